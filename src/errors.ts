@@ -1,0 +1,222 @@
+/**
+ * Expected faults are values: an `Issue` has a code, the path of the parameter or attribute, and facts. This file holds
+ * every code with its HTTP status, its name in the envelope (contract 5) and its wording; nothing else words an error.
+ * A `Bug` is a broken promise of our own code; it is thrown, logged with its id and answered with 500.
+ */
+
+export type IssueName =
+  | 'ValidationError'
+  | 'PaginationError'
+  | 'ApplicationError'
+  | 'NotFoundError'
+  | 'ForbiddenError'
+  | 'UnauthorizedError'
+  | 'MethodNotAllowedError'
+  | 'PayloadTooLargeError'
+  | 'UriTooLongError'
+  | 'PreconditionFailedError'
+  | 'ServiceUnavailableError'
+  | 'BadRequestError';
+
+interface IssueKind<Facts> {
+  readonly status: number;
+  readonly name: IssueName;
+  /** @param at the path as the client wrote it: `populate[author][fields][0]`, or `seo.metaTitle` for a body. */
+  readonly say: (facts: Facts, at: string) => string;
+}
+
+const kind = <Facts>(status: number, name: IssueName, say: (facts: Facts, at: string) => string): IssueKind<Facts> => ({
+  status,
+  name,
+  say,
+});
+
+/** A fault in the query string: a 400 that names the parameter by its full bracket path. */
+const query = <Facts = unknown>(say: (facts: Facts) => string): IssueKind<Facts> =>
+  kind(400, 'ValidationError', (facts, at) => `Invalid parameter ${at}: ${say(facts)}`);
+
+const near = (name: string | undefined): string => (name === undefined ? '' : `. Did you mean "${name}"?`);
+
+interface Named {
+  readonly type: string;
+  readonly name: string;
+  readonly near?: string | undefined;
+}
+
+export const issueKinds = {
+  // ---- brackets: the syntax of the query string
+  'query.malformed-key': query<{ key: string }>((f) => `the key "${f.key}" has unbalanced brackets`),
+  'query.forbidden-name': query<{ name: string }>((f) => `"${f.name}" cannot be a name`),
+  'query.mixed-forms': query(() => 'is given as a value and as an object; choose one form'),
+  'query.too-many-parameters': query<{ max: number }>((f) => `more than ${f.max} parameters`),
+  'query.nul-character': query(() => 'NUL characters are not accepted'),
+  // ---- resolve: names and values
+  'query.unknown-name': query<Named>((f) => `${f.type} has no attribute "${f.name}"${near(f.near)}`),
+  'query.not-selectable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be selected; use populate`),
+  'query.not-populatable': query<Named>(
+    (f) => `"${f.name}" of ${f.type} is a field and cannot be populated; use fields`,
+  ),
+  'query.not-filterable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be filtered by`),
+  'query.not-sortable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be sorted by`),
+  'query.hidden': query<Named>((f) => `"${f.name}" of ${f.type} is not available`),
+  'query.unknown-option': query<{ name: string; options: readonly string[]; near?: string | undefined }>(
+    (f) => `"${f.name}" is not an option of populate; known are ${f.options.join(', ')}${near(f.near)}`,
+  ),
+  'query.populate-with-pagination': query(() => 'populate cannot be combined with pagination'),
+  'query.unknown-component': query<{ zone: string; name: string; near?: string | undefined }>(
+    (f) => `the dynamic zone "${f.zone}" has no component "${f.name}"${near(f.near)}`,
+  ),
+  'query.fragments-outside-zone': query<{ name: string }>((f) => `"on" needs a dynamic zone, and "${f.name}" is none`),
+  'query.unknown-operator': query<{ name: string; near?: string | undefined }>(
+    (f) => `"${f.name}" is not a filter operator${near(f.near)}`,
+  ),
+  'query.operator-not-for-type': query<{ operator: string; type: string }>(
+    (f) => `${f.operator} does not apply to attributes of type ${f.type}`,
+  ),
+  'query.flag': query<{ text: string }>((f) => `"${f.text}" is not a flag; expected true, t, 1, false, f or 0`),
+  'query.expected-object': query(() => 'expected an object such as filters[name][$eq]=value'),
+  'query.expected-list': query(() => 'expected a list such as [0]=first&[1]=second'),
+  'query.expected-text': query(() => 'expected a single value'),
+  'query.expected-names': query(() => 'expected a name or a list of names'),
+  'query.expected-two-values': query(() => 'expected exactly two values, a lower and an upper bound'),
+  'query.list-too-long': query<{ max: number }>((f) => `more than ${f.max} values`),
+  'query.too-many-conditions': query<{ max: number }>((f) => `more than ${f.max} conditions`),
+  'query.too-deep': query<{ max: number }>((f) => `nested more than ${f.max} levels deep`),
+  'query.too-many-selections': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `Invalid parameter ${at}: populate is too expensive, more than ${f.max} relations`,
+  ),
+  'query.sort-direction': query<{ text: string }>((f) => `"${f.text}" is not a direction; expected asc or desc`),
+  'query.sort-needs-attribute': query<Named>(
+    (f) => `"${f.name}" of ${f.type} is a relation; name one of its attributes, as in ${f.name}.id`,
+  ),
+  'query.sort-too-long': query<{ max: number }>((f) => `more than ${f.max} steps or keys`),
+  'query.publication-state': query<{ text: string }>(
+    (f) => `"${f.text}" is not a publication state; expected live or preview`,
+  ),
+  'query.number': query<{ text: string }>((f) => `"${f.text}" is not a number`),
+  'query.integer': query<{ text: string }>((f) => `"${f.text}" is not an integer`),
+  'query.biginteger': query<{ text: string }>((f) => `"${f.text}" is not an integer in digits`),
+  'query.boolean': query<{ text: string }>((f) => `"${f.text}" is not a boolean; expected true, t, 1, false, f or 0`),
+  'query.unknown-pagination': query<{ name: string; near?: string | undefined }>(
+    (f) => `"${f.name}" is not a pagination parameter${near(f.near)}`,
+  ),
+  // ---- values whose wording v4's front ends know (contract 5)
+  'value.date': kind(400, 'ValidationError', () => 'Invalid format, expected yyyy-MM-dd'),
+  'value.no-such-day': kind(400, 'ValidationError', () => 'Invalid date'),
+  'value.time': kind(400, 'ValidationError', () => 'Invalid time format, expected HH:mm:ss.SSS'),
+  'value.datetime': kind(400, 'ValidationError', () => 'Invalid format, expected a timestamp or an ISO date'),
+  'pagination.mixed': kind(
+    400,
+    'ValidationError',
+    () => 'Invalid pagination parameters. Expected either start/limit or page/pageSize',
+  ),
+  'pagination.top-level': kind<{ name: string }>(
+    400,
+    'PaginationError',
+    (f) => `Invalid pagination attributes. Write pagination[${f.name}] instead of ${f.name}`,
+  ),
+  'pagination.with-count': kind(
+    400,
+    'ValidationError',
+    () => 'Invalid withCount parameter. Expected "t","1","true","false","0","f"',
+  ),
+  // ---- run: budgets
+  'read.too-expensive': kind<{ what: string; max: number }>(
+    400,
+    'ValidationError',
+    (f) =>
+      `populate is too expensive: the answer needs more than ${f.max} ${f.what}. Ask for fewer entries, relations or levels`,
+  ),
+  'read.too-slow': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f) =>
+      `The request is too expensive: reading took more than ${f.max} ms. Ask for fewer entries, relations, filters or levels`,
+  ),
+  'read.too-large': kind<{ max: number }>(
+    413,
+    'PayloadTooLargeError',
+    (f) => `The answer is larger than ${f.max} characters. Ask for fewer entries, fields or levels`,
+  ),
+  // ---- http
+  'http.not-found': kind(404, 'NotFoundError', () => 'Not Found'),
+  'http.forbidden': kind(403, 'ForbiddenError', () => 'Forbidden'),
+  'http.bad-credentials': kind(401, 'UnauthorizedError', () => 'Missing or invalid credentials'),
+  'http.method': kind<{ method: string }>(405, 'MethodNotAllowedError', () => 'Method Not Allowed'),
+  'http.url-too-long': kind<{ max: number }>(414, 'UriTooLongError', (f) => `The URL is longer than ${f.max} bytes`),
+  'http.body-too-large': kind(413, 'PayloadTooLargeError', () => 'request entity too large'),
+  'http.malformed-path': kind(400, 'BadRequestError', () => 'The path cannot be decoded'),
+  'http.busy': kind(503, 'ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
+  'http.malformed-body': kind(400, 'ValidationError', () => 'The body is not valid JSON'),
+} as const satisfies Record<string, IssueKind<never>>;
+
+export type IssueCode = keyof typeof issueKinds;
+type FactsOf<Code extends IssueCode> = (typeof issueKinds)[Code] extends IssueKind<infer Facts> ? Facts : never;
+
+export interface Issue {
+  readonly code: IssueCode;
+  /** Segments: `['populate','author','fields','0']` in a query, `['seo','metaTitle']` in a body; empty: the whole request. */
+  readonly path: readonly string[];
+  readonly facts: unknown;
+}
+
+export const issue = <Code extends IssueCode>(
+  code: Code,
+  path: readonly string[],
+  ...facts: [FactsOf<Code>] extends [never] ? [] : unknown extends FactsOf<Code> ? [] : [FactsOf<Code>]
+): Issue => ({ code, path, facts: facts[0] });
+
+/** The words of an issue. Query paths are written with brackets, body paths with dots. */
+export const sayIssue = (it: Issue): string => {
+  const [first = '', ...rest] = it.path;
+  const at = it.code.startsWith('query.') ? first + rest.map((segment) => `[${segment}]`).join('') : it.path.join('.');
+  const say = issueKinds[it.code].say as (facts: unknown, at: string) => string;
+  return say(it.facts, at);
+};
+
+/** The error envelope of contract 5; the first issue sets status, name and, if it is alone, the message. */
+export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
+  const [first] = issues;
+  if (!first) throw bug('errors.no-issue', {});
+  const { status, name } = issueKinds[first.code];
+  const message = issues.length === 1 ? sayIssue(first) : `${issues.length} errors occurred`;
+  const errors = issues.map((it) => ({ path: it.path, message: sayIssue(it), name: issueKinds[it.code].name }));
+  const details = first.path.length > 0 || issues.length > 1 ? { errors } : {};
+  return { status, body: JSON.stringify({ data: null, error: { status, name, message, details } }) };
+};
+
+export type Result<T> =
+  | { readonly ok: true; readonly value: T }
+  | { readonly ok: false; readonly issues: readonly Issue[] };
+export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
+export const refused = (...issues: readonly Issue[]): Result<never> => ({ ok: false, issues });
+
+/** Carries issues out of a database program, past its rollback, to the caller that turns them into a `Result` again. */
+export class Refusal extends Error {
+  readonly issues: readonly Issue[];
+  constructor(...issues: readonly Issue[]) {
+    super(issues.map(sayIssue).join('; '));
+    this.name = 'Refusal';
+    this.issues = issues;
+  }
+}
+
+/** A broken promise of our own code. The id is unique to the throwing line. */
+export class Bug extends Error {
+  readonly id: string;
+  readonly facts: unknown;
+  constructor(id: string, facts: unknown) {
+    super(`Bug ${id} ${JSON.stringify(facts)}`);
+    this.name = 'Bug';
+    this.id = id;
+    this.facts = facts;
+  }
+}
+export const bug = (id: string, facts: unknown): Bug => new Bug(id, facts);
+
+/** Closes a switch over a union: a new member turns it red at compile time. */
+export const never = (value: never): never => {
+  throw bug('errors.unhandled-member', { value });
+};

@@ -1,0 +1,50 @@
+/**
+ * Every bound of the server, with its unit and its reason. Depth of populate has no bound of its own (specification,
+ * Limits 1): the length of the URL and the budgets below bound its cost.
+ */
+export const limits = {
+  /** Bytes of a request URL. Above: 414. Room for some thousand populate levels in dotted form. */
+  urlBytesMax: 16_384,
+  /** Bytes of request line and headers that Node accepts at all. Above: 431 by Node itself. */
+  headerBytesMax: 32_768,
+  /** Key-value pairs in one query string. Above: 400, because a filter among the surplus would be lost (contract 12, row 12). */
+  parametersMax: 1_000,
+  /** Values of one `$in` or `$notIn` list. Above: 400 (contract 12, row 11). */
+  inListMax: 1_000,
+  /** Conditions in one request's filters. Each may cost one subquery. Above: 400. */
+  conditionsMax: 200,
+  /** Steps through relations in one sort key. Each is a join. Above: 400 (contract 12, row 5). */
+  sortStepsMax: 10,
+  /** Distinct sort keys of one list. Above: 400. */
+  sortKeysMax: 20,
+  /** Nested objects in `filters`. SQLite refuses expressions deeper than 1,000; each level takes a few. Above: 400. */
+  filterDepthMax: 50,
+  /** Selections (an entry type with fields and populate) in one request. Each may cost two statements. Above: 400. */
+  selectionsMax: 10_000,
+  /** Rows that one request may read from the database. Above: 400, ask for less. */
+  rowsMax: 200_000,
+  /** Characters of one response body. Above: 413, ask for less. */
+  responseCharactersMax: 16 * 1024 * 1024,
+  /** Milliseconds that one request may spend reading. Above: 400, ask for less. */
+  readMsMax: 5_000,
+  /** Milliseconds of uninterrupted reading on SQLite before other requests get their turn. */
+  readSliceMsMax: 10,
+  /** Connections for reading one SQLite file; each keeps a page cache of its own. */
+  sqliteReadersMax: 4,
+  /** KiB of SQLite's page cache for each connection. */
+  sqliteCacheKibMax: 8_192,
+  /** Compiled statements kept for each SQLite connection, and prepared statements for each PostgreSQL server. */
+  statementsMax: 1_000,
+  /** Plans kept ready. A plan is a few KB. */
+  plansMax: 500,
+  /** Characters of answers kept ready for as long as the database does not change. */
+  answersCharactersMax: 16 * 1024 * 1024,
+  /** Milliseconds for which permissions read from the database are believed. */
+  permissionsMsMax: 1_000,
+  /** Largest id (and `integer` value) that both databases hold: 32 bits, signed. */
+  integerMax: 2_147_483_647,
+  /** Bytes of a JSON body (contract 11). Above: 413. */
+  bodyBytesMax: 1024 * 1024,
+  /** Milliseconds that running requests get to finish after SIGTERM. */
+  drainMsMax: 10_000,
+} as const;

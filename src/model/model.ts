@@ -1,0 +1,166 @@
+/** What can exist: every content type and component of a project, loaded and frozen. Types and lookups only. */
+import type { ScalarTypeName } from './attributes.js';
+
+/** `api::article.article`, `plugin::upload.file`, `shared.seo`. */
+export type Uid = string;
+
+export const FILE_UID = 'plugin::upload.file';
+export const USER_UID = 'plugin::users-permissions.user';
+export const ROLE_UID = 'plugin::users-permissions.role';
+export const ADMIN_UID = 'admin::user';
+
+/** A row condition that tells apart the users of a shared table, such as `field = 'cover'`. */
+export interface FixedValue {
+  readonly column: string;
+  readonly value: string;
+}
+
+/**
+ * How to get from entries to the entries of a link or part attribute, the same for every form of storage: rows of
+ * `table` whose `from` is the entry's id and that have the fixed values, in the order of `rank`, hold the other id in `to`.
+ */
+export interface LinkPath {
+  readonly table: string;
+  readonly from: string;
+  readonly to: string;
+  readonly rank: string | null;
+  readonly fixed: readonly FixedValue[];
+  /** The column that names the component of `to`; null where all targets are of one type. */
+  readonly typeColumn: string | null;
+}
+
+/** Rules of a schema file that writing enforces (contract 6.3). */
+export interface ScalarRules {
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly writable: boolean;
+  readonly min: number | string | null;
+  readonly max: number | string | null;
+  readonly minLength: number | null;
+  readonly maxLength: number | null;
+  readonly regex: string | null;
+  readonly values: readonly string[];
+  readonly defaultValue: unknown;
+  readonly targetField: string | null;
+  readonly hashRounds: number;
+}
+
+export interface ScalarAttribute {
+  readonly kind: 'scalar';
+  readonly name: string;
+  readonly type: ScalarTypeName;
+  readonly column: string;
+  /** Private and password attributes: never selected, filtered or sorted by, at any depth. */
+  readonly hidden: boolean;
+  readonly searchable: boolean;
+  readonly rules: ScalarRules;
+}
+
+export type RelationKind = 'oneToOne' | 'oneToMany' | 'manyToOne' | 'manyToMany';
+
+export interface LinkAttribute {
+  readonly kind: 'link';
+  readonly name: string;
+  readonly source: 'relation' | 'media' | 'creator';
+  readonly relation: RelationKind;
+  readonly shape: 'one' | 'many';
+  readonly target: Uid;
+  readonly hidden: boolean;
+  readonly required: boolean;
+  readonly path: LinkPath;
+  /** The owner side names `inversedBy` or stands alone; the inverse side names `mappedBy`. */
+  readonly side: 'owner' | 'inverse';
+  /** The attribute of the target that shows the same links from the other side. */
+  readonly inverse: string | null;
+  /** The rank column of the other side in the same link table. */
+  readonly inverseRank: string | null;
+  /** `images`, `files`, `videos`, `audios`; empty: any. Media only. */
+  readonly allowedTypes: readonly string[];
+}
+
+export interface PartAttribute {
+  readonly kind: 'part';
+  readonly name: string;
+  readonly shape: 'one' | 'many' | 'zone';
+  readonly components: readonly Uid[];
+  readonly hidden: boolean;
+  readonly required: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+  readonly path: LinkPath;
+}
+
+export type Attribute = ScalarAttribute | LinkAttribute | PartAttribute;
+
+/** A content type or a component: something that has entries with attributes in one table. */
+export interface EntryType {
+  readonly uid: Uid;
+  readonly kind: 'collection' | 'single' | 'component';
+  /** Where it comes from; only project types have routes of their own. */
+  readonly origin: 'project' | 'builtin';
+  readonly table: string;
+  readonly singular: string;
+  readonly plural: string;
+  readonly attributes: ReadonlyMap<string, Attribute>;
+  readonly draftAndPublish: boolean;
+  readonly populateCreatorFields: boolean;
+  readonly localized: boolean;
+  /** Polymorphic relations: stored by v4, kept in the layout, not served yet (README, Limits). */
+  readonly morphs: readonly Morph[];
+}
+
+export interface Morph {
+  readonly name: string;
+  readonly shape: 'one' | 'many';
+}
+
+export interface Model {
+  readonly types: ReadonlyMap<Uid, EntryType>;
+}
+
+export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
+
+/** The scalar attributes that a plain read shows (F2), in schema order. */
+export const defaultFields = (type: EntryType): readonly ScalarAttribute[] =>
+  [...type.attributes.values()].filter((it): it is ScalarAttribute => it.kind === 'scalar' && !it.hidden);
+
+/** What messages call a type: `article`, `shared.seo`, `user`. */
+export const typeLabel = (type: EntryType): string => (type.kind === 'component' ? type.uid : type.singular);
+
+const noRules: ScalarRules = {
+  required: false,
+  unique: false,
+  writable: false,
+  min: null,
+  max: null,
+  minLength: null,
+  maxLength: null,
+  regex: null,
+  values: [],
+  defaultValue: undefined,
+  targetField: null,
+  hashRounds: 10,
+};
+export const rulesOf = (given: Partial<ScalarRules>): ScalarRules => ({ ...noRules, writable: true, ...given });
+
+/** `id` is no attribute of a schema file, but filters and sorts use it like one. */
+export const idAttribute: ScalarAttribute = Object.freeze({
+  kind: 'scalar',
+  name: 'id',
+  type: 'integer',
+  column: 'id',
+  hidden: false,
+  searchable: false,
+  rules: noRules,
+});
+
+/** The attributes that the server itself adds to a content type. */
+export const systemScalar = (name: string, type: ScalarTypeName, column: string): ScalarAttribute => ({
+  kind: 'scalar',
+  name,
+  type,
+  column,
+  hidden: false,
+  searchable: false,
+  rules: noRules,
+});

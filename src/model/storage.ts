@@ -1,0 +1,285 @@
+/**
+ * THE names: tables, columns and indexes of a model, by the rules of storage-layout 1 to 6. Nothing else makes a
+ * table or column name.
+ */
+import snakeCase from 'lodash/snakeCase.js';
+import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
+import { isUniqueInDatabase, scalarTypes } from './attributes.js';
+import type { EntryType, LinkAttribute, LinkPath, Model, RelationKind } from './model.js';
+
+/** v4 names columns with lodash's snakeCase (storage-layout 1.2); so do we, with the same function. */
+export const columnName = (attribute: string): string => snakeCase(attribute);
+
+/** The names that a relation's storage is made of: the declaring model and its target (storage-layout 1.4). */
+export interface Named {
+  readonly table: string;
+  readonly singular: string;
+}
+
+/** A link table L with its columns J, I, O and V (storage-layout 1.4, point 7). */
+export interface LinkTable {
+  readonly name: string;
+  readonly owner: string;
+  readonly target: string;
+  /** Order of the targets in the owner's list. */
+  readonly ownerRank: string | null;
+  /** Order of the owners in the target's list. */
+  readonly targetRank: string | null;
+}
+
+export const linkTable = (
+  owner: Named,
+  attribute: string,
+  target: Named,
+  relation: RelationKind,
+  hasInverse: boolean,
+): LinkTable => {
+  const ownerColumn = snakeCase(`${owner.singular}_id`);
+  const targetColumn = snakeCase(`${target.singular}_id`);
+  const ownerRank =
+    relation === 'oneToMany' || relation === 'manyToMany' ? snakeCase(`${target.singular}_order`) : null;
+  const targetRank =
+    hasInverse && (relation === 'manyToOne' || relation === 'manyToMany') ? snakeCase(`${owner.singular}_order`) : null;
+  return {
+    name: snakeCase(`${owner.table}_${attribute}_links`),
+    owner: ownerColumn,
+    target: targetColumn === ownerColumn ? `inv_${targetColumn}` : targetColumn,
+    ownerRank,
+    targetRank:
+      relation === 'manyToMany' && targetRank === ownerRank && targetRank !== null ? `inv_${targetRank}` : targetRank,
+  };
+};
+
+const plain = { fixed: [], typeColumn: null } as const;
+
+export const ownerPath = (link: LinkTable): LinkPath => ({
+  ...plain,
+  table: link.name,
+  from: link.owner,
+  to: link.target,
+  rank: link.ownerRank,
+});
+export const inversePath = (link: LinkTable): LinkPath => ({
+  ...plain,
+  table: link.name,
+  from: link.target,
+  to: link.owner,
+  rank: link.targetRank,
+});
+
+/** A to-one relation kept in a column of the owner (`useJoinTable: false`, creator fields). */
+export const joinColumn = (attribute: string): string => snakeCase(`${attribute}_id`);
+export const joinColumnPath = (table: string, column: string): LinkPath => ({
+  ...plain,
+  table,
+  from: 'id',
+  to: column,
+  rank: null,
+});
+export const inverseJoinColumnPath = (table: string, column: string): LinkPath => ({
+  ...plain,
+  table,
+  from: column,
+  to: 'id',
+  rank: null,
+});
+
+const FILES_TABLE = 'files_related_morphs';
+
+/** Media hang on the files' morph table, told apart by type and attribute (storage-layout 4). */
+export const mediaPath = (uid: string, attribute: string): LinkPath => ({
+  table: FILES_TABLE,
+  from: 'related_id',
+  to: 'file_id',
+  rank: 'order',
+  fixed: [
+    { column: 'related_type', value: uid },
+    { column: 'field', value: attribute },
+  ],
+  typeColumn: null,
+});
+
+const partsTable = (table: string): string => `${table}_components`;
+
+/** Components and zones hang on the owner's `_components` table (storage-layout 3). */
+export const partPath = (table: string, attribute: string): LinkPath => ({
+  table: partsTable(table),
+  from: 'entity_id',
+  to: 'component_id',
+  rank: 'order',
+  fixed: [{ column: 'field', value: attribute }],
+  typeColumn: 'component_type',
+});
+
+// ---- the tables of a model
+
+const column = (name: string, kind: Column['kind']): Column => ({ name, kind });
+const index = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false });
+const uniqueIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: true });
+const key = (name: string, from: string, target: string, onDelete: ForeignKey['onDelete']): ForeignKey => ({
+  name,
+  column: from,
+  target,
+  onDelete,
+});
+
+const linkTableOf = (attribute: LinkAttribute, owner: EntryType, target: EntryType): Table => {
+  const { table: name, from, to, rank } = attribute.path;
+  const ranks = [
+    ...(rank === null ? [] : [{ column: rank, index: `${name}_order_fk` }]),
+    ...(attribute.inverseRank === null ? [] : [{ column: attribute.inverseRank, index: `${name}_order_inv_fk` }]),
+  ];
+  return {
+    name,
+    columns: [
+      column('id', 'id'),
+      column(from, 'reference'),
+      column(to, 'reference'),
+      ...ranks.map((it) => column(it.column, 'rank')),
+    ],
+    indexes: [
+      index(`${name}_fk`, from),
+      index(`${name}_inv_fk`, to),
+      uniqueIndex(`${name}_unique`, from, to),
+      ...ranks.map((it) => index(it.index, it.column)),
+    ],
+    foreignKeys: [key(`${name}_fk`, from, owner.table, 'cascade'), key(`${name}_inv_fk`, to, target.table, 'cascade')],
+  };
+};
+
+const partsTableOf = (type: EntryType): Table => ({
+  name: partsTable(type.table),
+  columns: [
+    column('id', 'id'),
+    column('entity_id', 'reference'),
+    column('component_id', 'reference'),
+    column('component_type', 'string'),
+    column('field', 'string'),
+    column('order', 'rank'),
+  ],
+  indexes: [
+    index(`${type.table}_field_index`, 'field'),
+    index(`${type.table}_component_type_index`, 'component_type'),
+    index(`${type.table}_entity_fk`, 'entity_id'),
+    uniqueIndex(`${type.table}_unique`, 'entity_id', 'component_id', 'field', 'component_type'),
+  ],
+  foreignKeys: [key(`${type.table}_entity_fk`, 'entity_id', type.table, 'cascade')],
+});
+
+/** Indexes that v4 declares for the file library (storage-layout 1.5). */
+const declaredIndexes: Readonly<Record<string, readonly Index[]>> = {
+  files: ['folder_path', 'created_at', 'updated_at', 'name', 'size', 'ext'].map((name) =>
+    index(`upload_files_${name}_index`, name),
+  ),
+  upload_folders: [
+    uniqueIndex('upload_folders_path_id_index', 'path_id'),
+    uniqueIndex('upload_folders_path_index', 'path'),
+  ],
+};
+
+/** Tables of v4 that no content type stands for (storage-layout 5, marked °). */
+const settingsTables: readonly Table[] = [
+  {
+    name: 'strapi_core_store_settings',
+    columns: [
+      column('id', 'id'),
+      column('key', 'string'),
+      column('value', 'text'),
+      column('type', 'string'),
+      column('environment', 'string'),
+      column('tag', 'string'),
+    ],
+    indexes: [],
+    foreignKeys: [],
+  },
+  {
+    name: 'strapi_webhooks',
+    columns: [
+      column('id', 'id'),
+      column('name', 'string'),
+      column('url', 'text'),
+      column('headers', 'json'),
+      column('events', 'json'),
+      column('enabled', 'boolean'),
+    ],
+    indexes: [],
+    foreignKeys: [],
+  },
+];
+
+/** Tables that v4 keeps for itself: never made here, never surplus. */
+export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
+
+/** The table of a `morphToMany` attribute (storage-layout 1.4, point 5). */
+const morphTable = (type: EntryType, attribute: string): Table => {
+  const name = snakeCase(`${type.table}_${attribute}_morphs`);
+  const owner = snakeCase(`${type.singular}_id`);
+  const target = `${snakeCase(attribute)}_id`;
+  return {
+    name,
+    columns: [
+      column('id', 'id'),
+      column(owner, 'reference'),
+      column(target, 'reference'),
+      column(`${snakeCase(attribute)}_type`, 'string'),
+      column('field', 'string'),
+      column('order', 'rank'),
+    ],
+    indexes: [
+      index(`${name}_fk`, owner),
+      index(`${name}_order_index`, 'order'),
+      index(`${name}_id_column_index`, target),
+    ],
+    foreignKeys: [key(`${name}_fk`, owner, type.table, 'cascade')],
+  };
+};
+
+const entryTable = (type: EntryType, model: Model): Table => {
+  const columns: Column[] = [column('id', 'id')];
+  const indexes: Index[] = [];
+  const foreignKeys: ForeignKey[] = [];
+  for (const attribute of type.attributes.values()) {
+    if (attribute.kind === 'scalar') {
+      columns.push(column(attribute.column, scalarTypes[attribute.type].column));
+      if (isUniqueInDatabase(attribute.type))
+        indexes.push(uniqueIndex(`${type.table}_${attribute.column}_unique`, attribute.column));
+    } else if (attribute.kind === 'link' && attribute.path.from === 'id') {
+      const { to } = attribute.path;
+      const target = model.types.get(attribute.target)!;
+      columns.push(column(to, 'reference'));
+      indexes.push(index(`${type.table}_${to}_fk`, to));
+      foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
+    }
+  }
+  // whatever the attribute is called (storage-layout 1.4, point 4)
+  if (type.morphs.some((it) => it.shape === 'one'))
+    columns.push(column('target_id', 'reference'), column('target_type', 'string'));
+  return { name: type.table, columns, indexes: [...indexes, ...(declaredIndexes[type.table] ?? [])], foreignKeys };
+};
+
+/** Every table that the model needs, targets of keys before their users where no circle forbids it. */
+export const tablesOf = (model: Model): readonly Table[] => {
+  const entries: Table[] = [];
+  const links = new Map<string, Table>();
+  for (const type of model.types.values()) {
+    entries.push(entryTable(type, model));
+    const attributes = [...type.attributes.values()];
+    if (attributes.some((it) => it.kind === 'part')) links.set(partsTable(type.table), partsTableOf(type));
+    for (const morph of type.morphs) {
+      if (morph.shape !== 'many') continue;
+      const table = morphTable(type, morph.name);
+      links.set(table.name, table);
+    }
+    for (const attribute of attributes) {
+      if (
+        attribute.kind !== 'link' ||
+        attribute.source !== 'relation' ||
+        attribute.side !== 'owner' ||
+        attribute.path.from === 'id'
+      )
+        continue;
+      links.set(attribute.path.table, linkTableOf(attribute, type, model.types.get(attribute.target)!));
+    }
+  }
+  return [...entries, ...links.values(), ...settingsTables];
+};

@@ -1,0 +1,55 @@
+/** Kysely as a compiler: fragments and DDL in, statements out. It never holds a connection. */
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  type RawBuilder,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely';
+import { bug } from '../errors.js';
+import type { Param, Sql, Statement } from './dialect.js';
+
+type AnyTables = Record<string, Record<string, unknown>>;
+export type Builder = Kysely<AnyTables>;
+
+export const sqliteBuilder: Builder = new Kysely({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+});
+
+export const postgresBuilder: Builder = new Kysely({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+});
+
+/** Stands for the ids that are known only when the statement runs. */
+const idsMark = Object.freeze({ mark: 'ids' });
+export const idsParameter = (): Sql => sql`${idsMark}`;
+
+export const compileWith = (builder: Builder, query: Sql): Statement => {
+  const compiled = (query as RawBuilder<unknown>).compile(builder);
+  const ids: number[] = [];
+  const params = compiled.parameters.map((value, position): Param => {
+    if (value === idsMark) {
+      ids.push(position);
+      return null;
+    }
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
+      return value;
+    throw bug('compile.unbindable-value', { value });
+  });
+  return { sql: compiled.sql, params, ids };
+};

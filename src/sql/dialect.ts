@@ -1,0 +1,108 @@
+/**
+ * What a SQL engine must offer. This folder is about SQL only and has never heard of content types.
+ * SQL text comes from Kysely's `sql` tag and schema builder alone; values are bound, identifiers are quoted by it.
+ */
+import type { RawBuilder } from 'kysely';
+
+export type Sql = RawBuilder<unknown>;
+export type DialectName = 'sqlite' | 'postgres';
+
+/** How a column stores its values (storage-layout 2). Each dialect maps every kind to a column type. */
+export type ColumnKind =
+  | 'id'
+  | 'reference'
+  | 'rank'
+  | 'string'
+  | 'text'
+  | 'integer'
+  | 'bigint'
+  | 'float'
+  | 'decimal'
+  | 'boolean'
+  | 'date'
+  | 'time'
+  | 'datetime'
+  | 'json'
+  /** JSON text kept byte for byte (settings tables). */
+  | 'jsonText';
+
+/** How a stored value is written in an answer (contract 2.2). */
+export type JsonForm = 'text' | 'number' | 'digits' | 'boolean' | 'date' | 'time' | 'instant' | 'epoch' | 'json';
+
+/**
+ * A value on its way to a column, the same for every database and safe in JSON: bigint as its digits, instants as
+ * milliseconds since 1970 UTC, dates and times as text, JSON as its text.
+ */
+export type DbValue = string | number | boolean | null;
+
+/** What drivers bind. */
+export type Param = string | number | bigint | null;
+
+/** One SQL text with its values; plain data. `ids` are the positions of parameters that take a list of ids at run time. */
+export interface Statement {
+  readonly sql: string;
+  readonly params: readonly Param[];
+  readonly ids: readonly number[];
+}
+
+/** Rows as arrays in the order of the selected columns. */
+export type Rows = readonly (readonly unknown[])[];
+
+/** A read as a series of batches: it yields statements that do not depend on each other and gets their rows back. */
+export type ReadProgram<T> = Generator<readonly Statement[], T, readonly Rows[]>;
+
+/** One write transaction. */
+export interface Tx {
+  /** Rows of a statement; none for one that returns nothing. */
+  run(statement: Statement): Promise<Rows>;
+}
+
+export interface Dialect {
+  readonly name: DialectName;
+  readonly columnTypes: Readonly<Record<ColumnKind, string>>;
+  /** Key-value pairs that one JSON object call takes. */
+  readonly jsonPairsMax: number;
+  compile(query: { toOperationNode(): never } | Sql): Statement;
+  /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
+  inIds(column: Sql): Sql;
+  /** A JSON object as text; pairs in the given order. */
+  jsonObject(pairs: readonly (readonly [key: string, value: Sql])[]): Sql;
+  jsonValue(form: JsonForm, column: Sql): Sql;
+  /** A bound value, cast so that comparison with a column of that kind is exact. */
+  bind(kind: ColumnKind, value: DbValue): Sql;
+  /** Text without upper and lower case, for comparing (Unicode). */
+  fold(text: Sql): Sql;
+  /** The 1-based place of a part in a text, 0 for none; case-sensitive. */
+  position(text: Sql, part: Sql): Sql;
+  /** A condition that is always true and ends a statement that runs too long, where the engine has no timeout of its own. */
+  readonly stillRunning: Sql | null;
+  /** One row, one text: it differs whenever anything that a snapshot shows may differ. */
+  readonly snapshotVersion: Statement;
+  /** The run-time form of a list of ids. */
+  idsText(ids: readonly number[]): string;
+}
+
+export interface Db {
+  readonly dialect: Dialect;
+  /** Where the data is, for messages; without passwords. */
+  readonly place: string;
+  /** Runs the program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`. */
+  read<T>(program: ReadProgram<T>): Promise<T>;
+  /** Runs the work in one transaction; what it throws rolls everything back. */
+  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+/** Fills the run-time ids into a statement. */
+export const withIds = (statement: Statement, ids: readonly number[], dialect: Dialect): Statement => {
+  const params = statement.params.slice();
+  const text = dialect.idsText(ids);
+  for (const position of statement.ids) params[position] = text;
+  return { sql: statement.sql, params, ids: [] };
+};
+
+/** A read of one statement. */
+export function* readRows(statement: Statement): ReadProgram<Rows> {
+  const [rows] = yield [statement];
+  return rows ?? [];
+}

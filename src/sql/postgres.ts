@@ -1,0 +1,184 @@
+/** All that is PostgreSQL: the driver, prepared statements, its way to write JSON, dates and lists. */
+import { sql } from 'kysely';
+import postgres from 'postgres';
+import { issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
+import { compileWith, idsParameter, postgresBuilder } from './compile.js';
+import type { ColumnKind, Db, DbValue, Dialect, JsonForm, ReadProgram, Rows, Sql, Statement, Tx } from './dialect.js';
+
+/** The zone of this process: v4 stores wall clocks in it (storage-layout 2). */
+const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+const isUtc = /^(Etc\/)?(UTC|UCT|GMT|Zulu|Universal)$/.test(zone);
+const toUtc = (column: Sql): Sql =>
+  isUtc ? column : sql`((${column} at time zone ${sql.lit(zone)}) at time zone 'UTC')`;
+
+const jsonValue = (form: JsonForm, column: Sql): Sql => {
+  switch (form) {
+    case 'text':
+    case 'number':
+    case 'boolean':
+    case 'json':
+      return column;
+    case 'digits':
+      return sql`${column}::text`;
+    case 'epoch':
+      return sql`(extract(epoch from ${toUtc(column)}) * 1000)::bigint::text`;
+    case 'date':
+      return sql`to_char(${column}, 'YYYY-MM-DD')`;
+    case 'time':
+      return sql`to_char(${column}, 'HH24:MI:SS.MS')`;
+    case 'instant':
+      return sql`case when ${column} >= '10000-01-01' then '+0' else '' end || to_char(${toUtc(column)}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+  }
+};
+
+/** PostgreSQL's spelling of an instant: no sign before the year, and an era after it instead of a negative one. */
+const instantLiteral = (epochMs: number): string => {
+  const text = new Date(epochMs).toISOString();
+  if (text.startsWith('+')) return text.replace(/^\+0*/, '');
+  if (!text.startsWith('-') && !text.startsWith('0000')) return text;
+  const [, year = '', rest = ''] = /^-?(\d+)(.*)$/.exec(text) ?? [];
+  return `${String(Number(year) + 1).padStart(4, '0')}${rest} BC`;
+};
+
+const bind = (kind: ColumnKind, value: DbValue): Sql => {
+  if (value === null) return sql`null`;
+  const text = typeof value === 'string' ? value : String(value);
+  switch (kind) {
+    case 'id':
+    case 'reference':
+    case 'integer':
+      // a number that the column cannot hold is compared as a number, not refused by the cast
+      return Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax
+        ? sql`${text}::text::int4`
+        : sql`${text}::text::float8`;
+    case 'bigint':
+      return sql`${text}::text::numeric`;
+    case 'decimal':
+      return sql`${text}::text::numeric`;
+    case 'float':
+    case 'rank':
+      return sql`${text}::text::float8`;
+    case 'boolean':
+      return sql`${text}::text::boolean`;
+    case 'date':
+      return sql`${text}::text::date`;
+    case 'time':
+      return sql`${text}::text::time`;
+    case 'datetime': {
+      const instant = sql`${instantLiteral(Number(value))}::text::timestamptz`;
+      return sql`(${instant} at time zone ${sql.lit(zone)})`;
+    }
+    case 'json':
+      return sql`${text}::text::jsonb`;
+    case 'jsonText':
+      return sql`${text}::text::json`;
+    case 'string':
+    case 'text':
+      return sql`${text}::text`;
+  }
+};
+
+const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query as Sql);
+
+/** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
+export const postgresDialect = (collation: string | null): Dialect => ({
+  name: 'postgres',
+  columnTypes: {
+    id: 'serial primary key',
+    reference: 'integer',
+    rank: 'double precision',
+    string: 'character varying(255)',
+    text: 'text',
+    integer: 'integer',
+    bigint: 'bigint',
+    float: 'double precision',
+    decimal: 'numeric(10,2)',
+    boolean: 'boolean',
+    date: 'date',
+    time: 'time without time zone',
+    datetime: 'timestamp(6) without time zone',
+    json: 'jsonb',
+    jsonText: 'json',
+  },
+  // a function call takes 100 arguments at the most
+  jsonPairsMax: 50,
+  compile,
+  inIds: (column) => sql`${column} = any((${idsParameter()}::text)::int4[])`,
+  jsonObject: (pairs) =>
+    sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
+  jsonValue,
+  bind,
+  fold: (text) => (collation === null ? sql`lower(${text})` : sql`lower(${text} collate ${sql.id(collation)})`),
+  position: (text, part) => sql`strpos(${text}, ${part})`,
+  stillRunning: null,
+  snapshotVersion: compile(sql`select pg_current_snapshot()::text`),
+  idsText: (ids) => `{${ids.join(',')}}`,
+});
+
+const timedOut = (fault: unknown): boolean => fault instanceof postgres.PostgresError && fault.code === '57014';
+
+/** Opens a server by URL; connections are made when they are needed. Throws when the server cannot be reached. */
+export const openPostgres = async (url: string): Promise<Db> => {
+  const pool = postgres(url, {
+    max: 10,
+    fetch_types: false,
+    // hostile clients could make new statement texts for ever: a fresh connection forgets them
+    max_lifetime: 30 * 60,
+    onnotice: () => undefined,
+    connection: { statement_timeout: limits.readMsMax, application_name: 'dovetail' },
+  });
+  const collations = await pool
+    .unsafe(
+      `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
+    )
+    .values();
+  const [[collation] = []] = collations as unknown as string[][];
+  const dialect = postgresDialect(collation ?? null);
+  const prepared = new Set<string>();
+  const mayPrepare = (text: string): boolean =>
+    prepared.has(text) || (prepared.size < limits.statementsMax && prepared.add(text).size > 0);
+
+  type Session = Pick<postgres.ReservedSql, 'unsafe'>;
+  const send = async (session: Session, statement: Statement): Promise<Rows> => {
+    const params = statement.params.map((value) => (value === null ? null : String(value)));
+    return (await session
+      .unsafe(statement.sql, params, { prepare: mayPrepare(statement.sql) })
+      .values()) as unknown as Rows;
+  };
+
+  const inTransaction = async <T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> => {
+    const session = await pool.reserve();
+    // not awaited: it travels together with the first statements of the work
+    const begun = session.unsafe(begin).execute();
+    try {
+      const [result] = await Promise.all([work(session), begun]);
+      await session.unsafe('commit');
+      return result;
+    } catch (fault) {
+      await session.unsafe('rollback').catch(() => undefined);
+      throw timedOut(fault) ? new Refusal(issue('read.too-slow', [], { max: limits.readMsMax })) : fault;
+    } finally {
+      session.release();
+    }
+  };
+
+  return {
+    dialect,
+    place: url.replace(/\/\/[^@/]*@/, '//'),
+    read: <T>(program: ReadProgram<T>) =>
+      inTransaction('begin isolation level repeatable read read only', async (session) => {
+        const deadline = performance.now() + limits.readMsMax;
+        let step = program.next();
+        while (!step.done) {
+          const rows = await Promise.all(step.value.map((statement) => send(session, statement)));
+          if (performance.now() > deadline) throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
+          step = program.next(rows);
+        }
+        return step.value;
+      }),
+    write: <T>(work: (tx: Tx) => Promise<T>) =>
+      inTransaction('begin', (session) => work({ run: (statement) => send(session, statement) })),
+    close: () => pool.end({ timeout: 5 }),
+  };
+};

@@ -1,0 +1,190 @@
+/**
+ * Tables as data: what is wanted, what is found, and the statements that lead from one to the other.
+ * Only additions exist: nothing is ever dropped or altered (storage-layout 8.4).
+ */
+import { type CreateTableBuilder, sql } from 'kysely';
+import { postgresBuilder, sqliteBuilder } from './compile.js';
+import type { ColumnKind, Db, DialectName, ReadProgram, Statement } from './dialect.js';
+import { readRows } from './dialect.js';
+
+export interface Column {
+  readonly name: string;
+  readonly kind: ColumnKind;
+}
+export interface Index {
+  readonly name: string;
+  readonly columns: readonly string[];
+  readonly unique: boolean;
+}
+export interface ForeignKey {
+  readonly name: string;
+  readonly column: string;
+  readonly target: string;
+  readonly onDelete: 'cascade' | 'set null';
+}
+export interface Table {
+  readonly name: string;
+  readonly columns: readonly Column[];
+  readonly indexes: readonly Index[];
+  readonly foreignKeys: readonly ForeignKey[];
+}
+
+/** What a database holds: table name to column name to declared type, and all index names. */
+export interface Catalog {
+  readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
+  readonly indexes: ReadonlySet<string>;
+}
+
+export interface TableDiff {
+  readonly missingTables: readonly Table[];
+  readonly missingColumns: readonly { readonly table: string; readonly column: Column }[];
+  /** Indexes on columns that are missing themselves; an index on columns that exist may not fit the stored rows. */
+  readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
+  readonly surplusTables: readonly string[];
+  readonly surplusColumns: readonly { readonly table: string; readonly column: string }[];
+  readonly otherTypes: readonly {
+    readonly table: string;
+    readonly column: string;
+    readonly wanted: string;
+    readonly found: string;
+  }[];
+}
+
+const catalogQueries: Record<DialectName, { columns: Statement; indexes: Statement }> = {
+  sqlite: {
+    columns: fixed(
+      `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
+    ),
+    indexes: fixed(`select name from sqlite_master where type = 'index'`),
+  },
+  postgres: {
+    columns: fixed(
+      `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
+    ),
+    indexes: fixed(
+      `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
+    ),
+  },
+};
+
+function fixed(text: string): Statement {
+  return { sql: text, params: [], ids: [] };
+}
+
+export const readCatalog = async (db: Db): Promise<Catalog> => {
+  const queries = catalogQueries[db.dialect.name];
+  function* program(): ReadProgram<Catalog> {
+    const columns = yield* readRows(queries.columns);
+    const indexes = yield* readRows(queries.indexes);
+    const tables = new Map<string, Map<string, string>>();
+    for (const [table, column, type] of columns as [string, string, string][]) {
+      const known = tables.get(table);
+      if (known) known.set(column, type);
+      else tables.set(table, new Map([[column, type]]));
+    }
+    return { tables, indexes: new Set((indexes as [string][]).map(([name]) => name)) };
+  }
+  return db.read(program());
+};
+
+/** PostgreSQL cuts identifiers at 63 bytes (storage-layout 1.6); a name that is there in its cut form is there. */
+const stored = (name: string, dialect: DialectName): string =>
+  dialect === 'postgres' ? Buffer.from(name).subarray(0, 63).toString() : name;
+
+/** Types that a healthy database may declare although Dovetail would declare another (storage-layout 9: upgraded databases). */
+const declaredType = (columnType: string): string => columnType.split(' primary key')[0]!.replace('serial', 'integer');
+
+export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): TableDiff => {
+  const { name: dialect, columnTypes } = db.dialect;
+  const missingTables: Table[] = [];
+  const missingColumns: { table: string; column: Column }[] = [];
+  const missingIndexes: { table: string; index: Index }[] = [];
+  const surplusColumns: { table: string; column: string }[] = [];
+  const otherTypes: { table: string; column: string; wanted: string; found: string }[] = [];
+  const wantedNames = new Set<string>();
+  for (const table of wanted) {
+    const name = stored(table.name, dialect);
+    wantedNames.add(name);
+    const columns = found.tables.get(name);
+    if (!columns) {
+      missingTables.push(table);
+      continue;
+    }
+    const wantedColumns = new Set(table.columns.map((column) => stored(column.name, dialect)));
+    for (const column of table.columns) {
+      const type = columns.get(stored(column.name, dialect));
+      const declared = declaredType(columnTypes[column.kind]);
+      if (type === undefined) missingColumns.push({ table: table.name, column });
+      else if (type !== declared)
+        otherTypes.push({ table: table.name, column: column.name, wanted: declared, found: type });
+    }
+    for (const index of table.indexes) {
+      const isNew = index.columns.some((column) => !columns.has(stored(column, dialect)));
+      if (isNew && !found.indexes.has(stored(index.name, dialect))) missingIndexes.push({ table: table.name, index });
+    }
+    for (const column of columns.keys())
+      if (!wantedColumns.has(column)) surplusColumns.push({ table: table.name, column });
+  }
+  const surplusTables = [...found.tables.keys()].filter((name) => !wantedNames.has(name));
+  return { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns, otherTypes };
+};
+
+/** The statements that add what is missing, in an order that the database accepts. */
+export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => {
+  const { dialect } = db;
+  const schema = (dialect.name === 'sqlite' ? sqliteBuilder : postgresBuilder).schema;
+  const statement = (built: { compile(): { sql: string } }): Statement => ({
+    sql: built.compile().sql,
+    params: [],
+    ids: [],
+  });
+  const type = (column: Column) => sql.raw(dialect.columnTypes[column.kind]);
+  const statements: Statement[] = [];
+  const afterwards: Statement[] = [];
+  for (const table of diff.missingTables) {
+    let create: CreateTableBuilder<string, string> = schema.createTable(table.name);
+    for (const column of table.columns) create = create.addColumn(column.name, type(column) as never);
+    for (const key of table.foreignKeys) {
+      if (dialect.name === 'sqlite') {
+        create = create.addForeignKeyConstraint(key.name, [key.column], key.target, ['id'], (it) =>
+          it.onDelete(key.onDelete),
+        );
+      } else {
+        // PostgreSQL wants the target to exist; tables may refer to each other in circles
+        afterwards.push(
+          statement(
+            schema
+              .alterTable(table.name)
+              .addForeignKeyConstraint(key.name, [key.column], key.target, ['id'], (it) => it.onDelete(key.onDelete)),
+          ),
+        );
+      }
+    }
+    statements.push(statement(create));
+  }
+  for (const { table, column } of diff.missingColumns) {
+    statements.push(statement(schema.alterTable(table).addColumn(column.name, type(column) as never)));
+  }
+  const indexes = [
+    ...diff.missingTables.flatMap((table) => table.indexes.map((index) => ({ table: table.name, index }))),
+    ...diff.missingIndexes,
+  ];
+  for (const { table, index } of indexes) {
+    if (index.unique && dialect.name === 'postgres') {
+      statements.push(statement(schema.alterTable(table).addUniqueConstraint(index.name, [...index.columns])));
+      continue;
+    }
+    const create = schema
+      .createIndex(index.name)
+      .on(table)
+      .columns([...index.columns]);
+    statements.push(statement(index.unique ? create.unique() : create));
+  }
+  return [...statements, ...afterwards];
+};
+
+/** Adds what is missing, all or nothing. */
+export const applyAdditions = (statements: readonly Statement[], db: Db): Promise<void> =>
+  db.write(async (tx) => {
+    for (const statement of statements) await tx.run(statement);
+  });

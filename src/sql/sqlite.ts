@@ -1,0 +1,218 @@
+/** All that is SQLite: the driver, its functions, its way to write JSON, dates and lists. */
+import Database from 'better-sqlite3';
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
+import { compileWith, idsParameter, sqliteBuilder } from './compile.js';
+import type { Db, DbValue, Dialect, JsonForm, ReadProgram, Rows, Sql, Statement, Tx } from './dialect.js';
+
+/** Milliseconds of the years 0 to 9999, which strftime can write. */
+const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
+
+const jsonValue = (form: JsonForm, column: Sql): Sql => {
+  switch (form) {
+    case 'text':
+    case 'number':
+    case 'date':
+      return column;
+    case 'digits':
+      return sql`cast(${column} as text)`;
+    case 'epoch':
+      return sql`cast(iif(typeof(${column}) = 'text', dovetail_epoch(${column}), ${column}) as text)`;
+    case 'boolean':
+      return sql`json(case ${column} when 1 then 'true' when 0 then 'false' else 'null' end)`;
+    case 'time':
+      return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
+    case 'instant':
+      // integers are the rule; text is what people write by hand, and strftime ends with the year 9999
+      return sql`iif(typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch'), dovetail_instant(${column}))`;
+    case 'json':
+      // a number or text that is no JSON stands for itself: nothing stored may break an answer
+      return sql`iif(json_valid(${column}), json(${column}), ${column})`;
+  }
+};
+
+const bind = (kind: string, value: DbValue): Sql => {
+  if (typeof value === 'boolean') return sql`${value ? 1 : 0}`;
+  if (kind === 'bigint' && value !== null) return sql`cast(${value} as integer)`;
+  return sql`${value}`;
+};
+
+const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query as Sql);
+
+export const sqliteDialect: Dialect = {
+  name: 'sqlite',
+  columnTypes: {
+    id: 'integer primary key autoincrement not null',
+    reference: 'integer',
+    rank: 'float',
+    string: 'varchar(255)',
+    text: 'text',
+    integer: 'integer',
+    bigint: 'bigint',
+    float: 'float',
+    decimal: 'float',
+    boolean: 'boolean',
+    date: 'date',
+    time: 'time',
+    datetime: 'datetime',
+    json: 'json',
+    jsonText: 'json',
+  },
+  jsonPairsMax: 400,
+  compile,
+  inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
+  jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
+  jsonValue,
+  bind,
+  fold: (text) => sql`dovetail_fold(${text})`,
+  position: (text, part) => sql`instr(${text}, ${part})`,
+  stillRunning: sql`dovetail_still_running()`,
+  snapshotVersion: compile(sql`select dovetail_connection() || ':' || data_version from pragma_data_version`),
+  idsText: (ids) => `[${ids.join(',')}]`,
+};
+
+/** ISO text of stored milliseconds or of a date text written by hand; null when it is neither. */
+const instantText = (stored: unknown): string | null => {
+  const epoch = epochOf(stored);
+  return epoch === null ? null : new Date(epoch).toISOString();
+};
+
+const epochOf = (stored: unknown): number | null => {
+  const epoch =
+    typeof stored === 'number'
+      ? stored
+      : typeof stored === 'string'
+        ? Date.parse(/[zZ]|[+-]\d\d:?\d\d$/.test(stored) ? stored : `${stored}Z`)
+        : Number.NaN;
+  return Number.isFinite(new Date(epoch).getTime()) ? epoch : null;
+};
+
+interface Connection {
+  readonly rows: (statement: Statement) => Rows;
+  readonly exec: (text: string) => void;
+  readonly close: () => void;
+  /** Milliseconds of `performance.now()` after which statements end themselves. */
+  deadline: number;
+}
+
+const connect = (file: string, serial: number): Connection => {
+  const raw = new Database(file);
+  raw.pragma('foreign_keys = on');
+  raw.pragma('busy_timeout = 5000');
+  raw.pragma(`cache_size = -${limits.sqliteCacheKibMax}`);
+  const connection = { deadline: Number.POSITIVE_INFINITY };
+  let calls = 0;
+  const pure = { deterministic: true, directOnly: true } as const;
+  raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
+  raw.function('dovetail_instant', pure, instantText);
+  raw.function('dovetail_epoch', pure, epochOf);
+  raw.function('dovetail_connection', pure, () => String(serial));
+  raw.function('dovetail_still_running', { directOnly: true }, () => {
+    calls = (calls + 1) % 1024;
+    if (calls === 0 && performance.now() > connection.deadline) throw tooSlow();
+    return 1;
+  });
+  const prepared = new LRUCache<string, Database.Statement>({ max: limits.statementsMax });
+  const prepare = (text: string): Database.Statement => {
+    const known = prepared.get(text);
+    if (known) return known;
+    const made = raw.prepare(text);
+    if (made.reader) made.raw();
+    prepared.set(text, made);
+    return made;
+  };
+  return Object.assign(connection, {
+    rows: (statement: Statement): Rows => {
+      const it = prepare(statement.sql);
+      if (it.reader) return it.all(...statement.params) as Rows;
+      it.run(...statement.params);
+      return [];
+    },
+    exec: (text: string) => {
+      raw.exec(text);
+    },
+    close: () => {
+      raw.close();
+    },
+  });
+};
+
+const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
+
+/** Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not wait for each other. */
+export const openSqlite = (file: string): Db => {
+  const writer = connect(file, 0);
+  writer.exec('pragma journal_mode = wal; pragma synchronous = full');
+  const idle: Connection[] = [];
+  const waiting: ((connection: Connection) => void)[] = [];
+  let opened = 0;
+  // the connection opened first is preferred: snapshot versions are comparable within one connection only
+  const take = (): Connection | Promise<Connection> => {
+    const free = idle.pop();
+    if (free) return free;
+    if (opened < limits.sqliteReadersMax) return connect(file, ++opened);
+    return new Promise((resolve) => waiting.push(resolve));
+  };
+  const give = (connection: Connection): void => {
+    const next = waiting.shift();
+    if (next) next(connection);
+    else idle.push(connection);
+  };
+
+  const read = async <T>(program: ReadProgram<T>): Promise<T> => {
+    const connection = await take();
+    const started = performance.now();
+    connection.deadline = started + limits.readMsMax;
+    connection.exec('begin');
+    try {
+      let sliceEnd = started + limits.readSliceMsMax;
+      let step = program.next();
+      while (!step.done) {
+        const rows = step.value.map(connection.rows);
+        const now = performance.now();
+        if (now > connection.deadline) throw tooSlow();
+        if (now > sliceEnd) {
+          await new Promise(setImmediate);
+          sliceEnd = performance.now() + limits.readSliceMsMax;
+        }
+        step = program.next(rows);
+      }
+      return step.value;
+    } finally {
+      connection.exec('commit');
+      give(connection);
+    }
+  };
+
+  // one writer at a time: the file has one write lock anyway, and a queue is fair where busy-waiting is not
+  let last: Promise<unknown> = Promise.resolve();
+  const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    const turn = last.then(async () => {
+      writer.exec('begin immediate');
+      try {
+        const result = await work({ run: async (statement) => writer.rows(statement) });
+        writer.exec('commit');
+        return result;
+      } catch (fault) {
+        writer.exec('rollback');
+        throw fault;
+      }
+    });
+    last = turn.catch(() => undefined);
+    return turn;
+  };
+
+  return {
+    dialect: sqliteDialect,
+    place: file,
+    read,
+    write,
+    close: async () => {
+      await last;
+      for (const connection of idle) connection.close();
+      writer.close();
+    },
+  };
+};
