@@ -4,6 +4,8 @@
  * A `Bug` is a broken promise of our own code; it is thrown, logged with its id and answered with 500.
  */
 
+import { closest, distance } from 'fastest-levenshtein';
+
 export type IssueName =
   | 'ValidationError'
   | 'PaginationError'
@@ -46,7 +48,6 @@ interface Named {
 export const issueKinds = {
   // ---- brackets: the syntax of the query string
   'query.malformed-key': query<{ key: string }>((f) => `the key "${f.key}" has unbalanced brackets`),
-  'query.forbidden-name': query<{ name: string }>((f) => `"${f.name}" cannot be a name`),
   'query.mixed-forms': query(() => 'is given as a value and as an object; choose one form'),
   'query.too-many-parameters': query<{ max: number }>((f) => `more than ${f.max} parameters`),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
@@ -219,4 +220,13 @@ export const bug = (id: string, facts: unknown): Bug => new Bug(id, facts);
 /** Closes a switch over a union: a new member turns it red at compile time. */
 export const never = (value: never): never => {
   throw bug('errors.unhandled-member', { value });
+};
+
+/** The nearest known name, if it is near enough to be meant. */
+export const nearest = (text: string, known: Iterable<string>): string | undefined => {
+  const names = [...known];
+  if (names.length === 0 || text.length > 100) return undefined;
+  const lower = text.toLowerCase();
+  const best = names.find((it) => it.toLowerCase() === lower) ?? closest(text, names);
+  return distance(lower, best.toLowerCase()) <= Math.max(2, Math.floor(best.length / 3)) ? best : undefined;
 };

@@ -37,8 +37,8 @@ export const limits = {
   statementsMax: 1_000,
   /** Plans kept ready. A plan is a few KB. */
   plansMax: 500,
-  /** Characters of answers kept ready for as long as the database does not change. */
-  answersCharactersMax: 16 * 1024 * 1024,
+  /** Bytes of answers kept ready for as long as the database does not change. */
+  answersBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions read from the database are believed. */
   permissionsMsMax: 1_000,
   /** Largest id (and `integer` value) that both databases hold: 32 bits, signed. */

@@ -2,7 +2,7 @@
  * THE scalar table: one record for each scalar type. It says how values are stored, shown and read from a query
  * (contract 2.2, 4.4, 6.2). Adding a scalar type is adding a record here; nothing else asks for a type by its name.
  */
-import { type Issue, issue, ok, type Result, refused } from '../errors.js';
+import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 
@@ -156,4 +156,3 @@ export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'u
 
 /** A finite number that an integer column holds. */
 export const fitsInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= limits.integerMax;
-export type { Issue };

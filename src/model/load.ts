@@ -4,8 +4,8 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { closest, distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { nearest } from '../errors.js';
 import { isScalarTypeName, isSecretType, scalarTypes } from './attributes.js';
 import { builtinSchemas } from './builtin.js';
 import {
@@ -137,14 +137,6 @@ export interface SchemaFault {
 export const sayFault = (fault: SchemaFault): string =>
   `${fault.file}${fault.place === '' ? '' : `: ${fault.place}`}: ${fault.message}`;
 
-/** The nearest known name, if it is near enough to be meant. */
-export const nearest = (text: string, known: Iterable<string>): string | undefined => {
-  const names = [...known];
-  if (names.length === 0) return undefined;
-  const lower = text.toLowerCase();
-  const best = names.find((it) => it.toLowerCase() === lower) ?? closest(text, names);
-  return distance(lower, best.toLowerCase()) <= Math.max(2, Math.floor(best.length / 3)) ? best : undefined;
-};
 const orNearest = (text: string, known: Iterable<string>): string => {
   const near = nearest(text, known);
   return near === undefined ? '' : `; did you mean "${near}"?`;

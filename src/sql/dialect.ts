@@ -62,7 +62,7 @@ export interface Dialect {
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
   /** Key-value pairs that one JSON object call takes. */
   readonly jsonPairsMax: number;
-  compile(query: { toOperationNode(): never } | Sql): Statement;
+  compile(query: Sql): Statement;
   /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
   inIds(column: Sql): Sql;
   /** A JSON object as text; pairs in the given order. */
@@ -74,6 +74,8 @@ export interface Dialect {
   fold(text: Sql): Sql;
   /** The 1-based place of a part in a text, 0 for none; case-sensitive. */
   position(text: Sql, part: Sql): Sql;
+  /** A column that the planner must not choose an index by; the engine's statistics may be missing. */
+  unindexed(column: Sql): Sql;
   /** A condition that is always true and ends a statement that runs too long, where the engine has no timeout of its own. */
   readonly stillRunning: Sql | null;
   /** One row, one text: it differs whenever anything that a snapshot shows may differ. */

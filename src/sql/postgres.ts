@@ -79,7 +79,7 @@ const bind = (kind: ColumnKind, value: DbValue): Sql => {
   }
 };
 
-const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query as Sql);
+const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
 /** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
 export const postgresDialect = (collation: string | null): Dialect => ({
@@ -111,6 +111,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   bind,
   fold: (text) => (collation === null ? sql`lower(${text})` : sql`lower(${text} collate ${sql.id(collation)})`),
   position: (text, part) => sql`strpos(${text}, ${part})`,
+  unindexed: (column) => column,
   stillRunning: null,
   snapshotVersion: compile(sql`select pg_current_snapshot()::text`),
   idsText: (ids) => `{${ids.join(',')}}`,

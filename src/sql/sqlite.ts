@@ -39,7 +39,7 @@ const bind = (kind: string, value: DbValue): Sql => {
   return sql`${value}`;
 };
 
-const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query as Sql);
+const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -68,6 +68,7 @@ export const sqliteDialect: Dialect = {
   bind,
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
+  unindexed: (column) => sql`+${column}`,
   stillRunning: sql`dovetail_still_running()`,
   snapshotVersion: compile(sql`select dovetail_connection() || ':' || data_version from pragma_data_version`),
   idsText: (ids) => `[${ids.join(',')}]`,

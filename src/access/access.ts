@@ -1,0 +1,32 @@
+/** Who may see what: implements the `Gate` that resolving a query passes every name through. */
+import type { Attribute, EntryType, Model } from '../model/model.js';
+import { FILE_UID } from '../model/model.js';
+import type { Gate, Use } from '../query/selection.js';
+import type { Action, Permissions } from './permissions.js';
+
+/** Who asks. Credentials other than none are refused until users and tokens are served. */
+export interface Caller {
+  /** Differs between callers with different rights; part of the key under which plans are kept. */
+  readonly version: string;
+  may(action: Action): boolean;
+}
+
+/** A request without credentials: the role of type `public` (contract 8.1). */
+export const publicCaller = (permissions: Permissions): Caller => {
+  const role = permissions.roles.find((it) => it.type === 'public');
+  return { version: `public:${permissions.version}`, may: (action) => role?.actions.has(action) === true };
+};
+
+/**
+ * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to (specification,
+ * Authentication 1 and 2). Components and media need nothing of their own (contract 8.1).
+ */
+export const newGate = (caller: Caller, model: Model): Gate => ({
+  version: caller.version,
+  allows: (_type: EntryType, attribute: Attribute, _use: Use): boolean => {
+    if (attribute.hidden) return false;
+    if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;
+    const target = model.types.get(attribute.target);
+    return target !== undefined && caller.may(`${target.uid}.find`);
+  },
+});

@@ -1,0 +1,69 @@
+/** Roles and what they may do, as v4 stores them: a permission that exists is granted (storage-layout 5.4). */
+import { sql } from 'kysely';
+import { limits } from '../limits.js';
+import { type Db, readRows } from '../sql/dialect.js';
+
+/** `api::article.article.find`. */
+export type Action = string;
+
+export interface Role {
+  readonly id: number;
+  /** `public`, `authenticated`, or the type of a custom role. */
+  readonly type: string;
+  readonly actions: ReadonlySet<Action>;
+}
+
+export interface Permissions {
+  /** Counts the changes that this process has seen. */
+  readonly version: number;
+  readonly roles: readonly Role[];
+}
+
+export interface PermissionStore {
+  /** Permissions that were in the database at most `limits.permissionsMsMax` ago. */
+  current(): Promise<Permissions>;
+}
+
+/** @param now milliseconds, monotonic. */
+export const newPermissionStore = (db: Db, now: () => number): PermissionStore => {
+  const statement = db.dialect.compile(sql`
+    select r.id, r.type, p.action from up_roles r
+    left join up_permissions_role_links l on l.role_id = r.id
+    left join up_permissions p on p.id = l.permission_id
+    order by r.id, p.action`);
+  let known: Permissions = { version: 0, roles: [] };
+  let content = '';
+  let readAt = Number.NEGATIVE_INFINITY;
+  let reading: Promise<Permissions> | null = null;
+
+  const read = async (): Promise<Permissions> => {
+    const rows = (await db.read(readRows(statement))) as readonly [number, string | null, string | null][];
+    readAt = now();
+    const text = JSON.stringify(rows);
+    if (text !== content) {
+      content = text;
+      known = { version: known.version + 1, roles: rolesOf(rows) };
+    }
+    return known;
+  };
+
+  return {
+    current: async () => {
+      if (now() - readAt <= limits.permissionsMsMax) return known;
+      reading ??= read().finally(() => {
+        reading = null;
+      });
+      return reading;
+    },
+  };
+};
+
+const rolesOf = (rows: readonly (readonly [number, string | null, string | null])[]): readonly Role[] => {
+  const roles = new Map<number, { id: number; type: string; actions: Set<Action> }>();
+  for (const [id, type, action] of rows) {
+    const role = roles.get(id) ?? { id, type: type ?? '', actions: new Set<Action>() };
+    if (action !== null) role.actions.add(action);
+    roles.set(id, role);
+  }
+  return [...roles.values()];
+};

@@ -1,0 +1,146 @@
+/**
+ * The configuration of a project: `dovetail.config.ts` (or `.js`, `.json`) for what belongs to the project, the
+ * environment and `.env` for what differs between machines. Checked by the schemas below, from which
+ * docs/configuration.md is generated.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { parse } from 'dotenv';
+import { z } from 'zod';
+
+export const configSchema = z.strictObject({
+  api: z
+    .strictObject({
+      rest: z
+        .strictObject({
+          prefix: z
+            .string()
+            .regex(/^\/[\w/-]*[\w-]$/, 'expected a path such as /api')
+            .default('/api')
+            .describe('Path prefix of the content API.'),
+          defaultLimit: z.int().min(1).default(25).describe('Entries on a page when a request does not say.'),
+          maxLimit: z.int().min(1).nullable().default(100).describe('Most entries on a page; null for no bound.'),
+          withCount: z
+            .boolean()
+            .default(true)
+            .describe('Whether lists count their entries when a request does not say.'),
+        })
+        .prefault({}),
+      strict: z
+        .boolean()
+        .default(true)
+        .describe(
+          "false restores v4's leniency: unknown names and options in populate and unknown keys of bodies are ignored.",
+        ),
+      responses: z
+        .strictObject({
+          privateAttributes: z
+            .array(z.string())
+            .default([])
+            .describe('Attribute names that no answer shows, of any type.'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  cors: z
+    .strictObject({
+      origin: z
+        .union([z.literal('*'), z.array(z.string())])
+        .default('*')
+        .describe('Origins whose pages may read answers.'),
+    })
+    .prefault({}),
+  server: z
+    .strictObject({
+      trustProxy: z
+        .boolean()
+        .default(false)
+        .describe('Whether X-Forwarded-* headers are believed; true behind a proxy of your own.'),
+    })
+    .prefault({}),
+  memory: z
+    .strictObject({
+      answersMb: z
+        .number()
+        .min(0)
+        .max(1024)
+        .default(16)
+        .describe('Memory for answers kept until the database changes; 0 keeps none.'),
+    })
+    .prefault({}),
+});
+export type Config = z.infer<typeof configSchema>;
+
+const port = z.coerce.number().int().min(0).max(65_535);
+export const environmentSchema = z.object({
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
+  PORT: port.default(1337).describe('Port to listen on.'),
+  NODE_ENV: z.string().optional().describe('`production` refuses to start without secrets.'),
+  LOG_LEVEL: z
+    .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
+    .default('info')
+    .describe('`debug` logs every request.'),
+  DATABASE_CLIENT: z.enum(['sqlite', 'postgres']).default('sqlite').describe('Which database.'),
+  DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
+  DATABASE_URL: z.string().optional().describe('PostgreSQL URL; or the parts below.'),
+  DATABASE_HOST: z.string().default('127.0.0.1').describe('PostgreSQL host.'),
+  DATABASE_PORT: port.default(5432).describe('PostgreSQL port.'),
+  DATABASE_NAME: z.string().default('strapi').describe('PostgreSQL database.'),
+  DATABASE_USERNAME: z.string().default('strapi').describe('PostgreSQL user.'),
+  DATABASE_PASSWORD: z.string().default('').describe('PostgreSQL password.'),
+  DATABASE_SSL: z.enum(['true', 'false']).default('false').describe('Whether PostgreSQL is spoken to over TLS.'),
+  DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema.'),
+});
+export type Environment = z.infer<typeof environmentSchema>;
+
+/** Something that keeps the program from starting, in words for the person who started it. */
+export class StartFault extends Error {}
+
+const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    (it) => `${source}: ${[...it.path.map(String)].join('.') || '(all)'}: ${it.message}`,
+  );
+  throw new StartFault(faults.join('\n'));
+};
+
+/** The environment; a variable set outside wins over the project's `.env`. */
+export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
+  const file = path.join(projectDir, '.env');
+  const inside = fs.existsSync(file) ? parse(fs.readFileSync(file)) : {};
+  const given = Object.fromEntries(
+    Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
+  );
+  return check(environmentSchema, given, 'environment');
+};
+
+/** The configuration file, or its defaults when there is none. TypeScript is read without a build step. */
+export const readConfig = async (projectDir: string): Promise<Config> => {
+  for (const name of ['dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json']) {
+    const file = path.join(projectDir, name);
+    if (!fs.existsSync(file)) continue;
+    return check(configSchema, await readFile(file), name);
+  }
+  return configSchema.parse({});
+};
+
+const readFile = async (file: string): Promise<unknown> => {
+  if (file.endsWith('.json')) return JSON.parse(fs.readFileSync(file, 'utf8'));
+  const { createJiti } = await import('jiti');
+  return createJiti(import.meta.url).import(file, { default: true });
+};
+
+/** The URL that the driver connects to. */
+export const postgresUrl = (env: Environment): string => {
+  if (env.DATABASE_URL !== undefined) return env.DATABASE_URL;
+  const url = new URL('postgres://localhost');
+  url.hostname = env.DATABASE_HOST;
+  url.port = String(env.DATABASE_PORT);
+  url.username = encodeURIComponent(env.DATABASE_USERNAME);
+  url.password = encodeURIComponent(env.DATABASE_PASSWORD);
+  url.pathname = `/${encodeURIComponent(env.DATABASE_NAME)}`;
+  if (env.DATABASE_SSL === 'true') url.searchParams.set('sslmode', 'require');
+  if (env.DATABASE_SCHEMA !== 'public') url.searchParams.set('search_path', env.DATABASE_SCHEMA);
+  return url.href;
+};

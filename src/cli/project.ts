@@ -1,0 +1,58 @@
+/** Opens a project: its configuration, its model and its database. Every command begins here. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { loadModel, sayFault } from '../model/load.js';
+import type { Model } from '../model/model.js';
+import { foreignTables, tablesOf } from '../model/storage.js';
+import type { Db } from '../sql/dialect.js';
+import { diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
+import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
+
+export interface Project {
+  readonly dir: string;
+  readonly env: Environment;
+  readonly config: Config;
+  readonly model: Model;
+}
+
+export const openProject = async (dir: string): Promise<Project> => {
+  const absolute = path.resolve(dir);
+  if (!fs.existsSync(absolute))
+    throw new StartFault(`There is no folder ${absolute}. Give the project's folder with --project.`);
+  const env = readEnvironment(absolute, process.env);
+  const config = await readConfig(absolute);
+  const loaded = loadModel(absolute, config.api.responses);
+  if (!loaded.ok) {
+    const { faults } = loaded;
+    throw new StartFault(
+      `${faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`}:\n${faults.map((it) => `  ${sayFault(it)}`).join('\n')}`,
+    );
+  }
+  return { dir: absolute, env, config, model: loaded.model };
+};
+
+/** Drivers are loaded when they are needed: the other one costs nothing. */
+export const openDatabase = async ({ dir, env }: Project): Promise<Db> => {
+  if (env.DATABASE_CLIENT === 'sqlite') {
+    const file = path.resolve(dir, env.DATABASE_FILENAME);
+    fs.mkdirSync(path.dirname(file), { recursive: true });
+    const { openSqlite } = await import('../sql/sqlite.js');
+    return openSqlite(file);
+  }
+  const { openPostgres } = await import('../sql/postgres.js');
+  const url = postgresUrl(env);
+  try {
+    return await openPostgres(url);
+  } catch (fault) {
+    const place = url.replace(/\/\/[^@/]*@/, '//');
+    throw new StartFault(
+      `PostgreSQL does not answer at ${place}: ${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,
+    );
+  }
+};
+
+/** Model and database side by side. */
+export const compareDatabase = async (project: Project, db: Db): Promise<TableDiff> => {
+  const diff = diffTables(tablesOf(project.model), await readCatalog(db), db);
+  return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
+};

@@ -1,0 +1,82 @@
+/** `start`: brings the database up to the model, then serves until it is told to stop. */
+import path from 'node:path';
+import { pino } from 'pino';
+import { newPermissionStore } from '../access/permissions.js';
+import { newServer } from '../http/server.js';
+import { limits } from '../limits.js';
+import { newReader } from '../read/find.js';
+import { applyAdditions, planAdditions } from '../sql/schema.js';
+import { prepareData, readDefaultLocale } from './bootstrap.js';
+import { StartFault } from './config.js';
+import { compareDatabase, openDatabase, openProject, type Project } from './project.js';
+
+export const start = async (dir: string): Promise<void> => {
+  const project = await openProject(dir);
+  const { env, config, model } = project;
+  const logger = pino({ level: env.LOG_LEVEL, redact: ['req.headers.authorization'] });
+  const db = await openDatabase(project);
+  const diff = await compareDatabase(project, db);
+  const additions = planAdditions(diff, db);
+  if (additions.length > 0) {
+    await applyAdditions(additions, db);
+    const columns = diff.missingColumns.map((it) => `${it.table}.${it.column.name}`);
+    logger.info({ tables: diff.missingTables.length, columns }, 'database: added what was missing');
+  }
+  if (diff.surplusTables.length + diff.surplusColumns.length > 0) {
+    logger.info(
+      { tables: diff.surplusTables, columns: diff.surplusColumns.map((it) => `${it.table}.${it.column}`) },
+      'database: left alone what no schema file knows',
+    );
+  }
+  await prepareData(project, db, logger);
+  const app = await newServer({
+    model,
+    reader: newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 }),
+    permissions: newPermissionStore(db, () => performance.now()),
+    logger,
+    settings: {
+      prefix: config.api.rest.prefix,
+      rest: config.api.rest,
+      strict: config.api.strict,
+      defaultLocale: await readDefaultLocale(db),
+      corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
+      uploadsDir: path.join(project.dir, 'public/uploads'),
+      trustProxy: config.server.trustProxy,
+    },
+  });
+  try {
+    await app.listen({ host: env.HOST, port: env.PORT });
+  } catch (fault) {
+    throw new StartFault(
+      `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
+    );
+  }
+  logger.info(
+    { database: db.place },
+    `serving ${project.dir} with ${model.types.size} types in ${Math.round(performance.now())} ms`,
+  );
+  sayWhatToTry(project, app.addresses()[0]!.port);
+
+  let stopping = false;
+  const stop = (signal: string): void => {
+    if (stopping) return;
+    stopping = true;
+    logger.info({ signal }, 'stopping: no new requests, running ones may finish');
+    // a request that does not end in time must not keep the process
+    setTimeout(() => process.exit(0), limits.drainMsMax).unref();
+    app
+      .close()
+      .then(() => db.close())
+      .then(() => process.exit(0));
+  };
+  process.on('SIGTERM', () => stop('SIGTERM'));
+  process.on('SIGINT', () => stop('SIGINT'));
+};
+
+/** A person at a terminal gets a first address to open. */
+const sayWhatToTry = ({ env, config, model }: Project, port: number): void => {
+  if (!process.stdout.isTTY) return;
+  const first = [...model.types.values()].find((it) => it.origin === 'project' && it.kind === 'collection');
+  if (first)
+    process.stdout.write(`\n  Try  http://${env.HOST}:${port}${config.api.rest.prefix}/${first.plural}?populate=*\n\n`);
+};

@@ -1,0 +1,22 @@
+/** Results and issues to HTTP. */
+import type { FastifyReply } from 'fastify';
+import { errorEnvelope, type Issue } from '../errors.js';
+import type { Answer } from '../read/find.js';
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply => {
+  const { status, body } = errorEnvelope(issues);
+  return reply.code(status).header('content-type', JSON_TYPE).send(body);
+};
+
+/** An answer with its entity tag; 304 without a body when the client has it already. */
+export const sendAnswer = (reply: FastifyReply, { body, etag }: Answer): FastifyReply => {
+  reply.header('etag', etag);
+  if (matches(reply.request.headers['if-none-match'], etag)) return reply.code(304).send();
+  return reply.header('content-type', JSON_TYPE).send(body);
+};
+
+/** Whether a list of entity tags names this one; a weak one does, because a compressing proxy makes strong tags weak. */
+const matches = (header: string | undefined, etag: string): boolean =>
+  header !== undefined && header.split(',').some((it) => it.trim() === '*' || it.trim().replace(/^W\//, '') === etag);

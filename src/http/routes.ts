@@ -1,0 +1,36 @@
+/** URL paths to actions on content types (contract 1). */
+import type { EntryType, Model } from '../model/model.js';
+import type { ReadAction } from '../query/selection.js';
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+/** One path with what each method does there; other methods answer 405. */
+export interface Route {
+  readonly path: string;
+  readonly type: EntryType;
+  readonly actions: Readonly<Partial<Record<Method, ReadAction>>>;
+}
+
+/** The permission that an action needs: a single type is read by `find`. */
+export const permissionFor = (type: EntryType, action: ReadAction): string =>
+  `${type.uid}.${action === 'single' ? 'find' : action}`;
+
+/** @param prefix with a leading slash: `/api`. */
+export const routesOf = (model: Model, prefix: string): readonly Route[] =>
+  [...model.types.values()]
+    .filter((type) => type.origin === 'project' && type.kind !== 'component')
+    .flatMap((type): readonly Route[] =>
+      type.kind === 'single'
+        ? [{ path: `${prefix}/${type.singular}`, type, actions: { GET: 'single' } }]
+        : [
+            { path: `${prefix}/${type.plural}`, type, actions: { GET: 'find' } },
+            { path: `${prefix}/${type.plural}/:id`, type, actions: { GET: 'findOne' } },
+          ],
+    );
+
+/** The id of a path: digits without sign or leading zero, at most 32 bits; null otherwise (contract 12, row 35). */
+export const parseId = (text: string, max: number): number | null => {
+  const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.NaN;
+  return id <= max ? id : null;
+};

@@ -1,0 +1,70 @@
+/** The resolved query: names have become attributes, texts have become values. Types only, and the `Gate` that resolving needs. */
+import type { Attribute, EntryType, LinkAttribute, PartAttribute, ScalarAttribute, Uid } from '../model/model.js';
+import type { DbValue } from '../sql/dialect.js';
+import type { OperatorName } from './operators.js';
+
+export type PublicationState = 'live' | 'preview';
+
+/** What is asked of the entries of one type. */
+export interface Selection {
+  readonly type: EntryType;
+  /** Scalar attributes in answers; `id` is always there, beside them. */
+  readonly fields: readonly ScalarAttribute[];
+  readonly populate: readonly Populate[];
+  readonly filter: Filter | null;
+  readonly sort: readonly SortKey[];
+  readonly state: PublicationState;
+}
+
+export type Populate =
+  | { readonly kind: 'link'; readonly attribute: LinkAttribute; readonly target: Selection }
+  | { readonly kind: 'part'; readonly attribute: PartAttribute; readonly fragments: ReadonlyMap<Uid, Selection> };
+
+export type Filter =
+  | { readonly kind: 'and' | 'or'; readonly members: readonly Filter[] }
+  | { readonly kind: 'not'; readonly member: Filter }
+  | {
+      readonly kind: 'compare';
+      readonly attribute: ScalarAttribute;
+      readonly operator: OperatorName;
+      readonly values: readonly DbValue[];
+    }
+  /** Some related entry that the request may see meets the member. */
+  | { readonly kind: 'related'; readonly step: Step; readonly member: Filter };
+
+/** One step through a relation, media or component, in a filter or a sort key. */
+export interface Step {
+  readonly attribute: LinkAttribute | PartAttribute;
+  readonly target: EntryType;
+  readonly state: PublicationState;
+}
+
+export interface SortKey {
+  readonly steps: readonly Step[];
+  readonly attribute: ScalarAttribute;
+  readonly direction: 'asc' | 'desc';
+}
+
+export type Page =
+  | { readonly kind: 'page'; readonly page: number; readonly pageSize: number }
+  | { readonly kind: 'offset'; readonly start: number; readonly limit: number };
+
+export type ReadAction = 'find' | 'findOne' | 'single';
+
+/** A whole read request. */
+export interface Query {
+  readonly action: ReadAction;
+  readonly selection: Selection;
+  /** Lists only. */
+  readonly page: Page | null;
+  readonly withCount: boolean;
+}
+
+export type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';
+
+/** Who may use which name. Every name in fields, filters, sort and populate passes it; `access` implements it. */
+export interface Gate {
+  /** Differs whenever the gate may answer differently; part of the key under which plans are kept. */
+  readonly version: string;
+  allows(type: EntryType, attribute: Attribute, use: Use): boolean;
+}

@@ -1,0 +1,119 @@
+/**
+ * Rows to JSON text, without a database and without recursion: children come before their parents, every entry of a node
+ * is written once, and parents splice the texts of their children.
+ */
+import { issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
+import type { PlanEdge, ReadPlan } from './plan.js';
+import type { NodeData, ReadData, TargetList } from './run.js';
+
+/** The `data` and `meta` of a list, the envelope of one entry, or null where there is none. */
+export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
+  const texts: ReadonlyMap<number, string>[] = [];
+  plan.nodes.forEach((node, index) => {
+    texts.push(renderNode(node.isComponent, node.edges, data, data.nodes[index]!, texts));
+  });
+  const root = texts.at(-1)!;
+  const { page } = plan;
+  if (!page) {
+    const [id] = data.page;
+    return id === undefined ? null : `{"data":${root.get(id)!},"meta":{}}`;
+  }
+  const entries = data.page.map((id) => root.get(id)!);
+  checkLength(entries.reduce((sum, text) => sum + text.length, 0));
+  return `{"data":[${entries.join(',')}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
+};
+
+/** `meta.pagination` (contract 2.1). */
+const pagination = ({ page }: ReadPlan, total: number | null): string => {
+  if (page?.kind === 'offset')
+    return JSON.stringify({ start: page.start, limit: page.limit, ...(total === null ? {} : { total }) });
+  const { page: number, pageSize } = page!;
+  return JSON.stringify({
+    page: number,
+    pageSize,
+    ...(total === null ? {} : { pageCount: Math.ceil(total / pageSize), total }),
+  });
+};
+
+type Texts = ReadonlyMap<number, string>;
+
+/**
+ * The text of every entry of a node: a whole object for entries, the inside of the object for components, because in a
+ * zone `__component` joins it.
+ */
+const renderNode = (
+  isComponent: boolean,
+  edges: readonly PlanEdge[],
+  data: ReadData,
+  node: NodeData,
+  texts: readonly Texts[],
+): Texts => {
+  const rendered = new Map<number, string>();
+  const keys = edges.map((edge) => `${JSON.stringify(edge.name)}:${edge.wrapped ? '{"data":' : ''}`);
+  for (const [id, scalars] of node.entries) {
+    // scalars is an object; what is inside its braces joins what is populated
+    let inside = isComponent || edges.length > 0 ? scalars.slice(1, -1) : '';
+    for (let i = 0; i < edges.length; i++) {
+      const edge = edges[i]!;
+      const value = renderEdge(edge, node.targets[i]!.get(id), data, texts);
+      inside += `${inside === '' ? '' : ','}${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
+    }
+    let text: string;
+    if (isComponent) text = inside === '' ? `"id":${id}` : `"id":${id},${inside}`;
+    else text = edges.length > 0 ? `{"id":${id},"attributes":{${inside}}}` : `{"id":${id},"attributes":${scalars}}`;
+    checkLength(text.length);
+    rendered.set(id, text);
+  }
+  return rendered;
+};
+
+const renderEdge = (edge: PlanEdge, list: TargetList | undefined, data: ReadData, texts: readonly Texts[]): string => {
+  if (edge.shape === 'one') {
+    if (!list) return 'null';
+    const { node, component } = edge.targets[0]!;
+    // several rows of a to-one link happen (races, imports): the first visible one counts (storage-layout 9)
+    for (const id of list.ids) {
+      const text = texts[node]!.get(id);
+      if (text !== undefined) return component === null ? text : `{${text}}`;
+    }
+    return 'null';
+  }
+  if (!list) return edge.empty;
+  let inside = '';
+  const add = (text: string): void => {
+    inside += inside === '' ? text : `,${text}`;
+  };
+  if (edge.shape === 'zone') {
+    for (let i = 0; i < list.ids.length; i++) {
+      const { node, component } = edge.targets[list.kinds[i]!]!;
+      const text = texts[node]!.get(list.ids[i]!);
+      if (text !== undefined) add(`{"__component":${JSON.stringify(component)},${text}}`);
+    }
+    return `[${inside}]`;
+  }
+  const { node, component } = edge.targets[0]!;
+  const known = texts[node]!;
+  for (const id of inOrder(distinct(list.ids), data.nodes[node]!.places)) {
+    const text = known.get(id);
+    if (text !== undefined) add(component === null ? text : `{${text}}`);
+  }
+  return inside === '' ? edge.empty : `[${inside}]`;
+};
+
+/** Upgraded databases may hold a pair twice (storage-layout 9); an entry appears once. */
+const distinct = (ids: readonly number[]): readonly number[] => {
+  if (ids.length < 2) return ids;
+  const set = new Set(ids);
+  return set.size === ids.length ? ids : [...set];
+};
+
+/** The node's own sort; ties keep the stored order (contract 4.2). */
+const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | null): readonly number[] =>
+  places ? [...ids].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : ids;
+
+/** Entries that contain each other grow with every level; a text longer than any answer may be is never built. */
+const checkLength = (characters: number): void => {
+  if (characters > limits.responseCharactersMax)
+    throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
+};

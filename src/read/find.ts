@@ -1,0 +1,130 @@
+/** The read line in order: brackets, resolve, plan, compile, run, assemble. One screen, and the caches beside it. */
+import crypto from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { issue, ok, Refusal, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
+import type { EntryType } from '../model/model.js';
+import { readBrackets } from '../query/brackets.js';
+import { type ResolveContext, resolveQuery } from '../query/resolve.js';
+import type { Query, ReadAction } from '../query/selection.js';
+import type { Db, ReadProgram } from '../sql/dialect.js';
+import { assemble } from './assemble.js';
+import { planRead } from './plan.js';
+import { runRead } from './run.js';
+import { type CompiledRead, compileRead } from './statements.js';
+
+export interface ReadRequest {
+  readonly action: ReadAction;
+  readonly type: EntryType;
+  /** The entry of `findOne`, else null. */
+  readonly id: number | null;
+  /** The query string as it came, without `?`. */
+  readonly search: string;
+}
+
+/** An answer as it goes out: UTF-8 JSON and its entity tag, a hash of the body in quotes. */
+export interface Answer {
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+const answerOf = (text: string): Answer => {
+  const body = Buffer.from(text);
+  return { body, etag: `"${crypto.hash('sha1', body, 'base64url')}"` };
+};
+
+export interface Reader {
+  /** Answers a read, or says what is wrong with the request. */
+  read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
+  /** All stages of a read without running it; `explain` prints them. */
+  prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
+}
+
+export interface PreparedRead {
+  readonly query: Query;
+  readonly compiled: CompiledRead;
+}
+
+interface KeptAnswer {
+  readonly version: string;
+  readonly answer: Answer;
+}
+
+/** @param answersBytesMax how much of the memory kept answers may take; 0 keeps none. */
+export const newReader = (
+  db: Db,
+  { answersBytesMax = limits.answersBytesMax }: { readonly answersBytesMax?: number } = {},
+): Reader => {
+  const plans = new LRUCache<string, CompiledRead>({ max: limits.plansMax });
+  const answers =
+    answersBytesMax > 0
+      ? new LRUCache<string, KeptAnswer>({
+          maxSize: answersBytesMax,
+          sizeCalculation: (kept, key) => kept.answer.body.length + key.length,
+        })
+      : null;
+
+  const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
+    const raw = readBrackets(request.search);
+    if (!raw.ok) return raw;
+    const query = resolveQuery(raw.value, request.type, request.action, context);
+    if (!query.ok) return query;
+    return ok({ query: query.value, compiled: compileRead(planRead(query.value), db.dialect) });
+  };
+
+  const planKey = (request: ReadRequest, context: ResolveContext): string =>
+    `${request.type.uid} ${request.action} ${context.gate.version} ${request.search}`;
+
+  const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
+    const known = plans.get(key);
+    if (known) return ok(known);
+    const prepared = prepare(request, context);
+    if (!prepared.ok) return prepared;
+    plans.set(key, prepared.value.compiled);
+    return ok(prepared.value.compiled);
+  };
+
+  /**
+   * A kept answer is right for as long as no snapshot differs from the one it came from: the database says so by its
+   * snapshot version, which is read in the same transaction.
+   */
+  function* answerProgram(compiled: CompiledRead, id: number | null, key: string): ReadProgram<Answer | null> {
+    const kept = answers?.get(key);
+    const versionOf = (rows: readonly (readonly unknown[])[] | undefined): string => String(rows?.[0]?.[0]);
+    if (kept) {
+      const [rows] = yield [db.dialect.snapshotVersion];
+      if (versionOf(rows) === kept.version) return kept.answer;
+    }
+    const reading = runRead(compiled, id, db.dialect);
+    let step = reading.next();
+    let version: string | null = null;
+    while (!step.done) {
+      if (version === null) {
+        const [versionRows, ...rows] = yield [db.dialect.snapshotVersion, ...step.value];
+        version = versionOf(versionRows);
+        step = reading.next(rows);
+      } else step = reading.next(yield step.value);
+    }
+    const text = assemble(compiled.plan, step.value);
+    if (text === null) return null;
+    const answer = answerOf(text);
+    if (answers && version !== null) answers.set(key, { version, answer });
+    return answer;
+  }
+
+  return {
+    prepare,
+    read: async (request, context) => {
+      const key = planKey(request, context);
+      const compiled = compiledFor(request, context, key);
+      if (!compiled.ok) return compiled;
+      try {
+        const answer = await db.read(answerProgram(compiled.value, request.id, `${request.id ?? ''} ${key}`));
+        return answer ? ok(answer) : refused(issue('http.not-found', []));
+      } catch (fault) {
+        if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+        throw fault;
+      }
+    },
+  };
+};

@@ -1,0 +1,257 @@
+/**
+ * `Query` to `ReadPlan`: how a read is fetched, as plain data (`JSON.parse(JSON.stringify(plan))` runs the same).
+ * The decisions are only here: which selections share a node, which edges share a statement, what a filter means.
+ */
+import { bug } from '../errors.js';
+import { scalarTypes } from '../model/attributes.js';
+import type { EntryType, FixedValue, LinkPath } from '../model/model.js';
+import type { OperatorName } from '../query/operators.js';
+import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
+import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
+
+export interface ReadPlan {
+  readonly action: ReadAction;
+  readonly page: Page | null;
+  readonly withCount: boolean;
+  readonly filter: PlanFilter | null;
+  readonly sort: readonly PlanSort[];
+  /** Children before their parents; the last one is the root. */
+  readonly nodes: readonly PlanNode[];
+}
+
+/** The entries of one selection: fetched by ids, each once, wherever in the answer they occur. */
+export interface PlanNode {
+  readonly uid: string;
+  readonly table: string;
+  readonly isComponent: boolean;
+  /** Drafts do not exist here. */
+  readonly publishedOnly: boolean;
+  readonly fields: readonly PlanField[];
+  /** Conditions on populated entries; those of the root are in the plan. */
+  readonly filter: PlanFilter | null;
+  readonly sort: readonly PlanSort[];
+  readonly edges: readonly PlanEdge[];
+  /** One statement each; edges that share a table share one. */
+  readonly links: readonly PlanLinks[];
+}
+
+export interface PlanField {
+  readonly name: string;
+  readonly column: string;
+  readonly form: JsonForm;
+}
+
+/** A populated attribute. */
+export interface PlanEdge {
+  readonly name: string;
+  readonly shape: 'one' | 'many' | 'zone';
+  /** Links are wrapped in `{ data }`, parts are not (specification, Shapes). */
+  readonly wrapped: boolean;
+  /** What an empty list looks like: `[]`, and `null` for media (contract 2.3). */
+  readonly empty: '[]' | 'null';
+  /** Index of the node for each component; a single one with component null for links. */
+  readonly targets: readonly { readonly component: string | null; readonly node: number }[];
+}
+
+/** Rows of a link table for some edges of one node. */
+export interface PlanLinks {
+  readonly table: string;
+  readonly from: string;
+  readonly to: string;
+  readonly rank: string | null;
+  readonly typeColumn: string | null;
+  readonly fixed: readonly FixedValue[];
+  /** The column that tells the edges apart; null when there is only one. */
+  readonly nameColumn: string | null;
+  readonly edges: readonly { readonly edge: number; readonly name: string | null }[];
+  /** Ties of rank go by this column (storage-layout 7.2). */
+  readonly tie: string;
+}
+
+export type PlanFilter =
+  | { readonly kind: 'and' | 'or'; readonly members: readonly PlanFilter[] }
+  | { readonly kind: 'not'; readonly member: PlanFilter }
+  | {
+      readonly kind: 'compare';
+      readonly column: string;
+      readonly columnKind: ColumnKind;
+      readonly operator: OperatorName;
+      readonly values: readonly DbValue[];
+    }
+  | {
+      readonly kind: 'related';
+      readonly step: PlanStep;
+      readonly member: PlanFilter;
+      /** Entries without any related entry meet the condition too, as `$null` does (contract 4.4). */
+      readonly orNone: boolean;
+    };
+
+export interface PlanStep {
+  readonly path: LinkPath;
+  readonly component: string | null;
+  readonly table: string;
+  readonly publishedOnly: boolean;
+  readonly shape: 'one' | 'many' | 'zone';
+}
+
+export interface PlanSort {
+  readonly steps: readonly PlanStep[];
+  readonly column: string;
+  readonly direction: 'asc' | 'desc';
+}
+
+export const planRead = ({ action, selection, page, withCount }: Query): ReadPlan => ({
+  action,
+  page,
+  withCount,
+  filter: selection.filter && planFilter(selection.filter, false),
+  sort: selection.sort.map(planSort),
+  nodes: planNodes(selection),
+});
+
+/** Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. */
+const planNodes = (root: Selection): readonly PlanNode[] => {
+  const nodes: PlanNode[] = [];
+  const byKey = new Map<string, number>();
+  const bySelection = new Map<Selection, number>();
+  // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
+  const selections = [root];
+  for (let i = 0; i < selections.length; i++)
+    for (const populate of selections[i]!.populate) selections.push(...targetsOf(populate));
+  for (const selection of selections.reverse()) {
+    const isRoot = selection === root;
+    const node = planNode(selection, isRoot, (target) => bySelection.get(target)!);
+    const key = isRoot ? 'root' : JSON.stringify(node);
+    let index = byKey.get(key);
+    if (index === undefined) {
+      index = nodes.push(node) - 1;
+      byKey.set(key, index);
+    }
+    bySelection.set(selection, index);
+  }
+  return nodes;
+};
+
+const targetsOf = (populate: Populate): readonly Selection[] =>
+  populate.kind === 'link' ? [populate.target] : [...populate.fragments.values()];
+
+const planNode = (selection: Selection, isRoot: boolean, nodeOf: (selection: Selection) => number): PlanNode => {
+  const { type, fields, populate, filter, sort, state } = selection;
+  return {
+    uid: type.uid,
+    table: type.table,
+    isComponent: type.kind === 'component',
+    publishedOnly: isPublishedOnly(type, state),
+    fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
+    filter: isRoot || !filter ? null : planFilter(filter, false),
+    sort: isRoot ? [] : sort.map(planSort),
+    edges: populate.map((it) => planEdge(it, nodeOf)),
+    links: planLinks(populate),
+  };
+};
+
+const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
+  type.draftAndPublish && state === 'live';
+
+const planEdge = (populate: Populate, nodeOf: (selection: Selection) => number): PlanEdge => {
+  const { name, shape } = populate.attribute;
+  if (populate.kind === 'link') {
+    const empty = populate.attribute.source === 'media' ? 'null' : '[]';
+    return { name, shape, wrapped: true, empty, targets: [{ component: null, node: nodeOf(populate.target) }] };
+  }
+  const targets = [...populate.fragments].map(([component, fragment]) => ({ component, node: nodeOf(fragment) }));
+  return { name, shape, wrapped: false, empty: '[]', targets };
+};
+
+/** Edges over the same table that differ only in the attribute's name share one statement. */
+const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
+  const groups = new Map<string, { links: PlanLinks; edges: { edge: number; name: string | null }[] }>();
+  populates.forEach(({ attribute }, edge) => {
+    const { table, from, to, rank, typeColumn, fixed } = attribute.path;
+    const named = fixed.find((it) => it.column === 'field');
+    const others = fixed.filter((it) => it !== named);
+    const tie = attribute.shape === 'zone' ? 'id' : to;
+    const key = JSON.stringify([table, from, to, rank, others, tie]);
+    const group = groups.get(key) ?? {
+      links: { table, from, to, rank, typeColumn, fixed: others, nameColumn: named?.column ?? null, edges: [], tie },
+      edges: [],
+    };
+    group.edges.push({ edge, name: named?.value ?? null });
+    groups.set(key, group);
+  });
+  return [...groups.values()].map(({ links, edges }) => ({ ...links, edges }));
+};
+
+// ---- filters and sorts
+
+/**
+ * Pushes negations down to the comparisons: "not (some related entry is X)" of v4's dialect means "some related entry is
+ * not X" (contract 4.4, to-many relations).
+ */
+const planFilter = (filter: Filter, negated: boolean): PlanFilter => {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      const members = filter.members.map((it) => planFilter(it, negated));
+      return { kind: (filter.kind === 'and') === negated ? 'or' : 'and', members };
+    }
+    case 'not':
+      return planFilter(filter.member, !negated);
+    case 'compare': {
+      const { attribute, operator, values } = filter;
+      const compare: PlanFilter = {
+        kind: 'compare',
+        column: attribute.column,
+        columnKind: scalarTypes[attribute.type].column,
+        operator,
+        values,
+      };
+      return negated ? { kind: 'not', member: compare } : compare;
+    }
+    case 'related': {
+      const member = planFilter(filter.member, negated);
+      return { kind: 'related', step: planStep(filter.step), member, orNone: onNothing(member) === true };
+    }
+  }
+};
+
+/** What a condition says of a row whose every column is NULL; null for SQL's unknown. */
+const onNothing = (filter: PlanFilter): boolean | null => {
+  switch (filter.kind) {
+    case 'compare':
+      if (filter.operator === '$null') return filter.values[0] === true;
+      return filter.operator === '$notNull' ? filter.values[0] !== true : null;
+    case 'not': {
+      const member = onNothing(filter.member);
+      return member === null ? null : !member;
+    }
+    case 'and':
+    case 'or': {
+      const deciding = filter.kind === 'or';
+      const members = filter.members.map(onNothing);
+      return members.includes(deciding) ? deciding : members.includes(null) ? null : !deciding;
+    }
+    case 'related':
+      return filter.orNone ? true : null;
+  }
+};
+
+const planStep = ({ attribute, target, state }: Step): PlanStep => ({
+  path: attribute.path,
+  component: attribute.kind === 'part' ? target.uid : null,
+  table: target.table,
+  publishedOnly: isPublishedOnly(target, state),
+  shape: attribute.shape,
+});
+
+const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
+  steps: steps.map(planStep),
+  column: attribute.column,
+  direction,
+});
+
+export const rootOf = (plan: ReadPlan): PlanNode => {
+  const root = plan.nodes.at(-1);
+  if (!root) throw bug('plan.without-root', {});
+  return root;
+};

@@ -1,0 +1,181 @@
+/**
+ * Runs a compiled plan: a program of batches for `Db.read`, so that one answer comes from one snapshot. Each round
+ * fetches, for every node, the entries and links of the ids that the round before has found.
+ */
+import { issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
+import { type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
+import type { PlanNode } from './plan.js';
+import type { CompiledRead } from './statements.js';
+
+/** Everything that assembling needs. */
+export interface ReadData {
+  /** Ids of the page in order. */
+  readonly page: readonly number[];
+  /** Entries that meet the filters; null when nobody counted. */
+  readonly total: number | null;
+  /** Same order as the plan's nodes. */
+  readonly nodes: readonly NodeData[];
+}
+
+export interface NodeData {
+  /** JSON object text of the scalar part by id; an id without one is not visible. */
+  readonly entries: ReadonlyMap<number, string>;
+  /** Place in the node's own sort by id, equal for ties; null without a sort. */
+  readonly places: ReadonlyMap<number, number> | null;
+  /** For each edge: the targets of each id, in stored order. */
+  readonly targets: readonly ReadonlyMap<number, TargetList>[];
+}
+
+/** Ids and, for zones, the index of each one's node among the edge's targets. */
+export interface TargetList {
+  readonly ids: number[];
+  readonly kinds: number[];
+}
+
+interface GrowingNode extends NodeData {
+  readonly entries: Map<number, string>;
+  readonly places: Map<number, number> | null;
+  readonly targets: Map<number, TargetList>[];
+  /** Ids ever asked for. */
+  readonly seen: Set<number>;
+  /** Ids found in the last round, to be fetched in the next. */
+  fresh: number[];
+}
+
+/** What a statement of a round is for. */
+type Work = { readonly node: number; readonly ids: readonly number[] } & (
+  | { readonly kind: 'entries' }
+  | { readonly kind: 'links'; readonly links: number }
+);
+
+/** @param id the entry of `findOne`; ignored by lists. */
+export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dialect): ReadProgram<ReadData> {
+  const { plan } = compiled;
+  const root = plan.nodes.length - 1;
+  const nodes = plan.nodes.map(
+    (node): GrowingNode => ({
+      entries: new Map(),
+      places: node.sort.length > 0 ? new Map() : null,
+      targets: node.edges.map(() => new Map()),
+      seen: new Set(),
+      fresh: [],
+    }),
+  );
+  let rowsLeft: number = limits.rowsMax;
+  const spend = (rows: number): void => {
+    rowsLeft -= rows;
+    if (rowsLeft < 0)
+      throw new Refusal(issue('read.too-expensive', ['populate'], { what: 'rows', max: limits.rowsMax }));
+  };
+
+  const first = [
+    compiled.page ?? withIds(compiled.nodes[root]!.entries, [id ?? 0], dialect),
+    ...(compiled.count ? [compiled.count] : []),
+  ];
+  const [pageRows = [], countRows] = yield first;
+  const rootNode = nodes[root]!;
+  placeEntries(plan.nodes[root]!, rootNode, pageRows);
+  const page = [...rootNode.entries.keys()];
+  // the root's entries are here already; only its links are to be fetched
+  let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);
+
+  while (work.length > 0) {
+    const statements = work.map((it): Statement => {
+      const { entries, links } = compiled.nodes[it.node]!;
+      return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, dialect);
+    });
+    const results = yield statements;
+    const next: Work[] = [];
+    work.forEach((it, i) => {
+      const rows = results[i] ?? [];
+      spend(rows.length);
+      const node = plan.nodes[it.node]!;
+      if (it.kind === 'links') placeLinks(node, nodes, it, rows);
+      else {
+        placeEntries(node, nodes[it.node]!, rows);
+        // only what the filter left is followed further
+        if (node.filter && rows.length > 0)
+          next.push(
+            ...linksOf(
+              node,
+              it.node,
+              rows.map((row) => row[0] as number),
+            ),
+          );
+      }
+    });
+    nodes.forEach((node, index) => {
+      if (node.fresh.length === 0) return;
+      const planned = plan.nodes[index]!;
+      next.push({ node: index, kind: 'entries', ids: node.fresh });
+      if (!planned.filter) next.push(...linksOf(planned, index, node.fresh));
+      node.fresh = [];
+    });
+    work = next;
+  }
+  return { page, total: countRows ? Number(countRows[0]?.[0] ?? 0) : null, nodes };
+}
+
+const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
+  node.links.map((_links, links) => ({ node: index, kind: 'links', links, ids }));
+
+const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
+  const width = rows[0]?.length ?? 0;
+  const texts = width - 1 - (data.places ? 1 : 0);
+  for (const row of rows) {
+    const id = row[0] as number;
+    if (data.places) data.places.set(id, Number(row[width - 1]));
+    data.entries.set(
+      id,
+      texts === 1
+        ? (row[1] as string)
+        : node.fields.length === 0
+          ? '{}'
+          : `{${row
+              .slice(1, 1 + texts)
+              .map((text) => (text as string).slice(1, -1))
+              .join(',')}}`,
+    );
+  }
+};
+
+const placeLinks = (
+  node: PlanNode,
+  nodes: readonly GrowingNode[],
+  work: Extract<Work, { kind: 'links' }>,
+  rows: Rows,
+): void => {
+  const links = node.links[work.links]!;
+  const typeAt = 2;
+  const nameAt = links.typeColumn === null ? 2 : 3;
+  const owner = nodes[work.node]!;
+  const single = links.nameColumn === null ? links.edges[0]! : null;
+  const byName = new Map(links.edges.map((it) => [it.name, it.edge]));
+  const kinds = links.edges
+    .map((it) => it.edge)
+    .reduce(
+      (known, edge) => known.set(edge, new Map(node.edges[edge]!.targets.map((target, i) => [target.component, i]))),
+      new Map<number, Map<string | null, number>>(),
+    );
+  for (const row of rows) {
+    const edge = single ? single.edge : byName.get(row[nameAt] as string);
+    if (edge === undefined) continue;
+    const kind = kinds.get(edge)!.get(links.typeColumn === null ? null : (row[typeAt] as string));
+    // a component that is not asked for, or that the schema file no longer knows (storage-layout 3)
+    if (kind === undefined) continue;
+    const from = row[0] as number;
+    const to = row[1] as number;
+    const lists = owner.targets[edge]!;
+    const list = lists.get(from);
+    if (!list) lists.set(from, { ids: [to], kinds: [kind] });
+    else {
+      list.ids.push(to);
+      list.kinds.push(kind);
+    }
+    const target = nodes[node.edges[edge]!.targets[kind]!.node]!;
+    if (target.seen.has(to)) continue;
+    target.seen.add(to);
+    target.fresh.push(to);
+  }
+};

@@ -1,0 +1,188 @@
+/** `ReadPlan` to statements, once for each plan and database. Their number depends on the plan only, never on the data. */
+import { sql } from 'kysely';
+import { limits } from '../limits.js';
+import { operators } from '../query/operators.js';
+import type { Dialect, Sql, Statement } from '../sql/dialect.js';
+import type { PlanFilter, PlanLinks, PlanNode, PlanSort, PlanStep, ReadPlan } from './plan.js';
+import { rootOf } from './plan.js';
+
+export interface CompiledRead {
+  readonly plan: ReadPlan;
+  /** Entries of the page: id and JSON texts; null when the id is given (`findOne`). */
+  readonly page: Statement | null;
+  readonly count: Statement | null;
+  readonly nodes: readonly CompiledNode[];
+}
+
+export interface CompiledNode {
+  /** `[id, json…]`, and with a sort a last column: the entry's place, equal for ties. Takes ids. */
+  readonly entries: Statement;
+  /** `[from, to, type?, name?]` in stored order, for each of the node's links. Takes ids. */
+  readonly links: readonly Statement[];
+}
+
+export const compileRead = (plan: ReadPlan, dialect: Dialect): CompiledRead => {
+  const root = rootOf(plan);
+  const compile = (query: Sql): Statement => dialect.compile(query);
+  return {
+    plan,
+    page: plan.action === 'findOne' ? null : compile(pageQuery(plan, root, dialect)),
+    count: plan.page && plan.withCount ? compile(countQuery(plan, root, dialect)) : null,
+    nodes: plan.nodes.map((node) => ({
+      entries: compile(entriesQuery(node, dialect)),
+      links: node.links.map((links) => compile(linksQuery(links, dialect))),
+    })),
+  };
+};
+
+const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
+const all = (conditions: readonly Sql[]): Sql =>
+  conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`;
+
+/** The scalar part of entries as JSON texts; several where an object call does not take all pairs. */
+const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly Sql[] => {
+  const chunks: Sql[] = [];
+  for (let i = 0; i < node.fields.length; i += dialect.jsonPairsMax) {
+    const pairs = node.fields.slice(i, i + dialect.jsonPairsMax);
+    chunks.push(
+      dialect.jsonObject(pairs.map((it) => [it.name, dialect.jsonValue(it.form, column(alias, it.column))] as const)),
+    );
+  }
+  return chunks;
+};
+
+const visible = (node: { readonly publishedOnly: boolean }, alias: string): readonly Sql[] =>
+  node.publishedOnly ? [sql`${column(alias, 'published_at')} is not null`] : [];
+
+const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
+  const { limit, offset } = bounds(plan);
+  const where = all([...visible(root, 'e'), ...rootFilter(plan, dialect)]);
+  const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
+  const slice = sql`limit ${sql.lit(limit)} offset ${sql.lit(offset)}`;
+  const from = sql`from ${sql.table(root.table)} e`;
+  if (plan.sort.length === 0 && offset === 0)
+    return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect)])} ${from}${where} ${order} ${slice}`;
+  // sort and skip bare ids first: entries that the page does not show are not rendered
+  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${slice}) p`;
+  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect)])} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql =>
+  sql`select count(*) from ${sql.table(root.table)} e${all([...visible(root, 'e'), ...rootFilter(plan, dialect)])}`;
+
+const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
+  plan.filter ? [...guard(dialect), condition(plan.filter, 'e', dialect)] : [];
+const guard = (dialect: Dialect): readonly Sql[] => (dialect.stillRunning ? [dialect.stillRunning] : []);
+
+/** Rows to take and to skip. */
+const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: number } => {
+  if (!page) return { limit: 1, offset: 0 };
+  return page.kind === 'page'
+    ? { limit: page.pageSize, offset: (page.page - 1) * page.pageSize }
+    : { limit: page.limit, offset: page.start };
+};
+
+const entriesQuery = (node: PlanNode, dialect: Dialect): Sql => {
+  const place =
+    node.sort.length === 0
+      ? []
+      : [sql`dense_rank() over (order by ${sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)))})`];
+  const filter = node.filter ? [...guard(dialect), condition(node.filter, 'e', dialect)] : [];
+  const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e'), ...filter]);
+  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place])} from ${sql.table(node.table)} e${where}`;
+};
+
+const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
+  const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, tie } = links;
+  const names = edges.map((it) => it.name).filter((it) => it !== null);
+  const selected = [
+    from,
+    to,
+    ...(typeColumn === null ? [] : [typeColumn]),
+    ...(nameColumn === null ? [] : [nameColumn]),
+  ];
+  const where = [
+    dialect.inIds(column('l', from)),
+    sql`${column('l', to)} is not null`,
+    ...fixedConditions(fixed, 'l', dialect),
+    ...(nameColumn === null
+      ? []
+      : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
+  ];
+  const order = [...(rank === null ? [] : [rank]), tie].map((name) => dialect.unindexed(column('l', name)));
+  return sql`select ${sql.join(selected.map((name) => column('l', name)))} from ${sql.table(table)} l${all(where)} order by ${sql.join(order)} limit ${sql.lit(limits.rowsMax + 1)}`;
+};
+
+const fixedConditions = (
+  fixed: readonly { readonly column: string; readonly value: string }[],
+  alias: string,
+  dialect: Dialect,
+): readonly Sql[] => fixed.map((it) => sql`${dialect.unindexed(column(alias, it.column))} = ${it.value}`);
+
+// ---- filters and sorts
+
+const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => {
+  switch (filter.kind) {
+    case 'and':
+    case 'or': {
+      if (filter.members.length === 0) return filter.kind === 'and' ? sql`1 = 1` : sql`1 = 0`;
+      const members = filter.members.map((it) => condition(it, alias, dialect));
+      return sql`(${sql.join(members, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
+    }
+    case 'not':
+      return sql`not (${condition(filter.member, alias, dialect)})`;
+    case 'compare':
+      return operators[filter.operator].condition(
+        column(alias, filter.column),
+        filter.columnKind,
+        filter.values,
+        dialect,
+      );
+    case 'related': {
+      const [link, target] = [`${alias}l`, `${alias}t`];
+      const { step } = filter;
+      const source = joined(step, link, target);
+      const conditions = [...stepConditions(step, link, target, dialect)];
+      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guard(dialect), ...conditions, condition(filter.member, target, dialect)])})`;
+      if (!filter.orNone) return some;
+      const none = sql`not exists (select 1 from ${source}${all([sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
+      return sql`(${some} or ${none})`;
+    }
+  }
+};
+
+const joined = (step: PlanStep, link: string, target: string): Sql =>
+  sql`${sql.table(step.path.table)} as ${sql.id(link)} join ${sql.table(step.table)} as ${sql.id(target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
+
+const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
+  ...fixedConditions(step.path.fixed, link, dialect),
+  ...(step.component === null || step.path.typeColumn === null
+    ? []
+    : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.component}`]),
+  ...visible(step, target),
+];
+
+/**
+ * A sort key as one value for each entry: through to-one steps the value of the related entry, through to-many steps the
+ * least (asc) or greatest (desc), so that no entry repeats (contract 12, row 74).
+ */
+const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: string, dialect: Dialect): Sql => {
+  const way = direction === 'asc' ? sql`asc` : sql`desc`;
+  if (steps.length === 0) return sql`${column(alias, name)} ${way}`;
+  const last = `t${steps.length - 1}`;
+  const [first] = steps as [PlanStep];
+  const joins = steps.map((step, i) => {
+    const source = joined(step, `l${i}`, `t${i}`);
+    return i === 0
+      ? source
+      : sql` join ${sql.table(step.path.table)} as ${sql.id(`l${i}`)} on ${column(`l${i}`, step.path.from)} = ${column(`t${i - 1}`, 'id')} join ${sql.table(step.table)} as ${sql.id(`t${i}`)} on ${column(`t${i}`, 'id')} = ${column(`l${i}`, step.path.to)}`;
+  });
+  const conditions = [
+    sql`${column('l0', first.path.from)} = ${column(alias, 'id')}`,
+    ...steps.flatMap((step, i) => stepConditions(step, `l${i}`, `t${i}`, dialect)),
+  ];
+  const toOne = steps.every((step) => step.shape === 'one');
+  const order = toOne ? sql.join(steps.map((_step, i) => column(`t${i}`, 'id'))) : sql`${column(last, name)} ${way}`;
+  const where = all(toOne ? conditions : [...conditions, sql`${column(last, name)} is not null`]);
+  return sql`(select ${column(last, name)} from ${sql.join(joins, sql``)}${where} order by ${order} limit 1) ${way}`;
+};
