@@ -1,4 +1,5 @@
 /** `start`: brings the database up to the model, then serves until it is told to stop. */
+import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import { newPermissionStore } from '../access/permissions.js';
@@ -55,7 +56,7 @@ export const start = async (dir: string): Promise<void> => {
     { database: db.place },
     `serving ${project.dir} with ${model.types.size} types in ${Math.round(performance.now())} ms`,
   );
-  sayWhatToTry(project, app.addresses()[0]!.port);
+  sayWhatToTry(project, (app.server.address() as AddressInfo).port);
 
   let stopping = false;
   const stop = (signal: string): void => {

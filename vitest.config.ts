@@ -1,0 +1,12 @@
+import { defineConfig } from 'vitest/config';
+
+export default defineConfig({
+  test: {
+    include: ['test/**/*.test.ts'],
+    globalSetup: ['test/world/postgres.ts'],
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // two cores: more workers only make each other wait
+    maxWorkers: 2,
+  },
+});
