@@ -19,4 +19,4 @@ export const sendAnswer = (reply: FastifyReply, { body, etag }: Answer): Fastify
 
 /** Whether a list of entity tags names this one; a weak one does, because a compressing proxy makes strong tags weak. */
 const matches = (header: string | undefined, etag: string): boolean =>
-  header?.split(',').some((it) => it.trim() === '*' || it.trim().replace(/^W\//, '') === etag);
+  header?.split(',').some((it) => it.trim() === '*' || it.trim().replace(/^W\//, '') === etag) === true;

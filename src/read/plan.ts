@@ -63,9 +63,19 @@ export interface PlanLinks {
   readonly fixed: readonly FixedValue[];
   /** The column that tells the edges apart; null when there is only one. */
   readonly nameColumn: string | null;
-  readonly edges: readonly { readonly edge: number; readonly name: string | null }[];
-  /** Ties of rank go by this column (storage-layout 7.2). */
-  readonly tie: string;
+  /** A zone's ties of rank go by the link's id, all others by the target's (storage-layout 7.2). */
+  readonly edges: readonly { readonly edge: number; readonly name: string | null; readonly isZone: boolean }[];
+  /** Every target of the edges; rows name their target by its place in this list. */
+  readonly targets: readonly PlanTarget[];
+}
+
+/** One edge's node for one component; for links the component is null. */
+export interface PlanTarget {
+  readonly edge: number;
+  /** Place among the targets of the edge. */
+  readonly target: number;
+  readonly name: string | null;
+  readonly component: string | null;
 }
 
 export type PlanFilter =
@@ -165,22 +175,27 @@ const planEdge = (populate: Populate, nodeOf: (selection: Selection) => number):
 
 /** Edges over the same table that differ only in the attribute's name share one statement. */
 const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
-  const groups = new Map<string, { links: PlanLinks; edges: { edge: number; name: string | null }[] }>();
-  populates.forEach(({ attribute }, edge) => {
-    const { table, from, to, rank, typeColumn, fixed } = attribute.path;
-    const named = fixed.find((it) => it.column === 'field');
-    const others = fixed.filter((it) => it !== named);
-    const tie = attribute.shape === 'zone' ? 'id' : to;
-    const key = JSON.stringify([table, from, to, rank, others, tie]);
-    const group = groups.get(key) ?? {
-      links: { table, from, to, rank, typeColumn, fixed: others, nameColumn: named?.column ?? null, edges: [], tie },
-      edges: [],
-    };
-    group.edges.push({ edge, name: named?.value ?? null });
-    groups.set(key, group);
+  const groups = new Map<string, Populate['attribute'][]>();
+  for (const { attribute } of populates) {
+    const { path } = attribute;
+    const key = JSON.stringify({ ...path, fixed: path.fixed.filter((it) => it.column !== NAME_COLUMN) });
+    groups.set(key, [...(groups.get(key) ?? []), attribute]);
+  }
+  return [...groups.values()].map((attributes): PlanLinks => {
+    const { table, from, to, rank, typeColumn, fixed } = attributes[0]!.path;
+    const named = fixed.some((it) => it.column === NAME_COLUMN);
+    const edges = attributes.map((it) => ({ edge: populates.findIndex(({ attribute }) => attribute === it), name: named ? it.name : null, isZone: it.shape === 'zone' }));
+    const targets = edges.flatMap(({ edge, name }) => {
+      const populate = populates[edge]!;
+      const components = populate.kind === 'link' ? [null] : [...populate.fragments.keys()];
+      return components.map((component, target) => ({ edge, target, name, component }));
+    });
+    return { table, from, to, rank, typeColumn, fixed: fixed.filter((it) => it.column !== NAME_COLUMN), nameColumn: named ? NAME_COLUMN : null, edges, targets };
   });
-  return [...groups.values()].map(({ links, edges }) => ({ ...links, edges }));
 };
+
+/** The column in which shared link tables keep the attribute's name. */
+const NAME_COLUMN = 'field';
 
 // ---- filters and sorts
 

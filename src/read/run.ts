@@ -140,42 +140,27 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
   }
 };
 
-const placeLinks = (
-  node: PlanNode,
-  nodes: readonly GrowingNode[],
-  work: Extract<Work, { kind: 'links' }>,
-  rows: Rows,
-): void => {
-  const links = node.links[work.links]!;
-  const typeAt = 2;
-  const nameAt = links.typeColumn === null ? 2 : 3;
+const placeLinks = (node: PlanNode, nodes: readonly GrowingNode[], work: Extract<Work, { kind: 'links' }>, rows: Rows): void => {
   const owner = nodes[work.node]!;
-  const single = links.nameColumn === null ? links.edges[0]! : null;
-  const byName = new Map(links.edges.map((it) => [it.name, it.edge]));
-  const kinds = links.edges
-    .map((it) => it.edge)
-    .reduce(
-      (known, edge) => known.set(edge, new Map(node.edges[edge]!.targets.map((target, i) => [target.component, i]))),
-      new Map<number, Map<string | null, number>>(),
-    );
+  const places = node.links[work.links]!.targets.map(({ edge, target }) => ({
+    lists: owner.targets[edge]!,
+    kind: target,
+    node: nodes[node.edges[edge]!.targets[target]!.node]!,
+  }));
   for (const row of rows) {
-    const edge = single ? single.edge : byName.get(row[nameAt] as string);
-    if (edge === undefined) continue;
-    const kind = kinds.get(edge)!.get(links.typeColumn === null ? null : (row[typeAt] as string));
-    // a component that is not asked for, or that the schema file no longer knows (storage-layout 3)
-    if (kind === undefined) continue;
+    // null: a component that is not asked for, or that the schema file no longer knows (storage-layout 3)
+    const place = row[2] === null ? undefined : places[row[2] as number];
+    if (!place) continue;
     const from = row[0] as number;
     const to = row[1] as number;
-    const lists = owner.targets[edge]!;
-    const list = lists.get(from);
-    if (!list) lists.set(from, { ids: [to], kinds: [kind] });
+    const list = place.lists.get(from);
+    if (!list) place.lists.set(from, { ids: [to], kinds: [place.kind] });
     else {
       list.ids.push(to);
-      list.kinds.push(kind);
+      list.kinds.push(place.kind);
     }
-    const target = nodes[node.edges[edge]!.targets[kind]!.node]!;
-    if (target.seen.has(to)) continue;
-    target.seen.add(to);
-    target.fresh.push(to);
+    if (place.node.seen.has(to)) continue;
+    place.node.seen.add(to);
+    place.node.fresh.push(to);
   }
 };

@@ -17,7 +17,7 @@ export interface CompiledRead {
 export interface CompiledNode {
   /** `[id, json…]`, and with a sort a last column: the entry's place, equal for ties. Takes ids. */
   readonly entries: Statement;
-  /** `[from, to, type?, name?]` in stored order, for each of the node's links. Takes ids. */
+  /** `[from, to, place among the links' targets]` in stored order, for each of the node's links. Takes ids. */
   readonly links: readonly Statement[];
 }
 
@@ -93,24 +93,28 @@ const entriesQuery = (node: PlanNode, dialect: Dialect): Sql => {
 };
 
 const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
-  const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, tie } = links;
+  const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, targets } = links;
   const names = edges.map((it) => it.name).filter((it) => it !== null);
-  const selected = [
-    from,
-    to,
-    ...(typeColumn === null ? [] : [typeColumn]),
-    ...(nameColumn === null ? [] : [nameColumn]),
-  ];
+  const is = (name: string | null, value: string | null): readonly Sql[] => (name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`]);
+  // a number says what a row leads to: cheaper than the two texts that it stands for
+  const cases = targets.map(({ name, component }, place) => {
+    const conditions = [...is(nameColumn, name), ...is(typeColumn, component)];
+    return sql`when ${conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)} then ${sql.lit(place)}`;
+  });
+  const target = targets.length === 1 && typeColumn === null ? sql`0` : targets.length === 0 ? sql`null` : sql`case ${sql.join(cases, sql` `)} end`;
   const where = [
     dialect.inIds(column('l', from)),
     sql`${column('l', to)} is not null`,
     ...fixedConditions(fixed, 'l', dialect),
-    ...(nameColumn === null
-      ? []
-      : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
+    ...(nameColumn === null ? [] : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
   ];
-  const order = [...(rank === null ? [] : [rank]), tie].map((name) => dialect.unindexed(column('l', name)));
-  return sql`select ${sql.join(selected.map((name) => column('l', name)))} from ${sql.table(table)} l${all(where)} order by ${sql.join(order)} limit ${sql.lit(limits.rowsMax + 1)}`;
+  const zones = edges.filter((it) => it.isZone);
+  const zoneNames = sql.join(zones.map((it) => sql`${it.name}`));
+  const mixedTie = (): Sql => sql`case when ${column('l', nameColumn ?? to)} in (${zoneNames}) then ${column('l', 'id')} else ${column('l', to)} end`;
+  const tie = zones.length === 0 ? dialect.unindexed(column('l', to)) : zones.length === edges.length ? dialect.unindexed(column('l', 'id')) : mixedTie();
+  const order = sql.join([...(rank === null ? [] : [dialect.unindexed(column('l', rank))]), tie]);
+  const selected = sql.join([column('l', from), column('l', to), target]);
+  return sql`select ${selected} from ${sql.table(table)} l${all(where)} order by ${order} limit ${sql.lit(limits.rowsMax + 1)}`;
 };
 
 const fixedConditions = (

@@ -26,7 +26,7 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
     case 'instant':
       // integers are the rule; text is what people write by hand, and strftime ends with the year 9999
-      return sql`iif(typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)}, strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch'), dovetail_instant(${column}))`;
+return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
     case 'json':
       // a number or text that is no JSON stands for itself: nothing stored may break an answer
       return sql`iif(json_valid(${column}), json(${column}), ${column})`;
@@ -39,6 +39,7 @@ const bind = (kind: string, value: DbValue): Sql => {
   return sql`${value}`;
 };
 
+const fixed = (text: string): Statement => ({ sql: text, params: [], ids: [] });
 const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 export const sqliteDialect: Dialect = {
@@ -70,7 +71,8 @@ export const sqliteDialect: Dialect = {
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
   stillRunning: sql`dovetail_still_running()`,
-  snapshotVersion: compile(sql`select dovetail_connection() || ':' || data_version from pragma_data_version`),
+  // counts what other connections commit, so `rows` adds the connection that says so
+  snapshotVersion: fixed('pragma data_version'),
   idsText: (ids) => `[${ids.join(',')}]`,
 };
 
@@ -109,7 +111,6 @@ const connect = (file: string, serial: number): Connection => {
   raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
   raw.function('dovetail_instant', pure, instantText);
   raw.function('dovetail_epoch', pure, epochOf);
-  raw.function('dovetail_connection', pure, () => String(serial));
   raw.function('dovetail_still_running', { directOnly: true }, () => {
     calls = (calls + 1) % 1024;
     if (calls === 0 && performance.now() > connection.deadline) throw tooSlow();
@@ -127,12 +128,13 @@ const connect = (file: string, serial: number): Connection => {
   return Object.assign(connection, {
     rows: (statement: Statement): Rows => {
       const it = prepare(statement.sql);
+      if (statement === sqliteDialect.snapshotVersion) return [[`${serial}:${String((it.get() as unknown[])[0])}`]];
       if (it.reader) return it.all(...statement.params) as Rows;
       it.run(...statement.params);
       return [];
     },
     exec: (text: string) => {
-      raw.exec(text);
+      prepare(text).run();
     },
     close: () => {
       raw.close();
@@ -145,7 +147,7 @@ const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: lim
 /** Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not wait for each other. */
 export const openSqlite = (file: string): Db => {
   const writer = connect(file, 0);
-  writer.exec('pragma journal_mode = wal; pragma synchronous = full');
+  writer.rows(fixed('pragma journal_mode = wal'));
   const idle: Connection[] = [];
   const waiting: ((connection: Connection) => void)[] = [];
   let opened = 0;
