@@ -19,9 +19,11 @@ export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
     const [id] = data.page;
     return id === undefined ? null : `{"data":${root.get(id)!},"meta":{}}`;
   }
-  const entries = data.page.map((id) => root.get(id)!);
-  checkLength(entries.reduce((sum, text) => sum + text.length, 0));
-  return `{"data":[${entries.join(',')}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
+  // not join: it copies every text twice, where a concatenation is copied once, into the answer's bytes
+  let entries = '';
+  for (const id of data.page) entries += entries === '' ? root.get(id)! : `,${root.get(id)!}`;
+  checkLength(entries.length);
+  return `{"data":[${entries}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
 };
 
 /** `meta.pagination` (contract 2.1). */

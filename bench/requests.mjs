@@ -1,0 +1,74 @@
+/** The requests that are measured. The baselines know these and nothing else, by the same names. */
+import { isDraft } from './data.mjs';
+
+const query = (parts) => parts.map((it) => it.replaceAll('[', '%5B').replaceAll(']', '%5D')).join('&');
+const fields = (place, ...names) => names.map((name, i) => `${place}[fields][${i}]=${name}`);
+
+const author = 'populate[author]';
+const zone = 'populate[zone][on]';
+/** Three levels: author > articles > cover, seo > socials > image, zone > quote > person > avatar. */
+const tree = query([
+  'fields[0]=title',
+  'fields[1]=slug',
+  'fields[2]=publishedOn',
+  'fields[3]=views',
+  ...fields(author, 'name', 'slug'),
+  ...fields(`${author}[populate][avatar]`, 'url', 'alternativeText'),
+  ...fields(`${author}[populate][articles]`, 'title', 'views'),
+  `${author}[populate][articles][filters][featured][$eq]=true`,
+  `${author}[populate][articles][sort][0]=views:desc`,
+  ...fields(`${author}[populate][articles][populate][cover]`, 'url', 'formats'),
+  ...fields('populate[categories]', 'name', 'slug'),
+  'populate[categories][sort][0]=name:asc',
+  ...fields('populate[comments]', 'nickname', 'body', 'postedAt'),
+  'populate[comments][filters][approved][$eq]=true',
+  'populate[comments][sort][0]=postedAt:desc',
+  'populate[cover]=true',
+  'populate[seo][populate][socials][populate][image][fields][0]=url',
+  ...fields(`${zone}[sections.text]`, 'heading', 'body'),
+  ...fields(`${zone}[sections.quote]`, 'text'),
+  ...fields(`${zone}[sections.quote][populate][person]`, 'name'),
+  ...fields(`${zone}[sections.quote][populate][person][populate][avatar]`, 'url'),
+  ...fields(`${zone}[sections.pictures][populate][pictures]`, 'url', 'formats'),
+  ...fields(`${zone}[sections.teasers][populate][articles]`, 'title'),
+  `${zone}[sections.teasers][populate][articles][sort][0]=title:asc`,
+]);
+
+/** The category that the fifth request asks for; every data set has articles in it. */
+export const filteredCategory = 'category-7';
+export const filteredPage = (page) =>
+  `/api/articles?${query([
+    `filters[categories][slug][$eq]=${filteredCategory}`,
+    'sort[0]=views:desc',
+    `pagination[page]=${page}`,
+  ])}`;
+
+/**
+ * @typedef {{ name: string, about: string, url: (turn: number) => string }} BenchRequest
+ *   `url` may differ from turn to turn.
+ */
+
+/** @param lastPage of the filtered list. @returns {BenchRequest[]} */
+export const requestsFor = ({ articles, lastPage }) => {
+  const ids = randomIds(articles);
+  const page = Math.min(200, lastPage);
+  return [
+    { name: 'list', about: 'default list', url: () => '/api/articles' },
+    { name: 'star', about: 'list, populate=*', url: () => '/api/articles?populate=*' },
+    { name: 'tree', about: 'list, a tree of three levels', url: () => `/api/articles?${tree}` },
+    { name: 'one', about: 'entry by id, the same tree', url: (turn) => `/api/articles/${ids[turn % ids.length]}?${tree}` },
+    { name: 'page', about: `filter through a relation, sort, page ${page}`, url: () => filteredPage(page) },
+  ];
+};
+
+/** Published articles all over the data, the same ones in every run. */
+const randomIds = (articles) => {
+  let state = 20_240_501;
+  const ids = [];
+  while (ids.length < 5000) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    const id = 1 + Math.floor((state / 2 ** 32) * articles);
+    if (!isDraft(id)) ids.push(id);
+  }
+  return ids;
+};
