@@ -37,6 +37,12 @@ const kind = <Facts>(status: number, name: IssueName, say: (facts: Facts, at: st
 const query = <Facts = unknown>(say: (facts: Facts) => string): IssueKind<Facts> =>
   kind(400, 'ValidationError', (facts, at) => `Invalid parameter ${at}: ${say(facts)}`);
 
+/** A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. */
+const printed = (value: unknown): string => {
+  const text = JSON.stringify(value, null, 2) ?? String(value);
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+};
+
 const near = (name: string | undefined): string => (name === undefined ? '' : `. Did you mean "${name}"?`);
 
 interface Named {
@@ -141,6 +147,153 @@ export const issueKinds = {
     'PayloadTooLargeError',
     (f) => `The answer is larger than ${f.max} characters. Ask for fewer entries, fields or levels`,
   ),
+  // ---- bodies: wording that v4's front ends know (contract 5), with the path and the ids where v4 leaves them out
+  'body.missing': kind(400, 'ValidationError', () => 'Missing "data" payload in the request body'),
+  'body.data-type': kind<{ value: unknown }>(
+    400,
+    'ValidationError',
+    (f) => `this must be a \`object\` type, but the final value was: \`${printed(f.value)}\`.`,
+  ),
+  'body.unknown-key': kind<Named>(
+    400,
+    'ValidationError',
+    (f, at) => `${at}: ${f.type} has no attribute "${f.name}"${near(f.near)}`,
+  ),
+  'body.required': kind(400, 'ValidationError', (_f, at) => `${at} must be defined.`),
+  'body.null': kind(400, 'ValidationError', (_f, at) => `${at} cannot be null.`),
+  'body.type': kind<{ expected: string; value: unknown }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be a \`${f.expected}\` type, but the final value was: \`${printed(f.value)}\`.`,
+  ),
+  'body.number': kind<{ value: unknown }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `${at} must be a \`number\` type, but the final value was: \`NaN\` (cast from the value \`${printed(f.value)}\`).`,
+  ),
+  'body.integer': kind(400, 'ValidationError', (_f, at) => `${at} must be an integer`),
+  'body.min': kind<{ min: number | string }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be greater than or equal to ${f.min}`,
+  ),
+  'body.max': kind<{ max: number | string }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be less than or equal to ${f.max}`,
+  ),
+  'body.min-length': kind<{ min: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be at least ${f.min} characters`,
+  ),
+  'body.max-length': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be at most ${f.max} characters`,
+  ),
+  'body.regex': kind<{ regex: string }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must match the following: "/${f.regex}/"`,
+  ),
+  'body.email': kind(400, 'ValidationError', (_f, at) => `${at} must be a valid email`),
+  'body.empty': kind(400, 'ValidationError', (_f, at) => `${at} cannot be empty`),
+  'body.enumeration': kind<{ values: readonly string[] }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be one of the following values: ${f.values.map((it) => `${it}, `).join('')}`,
+  ),
+  'body.unique': kind(400, 'ValidationError', () => 'This attribute must be unique'),
+  'body.items-min': kind<{ min: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} field must have at least ${f.min} items`,
+  ),
+  'body.items-max': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} field must have less than or equal to ${f.max} items`,
+  ),
+  'body.component-missing': kind(400, 'ValidationError', (_f, at) => `${at} is a required field`),
+  'body.component-unknown': kind<{ known: readonly string[] }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} must be one of the following values: ${f.known.join(', ')}`,
+  ),
+  'body.component-foreign': kind<{ id: unknown }>(
+    400,
+    'ApplicationError',
+    (f, at) => `Some of the provided components in ${at} are not related to the entity: ${printed(f.id)}`,
+  ),
+  'body.block': kind<{ what: string }>(400, 'ValidationError', (f, at) => `${at}: ${f.what}`),
+  'body.text': kind(400, 'ValidationError', (_f, at) => `${at} must be well-formed text without NUL characters`),
+  'body.too-deep': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at} is nested more than ${f.max} levels deep`,
+  ),
+  'body.too-many': kind<{ max: number; what: string }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at}: more than ${f.max} ${f.what} in one request`,
+  ),
+  'relation.invalid': kind<{ value: unknown }>(
+    400,
+    'ValidationError',
+    (f, at) => `Invalid relations: ${at} must be ids, but the final value was: \`${printed(f.value)}\`.`,
+  ),
+  'relation.set-with-others': kind(
+    400,
+    'ValidationError',
+    (_f, at) => `Invalid relations: ${at} combines set with connect or disconnect`,
+  ),
+  'relation.unknown-key': kind<{ name: string; near?: string | undefined }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `Invalid relations: ${at} has the unknown key "${f.name}"; known are connect, disconnect and set${near(f.near)}`,
+  ),
+  'relation.empty-object': kind(
+    400,
+    'ValidationError',
+    (_f, at) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
+  ),
+  'relation.media-connect': kind<{ name: string }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at}: ${f.name} cannot be used on media; give ids or set`,
+  ),
+  'relation.connected-twice': kind<{ id: number }>(
+    400,
+    'ValidationError',
+    (f, at) => `The relation with id ${f.id} is already connected. You cannot connect the same relation twice. (${at})`,
+  ),
+  'relation.position': kind<{ value: unknown }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `${at} must have exactly one of before, after (an id), start, end (true), but the final value was: \`${printed(f.value)}\`.`,
+  ),
+  'relation.anchor-missing': kind<{ id: number; position: unknown; anchor: number }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `There was a problem connecting relation with id ${f.id} at position ${JSON.stringify(f.position)}. The relation with id ${f.anchor} needs to be connected first. (${at})`,
+  ),
+  'relation.circular': kind<{ id: number }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `A circular reference was found in the connect array. One relation is trying to connect before/after another one that is trying to connect before/after it: id ${f.id} (${at})`,
+  ),
+  'relation.absent': kind<{ uid: string; ids: readonly number[] }>(
+    400,
+    'ValidationError',
+    (f, at) =>
+      `${f.ids.length} relation(s) of type ${f.uid} associated with this entity do not exist: ${at} ${f.ids.join(', ')}`,
+  ),
   // ---- http
   'http.not-found': kind(404, 'NotFoundError', () => 'Not Found'),
   'http.forbidden': kind(403, 'ForbiddenError', () => 'Forbidden'),
@@ -149,6 +302,7 @@ export const issueKinds = {
   'http.url-too-long': kind<{ max: number }>(414, 'UriTooLongError', (f) => `The URL is longer than ${f.max} bytes`),
   'http.body-too-large': kind(413, 'PayloadTooLargeError', () => 'request entity too large'),
   'http.malformed-path': kind(400, 'BadRequestError', () => 'The path cannot be decoded'),
+  'http.changed-meanwhile': kind(412, 'PreconditionFailedError', () => 'The entry has changed since it was read'),
   'http.busy': kind(503, 'ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
   'http.malformed-body': kind(400, 'ValidationError', () => 'The body is not valid JSON'),
 } as const satisfies Record<string, IssueKind<never>>;
@@ -169,10 +323,12 @@ export const issue = <Code extends IssueCode>(
   ...facts: [FactsOf<Code>] extends [never] ? [] : unknown extends FactsOf<Code> ? [] : [FactsOf<Code>]
 ): Issue => ({ code, path, facts: facts[0] });
 
-/** The words of an issue. Query paths are written with brackets, body paths with dots. */
+/** The words of an issue. Query paths are written with brackets, body paths with dots and `[0]` for places in lists. */
 export const sayIssue = (it: Issue): string => {
   const [first = '', ...rest] = it.path;
-  const at = it.code.startsWith('query.') ? first + rest.map((segment) => `[${segment}]`).join('') : it.path.join('.');
+  const inQuery = it.code.startsWith('query.');
+  const at =
+    first + rest.map((segment) => (inQuery || /^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
   const say = issueKinds[it.code].say as (facts: unknown, at: string) => string;
   return say(it.facts, at);
 };

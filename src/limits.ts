@@ -45,6 +45,18 @@ export const limits = {
   integerMax: 2_147_483_647,
   /** Bytes of a JSON body (contract 11). Above: 413. */
   bodyBytesMax: 1024 * 1024,
+  /** Nesting of a JSON value. SQLite's JSON functions end at 1,000 (contract 12, row 9). Above: 400. */
+  jsonDepthMax: 500,
+  /** Elements of one relation value. Above: 400. */
+  relationIdsMax: 20_000,
+  /** Components in one body, nested ones included. Above: 400. */
+  partsMax: 5_000,
+  /** Characters of a `string` column on every database (PostgreSQL: varchar(255)). */
+  stringCharactersMax: 255,
+  /** Magnitude of a `decimal` on every database (PostgreSQL: numeric(10,2)). */
+  decimalMax: 100_000_000,
+  /** Least distance between two stored ranks before a list is numbered anew. */
+  rankGapMin: 1e-6,
   /** Milliseconds that running requests get to finish after SIGTERM. */
   drainMsMax: 10_000,
 } as const;

@@ -23,8 +23,9 @@ export const publicCaller = (permissions: Permissions): Caller => {
  */
 export const newGate = (caller: Caller, model: Model): Gate => ({
   version: caller.version,
-  allows: (_type: EntryType, attribute: Attribute, _use: Use): boolean => {
-    if (attribute.hidden) return false;
+  allows: (_type: EntryType, attribute: Attribute, use: Use): boolean => {
+    // private attributes can be written, as in v4 (contract 6.1)
+    if (attribute.hidden && use !== 'write') return false;
     if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;
     const target = model.types.get(attribute.target);
     return target !== undefined && caller.may(`${target.uid}.find`);

@@ -7,6 +7,7 @@ import { newServer } from '../http/server.js';
 import { limits } from '../limits.js';
 import { newReader } from '../read/find.js';
 import { applyAdditions, planAdditions } from '../sql/schema.js';
+import { newWriter } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { compareDatabase, openDatabase, openProject, type Project } from './project.js';
@@ -30,9 +31,11 @@ export const start = async (dir: string): Promise<void> => {
     );
   }
   await prepareData(project, db, logger);
+  const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
   const app = await newServer({
     model,
-    reader: newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 }),
+    reader,
+    writer: newWriter(db, reader, Date.now),
     permissions: newPermissionStore(db, () => performance.now()),
     logger,
     settings: {

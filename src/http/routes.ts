@@ -1,19 +1,22 @@
 /** URL paths to actions on content types (contract 1). */
 import type { EntryType, Model } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
+import type { WriteAction } from '../write/apply.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
+
+export type Action = ReadAction | WriteAction;
 
 /** One path with what each method does there; other methods answer 405. */
 export interface Route {
   readonly path: string;
   readonly type: EntryType;
-  readonly actions: Readonly<Partial<Record<Method, ReadAction>>>;
+  readonly actions: Readonly<Partial<Record<Method, Action>>>;
 }
 
 /** The permission that an action needs: a single type is read by `find`. */
-export const permissionFor = (type: EntryType, action: ReadAction): string =>
+export const permissionFor = (type: EntryType, action: Action): string =>
   `${type.uid}.${action === 'single' ? 'find' : action}`;
 
 /** @param prefix with a leading slash: `/api`. */
@@ -22,10 +25,18 @@ export const routesOf = (model: Model, prefix: string): readonly Route[] =>
     .filter((type) => type.origin === 'project' && type.kind !== 'component')
     .flatMap((type): readonly Route[] =>
       type.kind === 'single'
-        ? [{ path: `${prefix}/${type.singular}`, type, actions: { GET: 'single' } }]
+        ? [
+            { path: `${prefix}/${type.singular}`, type, actions: { GET: 'single', PUT: 'update', DELETE: 'delete' } },
+            // known to exist, so that writing to it is a wrong method and not an unknown path
+            { path: `${prefix}/${type.singular}/:id`, type, actions: {} },
+          ]
         : [
-            { path: `${prefix}/${type.plural}`, type, actions: { GET: 'find' } },
-            { path: `${prefix}/${type.plural}/:id`, type, actions: { GET: 'findOne' } },
+            { path: `${prefix}/${type.plural}`, type, actions: { GET: 'find', POST: 'create' } },
+            {
+              path: `${prefix}/${type.plural}/:id`,
+              type,
+              actions: { GET: 'findOne', PUT: 'update', DELETE: 'delete' },
+            },
           ],
     );
 

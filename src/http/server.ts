@@ -14,14 +14,15 @@ import { Bug, type Issue, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { ReadAction } from '../query/selection.js';
 import type { Reader } from '../read/find.js';
+import type { WriteAction, Writer } from '../write/apply.js';
 import { sendAnswer, sendIssues } from './respond.js';
-import { type Method, methods, parseId, permissionFor, type Route, routesOf } from './routes.js';
+import { type Action, type Method, methods, parseId, permissionFor, type Route, routesOf } from './routes.js';
 
 export interface ServerDeps {
   readonly model: Model;
   readonly reader: Reader;
+  readonly writer: Writer;
   readonly permissions: PermissionStore;
   readonly settings: ServerSettings;
   readonly logger: FastifyBaseLogger;
@@ -88,9 +89,12 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     threshold: 1024,
     brotliOptions: { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
   });
-  // bodies are read by the actions that have one
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'string' }, (_request, body, done) =>
+    done(null, parseJson(body as string)),
+  );
+  // any other body is none: the action says that its data is missing (contract 6.1)
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 
   app.all('/_health', { logLevel: 'silent' }, (_request, reply) => reply.code(204).send());
   if (settings.uploadsDir !== null && fs.existsSync(settings.uploadsDir))
@@ -103,12 +107,14 @@ const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void =>
   const others: Method[] = [];
   for (const method of methods) {
     const action = route.actions[method];
-    if (action === undefined) others.push(method);
+    if (action === undefined && method === 'GET')
+      app.get(route.path, (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]));
+    else if (action === undefined) others.push(method);
     else
       app.route({
         method,
         url: route.path,
-        handler: (request, reply) => answerRead(request, reply, route, action, deps),
+        handler: (request, reply) => answerAction(request, reply, route, action, deps),
       });
   }
   const allow = methods
@@ -129,29 +135,48 @@ const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void =>
   });
 };
 
-const answerRead = async (
+const answerAction = async (
   request: FastifyRequest,
   reply: FastifyReply,
   route: Route,
-  action: ReadAction,
+  action: Action,
   deps: ServerDeps,
 ): Promise<FastifyReply> => {
-  const { model, reader, permissions, settings } = deps;
+  const { model, reader, writer, permissions, settings } = deps;
+  const { type } = route;
   const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
+  if (request.body instanceof BrokenJson) return refuse(issue('http.malformed-body', []));
   if (hasBearer(request.headers.authorization)) return refuse(issue('http.bad-credentials', []));
   const caller = publicCaller(await permissions.current());
-  if (!caller.may(permissionFor(route.type, action))) return refuse(issue('http.forbidden', []));
-  let id: number | null = null;
-  if (action === 'findOne') {
-    id = parseId((request.params as { id: string }).id, limits.integerMax);
-    if (id === null) return refuse(issue('http.not-found', []));
-  }
+  if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
+  const given = (request.params as { readonly id?: string }).id;
+  const id = given === undefined ? null : parseId(given, limits.integerMax);
+  if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
   const { rest, strict, defaultLocale } = settings;
-  const answer = await reader.read(
-    { action, type: route.type, id, search: searchOf(request.raw.url!) },
-    { model, gate: newGate(caller, model), rest, strict, defaultLocale },
-  );
+  const context: ResolveContext = { model, gate: newGate(caller, model), rest, strict, defaultLocale };
+  const search = searchOf(request.raw.url!);
+  const answer = isWrite(action)
+    ? await writer.write(
+        { action, type, id, search, body: request.body, ifMatch: request.headers['if-match'] ?? null },
+        context,
+      )
+    : await reader.read({ action, type, id, search }, context);
   return answer.ok ? sendAnswer(reply, answer.value) : refuse(...answer.issues);
+};
+
+const isWrite = (action: Action): action is WriteAction =>
+  action === 'create' || action === 'update' || action === 'delete';
+
+/** Stands for a body that is no JSON until the action answers: credentials do not come before it (contract 0, point 3). */
+class BrokenJson {}
+
+const parseJson = (text: string): unknown => {
+  if (text === '') return undefined;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return new BrokenJson();
+  }
 };
 
 /** A bearer value; other schemes and an empty value count as no credentials (contract 8.1). */

@@ -2,9 +2,25 @@
  * THE scalar table: one record for each scalar type. It says how values are stored, shown and read from a query
  * (contract 2.2, 4.4, 6.2). Adding a scalar type is adding a record here; nothing else asks for a type by its name.
  */
-import { issue, ok, type Result, refused } from '../errors.js';
+import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
+
+/** Rules of a schema file that writing enforces (contract 6.3). */
+export interface ScalarRules {
+  readonly required: boolean;
+  readonly unique: boolean;
+  readonly writable: boolean;
+  readonly min: number | string | null;
+  readonly max: number | string | null;
+  readonly minLength: number | null;
+  readonly maxLength: number | null;
+  readonly regex: string | null;
+  readonly values: readonly string[];
+  readonly defaultValue: unknown;
+  readonly targetField: string | null;
+  readonly hashRounds: number;
+}
 
 /** What filters may do: `text` compares, searches and orders; `ordered` compares and orders; `json` only equality. */
 export type Family = 'text' | 'ordered' | 'boolean' | 'json';
@@ -17,6 +33,15 @@ export interface ScalarType {
   readonly numeric: boolean;
   /** A text of the query string as a database value. Issues name the path. */
   readonly parseText: (text: string, path: readonly string[]) => Result<DbValue>;
+  /** A value of a body, never null, as a database value; checks the rules of its schema file (contract 6.2, 6.3). */
+  readonly parseJson: (value: unknown, check: ValueCheck) => Result<DbValue>;
+}
+
+export interface ValueCheck {
+  readonly rules: ScalarRules;
+  readonly path: readonly string[];
+  /** Drafts may be shorter than `minLength` (contract 6.3). */
+  readonly draft: boolean;
 }
 
 const anyText = (text: string): Result<DbValue> => ok(text);
@@ -101,48 +126,249 @@ export const parseInstant = (text: string, path: readonly string[]): Result<numb
   return ok(date.getTime() - Number(`${sign}1`) * (Number(hours) * 60 + Number(minutes)) * 60_000);
 };
 
-const text = (column: ColumnKind): ScalarType => ({
+// ---- values of bodies
+
+const all = (value: DbValue, issues: readonly (Issue | false)[]): Result<DbValue> => {
+  const found = issues.filter((it) => it !== false);
+  return found.length > 0 ? { ok: false, issues: found } : ok(value);
+};
+
+type TextRule = (text: string, check: ValueCheck) => Issue | false;
+
+const noRule: TextRule = () => false;
+const uidAlphabet = '^[A-Za-z0-9-_.~]*$';
+const isUid: TextRule = (text, { path }) =>
+  !new RegExp(uidAlphabet).test(text) && issue('body.regex', path, { regex: uidAlphabet });
+const isMember: TextRule = (text, { path, rules }) =>
+  !rules.values.includes(text) && issue('body.enumeration', path, { values: rules.values });
+const isEmail: TextRule = (text, { path }) => {
+  if (text === '') return issue('body.empty', path);
+  return !/^[^\s@"(),:;<>[\]\\]+@(?:[\p{L}\d-]+\.)+\p{L}[\p{L}\d-]+$/u.test(text) && issue('body.email', path);
+};
+
+/** Text is kept as it is. Lengths count UTF-16 units, as v4 does. */
+const parseTextValue =
+  (charactersMax: number, rule: TextRule) =>
+  (value: unknown, check: ValueCheck): Result<DbValue> => {
+    const { rules, path, draft } = check;
+    if (typeof value !== 'string') return refused(issue('body.type', path, { expected: 'string', value }));
+    if (value.includes('\0') || !value.isWellFormed()) return refused(issue('body.text', path));
+    const max = Math.min(rules.maxLength ?? Number.POSITIVE_INFINITY, charactersMax);
+    const { minLength, regex, required } = rules;
+    return all(value, [
+      !draft && minLength !== null && value.length < minLength && issue('body.min-length', path, { min: minLength }),
+      value.length > max && issue('body.max-length', path, { max }),
+      regex !== null &&
+        (value !== '' || required) &&
+        !new RegExp(regex).test(value) &&
+        issue('body.regex', path, { regex }),
+      rule(value, check),
+    ]);
+  };
+
+/** Numbers and number texts, and a list of one of them (contract 6.2). */
+const parseNumberValue =
+  (holds: (value: number) => boolean, whole: boolean) =>
+  (given: unknown, { rules, path }: ValueCheck): Result<DbValue> => {
+    const value = Array.isArray(given) && given.length === 1 ? (given[0] as unknown) : given;
+    const number =
+      typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
+    if (!Number.isFinite(number)) return refused(issue('body.number', path, { value: given }));
+    const bound = (it: number | string | null): number | null =>
+      it === null ? null : whole ? Math.trunc(Number(it)) : Number(it);
+    const [min, max] = [bound(rules.min), bound(rules.max)];
+    return all(number, [
+      whole && !Number.isInteger(number) && issue('body.integer', path),
+      min !== null && number < min && issue('body.min', path, { min }),
+      max !== null && number > max && issue('body.max', path, { max }),
+      !holds(number) && issue('body.max', path, { max: whole ? limits.integerMax : limits.decimalMax }),
+    ]);
+  };
+
+const bigintMax = 2n ** 63n - 1n;
+
+const parseBigintValue = (value: unknown, { rules, path }: ValueCheck): Result<DbValue> => {
+  const digits = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
+  if (typeof digits !== 'string' || !/^\s*[+-]?\d{1,19}\s*$/.test(digits))
+    return refused(issue('body.number', path, { value }));
+  const number = BigInt(digits.trim().replace(/^\+/, ''));
+  const bound = (it: number | string | null): bigint | null =>
+    it === null || !/^-?\d+$/.test(String(it)) ? null : BigInt(it);
+  const [min, max] = [bound(rules.min), bound(rules.max)];
+  return all(String(number), [
+    min !== null && number < min && issue('body.min', path, { min: String(min) }),
+    max !== null && number > max && issue('body.max', path, { max: String(max) }),
+    (number > bigintMax || number < -bigintMax - 1n) && issue('body.max', path, { max: String(bigintMax) }),
+  ]);
+};
+
+const parseBooleanValue = (value: unknown, { path }: ValueCheck): Result<DbValue> => {
+  if (typeof value === 'boolean') return ok(value);
+  if (value === 1 || value === '1' || (typeof value === 'string' && value.toLowerCase() === 'true')) return ok(true);
+  if (value === 0 || value === '0' || (typeof value === 'string' && value.toLowerCase() === 'false')) return ok(false);
+  return refused(issue('body.type', path, { expected: 'boolean', value }));
+};
+
+const textOnly =
+  (parse: (text: string, path: readonly string[]) => Result<DbValue>, fault: 'value.date' | 'value.time') =>
+  (value: unknown, { path }: ValueCheck): Result<DbValue> =>
+    typeof value === 'string' ? parse(value, path) : refused(issue(fault, path));
+
+const parseInstantValue = (value: unknown, { path }: ValueCheck): Result<DbValue> =>
+  typeof value === 'string' || (typeof value === 'number' && Number.isInteger(value))
+    ? parseInstant(String(value), path)
+    : refused(issue('value.datetime', path));
+
+/** Any JSON value whose texts every database can keep, without recursion. */
+const parseJsonValue = (value: unknown, { path }: ValueCheck): Result<DbValue> => {
+  let level: unknown[] = [value];
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limits.jsonDepthMax) return refused(issue('body.too-deep', path, { max: limits.jsonDepthMax }));
+    const texts = level.flatMap((it) =>
+      typeof it === 'string'
+        ? [it]
+        : it !== null && typeof it === 'object' && !Array.isArray(it)
+          ? Object.keys(it)
+          : [],
+    );
+    if (texts.some((it) => it.includes('\0') || !it.isWellFormed())) return refused(issue('body.text', path));
+    level = level.flatMap((it) => (it !== null && typeof it === 'object' ? Object.values(it) : []));
+  }
+  return ok(JSON.stringify(value));
+};
+
+const parseArrayValue = (value: unknown, check: ValueCheck): Result<DbValue> =>
+  Array.isArray(value)
+    ? parseJsonValue(value, check)
+    : refused(issue('body.type', check.path, { expected: 'array', value }));
+
+/** The nodes of the blocks editor and what each may hold; `text` holds text instead. */
+const blockNodes: Readonly<Record<string, readonly string[]>> = {
+  root: ['paragraph', 'heading', 'quote', 'code', 'list', 'image'],
+  paragraph: ['text', 'link'],
+  heading: ['text', 'link'],
+  quote: ['text', 'link'],
+  code: ['text', 'link'],
+  list: ['list-item', 'list'],
+  'list-item': ['text', 'link'],
+  link: ['text'],
+  image: ['text'],
+};
+
+const blockFault = (node: unknown, allowed: readonly string[]): string | null => {
+  if (node === null || typeof node !== 'object' || Array.isArray(node)) return 'Block node is of invalid type';
+  const { type, text, children, level, format, url, image } = node as Readonly<Record<string, unknown>>;
+  if (typeof type !== 'string' || !allowed.includes(type))
+    return `Block node is of invalid type; expected ${allowed.join(', ')}`;
+  if (type === 'text') return typeof text === 'string' ? null : 'Text node needs a text';
+  if (type === 'heading' && !(Number.isInteger(level) && Number(level) >= 1 && Number(level) <= 6))
+    return 'Heading node needs a level from 1 to 6';
+  if (type === 'list' && format !== 'ordered' && format !== 'unordered')
+    return 'List node needs the format ordered or unordered';
+  if (type === 'link' && typeof url !== 'string') return 'Link node needs a url';
+  if (type === 'image' && (image === null || typeof image !== 'object')) return 'Image node needs an image';
+  if (!Array.isArray(children)) return 'children is a required field';
+  for (const child of children) {
+    const fault = blockFault(child, blockNodes[type] ?? []);
+    if (fault !== null) return fault;
+  }
+  return null;
+};
+
+const parseBlocksValue = (value: unknown, check: ValueCheck): Result<DbValue> => {
+  // depth first: the check of nodes recurses
+  const parsed = parseArrayValue(value, check);
+  if (!parsed.ok) return parsed;
+  for (const [i, node] of (value as unknown[]).entries()) {
+    const what = blockFault(node, blockNodes['root'] ?? []);
+    if (what !== null) return refused(issue('body.block', [...check.path, String(i)], { what }));
+  }
+  return parsed;
+};
+
+// ---- the table
+
+const text = (column: 'string' | 'text', rule: TextRule = noRule): ScalarType => ({
   column,
   form: 'text',
   family: 'text',
   numeric: false,
   parseText: anyText,
+  parseJson: parseTextValue(column === 'string' ? limits.stringCharactersMax : Number.POSITIVE_INFINITY, rule),
 });
-const number = (column: ColumnKind): ScalarType => ({
+const number = (column: ColumnKind, holds: (value: number) => boolean, whole: boolean): ScalarType => ({
   column,
   form: 'number',
   family: 'ordered',
   numeric: true,
   parseText: parseNumber,
+  parseJson: parseNumberValue(holds, whole),
 });
-const json: ScalarType = {
+const instant = (form: JsonForm): ScalarType => ({
+  column: 'datetime',
+  form,
+  family: 'ordered',
+  numeric: false,
+  parseText: parseInstant,
+  parseJson: parseInstantValue,
+});
+const json = (parseJson: ScalarType['parseJson']): ScalarType => ({
   column: 'json',
   form: 'json',
   family: 'json',
   numeric: false,
   parseText: (it) => ok(JSON.stringify(it)),
-};
+  parseJson,
+});
 
 const table = {
   string: text('string'),
   text: text('text'),
   richtext: text('text'),
-  enumeration: text('string'),
-  email: text('string'),
+  enumeration: text('string', isMember),
+  email: text('string', isEmail),
   password: text('string'),
-  uid: text('string'),
-  date: { column: 'date', form: 'date', family: 'ordered', numeric: false, parseText: parseDate },
-  time: { column: 'time', form: 'time', family: 'ordered', numeric: false, parseText: parseTime },
-  datetime: { column: 'datetime', form: 'instant', family: 'ordered', numeric: false, parseText: parseInstant },
-  timestamp: { column: 'datetime', form: 'epoch', family: 'ordered', numeric: false, parseText: parseInstant },
-  integer: number('integer'),
-  biginteger: { column: 'bigint', form: 'digits', family: 'ordered', numeric: true, parseText: parseDigits },
-  float: number('float'),
-  decimal: number('decimal'),
-  boolean: { column: 'boolean', form: 'boolean', family: 'boolean', numeric: false, parseText: parseBoolean },
-  array: json,
-  json,
-  blocks: json,
+  uid: text('string', isUid),
+  date: {
+    column: 'date',
+    form: 'date',
+    family: 'ordered',
+    numeric: false,
+    parseText: parseDate,
+    parseJson: textOnly(parseDate, 'value.date'),
+  },
+  time: {
+    column: 'time',
+    form: 'time',
+    family: 'ordered',
+    numeric: false,
+    parseText: parseTime,
+    parseJson: textOnly(parseTime, 'value.time'),
+  },
+  datetime: instant('instant'),
+  timestamp: instant('epoch'),
+  integer: number('integer', (value) => Math.abs(value) <= limits.integerMax, true),
+  biginteger: {
+    column: 'bigint',
+    form: 'digits',
+    family: 'ordered',
+    numeric: true,
+    parseText: parseDigits,
+    parseJson: parseBigintValue,
+  },
+  float: number('float', () => true, false),
+  decimal: number('decimal', (value) => Math.abs(value) < limits.decimalMax, false),
+  boolean: {
+    column: 'boolean',
+    form: 'boolean',
+    family: 'boolean',
+    numeric: false,
+    parseText: parseBoolean,
+    parseJson: parseBooleanValue,
+  },
+  array: json(parseArrayValue),
+  json: json(parseJsonValue),
+  blocks: json(parseBlocksValue),
 } as const satisfies Record<string, ScalarType>;
 
 export type ScalarTypeName = keyof typeof table;
@@ -153,6 +379,3 @@ export const isScalarTypeName = (name: string): name is ScalarTypeName => Object
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
 /** The type that has a unique index in the database (storage-layout 1.5). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';
-
-/** A finite number that an integer column holds. */
-export const fitsInteger = (value: number): boolean => Number.isInteger(value) && Math.abs(value) <= limits.integerMax;

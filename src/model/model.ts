@@ -1,5 +1,5 @@
 /** What can exist: every content type and component of a project, loaded and frozen. Types and lookups only. */
-import type { ScalarTypeName } from './attributes.js';
+import type { ScalarRules, ScalarTypeName } from './attributes.js';
 
 /** `api::article.article`, `plugin::upload.file`, `shared.seo`. */
 export type Uid = string;
@@ -27,22 +27,6 @@ export interface LinkPath {
   readonly fixed: readonly FixedValue[];
   /** The column that names the component of `to`; null where all targets are of one type. */
   readonly typeColumn: string | null;
-}
-
-/** Rules of a schema file that writing enforces (contract 6.3). */
-export interface ScalarRules {
-  readonly required: boolean;
-  readonly unique: boolean;
-  readonly writable: boolean;
-  readonly min: number | string | null;
-  readonly max: number | string | null;
-  readonly minLength: number | null;
-  readonly maxLength: number | null;
-  readonly regex: string | null;
-  readonly values: readonly string[];
-  readonly defaultValue: unknown;
-  readonly targetField: string | null;
-  readonly hashRounds: number;
 }
 
 export interface ScalarAttribute {

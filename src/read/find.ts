@@ -7,7 +7,7 @@ import type { EntryType } from '../model/model.js';
 import { readBrackets } from '../query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
-import type { Db, ReadProgram } from '../sql/dialect.js';
+import { type Db, type ReadProgram, readInside, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { planRead } from './plan.js';
 import { runRead } from './run.js';
@@ -20,22 +20,30 @@ export interface ReadRequest {
   readonly id: number | null;
   /** The query string as it came, without `?`. */
   readonly search: string;
+  /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
+  readonly showDraft?: boolean;
 }
 
-/** An answer as it goes out: UTF-8 JSON and its entity tag, a hash of the body in quotes. */
+/**
+ * An answer as it goes out: UTF-8 JSON and its entity tag, a hash of the body in quotes. The tag of one entry begins with
+ * its version and a dot: If-Match compares that alone, so that it holds whatever fields a request selects.
+ */
 export interface Answer {
   readonly body: Buffer;
   readonly etag: string;
 }
 
-const answerOf = (text: string): Answer => {
+const answerOf = (text: string, version: string | null): Answer => {
   const body = Buffer.from(text);
-  return { body, etag: `"${crypto.hash('sha1', body, 'base64url')}"` };
+  const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
+  return { body, etag: `"${prefix}${crypto.hash('sha1', body, 'base64url')}"` };
 };
 
 export interface Reader {
   /** Answers a read, or says what is wrong with the request. */
   read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
+  /** The same inside a write's transaction; null where there is no such entry. */
+  readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
   /** All stages of a read without running it; `explain` prints them. */
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
 }
@@ -69,11 +77,14 @@ export const newReader = (
     if (!raw.ok) return raw;
     const query = resolveQuery(raw.value, request.type, request.action, context);
     if (!query.ok) return query;
-    return ok({ query: query.value, compiled: compileRead(planRead(query.value), db.dialect) });
+    const { selection } = query.value;
+    const shown: Query =
+      request.showDraft === true ? { ...query.value, selection: { ...selection, state: 'preview' } } : query.value;
+    return ok({ query: shown, compiled: compileRead(planRead(shown), db.dialect) });
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action} ${context.gate.version} ${request.search}`;
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''} ${context.gate.version} ${request.search}`;
 
   const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
     const known = plans.get(key);
@@ -107,13 +118,20 @@ export const newReader = (
     }
     const text = assemble(compiled.plan, step.value);
     if (text === null) return null;
-    const answer = answerOf(text);
+    const answer = answerOf(text, step.value.version);
     if (answers && version !== null) answers.set(key, { version, answer });
     return answer;
   }
 
   return {
     prepare,
+    readInside: async (request, context, tx) => {
+      const compiled = compiledFor(request, context, planKey(request, context));
+      if (!compiled.ok) return compiled;
+      const data = await readInside(runRead(compiled.value, request.id, db.dialect), tx);
+      const text = assemble(compiled.value.plan, data);
+      return ok(text === null ? null : answerOf(text, data.version));
+    },
     read: async (request, context) => {
       const key = planKey(request, context);
       const compiled = compiledFor(request, context, key);

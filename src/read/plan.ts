@@ -184,13 +184,27 @@ const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
   return [...groups.values()].map((attributes): PlanLinks => {
     const { table, from, to, rank, typeColumn, fixed } = attributes[0]!.path;
     const named = fixed.some((it) => it.column === NAME_COLUMN);
-    const edges = attributes.map((it) => ({ edge: populates.findIndex(({ attribute }) => attribute === it), name: named ? it.name : null, isZone: it.shape === 'zone' }));
+    const edges = attributes.map((it) => ({
+      edge: populates.findIndex(({ attribute }) => attribute === it),
+      name: named ? it.name : null,
+      isZone: it.shape === 'zone',
+    }));
     const targets = edges.flatMap(({ edge, name }) => {
       const populate = populates[edge]!;
       const components = populate.kind === 'link' ? [null] : [...populate.fragments.keys()];
       return components.map((component, target) => ({ edge, target, name, component }));
     });
-    return { table, from, to, rank, typeColumn, fixed: fixed.filter((it) => it.column !== NAME_COLUMN), nameColumn: named ? NAME_COLUMN : null, edges, targets };
+    return {
+      table,
+      from,
+      to,
+      rank,
+      typeColumn,
+      fixed: fixed.filter((it) => it.column !== NAME_COLUMN),
+      nameColumn: named ? NAME_COLUMN : null,
+      edges,
+      targets,
+    };
   });
 };
 
@@ -264,6 +278,9 @@ const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
   column: attribute.column,
   direction,
 });
+
+/** Answers of one entry carry its version: the time of its last change. */
+export const isVersioned = (plan: ReadPlan): boolean => plan.action !== 'find';
 
 export const rootOf = (plan: ReadPlan): PlanNode => {
   const root = plan.nodes.at(-1);

@@ -5,13 +5,15 @@
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
-import type { PlanNode } from './plan.js';
+import { isVersioned, type PlanNode } from './plan.js';
 import type { CompiledRead } from './statements.js';
 
 /** Everything that assembling needs. */
 export interface ReadData {
   /** Ids of the page in order. */
   readonly page: readonly number[];
+  /** When the answer is one entry: the time of its last change, in epoch milliseconds as text. */
+  readonly version: string | null;
   /** Entries that meet the filters; null when nobody counted. */
   readonly total: number | null;
   /** Same order as the plan's nodes. */
@@ -75,7 +77,8 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
   ];
   const [pageRows = [], countRows] = yield first;
   const rootNode = nodes[root]!;
-  placeEntries(plan.nodes[root]!, rootNode, pageRows);
+  const version = isVersioned(plan) ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
+  placeEntries(plan.nodes[root]!, rootNode, isVersioned(plan) ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
   const page = [...rootNode.entries.keys()];
   // the root's entries are here already; only its links are to be fetched
   let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);
@@ -114,7 +117,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
     });
     work = next;
   }
-  return { page, total: countRows ? Number(countRows[0]?.[0] ?? 0) : null, nodes };
+  return { page, version, total: countRows ? Number(countRows[0]?.[0] ?? 0) : null, nodes };
 }
 
 const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
@@ -140,7 +143,12 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
   }
 };
 
-const placeLinks = (node: PlanNode, nodes: readonly GrowingNode[], work: Extract<Work, { kind: 'links' }>, rows: Rows): void => {
+const placeLinks = (
+  node: PlanNode,
+  nodes: readonly GrowingNode[],
+  work: Extract<Work, { kind: 'links' }>,
+  rows: Rows,
+): void => {
   const owner = nodes[work.node]!;
   const places = node.links[work.links]!.targets.map(({ edge, target }) => ({
     lists: owner.targets[edge]!,

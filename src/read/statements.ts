@@ -4,11 +4,11 @@ import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import type { PlanFilter, PlanLinks, PlanNode, PlanSort, PlanStep, ReadPlan } from './plan.js';
-import { rootOf } from './plan.js';
+import { isVersioned, rootOf } from './plan.js';
 
 export interface CompiledRead {
   readonly plan: ReadPlan;
-  /** Entries of the page: id and JSON texts; null when the id is given (`findOne`). */
+  /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null when the id is given (`findOne`). */
   readonly page: Statement | null;
   readonly count: Statement | null;
   readonly nodes: readonly CompiledNode[];
@@ -29,7 +29,7 @@ export const compileRead = (plan: ReadPlan, dialect: Dialect): CompiledRead => {
     page: plan.action === 'findOne' ? null : compile(pageQuery(plan, root, dialect)),
     count: plan.page && plan.withCount ? compile(countQuery(plan, root, dialect)) : null,
     nodes: plan.nodes.map((node) => ({
-      entries: compile(entriesQuery(node, dialect)),
+      entries: compile(entriesQuery(node, node === root ? versionColumn(plan, dialect) : [], dialect)),
       links: node.links.map((links) => compile(linksQuery(links, dialect))),
     })),
   };
@@ -60,12 +60,15 @@ const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const slice = sql`limit ${sql.lit(limit)} offset ${sql.lit(offset)}`;
   const from = sql`from ${sql.table(root.table)} e`;
-  if (plan.sort.length === 0 && offset === 0)
-    return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect)])} ${from}${where} ${order} ${slice}`;
+  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(plan, dialect)]);
+  if (plan.sort.length === 0 && offset === 0) return sql`select ${selected} ${from}${where} ${order} ${slice}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
   const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${slice}) p`;
-  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect)])} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+  return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
+
+const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
+  isVersioned(plan) ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
 
 const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql =>
   sql`select count(*) from ${sql.table(root.table)} e${all([...visible(root, 'e'), ...rootFilter(plan, dialect)])}`;
@@ -82,36 +85,50 @@ const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: 
     : { limit: page.limit, offset: page.start };
 };
 
-const entriesQuery = (node: PlanNode, dialect: Dialect): Sql => {
+const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect): Sql => {
   const place =
     node.sort.length === 0
       ? []
       : [sql`dense_rank() over (order by ${sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)))})`];
   const filter = node.filter ? [...guard(dialect), condition(node.filter, 'e', dialect)] : [];
   const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e'), ...filter]);
-  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place])} from ${sql.table(node.table)} e${where}`;
+  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place, ...version])} from ${sql.table(node.table)} e${where}`;
 };
 
 const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
   const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, targets } = links;
   const names = edges.map((it) => it.name).filter((it) => it !== null);
-  const is = (name: string | null, value: string | null): readonly Sql[] => (name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`]);
+  const is = (name: string | null, value: string | null): readonly Sql[] =>
+    name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`];
   // a number says what a row leads to: cheaper than the two texts that it stands for
   const cases = targets.map(({ name, component }, place) => {
     const conditions = [...is(nameColumn, name), ...is(typeColumn, component)];
     return sql`when ${conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)} then ${sql.lit(place)}`;
   });
-  const target = targets.length === 1 && typeColumn === null ? sql`0` : targets.length === 0 ? sql`null` : sql`case ${sql.join(cases, sql` `)} end`;
+  const target =
+    targets.length === 1 && typeColumn === null
+      ? sql`0`
+      : targets.length === 0
+        ? sql`null`
+        : sql`case ${sql.join(cases, sql` `)} end`;
   const where = [
     dialect.inIds(column('l', from)),
     sql`${column('l', to)} is not null`,
     ...fixedConditions(fixed, 'l', dialect),
-    ...(nameColumn === null ? [] : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
+    ...(nameColumn === null
+      ? []
+      : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
   ];
   const zones = edges.filter((it) => it.isZone);
   const zoneNames = sql.join(zones.map((it) => sql`${it.name}`));
-  const mixedTie = (): Sql => sql`case when ${column('l', nameColumn ?? to)} in (${zoneNames}) then ${column('l', 'id')} else ${column('l', to)} end`;
-  const tie = zones.length === 0 ? dialect.unindexed(column('l', to)) : zones.length === edges.length ? dialect.unindexed(column('l', 'id')) : mixedTie();
+  const mixedTie = (): Sql =>
+    sql`case when ${column('l', nameColumn ?? to)} in (${zoneNames}) then ${column('l', 'id')} else ${column('l', to)} end`;
+  const tie =
+    zones.length === 0
+      ? dialect.unindexed(column('l', to))
+      : zones.length === edges.length
+        ? dialect.unindexed(column('l', 'id'))
+        : mixedTie();
   const order = sql.join([...(rank === null ? [] : [dialect.unindexed(column('l', rank))]), tie]);
   const selected = sql.join([column('l', from), column('l', to), target]);
   return sql`select ${selected} from ${sql.table(table)} l${all(where)} order by ${order} limit ${sql.lit(limits.rowsMax + 1)}`;

@@ -55,6 +55,21 @@ export type ReadProgram<T> = Generator<readonly Statement[], T, readonly Rows[]>
 export interface Tx {
   /** Rows of a statement; none for one that returns nothing. */
   run(statement: Statement): Promise<Rows>;
+  /** Rows of each statement, in order; they travel together where the driver can. */
+  runAll(statements: readonly Statement[]): Promise<readonly Rows[]>;
+}
+
+/** A rule of the database that a statement broke; the transaction is over. */
+export class ConstraintFault extends Error {
+  readonly kind: 'unique' | 'reference';
+  /** The columns or the constraint that the database names. */
+  readonly names: string;
+  constructor(kind: 'unique' | 'reference', names: string) {
+    super(`${kind} constraint: ${names}`);
+    this.name = 'ConstraintFault';
+    this.kind = kind;
+    this.names = names;
+  }
 }
 
 export interface Dialect {
@@ -78,6 +93,12 @@ export interface Dialect {
   unindexed(column: Sql): Sql;
   /** A condition that is always true and ends a statement that runs too long, where the engine has no timeout of its own. */
   readonly stillRunning: Sql | null;
+  /** Ids that no row of the table has or will get otherwise: one row each. */
+  reserveIds(table: string, count: number): Statement;
+  /** Waits until no other transaction holds one of the names; null where there is one writer anyway. */
+  lock(names: readonly string[]): Statement | null;
+  /** Ends a `select` of rows that are about to change; nothing where there is one writer anyway. */
+  readonly forUpdate: Sql;
   /** One row, one text: it differs whenever anything that a snapshot shows may differ. */
   readonly snapshotVersion: Statement;
   /** The run-time form of a list of ids. */
@@ -101,6 +122,13 @@ export const withIds = (statement: Statement, ids: readonly number[], dialect: D
   const text = dialect.idsText(ids);
   for (const position of statement.ids) params[position] = text;
   return { sql: statement.sql, params, ids: [] };
+};
+
+/** Runs a read program inside a write transaction. */
+export const readInside = async <T>(program: ReadProgram<T>, tx: Tx): Promise<T> => {
+  let step = program.next();
+  while (!step.done) step = program.next(await tx.runAll(step.value));
+  return step.value;
 };
 
 /** A read of one statement. */

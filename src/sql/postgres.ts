@@ -4,7 +4,19 @@ import postgres from 'postgres';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { compileWith, idsParameter, postgresBuilder } from './compile.js';
-import type { ColumnKind, Db, DbValue, Dialect, JsonForm, ReadProgram, Rows, Sql, Statement, Tx } from './dialect.js';
+import {
+  type ColumnKind,
+  ConstraintFault,
+  type Db,
+  type DbValue,
+  type Dialect,
+  type JsonForm,
+  type ReadProgram,
+  type Rows,
+  type Sql,
+  type Statement,
+  type Tx,
+} from './dialect.js';
 
 /** The zone of this process: v4 stores wall clocks in it (storage-layout 2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -113,9 +125,32 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
   stillRunning: null,
+  reserveIds: (table, count) =>
+    compile(
+      sql`select nextval(pg_get_serial_sequence(${`"${table}"`}::text, 'id'))::int4 from generate_series(1, ${sql.lit(count)})`,
+    ),
+  lock: (names) => {
+    // in one order everywhere, or two writers could wait for each other
+    const ordered = [...new Set(names)].sort();
+    return ordered.length === 0
+      ? null
+      : compile(sql`select ${sql.join(ordered.map((name) => sql`pg_advisory_xact_lock(hashtext(${name}::text))`))}`);
+  },
+  forUpdate: sql` for no key update`,
   snapshotVersion: compile(sql`select pg_current_snapshot()::text`),
   idsText: (ids) => `{${ids.join(',')}}`,
 });
+
+/** Deadlocks with other programs end one of the two; it begins anew, with nothing done. */
+const retried = async <T>(work: () => Promise<T>, attemptsLeft = 3): Promise<T> => {
+  try {
+    return await work();
+  } catch (fault) {
+    const mayRetry = fault instanceof postgres.PostgresError && (fault.code === '40P01' || fault.code === '40001');
+    if (!mayRetry || attemptsLeft <= 1) throw fault;
+    return retried(work, attemptsLeft - 1);
+  }
+};
 
 const timedOut = (fault: unknown): boolean => fault instanceof postgres.PostgresError && fault.code === '57014';
 
@@ -158,6 +193,10 @@ export const openPostgres = async (url: string): Promise<Db> => {
       return result;
     } catch (fault) {
       await session.unsafe('rollback').catch(() => undefined);
+      if (fault instanceof postgres.PostgresError && fault.code === '23505')
+        throw new ConstraintFault('unique', fault.constraint_name ?? '');
+      if (fault instanceof postgres.PostgresError && fault.code === '23503')
+        throw new ConstraintFault('reference', fault.constraint_name ?? '');
       throw timedOut(fault) ? new Refusal(issue('read.too-slow', [], { max: limits.readMsMax })) : fault;
     } finally {
       session.release();
@@ -179,7 +218,14 @@ export const openPostgres = async (url: string): Promise<Db> => {
         return step.value;
       }),
     write: <T>(work: (tx: Tx) => Promise<T>) =>
-      inTransaction('begin', (session) => work({ run: (statement) => send(session, statement) })),
+      retried(() =>
+        inTransaction('begin', (session) =>
+          work({
+            run: (statement) => send(session, statement),
+            runAll: (statements) => Promise.all(statements.map((it) => send(session, it))),
+          }),
+        ),
+      ),
     close: () => pool.end({ timeout: 5 }),
   };
 };

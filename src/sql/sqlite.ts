@@ -5,7 +5,18 @@ import { LRUCache } from 'lru-cache';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { compileWith, idsParameter, sqliteBuilder } from './compile.js';
-import type { Db, DbValue, Dialect, JsonForm, ReadProgram, Rows, Sql, Statement, Tx } from './dialect.js';
+import {
+  ConstraintFault,
+  type Db,
+  type DbValue,
+  type Dialect,
+  type JsonForm,
+  type ReadProgram,
+  type Rows,
+  type Sql,
+  type Statement,
+  type Tx,
+} from './dialect.js';
 
 /** Milliseconds of the years 0 to 9999, which strftime can write. */
 const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
@@ -26,7 +37,7 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
     case 'instant':
       // integers are the rule; text is what people write by hand, and strftime ends with the year 9999
-return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
+      return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
     case 'json':
       // a number or text that is no JSON stands for itself: nothing stored may break an answer
       return sql`iif(json_valid(${column}), json(${column}), ${column})`;
@@ -71,6 +82,12 @@ export const sqliteDialect: Dialect = {
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
   stillRunning: sql`dovetail_still_running()`,
+  // the sequence table is behind when rows came with ids of their own
+  reserveIds: (table, count) =>
+    compile(sql`with last(id) as (select max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0)))
+      select last.id + n.value from last, json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`}) n`),
+  lock: () => null,
+  forUpdate: sql``,
   // counts what other connections commit, so `rows` adds the connection that says so
   snapshotVersion: fixed('pragma data_version'),
   idsText: (ids) => `[${ids.join(',')}]`,
@@ -144,6 +161,13 @@ const connect = (file: string, serial: number): Connection => {
 
 const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
 
+const constraintFault = (fault: unknown): ConstraintFault | null => {
+  if (!(fault instanceof Database.SqliteError)) return null;
+  if (fault.code === 'SQLITE_CONSTRAINT_UNIQUE')
+    return new ConstraintFault('unique', fault.message.replace(/^.*: /, ''));
+  return fault.code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? new ConstraintFault('reference', '') : null;
+};
+
 /** Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not wait for each other. */
 export const openSqlite = (file: string): Db => {
   const writer = connect(file, 0);
@@ -191,11 +215,21 @@ export const openSqlite = (file: string): Db => {
 
   // one writer at a time: the file has one write lock anyway, and a queue is fair where busy-waiting is not
   let last: Promise<unknown> = Promise.resolve();
+  const guarded = (statement: Statement): Rows => {
+    try {
+      return writer.rows(statement);
+    } catch (fault) {
+      throw constraintFault(fault) ?? fault;
+    }
+  };
   const write = <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
     const turn = last.then(async () => {
       writer.exec('begin immediate');
       try {
-        const result = await work({ run: async (statement) => writer.rows(statement) });
+        const result = await work({
+          run: async (statement) => guarded(statement),
+          runAll: async (statements) => statements.map(guarded),
+        });
         writer.exec('commit');
         return result;
       } catch (fault) {

@@ -5,6 +5,7 @@ import { newServer, type ServerSettings } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
 import { newReader } from '../../src/read/find.js';
 import type { Db } from '../../src/sql/dialect.js';
+import { newWriter } from '../../src/write/apply.js';
 
 export interface TestAnswer {
   readonly status: number;
@@ -40,9 +41,11 @@ export const newTestServer = async (
   settings: Partial<ServerSettings> = {},
   answersBytesMax?: number,
 ): Promise<TestServer> => {
+  const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
   const app = await newServer({
     model,
-    reader: newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax }),
+    reader,
+    writer: newWriter(db, reader, Date.now),
     permissions: newPermissionStore(db, () => performance.now()),
     logger: pino({ level: 'silent' }),
     settings: { ...defaultSettings, ...settings },

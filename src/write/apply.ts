@@ -1,0 +1,413 @@
+/**
+ * The write line: one request is one transaction (contract 12, row 68). Locks, then the snapshot, then the checks that
+ * only the database can make, then the planned operations, then the answer through the read line. Any issue rolls all back.
+ */
+import bcrypt from 'bcryptjs';
+import { sql } from 'kysely';
+import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
+import { isSecretType, scalarTypes } from '../model/attributes.js';
+import type { EntryType, LinkAttribute, Model, Uid } from '../model/model.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Answer, Reader, ReadRequest } from '../read/find.js';
+import { ConstraintFault, type Db, type Dialect, type Sql, type Statement, type Tx } from '../sql/dialect.js';
+import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
+import { type Cell, isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
+import {
+  askedIds,
+  changesOf,
+  existingStatement,
+  groupBy,
+  ownerKey,
+  readParts,
+  readSnapshot,
+  type Snapshot,
+} from './snapshot.js';
+
+export type WriteAction = 'create' | 'update' | 'delete';
+
+export interface WriteRequest {
+  readonly action: WriteAction;
+  readonly type: EntryType;
+  /** The entry of an update or delete of a collection; null for creation and for single types. */
+  readonly id: number | null;
+  /** The parsed JSON body; undefined where there is none. */
+  readonly body: unknown;
+  /** The query string; `fields` and `populate` shape the answer. */
+  readonly search: string;
+  /** Entity tags of which the entry must have one (If-Match); null for no condition. */
+  readonly ifMatch: string | null;
+}
+
+export interface Writer {
+  write(request: WriteRequest, context: ResolveContext): Promise<Result<Answer>>;
+}
+
+/** @param now milliseconds since 1970 UTC. */
+export const newWriter = (db: Db, reader: Reader, now: () => number): Writer => ({
+  write: async (request, context) => {
+    const write: Write = { request, context, reader, dialect: db.dialect, now };
+    try {
+      return ok(await db.write((tx) => applyWrite(write, tx)));
+    } catch (fault) {
+      if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+      // another program got there first: our own writers wait for each other
+      if (fault instanceof ConstraintFault) return { ok: false, issues: [constraintIssue(fault, request.type)] };
+      throw fault;
+    }
+  },
+});
+
+interface Write {
+  readonly request: WriteRequest;
+  readonly context: ResolveContext;
+  readonly reader: Reader;
+  readonly dialect: Dialect;
+  readonly now: () => number;
+}
+
+const refuse = (issues: readonly Issue[]): never => {
+  throw new Refusal(...issues);
+};
+const granted = <T>(result: Result<T>): T => (result.ok ? result.value : refuse(result.issues));
+
+const constraintIssue = (fault: ConstraintFault, type: EntryType): Issue => {
+  if (fault.kind === 'reference') return issue('relation.absent', [], { uid: type.uid, ids: [] });
+  const named = [...type.attributes.values()].find(
+    (it) =>
+      it.kind === 'scalar' &&
+      (fault.names.includes(`.${it.column}`) || fault.names === `${type.table}_${it.column}_unique`),
+  );
+  return issue('body.unique', named ? [named.name] : []);
+};
+
+const applyWrite = async (write: Write, tx: Tx): Promise<Answer> => {
+  const { request, context, reader } = write;
+  const { type, action } = request;
+  // a query that cannot be read refuses the write before anything is looked at
+  granted(reader.prepare(answerRequest(request, request.id ?? 1), context));
+  if (action === 'delete') return applyDelete(write, tx);
+  const data = granted(readData(request.body));
+  const publishedAt = granted(readPublishedAt(type, data));
+  const stored = await findEntry(write, tx, 'plain');
+  if (stored === null && type.kind !== 'single' && action === 'update') return refuse([issue('http.not-found', [])]);
+  return stored === null
+    ? applyCreate(write, data, publishedAt, tx)
+    : applyUpdate(write, data, publishedAt, stored, tx);
+};
+
+// ---- the entry
+
+interface StoredEntry {
+  readonly id: number;
+  /** Epoch milliseconds as text; null for a draft. */
+  readonly publishedAt: string | null;
+  readonly updatedAt: number;
+}
+
+/** The entry that the request is about: by id, or the one entry of a single type. */
+const findEntry = async (
+  { request, dialect }: Write,
+  tx: Tx,
+  lock: 'plain' | 'locked',
+): Promise<StoredEntry | null> => {
+  const { type, action, id } = request;
+  if (action === 'create') return null;
+  const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
+  const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
+  const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
+  const where = type.kind === 'single' ? sql`` : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
+  const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
+  const [row] = (await tx.run(dialect.compile(query))) as readonly [number, string | null, string | null][];
+  return row ? { id: row[0], publishedAt: row[1], updatedAt: Number(row[2] ?? 0) } : null;
+};
+
+const takeLocks = async (names: readonly string[], { dialect }: Write, tx: Tx): Promise<void> => {
+  const statement = dialect.lock(names);
+  if (statement) await tx.run(statement);
+};
+
+const parseContext = ({ context }: Write, action: 'create' | 'update', draft: boolean): ParseContext => ({
+  model: context.model,
+  gate: context.gate,
+  action,
+  draft,
+  strict: context.strict,
+});
+
+type Data = Readonly<Record<string, unknown>>;
+
+const applyCreate = async (
+  write: Write,
+  data: Data,
+  publishedAt: number | null | undefined,
+  tx: Tx,
+): Promise<Answer> => {
+  const { request, context, dialect, now } = write;
+  const { type } = request;
+  if (request.ifMatch !== null) return refuse([issue('http.changed-meanwhile', [])]);
+  const change = granted(
+    parseChange(data, type, parseContext(write, 'create', type.draftAndPublish && publishedAt === null)),
+  );
+  const changes = changesOf(change, null);
+  // two requests may create the entry of a single type at the same time
+  await takeLocks([...lockNames(changes), ...(type.kind === 'single' ? [`single ${type.table}`] : [])], write, tx);
+  if (type.kind === 'single' && (await findEntry(write, tx, 'plain')) !== null) return applyWrite(write, tx);
+  const time = now();
+  const snapshot = await check(change, null, new Map(), write, tx);
+  const [[id] = []] = await tx.run(dialect.reserveIds(type.table, 1));
+  const system: Cell[] = [instant('created_at', time), instant('updated_at', time)];
+  if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
+  if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
+    system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
+  const plan = granted(planWrite(await hashed(change), id as number, true, system, snapshot, context.model));
+  await runOperations(plan.operations, write, tx);
+  return answer(write, id as number, tx);
+};
+
+const applyUpdate = async (
+  write: Write,
+  data: Data,
+  publishedAt: number | null | undefined,
+  found: StoredEntry,
+  tx: Tx,
+): Promise<Answer> => {
+  const { request, context, now } = write;
+  const { type } = request;
+  const parse = (stored: StoredEntry): Change =>
+    granted(parseChange(data, type, parseContext(write, 'update', isDraftAfter(type, stored, publishedAt))));
+  let change = parse(found);
+  await takeLocks(lockNames(changesOf(change, found.id)), write, tx);
+  const stored = await findEntry(write, tx, 'locked');
+  if (stored === null) return refuse([issue('http.not-found', [])]);
+  // somebody published or unpublished it while this request waited
+  if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = parse(stored);
+  await checkIfMatch(write, stored.id, tx);
+  const parts =
+    change.parts.length > 0 ? await readParts(type, stored.id, context.model, tx, write.dialect) : new Map();
+  const snapshot = await check(change, stored.id, parts, write, tx);
+  const isPublishedNow =
+    type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
+  if (isPublishedNow) await checkComplete(change, stored.id, write, tx);
+  // never the same instant twice: the time of the last change is the entry's version
+  const system: Cell[] = [instant('updated_at', Math.max(now(), stored.updatedAt + 1))];
+  if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
+  const plan = granted(planWrite(await hashed(change), stored.id, false, system, snapshot, context.model));
+  await runOperations(plan.operations, write, tx);
+  return answer(write, stored.id, tx);
+};
+
+const applyDelete = async (write: Write, tx: Tx): Promise<Answer> => {
+  const { request, context, dialect } = write;
+  const { type } = request;
+  await takeLocks(linkTablesOf(type, context.model), write, tx);
+  const stored = await findEntry(write, tx, 'locked');
+  if (stored === null) return refuse([issue('http.not-found', [])]);
+  await checkIfMatch(write, stored.id, tx);
+  const deleted = await answer(write, stored.id, tx);
+  const parts = await readParts(type, stored.id, context.model, tx, dialect);
+  await runOperations(removalOf(type, stored.id, parts, context.model), write, tx);
+  return deleted;
+};
+
+const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
+  const links = (it: EntryType): readonly LinkAttribute[] =>
+    [...it.attributes.values()].filter((attribute) => attribute.kind === 'link');
+  const touching = [
+    ...links(type),
+    ...[...model.types.values()].flatMap((other) => links(other).filter((it) => it.target === type.uid)),
+  ];
+  return touching.filter((it) => it.inverse !== null).map((it) => it.path.table);
+};
+
+const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number | null | undefined): boolean =>
+  type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
+
+const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
+
+const answerRequest = ({ type, search }: WriteRequest, id: number): ReadRequest => ({
+  action: 'findOne',
+  type,
+  id,
+  search,
+  showDraft: true,
+});
+
+const answer = async ({ request, context, reader }: Write, id: number, tx: Tx): Promise<Answer> => {
+  const read = granted(await reader.readInside(answerRequest(request, id), context, tx));
+  if (!read) throw bug('apply.entry-not-readable', { uid: request.type.uid, id });
+  return read;
+};
+
+/** `If-Match` names the version of the entry that the client has seen. */
+const checkIfMatch = async (write: Write, id: number, tx: Tx): Promise<void> => {
+  const { ifMatch } = write.request;
+  if (ifMatch === null || ifMatch.trim() === '*') return;
+  const version = versionOf((await answer(write, id, tx)).etag);
+  if (!ifMatch.split(',').some((it) => versionOf(it) === version)) refuse([issue('http.changed-meanwhile', [])]);
+};
+
+/** The part of an entry's tag that does not depend on what the request selects. */
+const versionOf = (etag: string): string => etag.trim().replace(/^W\//, '').replaceAll('"', '').split('.')[0]!;
+
+// ---- checks that only the database can make
+
+/** Existence of targets, uniqueness of values; gives the snapshot that planning needs. */
+const check = async (
+  change: Change,
+  id: number | null,
+  parts: Snapshot['parts'],
+  write: Write,
+  tx: Tx,
+): Promise<Snapshot> => {
+  const { dialect, context } = write;
+  const changes = changesOf(change, id).map((it, i) => (i === 0 || it.id !== null ? it : { ...it, id: null }));
+  const issues: Issue[] = [];
+  await checkTargets(changes, context.model, dialect, tx, issues);
+  await checkUnique(changes, dialect, tx, issues);
+  if (issues.length > 0) return refuse(issues);
+  return readSnapshot(changes, parts, tx, dialect);
+};
+
+type Changes = readonly { readonly change: Change; readonly id: number | null }[];
+
+const checkTargets = async (
+  changes: Changes,
+  model: Model,
+  dialect: Dialect,
+  tx: Tx,
+  issues: Issue[],
+): Promise<void> => {
+  const groups = groupBy(
+    changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
+    (link) => link.attribute.target,
+  );
+  const results = await tx.runAll(
+    groups.map((links) =>
+      existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
+    ),
+  );
+  groups.forEach((links, i) => {
+    const found = new Set((results[i] ?? []).map(([target]) => target as number));
+    for (const link of links) {
+      const { attribute, path } = link;
+      const absent = askedIds(link).filter((target) => !found.has(target));
+      if (absent.length > 0) issues.push(issue('relation.absent', path, { uid: attribute.target, ids: absent }));
+    }
+  });
+};
+
+/** Unique values, against the whole table and within the request (contract 6.3; 12, row 71). */
+const checkUnique = async (changes: Changes, dialect: Dialect, tx: Tx, issues: Issue[]): Promise<void> => {
+  const values = changes.flatMap(({ change, id }) =>
+    change.values
+      .filter((it) => it.value !== null && isUnique(it.attribute))
+      .map((it) => ({ ...it, type: change.type, id })),
+  );
+  const seen = new Set<string>();
+  const results = await tx.runAll(
+    values.map(({ type, attribute, value, id }): Statement => {
+      const column = sql`${sql.ref(attribute.column)}`;
+      const others = id === null ? sql`` : sql` and id <> ${dialect.bind('id', id)}`;
+      return dialect.compile(
+        sql`select 1 from ${sql.table(type.table)} where ${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
+      );
+    }),
+  );
+  values.forEach(({ type, attribute, value, path }, i) => {
+    const key = JSON.stringify([type.uid, attribute.name, value]);
+    if (results[i]!.length > 0 || seen.has(key)) issues.push(issue('body.unique', path));
+    seen.add(key);
+  });
+};
+
+/** Publishing a draft asks of the stored values what publishing asks of given ones (contract 12, row 70). */
+const checkComplete = async (change: Change, id: number, write: Write, tx: Tx): Promise<void> => {
+  const { dialect, context } = write;
+  const given = new Set([...change.values, ...change.links, ...change.parts].map((it) => it.attribute.name));
+  const wanted = [...change.type.attributes.values()].filter(
+    (it) =>
+      !given.has(it.name) && (it.kind === 'scalar' ? it.rules.required || it.rules.minLength !== null : it.required),
+  );
+  const issues: Issue[] = [];
+  const parts = wanted.some((it) => it.kind === 'part')
+    ? await readParts(change.type, id, context.model, tx, dialect)
+    : new Map<Uid, never>();
+  for (const attribute of wanted) {
+    const path = [attribute.name];
+    if (attribute.kind === 'part') {
+      if (
+        !parts.get(ownerKey(change.type.uid, id))?.some((it: { attribute: string }) => it.attribute === attribute.name)
+      )
+        issues.push(issue('body.required', path));
+      continue;
+    }
+    const isLink = attribute.kind === 'link';
+    const [table, column, by] = isLink
+      ? [attribute.path.table, attribute.path.to, attribute.path.from]
+      : [change.type.table, attribute.column, 'id'];
+    const fixed = isLink ? attribute.path.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`) : [];
+    const query = sql`select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(by)} = ${dialect.bind('id', id)} and ${sql.ref(column)} is not null${sql.join(fixed, sql``)} limit 1`;
+    const [row] = await tx.run(dialect.compile(query));
+    const minLength = attribute.kind === 'scalar' ? attribute.rules.minLength : null;
+    if (!row) {
+      if (attribute.kind === 'link' || attribute.rules.required) issues.push(issue('body.required', path));
+    } else if (minLength !== null && typeof row[0] === 'string' && row[0].length < minLength)
+      issues.push(issue('body.min-length', path, { min: minLength }));
+  }
+  if (issues.length > 0) refuse(issues);
+};
+
+// ---- running
+
+/** Passwords are stored as bcrypt hashes (contract 6.2). */
+const hashed = async (change: Change): Promise<Change> => {
+  const values = await Promise.all(
+    change.values.map(async (it) =>
+      isSecretType(it.attribute.type) && typeof it.value === 'string'
+        ? { ...it, value: await bcrypt.hash(it.value, it.attribute.rules.hashRounds) }
+        : it,
+    ),
+  );
+  const parts = await Promise.all(
+    change.parts.map(async (part) => ({
+      ...part,
+      items: await Promise.all(part.items.map(async (item) => ({ ...item, change: await hashed(item.change) }))),
+    })),
+  );
+  return { ...change, values, parts };
+};
+
+const runOperations = async (operations: readonly Operation[], { dialect }: Write, tx: Tx): Promise<void> => {
+  await tx.runAll(operations.map((it) => statementOf(it, dialect)));
+};
+
+/** One operation as one statement; its text depends on the columns only, so it is prepared once. */
+const statementOf = (operation: Operation, dialect: Dialect): Statement => {
+  const table = sql.table(operation.table);
+  switch (operation.kind) {
+    case 'insert': {
+      const columns = sql.join(operation.cells.map((it) => sql.ref(it.column)));
+      const values = sql.join(operation.cells.map((it) => dialect.bind(it.kind, it.value)));
+      return dialect.compile(sql`insert into ${table} (${columns}) values (${values})`);
+    }
+    case 'update': {
+      const cells = sql.join(
+        operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),
+      );
+      return dialect.compile(sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}`);
+    }
+    case 'delete': {
+      const fixed = operation.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
+      return dialect.compile(
+        sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`,
+      );
+    }
+  }
+};
+
+const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql => {
+  const [id] = ids;
+  return ids.length === 1
+    ? sql`${sql.ref(column)} = ${dialect.bind('id', id!)}`
+    : sql`${sql.ref(column)} in (${sql.join(ids.map((it) => sql`${sql.lit(it)}`))})`;
+};

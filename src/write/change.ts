@@ -1,0 +1,380 @@
+/**
+ * A body to a `Change`: every value parsed, every rule of the schema file checked, all faults listed with their paths
+ * (contract 6). Pure; what only the database knows (existence, uniqueness, foreign component ids) comes later.
+ */
+import { bug, type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
+import { parseInstant, scalarTypes } from '../model/attributes.js';
+import {
+  type Attribute,
+  type EntryType,
+  type LinkAttribute,
+  type Model,
+  type PartAttribute,
+  type ScalarAttribute,
+  typeLabel,
+} from '../model/model.js';
+import type { Gate } from '../query/selection.js';
+import type { DbValue } from '../sql/dialect.js';
+import type { Moves, Position } from './order.js';
+
+type Path = readonly string[];
+
+/** What a body asks of one entry or component. */
+export interface Change {
+  readonly type: EntryType;
+  readonly values: readonly ValueChange[];
+  readonly links: readonly LinkChange[];
+  readonly parts: readonly PartChange[];
+}
+
+export interface ValueChange {
+  readonly attribute: ScalarAttribute;
+  readonly value: DbValue;
+  readonly path: Path;
+}
+
+export interface LinkChange {
+  readonly attribute: LinkAttribute;
+  readonly path: Path;
+  readonly change: { readonly kind: 'set'; readonly ids: readonly number[] } | ({ readonly kind: 'moves' } & Moves);
+}
+
+/** All elements that a component or zone attribute shall have, in order. */
+export interface PartChange {
+  readonly attribute: PartAttribute;
+  readonly path: Path;
+  readonly items: readonly PartItem[];
+}
+
+export interface PartItem {
+  /** The stored component that is kept and changed; null makes a new one. */
+  readonly id: number | null;
+  readonly change: Change;
+  readonly path: Path;
+}
+
+export interface ParseContext {
+  readonly model: Model;
+  readonly gate: Gate;
+  readonly action: 'create' | 'update';
+  /** Whether the entry is a draft after the change: drafts may be incomplete (contract 6.3). */
+  readonly draft: boolean;
+  /** False ignores unknown keys, as v4 does (`api.strict`). */
+  readonly strict: boolean;
+}
+
+/** The `data` object of a body (contract 6.1). */
+export const readData = (body: unknown): Result<Readonly<Record<string, unknown>>> => {
+  const data = isObject(body) ? body['data'] : undefined;
+  if (Array.isArray(data)) return refused(issue('body.data-type', [], { value: data }));
+  return isObject(data) ? ok(data) : refused(issue('body.missing', []));
+};
+
+/** `publishedAt` of a body: undefined when it is not given, null for a draft. */
+export const readPublishedAt = (
+  type: EntryType,
+  data: Readonly<Record<string, unknown>>,
+): Result<number | null | undefined> => {
+  const value = data['publishedAt'];
+  if (!type.draftAndPublish || value === undefined || value === null)
+    return ok(type.draftAndPublish ? (value as null | undefined) : undefined);
+  return typeof value === 'string' || typeof value === 'number'
+    ? parseInstant(String(value), ['publishedAt'])
+    : refused(issue('value.datetime', ['publishedAt']));
+};
+
+/** Keys of an entry that only the server sets; given ones are ignored (contract 6.1). */
+const serverKeys: ReadonlySet<string> = new Set([
+  'id',
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+  'createdBy',
+  'updatedBy',
+  'localizations',
+]);
+/** Keys that would reach into objects' prototypes; ignored (contract 12, row 40). */
+const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+/** Parses the `data` of an entry. Faults of all attributes come together. */
+export const parseChange = (
+  data: Readonly<Record<string, unknown>>,
+  type: EntryType,
+  context: ParseContext,
+): Result<Change> => {
+  const issues: Issue[] = [];
+  const parser = newParser(context, issues);
+  const change = parser.object(data, type, [], { isNew: context.action === 'create', isComponent: false });
+  return issues.length > 0 ? { ok: false, issues } : ok(change);
+};
+
+interface Place {
+  /** New entries and components need their required attributes and get defaults. */
+  readonly isNew: boolean;
+  readonly isComponent: boolean;
+}
+
+const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]) => {
+  let partsLeft: number = limits.partsMax;
+
+  const object = (data: Readonly<Record<string, unknown>>, type: EntryType, path: Path, place: Place): Change => {
+    const change = { type, values: [] as ValueChange[], links: [] as LinkChange[], parts: [] as PartChange[] };
+    for (const key of Object.keys(data)) {
+      const known =
+        type.attributes.has(key) ||
+        prototypeKeys.has(key) ||
+        (place.isComponent ? key === 'id' || key === '__component' : serverKeys.has(key));
+      if (known || !strict) continue;
+      const names = [...type.attributes.values()].filter((it) => !it.hidden).map((it) => it.name);
+      issues.push(
+        issue('body.unknown-key', [...path, key], { type: typeLabel(type), name: key, near: nearest(key, names) }),
+      );
+    }
+    for (const attribute of type.attributes.values()) {
+      if (!place.isComponent && serverKeys.has(attribute.name)) continue;
+      const at = [...path, attribute.name];
+      const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
+      if (given === undefined) absent(attribute, at, place, change.values);
+      else if (attribute.kind === 'scalar') change.values.push(...scalar(attribute, given, at, place));
+      else if (attribute.kind === 'link') change.links.push(...link(type, attribute, given, at));
+      else change.parts.push(...part(attribute, given, at, place));
+    }
+    return change;
+  };
+
+  /** An attribute that the body leaves out: new entries need it or get its default. */
+  const absent = (attribute: Attribute, path: Path, { isNew }: Place, values: ValueChange[]): void => {
+    if (!isNew) return;
+    if (attribute.kind === 'scalar') {
+      const { defaultValue, required } = attribute.rules;
+      if (defaultValue !== undefined && defaultValue !== null)
+        values.push(...scalar(attribute, defaultValue, path, { isNew, isComponent: false }));
+      else if (required && !draft) issues.push(issue('body.required', path));
+      return;
+    }
+    // drafts still need their required repeatable components and zones (contract 6.3)
+    const relaxed = draft && (attribute.kind === 'link' || attribute.shape === 'one');
+    if (attribute.required && !relaxed) issues.push(issue('body.required', path));
+  };
+
+  const scalar = (attribute: ScalarAttribute, value: unknown, path: Path, { isNew }: Place): readonly ValueChange[] => {
+    const { rules } = attribute;
+    if (!rules.writable) return [];
+    if (value === null) {
+      if (rules.required && !draft) issues.push(isNew ? issue('body.required', path) : issue('body.null', path));
+      return [{ attribute, value: null, path }];
+    }
+    const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
+    if (parsed.ok) return [{ attribute, value: parsed.value, path }];
+    issues.push(...parsed.issues);
+    return [];
+  };
+
+  // ---- links (R1 to R10, contract 6.5 and 6.6)
+
+  const link = (type: EntryType, attribute: LinkAttribute, value: unknown, path: Path): readonly LinkChange[] => {
+    // a relation that the caller may not see is left alone (contract 6.6)
+    if (!gate.allows(type, attribute, 'write')) return [];
+    const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
+    if (!change) return [];
+    if (change.kind === 'set' && change.ids.length === 0 && attribute.required && !draft)
+      issues.push(issue('body.required', path));
+    if (attribute.shape === 'many' || change.kind === 'moves') return [{ attribute, path, change }];
+    // to-one media shows the first of several, to-one relations the last (R7)
+    const only = attribute.source === 'media' ? change.ids.slice(0, 1) : change.ids.slice(-1);
+    return [{ attribute, path, change: { kind: 'set', ids: only } }];
+  };
+
+  const media = (value: unknown, path: Path): LinkChange['change'] | null => {
+    if (isObject(value) && !Array.isArray(value)) {
+      for (const name of ['connect', 'disconnect']) {
+        if (Object.hasOwn(value, name)) {
+          issues.push(issue('relation.media-connect', [...path, name], { name }));
+          return null;
+        }
+      }
+    }
+    return relation(value, path);
+  };
+
+  const relation = (value: unknown, path: Path): LinkChange['change'] | null => {
+    if (value === null) return { kind: 'set', ids: [] };
+    if (Array.isArray(value)) return setOf(value, path);
+    if (!isObject(value)) {
+      const id = idOf(value);
+      if (id !== null) return { kind: 'set', ids: [id] };
+      issues.push(issue('relation.invalid', path, { value }));
+      return null;
+    }
+    const keys = Object.keys(value).filter((key) => !prototypeKeys.has(key));
+    const has = (key: string): boolean => keys.includes(key);
+    if (has('id') && !has('connect') && !has('disconnect') && !has('set')) return setOf([value], path);
+    const known = ['connect', 'disconnect', 'set', 'options'];
+    for (const name of keys)
+      if (!known.includes(name)) issues.push(issue('relation.unknown-key', path, { name, near: nearest(name, known) }));
+    if (keys.some((name) => !known.includes(name))) return null;
+    if (has('set')) {
+      if (has('connect') || has('disconnect')) {
+        issues.push(issue('relation.set-with-others', path));
+        return null;
+      }
+      return value['set'] === null ? { kind: 'set', ids: [] } : setOf(value['set'], [...path, 'set']);
+    }
+    if (!has('connect') && !has('disconnect')) {
+      issues.push(issue('relation.empty-object', path));
+      return null;
+    }
+    const connect = connectOf(value['connect'] ?? [], [...path, 'connect']);
+    const disconnect = idsOf(value['disconnect'] ?? [], [...path, 'disconnect']);
+    return connect && disconnect ? { kind: 'moves', connect, disconnect } : null;
+  };
+
+  /** Repeated ids count where they occur first (contract 7). */
+  const setOf = (value: unknown, path: Path): LinkChange['change'] | null => {
+    const ids = idsOf(value, path);
+    return ids && { kind: 'set', ids: [...new Set(ids)] };
+  };
+
+  const listOf = (value: unknown, path: Path): readonly unknown[] | null => {
+    if (!Array.isArray(value)) issues.push(issue('relation.invalid', path, { value }));
+    else if (value.length > limits.relationIdsMax)
+      issues.push(issue('body.too-many', path, { max: limits.relationIdsMax, what: 'ids' }));
+    else return value as unknown[];
+    return null;
+  };
+
+  const idsOf = (value: unknown, path: Path): readonly number[] | null => {
+    const elements = listOf(value, path);
+    if (!elements) return null;
+    const ids = elements.map((element, place) => {
+      const id = idOf(isObject(element) && !Array.isArray(element) ? element['id'] : element);
+      if (id === null) issues.push(issue('relation.invalid', [...path, String(place)], { value: element }));
+      return id;
+    });
+    return ids.includes(null) ? null : (ids as number[]);
+  };
+
+  const connectOf = (value: unknown, path: Path): Moves['connect'] | null => {
+    const ids = idsOf(value, path);
+    if (!ids) return null;
+    const seen = new Set<number>();
+    let isRight = true;
+    const moves = ids.map((id, place) => {
+      const at = [...path, String(place)];
+      if (seen.has(id)) {
+        issues.push(issue('relation.connected-twice', at, { id }));
+        isRight = false;
+      }
+      seen.add(id);
+      const element = (value as unknown[])[place];
+      const given = isObject(element) ? element['position'] : undefined;
+      const position = given === undefined ? ({ kind: 'end' } as const) : positionOf(given);
+      if (position) return { id, position };
+      issues.push(issue('relation.position', [...at, 'position'], { value: given }));
+      isRight = false;
+      return { id, position: { kind: 'end' } as const };
+    });
+    return isRight ? moves : null;
+  };
+
+  // ---- parts (contract 6.4)
+
+  const part = (attribute: PartAttribute, value: unknown, path: Path, place: Place): readonly PartChange[] => {
+    if (attribute.shape === 'one') {
+      if (value === null) {
+        if (attribute.required && !draft)
+          issues.push(place.isNew ? issue('body.required', path) : issue('body.null', path));
+        return [{ attribute, path, items: [] }];
+      }
+      return [{ attribute, path, items: partItem(attribute, value, path, place) }];
+    }
+    if (!Array.isArray(value)) {
+      issues.push(issue('body.type', path, { expected: 'array', value }));
+      return [];
+    }
+    const { min, max, required } = attribute;
+    if (min !== null && value.length < min && (value.length > 0 || required))
+      issues.push(issue('body.items-min', path, { min }));
+    if (max !== null && value.length > max) issues.push(issue('body.items-max', path, { max }));
+    const items = value.flatMap((element: unknown, i) => partItem(attribute, element, [...path, String(i)], place));
+    return [{ attribute, path, items: withoutRepeats(items) }];
+  };
+
+  const partItem = (attribute: PartAttribute, value: unknown, path: Path, { isNew }: Place): readonly PartItem[] => {
+    if (!isObject(value) || Array.isArray(value)) {
+      issues.push(issue('body.type', path, { expected: 'object', value }));
+      return [];
+    }
+    partsLeft -= 1;
+    if (partsLeft < 0) {
+      if (partsLeft === -1) issues.push(issue('body.too-many', path, { max: limits.partsMax, what: 'components' }));
+      return [];
+    }
+    const component = componentOf(attribute, value, path);
+    if (!component) return [];
+    // entries that are new have new components, whatever their ids say
+    let id: number | null = null;
+    if (!isNew && Object.hasOwn(value, 'id') && value['id'] !== undefined) {
+      id = idOf(value['id']);
+      if (id === null) {
+        issues.push(issue('body.component-foreign', path, { id: value['id'] }));
+        return [];
+      }
+    }
+    return [{ id, path, change: object(value, component, path, { isNew: id === null, isComponent: true }) }];
+  };
+
+  const componentOf = (
+    attribute: PartAttribute,
+    value: Readonly<Record<string, unknown>>,
+    path: Path,
+  ): EntryType | null => {
+    const at = [...path, '__component'];
+    let uid: unknown = attribute.components[0];
+    if (attribute.shape === 'zone') {
+      uid = Object.hasOwn(value, '__component') ? value['__component'] : undefined;
+      if (uid === undefined || uid === null || uid === '') issues.push(issue('body.component-missing', at));
+      else if (typeof uid !== 'string' || !attribute.components.includes(uid))
+        issues.push(issue('body.component-unknown', at, { known: attribute.components }));
+      if (typeof uid !== 'string' || !attribute.components.includes(uid)) return null;
+    }
+    const component = typeof uid === 'string' ? model.types.get(uid) : undefined;
+    if (!component) throw bug('change.component-without-type', { attribute: attribute.name });
+    return component;
+  };
+
+  return { object };
+};
+
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object';
+
+/** An id as a number or as digits; null for anything else. */
+const idOf = (value: unknown): number | null => {
+  const id = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
+  return typeof id === 'number' && Number.isInteger(id) && id > 0 && id <= limits.integerMax ? id : null;
+};
+
+/** Exactly one of the four keys (R3); null for anything else. */
+const positionOf = (value: unknown): Position | null => {
+  if (!isObject(value) || Array.isArray(value)) return null;
+  const [key, ...others] = Object.keys(value);
+  if (others.length > 0) return null;
+  if (key === 'start' || key === 'end') return value[key] === true ? { kind: key } : null;
+  if (key !== 'before' && key !== 'after') return null;
+  const anchor = idOf(value[key]);
+  return anchor === null ? null : { kind: key, anchor };
+};
+
+/** The same stored component twice in a list appears once, where it occurs first (contract 6.4). */
+const withoutRepeats = (items: readonly PartItem[]): readonly PartItem[] => {
+  const seen = new Set<string>();
+  return items.filter(({ id, change }) => {
+    if (id === null) return true;
+    const key = `${change.type.uid} ${id}`;
+    const isFirst = !seen.has(key);
+    seen.add(key);
+    return isFirst;
+  });
+};

@@ -1,0 +1,380 @@
+/**
+ * Change and snapshot to row operations, as plain data in the order in which they run. Pure: no database, no clock.
+ * Foreign keys are not relied on: what an operation leaves behind, another removes (storage-layout 6 and 9).
+ */
+import { bug, type Issue, issue, ok, type Result } from '../errors.js';
+import { scalarTypes } from '../model/attributes.js';
+import type {
+  Attribute,
+  EntryType,
+  FixedValue,
+  LinkAttribute,
+  LinkPath,
+  Model,
+  PartAttribute,
+  Uid,
+} from '../model/model.js';
+import { mediaPath } from '../model/storage.js';
+import type { ColumnKind, DbValue } from '../sql/dialect.js';
+import type { Change, LinkChange, PartItem } from './change.js';
+import { applyMoves, rankList } from './order.js';
+import {
+  isExclusive,
+  listKey,
+  ownerKey,
+  pathKey,
+  type Snapshot,
+  type StoredLink,
+  type StoredPart,
+} from './snapshot.js';
+
+export interface Cell {
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly value: DbValue;
+}
+
+export type Operation =
+  | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly Cell[] }
+  /** Rows whose column holds one of the ids. */
+  | {
+      readonly kind: 'update';
+      readonly table: string;
+      readonly column: string;
+      readonly ids: readonly number[];
+      readonly cells: readonly Cell[];
+    }
+  /** The same, with the fixed values. */
+  | {
+      readonly kind: 'delete';
+      readonly table: string;
+      readonly column: string;
+      readonly ids: readonly number[];
+      readonly fixed: readonly FixedValue[];
+    };
+
+export interface WritePlan {
+  readonly operations: readonly Operation[];
+}
+
+/** What the server itself writes into the entry's row: times and creators. */
+export type SystemCells = readonly Cell[];
+
+interface Planning {
+  readonly model: Model;
+  readonly snapshot: Snapshot;
+  readonly operations: Operation[];
+  readonly issues: Issue[];
+  /** Next reserved id of each component type. */
+  readonly used: Map<Uid, number>;
+}
+
+/** @param isNew whether the entry's row is still to be inserted. */
+export const planWrite = (
+  change: Change,
+  id: number,
+  isNew: boolean,
+  system: SystemCells,
+  snapshot: Snapshot,
+  model: Model,
+): Result<WritePlan> => {
+  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map() };
+  planEntry(change, id, isNew, system, planning);
+  return planning.issues.length > 0 ? { ok: false, issues: planning.issues } : ok({ operations: planning.operations });
+};
+
+/** One entry or component: its row, then what hangs on it. */
+const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCells, planning: Planning): void => {
+  const { table } = change.type;
+  const cells = [
+    ...change.values.map(
+      (it): Cell => ({ column: it.attribute.column, kind: scalarTypes[it.attribute.type].column, value: it.value }),
+    ),
+    ...system,
+  ];
+  if (isNew)
+    planning.operations.push({ kind: 'insert', table, cells: [{ column: 'id', kind: 'id', value: id }, ...cells] });
+  else if (cells.length > 0) planning.operations.push({ kind: 'update', table, column: 'id', ids: [id], cells });
+  for (const part of change.parts) planParts(change.type, id, part.attribute, part.items, part.path, planning);
+  for (const link of change.links) planLinks(link, id, planning);
+};
+
+// ---- parts
+
+const planParts = (
+  owner: EntryType,
+  ownerId: number,
+  attribute: PartAttribute,
+  items: readonly PartItem[],
+  path: readonly string[],
+  planning: Planning,
+): void => {
+  const { snapshot, operations, model } = planning;
+  const stored = (snapshot.parts.get(ownerKey(owner.uid, ownerId)) ?? []).filter(
+    (it) => it.attribute === attribute.name,
+  );
+  const find = (item: PartItem): StoredPart | undefined =>
+    stored.find((it) => it.id === item.id && it.uid === item.change.type.uid);
+  const kept = new Set<StoredPart>();
+  for (const item of items) {
+    if (item.id === null) continue;
+    const part = find(item);
+    if (part) kept.add(part);
+    else planning.issues.push(issue('body.component-foreign', path, { id: item.id }));
+  }
+  for (const part of stored) {
+    if (kept.has(part)) continue;
+    operations.push({ kind: 'delete', table: attribute.path.table, column: 'id', ids: [part.row], fixed: [] });
+    planRemoval(part.uid, part.id, snapshot.parts, model, operations);
+  }
+  items.forEach((item, place) => {
+    const { type } = item.change;
+    const rank = attribute.shape === 'one' ? null : place + 1;
+    const part = item.id === null ? undefined : find(item);
+    // refused above: a component of another entry
+    if (item.id !== null && !part) return;
+    const id = part?.id ?? nextId(type.uid, planning);
+    planEntry(item.change, id, part === undefined, [], planning);
+    if (part) {
+      if (rank !== null && part.rank !== rank)
+        operations.push({
+          kind: 'update',
+          table: attribute.path.table,
+          column: 'id',
+          ids: [part.row],
+          cells: [{ column: 'order', kind: 'rank', value: rank }],
+        });
+      return;
+    }
+    const cells: readonly Cell[] = [
+      { column: 'entity_id', kind: 'reference', value: ownerId },
+      { column: 'component_id', kind: 'reference', value: id },
+      { column: 'component_type', kind: 'string', value: type.uid },
+      { column: 'field', kind: 'string', value: attribute.name },
+      { column: 'order', kind: 'rank', value: rank },
+    ];
+    operations.push({ kind: 'insert', table: attribute.path.table, cells });
+  });
+};
+
+const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
+  const place = used.get(uid) ?? 0;
+  used.set(uid, place + 1);
+  const id = snapshot.newIds.get(uid)?.[place];
+  if (id === undefined) throw bug('plan.component-id-not-reserved', { uid, place });
+  return id;
+};
+
+/** A component with its nested ones, their links and their media. */
+const planRemoval = (uid: Uid, id: number, parts: Snapshot['parts'], model: Model, operations: Operation[]): void => {
+  const type = model.types.get(uid);
+  // a component whose schema file is gone: its rows stay, as v4 leaves them (storage-layout 3)
+  if (!type) return;
+  operations.push(...removalOf(type, id, parts, model));
+};
+
+/** Everything that goes with an entry or component, its row last. */
+export const removalOf = (
+  type: EntryType,
+  id: number,
+  parts: Snapshot['parts'],
+  model: Model,
+): readonly Operation[] => {
+  const operations: Operation[] = [];
+  const attributes = [...type.attributes.values()];
+  for (const part of parts.get(ownerKey(type.uid, id)) ?? []) planRemoval(part.uid, part.id, parts, model, operations);
+  const hasParts = attributes.find((it) => it.kind === 'part');
+  if (hasParts)
+    operations.push({ kind: 'delete', table: hasParts.path.table, column: hasParts.path.from, ids: [id], fixed: [] });
+  if (attributes.some((it) => it.kind === 'link' && it.source === 'media')) {
+    // all fields at once, also those that the schema file has no more
+    const { table, from, fixed } = mediaPath(type.uid, '');
+    operations.push({
+      kind: 'delete',
+      table,
+      column: from,
+      ids: [id],
+      fixed: fixed.filter((it) => it.column === 'related_type'),
+    });
+  }
+  for (const path of linkPathsOf(type, model)) operations.push(...unlink(path, id));
+  operations.push({ kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] });
+  return operations;
+};
+
+/** How links to and from an entry are found: its own relations, and those of others that point to it. */
+const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
+  const own = [...type.attributes.values()]
+    .filter((it): it is LinkAttribute => it.kind === 'link' && it.source === 'relation')
+    .map((it) => it.path);
+  const others = [...model.types.values()].flatMap((other) =>
+    [...other.attributes.values()]
+      .filter(
+        (it): it is LinkAttribute =>
+          it.kind === 'link' && it.source !== 'media' && it.target === type.uid && it.side === 'owner',
+      )
+      .map(({ path }): LinkPath => ({ ...path, from: path.to, to: path.from })),
+  );
+  return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()];
+};
+
+/** A link that is a column of the entry itself goes with its row; one that is a column of another entry is emptied. */
+const unlink = (path: LinkPath, id: number): readonly Operation[] => {
+  if (path.from === 'id') return [];
+  if (path.to === 'id')
+    return [
+      {
+        kind: 'update',
+        table: path.table,
+        column: path.from,
+        ids: [id],
+        cells: [{ column: path.from, kind: 'reference', value: null }],
+      },
+    ];
+  return [{ kind: 'delete', table: path.table, column: path.from, ids: [id], fixed: path.fixed }];
+};
+
+// ---- links
+
+const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void => {
+  const { attribute } = link;
+  const stored = planning.snapshot.lists.get(listKey(attribute.path, ownerId)) ?? [];
+  const wanted = wantedIds(link, distinctIds(stored));
+  if (!wanted.ok) {
+    planning.issues.push(...wanted.issues);
+    return;
+  }
+  if (attribute.path.from === 'id' || attribute.path.to === 'id')
+    planColumnLink(link, ownerId, stored, wanted.value, planning);
+  else planTableLinks(link, ownerId, stored, wanted.value, planning);
+};
+
+const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
+
+/** The ids that a relation shall have, in order. */
+const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
+  if (change.kind === 'set') return ok(change.ids);
+  if (attribute.shape === 'many') return applyMoves(current, change, path);
+  // to-one: positions say nothing, the last one counts (R7)
+  const last = change.connect.at(-1);
+  if (last) return ok([last.id]);
+  return ok(current.slice(0, 1).filter((id) => !change.disconnect.includes(id)));
+};
+
+const planTableLinks = (
+  link: LinkChange,
+  ownerId: number,
+  stored: readonly StoredLink[],
+  wanted: readonly number[],
+  planning: Planning,
+): void => {
+  const { operations, snapshot } = planning;
+  const { path, inverseRank } = link.attribute;
+  const byTarget = new Map<number, StoredLink>();
+  const surplus: number[] = [];
+  const isWanted = new Set(wanted);
+  for (const row of stored) {
+    // a pair that is there twice keeps its first row (storage-layout 9)
+    if (isWanted.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
+    else surplus.push(row.row);
+  }
+  if (surplus.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids: surplus, fixed: [] });
+  if (isExclusive(link)) {
+    const taken = (snapshot.partners.get(pathKey(path)) ?? []).filter(
+      (row) => isWanted.has(row.to) && row.from !== ownerId,
+    );
+    if (taken.length > 0)
+      operations.push({ kind: 'delete', table: path.table, column: 'id', ids: taken.map((row) => row.row), fixed: [] });
+  }
+  const ranks =
+    path.rank === null
+      ? null
+      : link.change.kind === 'set'
+        ? wanted.map((_id, place) => place + 1)
+        : rankList(wanted.map((id) => ({ id, rank: byTarget.get(id)?.rank ?? null })));
+  const lastRanks = snapshot.lastRanks.get(pathKey(path));
+  wanted.forEach((to, place) => {
+    const rank = ranks ? ranks[place]! : null;
+    const row = byTarget.get(to);
+    if (row) {
+      if (rank !== null && row.rank !== rank)
+        operations.push({
+          kind: 'update',
+          table: path.table,
+          column: 'id',
+          ids: [row.row],
+          cells: [{ column: path.rank!, kind: 'rank', value: rank }],
+        });
+      return;
+    }
+    // from the other side, a new link comes last
+    const inverse: readonly Cell[] =
+      inverseRank === null ? [] : [{ column: inverseRank, kind: 'rank', value: (lastRanks?.get(to) ?? 0) + 1 }];
+    operations.push({
+      kind: 'insert',
+      table: path.table,
+      cells: [
+        { column: path.from, kind: 'reference', value: ownerId },
+        { column: path.to, kind: 'reference', value: to },
+        ...(path.rank === null ? [] : [{ column: path.rank, kind: 'rank', value: rank } as const]),
+        ...inverse,
+        ...path.fixed.map((it): Cell => ({ column: it.column, kind: 'string', value: it.value })),
+      ],
+    });
+  });
+};
+
+/** Relations without a link table (`useJoinTable: false`): a column of the owner side's row. */
+const planColumnLink = (
+  link: LinkChange,
+  ownerId: number,
+  stored: readonly StoredLink[],
+  wanted: readonly number[],
+  planning: Planning,
+): void => {
+  const { operations, snapshot } = planning;
+  const { path } = link.attribute;
+  const isOwn = path.from === 'id';
+  const column = isOwn ? path.to : path.from;
+  const set = (ids: readonly number[], value: number | null): void => {
+    if (ids.length > 0)
+      operations.push({
+        kind: 'update',
+        table: path.table,
+        column: 'id',
+        ids,
+        cells: [{ column, kind: 'reference', value }],
+      });
+  };
+  if (isExclusive(link)) {
+    const partners = (snapshot.partners.get(pathKey(path)) ?? []).filter(
+      (row) => wanted.includes(row.to) && row.from !== ownerId,
+    );
+    // on the own side the partner's row is the former owner; on the other it is the target itself, which is set below
+    if (isOwn)
+      set(
+        partners.map((row) => row.from),
+        null,
+      );
+  }
+  if (isOwn) {
+    set([ownerId], wanted[0] ?? null);
+    return;
+  }
+  const isWanted = new Set(wanted);
+  set(
+    stored.filter((row) => !isWanted.has(row.to)).map((row) => row.to),
+    null,
+  );
+  set(wanted, ownerId);
+};
+
+/** Tables whose links other writers could change at the same time, from either side; the lock that each write takes. */
+export const lockNames = (changes: readonly { readonly change: Change }[]): readonly string[] =>
+  changes.flatMap(({ change }) => [
+    ...change.links.filter((it) => it.attribute.inverse !== null).map((it) => it.attribute.path.table),
+    ...(change.values.some((it) => isUnique(it.attribute)) ? [`unique ${change.type.table}`] : []),
+  ]);
+
+export const isUnique = (attribute: Attribute): boolean =>
+  attribute.kind === 'scalar' && (attribute.rules.unique || attribute.type === 'uid');

@@ -1,0 +1,225 @@
+/** What a write must know of the database before it is planned, read inside its transaction, after its locks. */
+import { sql } from 'kysely';
+import type { EntryType, LinkPath, Model, Uid } from '../model/model.js';
+import { type Dialect, type Rows, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
+import type { Change, LinkChange } from './change.js';
+
+export interface Snapshot {
+  /** Stored components of an entry or component, with all nested ones, in stored order. */
+  readonly parts: ReadonlyMap<OwnerKey, readonly StoredPart[]>;
+  /** Rows of each changed relation of an owner, in stored order. */
+  readonly lists: ReadonlyMap<ListKey, readonly StoredLink[]>;
+  /** Rows by which the asked targets of a relation hang on whichever owner; only where a target has one owner at most. */
+  readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
+  /** Greatest rank in the asked targets' own lists, by link path and target. */
+  readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Ids that new components will have, by uid, in the order in which the change names them. */
+  readonly newIds: ReadonlyMap<Uid, readonly number[]>;
+}
+
+export interface StoredPart {
+  /** Id of the link row. */
+  readonly row: number;
+  readonly uid: Uid;
+  readonly id: number;
+  readonly attribute: string;
+  readonly rank: number | null;
+}
+
+export interface StoredLink {
+  /** Id of the link row; the id of the entry itself where the link is one of its columns. */
+  readonly row: number;
+  readonly from: number;
+  readonly to: number;
+  readonly rank: number | null;
+}
+
+export type OwnerKey = string;
+export type ListKey = string;
+export const ownerKey = (uid: Uid, id: number): OwnerKey => `${uid} ${id}`;
+/** Tells link paths apart; media of one table differ in their fixed values. */
+export const pathKey = (path: LinkPath): string => JSON.stringify([path.table, path.from, path.to, path.fixed]);
+export const listKey = (path: LinkPath, owner: number): ListKey => `${pathKey(path)} ${owner}`;
+
+/** Whether a target can hang on one owner only: connecting it takes it away from another (contract 6.6). */
+export const isExclusive = ({ attribute }: LinkChange): boolean =>
+  attribute.source === 'relation' &&
+  attribute.inverse !== null &&
+  (attribute.relation === 'oneToOne' || attribute.relation === 'oneToMany');
+
+/** Every change of a body, the entry's own first, with the id of its owner; null for what is new. */
+export const changesOf = (
+  change: Change,
+  id: number | null,
+): readonly { readonly change: Change; readonly id: number | null }[] => {
+  const found: { change: Change; id: number | null }[] = [{ change, id }];
+  for (let i = 0; i < found.length; i++) {
+    for (const part of found[i]!.change.parts)
+      found.push(...part.items.map((item) => ({ change: item.change, id: item.id })));
+  }
+  return found;
+};
+
+export const askedIds = ({ change }: LinkChange): readonly number[] =>
+  change.kind === 'set' ? change.ids : change.connect.map((it) => it.id);
+
+const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
+const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
+  sql.join(
+    path.fixed.map((it) => sql` and ${dialect.unindexed(column('l', it.column))} = ${it.value}`),
+    sql``,
+  );
+
+/** The stored components of an entry, level by level. */
+export const readParts = async (
+  type: EntryType,
+  id: number,
+  model: Model,
+  tx: Tx,
+  dialect: Dialect,
+): Promise<ReadonlyMap<OwnerKey, readonly StoredPart[]>> => {
+  const parts = new Map<OwnerKey, StoredPart[]>();
+  let level: { type: EntryType; ids: number[] }[] = [{ type, ids: [id] }];
+  while (level.length > 0) {
+    const owners = level.flatMap((it) => {
+      const part = [...it.type.attributes.values()].find((attribute) => attribute.kind === 'part');
+      return part ? [{ ...it, path: part.path }] : [];
+    });
+    const results = await tx.runAll(
+      owners.map(({ ids, path }) => withIds(partsStatement(path, dialect), ids, dialect)),
+    );
+    const next = new Map<Uid, { type: EntryType; ids: number[] }>();
+    owners.forEach((owner, i) => {
+      for (const [row, from, to, uid, attribute, rank] of results[i] as readonly [
+        number,
+        number,
+        number,
+        Uid,
+        string,
+        number | null,
+      ][]) {
+        const key = ownerKey(owner.type.uid, from);
+        parts.set(key, [...(parts.get(key) ?? []), { row, uid, id: to, attribute, rank }]);
+        const component = model.types.get(uid);
+        if (!component) continue;
+        const group = next.get(uid) ?? { type: component, ids: [] };
+        group.ids.push(to);
+        next.set(uid, group);
+      }
+    });
+    level = [...next.values()];
+  }
+  return parts;
+};
+
+const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
+  const columns = ['id', path.from, path.to, path.typeColumn!, 'field', path.rank!].map((name) => column('l', name));
+  return dialect.compile(
+    sql`select ${sql.join(columns)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.from))} order by ${column('l', path.rank!)}, l.id`,
+  );
+};
+
+/** All that depends on the change; one round trip. */
+export const readSnapshot = async (
+  changes: readonly { readonly change: Change; readonly id: number | null }[],
+  parts: Snapshot['parts'],
+  tx: Tx,
+  dialect: Dialect,
+): Promise<Snapshot> => {
+  const statements: Statement[] = [];
+  const readers: ((rows: Rows) => void)[] = [];
+  const ask = (statement: Statement, read: (rows: Rows) => void): void => {
+    statements.push(statement);
+    readers.push(read);
+  };
+  const lists = new Map<ListKey, StoredLink[]>();
+  const partners = new Map<string, StoredLink[]>();
+  const lastRanks = new Map<string, Map<number, number>>();
+  const newIds = new Map<Uid, readonly number[]>();
+
+  const links = changes.flatMap(({ change, id }) => change.links.map((link) => ({ link, id })));
+  for (const group of groupBy(links, ({ link }) => pathKey(link.attribute.path))) {
+    const { attribute } = group[0]!.link;
+    const { path, inverseRank } = attribute;
+    const owners = group.flatMap(({ id }) => (id === null ? [] : [id]));
+    const asked = [...new Set(group.flatMap(({ link }) => askedIds(link)))];
+    if (owners.length > 0) {
+      ask(withIds(linksStatement(path, path.from, dialect), owners, dialect), (rows) => {
+        for (const link of storedLinks(rows)) push(lists, listKey(path, link.from), link);
+      });
+    }
+    if (asked.length > 0 && group.some(({ link }) => isExclusive(link))) {
+      ask(withIds(linksStatement(path, path.to, dialect), asked, dialect), (rows) => {
+        partners.set(pathKey(path), [...storedLinks(rows)]);
+      });
+    }
+    if (asked.length > 0 && inverseRank !== null) {
+      const last = dialect.compile(
+        sql`select ${column('l', path.to)}, max(${column('l', inverseRank)}) from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.to))} group by ${column('l', path.to)}`,
+      );
+      ask(withIds(last, asked, dialect), (rows) => {
+        lastRanks.set(pathKey(path), new Map(rows.map(([to, rank]) => [to as number, Number(rank ?? 0)])));
+      });
+    }
+  }
+  const fresh = changes.flatMap(({ change, id }) =>
+    id === null && change.type.kind === 'component' ? [change.type] : [],
+  );
+  for (const group of groupBy(fresh, (type) => type.uid)) {
+    const [type] = group as [EntryType];
+    ask(dialect.reserveIds(type.table, group.length), (rows) => {
+      newIds.set(
+        type.uid,
+        rows.map(([id]) => id as number),
+      );
+    });
+  }
+  const results = await tx.runAll(statements);
+  results.forEach((rows, i) => {
+    readers[i]!(rows);
+  });
+  return { parts, lists, partners, lastRanks, newIds };
+};
+
+const linksStatement = (path: LinkPath, by: string, dialect: Dialect): Statement => {
+  const columns = [
+    column('l', 'id'),
+    column('l', path.from),
+    column('l', path.to),
+    path.rank === null ? sql`null` : column('l', path.rank),
+  ];
+  const order = [...(path.rank === null ? [] : [path.rank]), path.to].map((name) =>
+    dialect.unindexed(column('l', name)),
+  );
+  return dialect.compile(
+    sql`select ${sql.join(columns)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', by))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)} order by ${sql.join(order)}`,
+  );
+};
+
+const storedLinks = (rows: Rows): readonly StoredLink[] =>
+  (rows as readonly [number, number, number, number | null][]).map(([row, from, to, rank]) => ({
+    row,
+    from,
+    to,
+    rank,
+  }));
+
+/** Which of the asked ids exist. */
+export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
+  withIds(
+    dialect.compile(sql`select t.id from ${sql.table(type.table)} t where ${dialect.inIds(column('t', 'id'))}`),
+    ids,
+    dialect,
+  );
+
+const push = <K, V>(lists: Map<K, V[]>, key: K, value: V): void => {
+  const list = lists.get(key);
+  if (list) list.push(value);
+  else lists.set(key, [value]);
+};
+
+export const groupBy = <T>(items: readonly T[], key: (item: T) => string): readonly T[][] => {
+  const groups = new Map<string, T[]>();
+  for (const item of items) push(groups, key(item), item);
+  return [...groups.values()];
+};
