@@ -1,16 +1,20 @@
-/** What a database needs beyond tables: v4's roles on first start (contract 8.1) and settings that the server reads. */
-
+/** What a database needs beyond tables: v4's roles and the project's seeds on first start, and settings that are read. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
-import { type Db, readRows } from '../sql/dialect.js';
+import type { Gate } from '../query/selection.js';
+import type { Reader } from '../read/find.js';
+import { type Db, type Dialect, readRows, type Sql, type Tx } from '../sql/dialect.js';
+import { newWriter } from '../write/apply.js';
 import type { Project } from './project.js';
+import { readSeedPermissions, writeSeeds } from './seed.js';
 
+/** v4's roles and what they may do on first start (contract 8.1). */
 const roles = [
   {
     type: 'authenticated',
     name: 'Authenticated',
     description: 'Default role given to authenticated user.',
-    actions: ['user.me', 'auth.changePassword'],
+    actions: ['plugin::users-permissions.user.me', 'plugin::users-permissions.auth.changePassword'],
   },
   {
     type: 'public',
@@ -24,36 +28,75 @@ const roles = [
       'register',
       'emailConfirmation',
       'sendEmailConfirmation',
-    ].map((it) => `auth.${it}`),
+    ].map((it) => `plugin::users-permissions.auth.${it}`),
   },
 ] as const;
 
-/** Creates the two roles if there are none. */
-export const prepareData = async (_project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+/** A database without roles is new: it gets them, and the project's seeds, in one transaction. */
+export const prepareData = async (
+  project: Project,
+  db: Db,
+  reader: Reader,
+  logger: FastifyBaseLogger,
+): Promise<void> => {
   const { dialect } = db;
   const [[count] = []] = await db.read(readRows(dialect.compile(sql`select count(*) from up_roles`)));
   if (Number(count) > 0) return;
-  await db.write(async (tx) => {
-    const now = dialect.bind('datetime', Date.now());
-    const insert = async (query: Parameters<typeof dialect.compile>[0]): Promise<number> => {
-      const [[id] = []] = await tx.run(dialect.compile(query));
-      return id as number;
+  const granted = readSeedPermissions(project.dir);
+  const seeds = await db.write(async (tx) => {
+    for (const role of roles)
+      await createRole({ ...role, actions: [...role.actions, ...(granted[role.type] ?? [])] }, dialect, tx);
+    const context = {
+      model: project.model,
+      gate: openGate,
+      rest: project.config.api.rest,
+      strict: true,
+      defaultLocale: 'en',
     };
-    for (const role of roles) {
-      const roleId = await insert(
-        sql`insert into up_roles (name, description, type, created_at, updated_at) values (${role.name}, ${role.description}, ${role.type}, ${now}, ${now}) returning id`,
-      );
-      for (const [i, action] of role.actions.entries()) {
-        const permissionId = await insert(
-          sql`insert into up_permissions (action, created_at, updated_at) values (${`plugin::users-permissions.${action}`}, ${now}, ${now}) returning id`,
-        );
-        await insert(
-          sql`insert into up_permissions_role_links (permission_id, role_id, permission_order) values (${sql.lit(permissionId)}, ${sql.lit(roleId)}, ${sql.lit(i + 1)}) returning id`,
-        );
-      }
-    }
+    return writeSeeds(project.dir, project.model, newWriter(db, reader, Date.now), context, tx);
   });
-  logger.info('database: created the roles public and authenticated; public may find nothing yet');
+  const mayFind = (granted['public'] ?? []).length;
+  logger.info(
+    { entries: seeds, publicActions: mayFind },
+    `database: new; created the roles public and authenticated${seeds > 0 ? ' and the seeds of database/seed' : ''}`,
+  );
+  if (mayFind === 0)
+    logger.warn(
+      'the role public may find nothing yet: give it permissions, or list them in database/seed/permissions.json',
+    );
+};
+
+/** The project's own hand writes the seeds. */
+const openGate: Gate = { version: 'seed', allows: () => true };
+
+const createRole = async (
+  role: {
+    readonly type: string;
+    readonly name: string;
+    readonly description: string;
+    readonly actions: readonly string[];
+  },
+  dialect: Dialect,
+  tx: Tx,
+): Promise<void> => {
+  const now = dialect.bind('datetime', Date.now());
+  const insert = async (query: Sql): Promise<number> => {
+    const [[id] = []] = await tx.run(dialect.compile(query));
+    return id as number;
+  };
+  const roleId = await insert(
+    sql`insert into up_roles (name, description, type, created_at, updated_at) values (${role.name}, ${role.description}, ${role.type}, ${now}, ${now}) returning id`,
+  );
+  for (const [i, action] of role.actions.entries()) {
+    const permissionId = await insert(
+      sql`insert into up_permissions (action, created_at, updated_at) values (${action}, ${now}, ${now}) returning id`,
+    );
+    await tx.run(
+      dialect.compile(
+        sql`insert into up_permissions_role_links (permission_id, role_id, permission_order) values (${sql.lit(permissionId)}, ${sql.lit(roleId)}, ${sql.lit(i + 1)})`,
+      ),
+    );
+  }
 };
 
 /** The locale of entries when a request names none; v4's setting, `en` without one. */

@@ -30,8 +30,8 @@ export const start = async (dir: string): Promise<void> => {
       'database: left alone what no schema file knows',
     );
   }
-  await prepareData(project, db, logger);
   const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
+  await prepareData(project, db, reader, logger);
   const app = await newServer({
     model,
     reader,

@@ -7,7 +7,13 @@ import compress from '@fastify/compress';
 import cors from '@fastify/cors';
 import helmet from '@fastify/helmet';
 import staticFiles from '@fastify/static';
-import fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  LogController,
+} from 'fastify';
 import { newGate, publicCaller } from '../access/access.js';
 import type { PermissionStore } from '../access/permissions.js';
 import { Bug, type Issue, issue } from '../errors.js';
@@ -47,7 +53,8 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const { settings } = deps;
   const app = fastify({
     loggerInstance: deps.logger,
-    disableRequestLogging: true,
+    // one line for each request, at debug level, below
+    logController: new LogController({ disableRequestLogging: true }),
     trustProxy: settings.trustProxy,
     bodyLimit: limits.bodyBytesMax,
     forceCloseConnections: 'idle',
@@ -73,6 +80,12 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
         .send();
     }
     return undefined;
+  });
+  app.addHook('onResponse', async (request, reply) => {
+    request.log.debug(
+      { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      'request',
+    );
   });
   await app.register(helmet, helmetOptions);
   await app.register(cors, {

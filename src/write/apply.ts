@@ -40,10 +40,13 @@ export interface WriteRequest {
 
 export interface Writer {
   write(request: WriteRequest, context: ResolveContext): Promise<Result<Answer>>;
+  /** The same as part of a larger transaction. Throws `Refusal`, so that the transaction ends. */
+  writeInside(request: WriteRequest, context: ResolveContext, tx: Tx): Promise<Answer>;
 }
 
 /** @param now milliseconds since 1970 UTC. */
 export const newWriter = (db: Db, reader: Reader, now: () => number): Writer => ({
+  writeInside: (request, context, tx) => applyWrite({ request, context, reader, dialect: db.dialect, now }, tx),
   write: async (request, context) => {
     const write: Write = { request, context, reader, dialect: db.dialect, now };
     try {

@@ -1,0 +1,59 @@
+/** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
+import { applyAdditions, planAdditions, type TableDiff } from '../sql/schema.js';
+import { compareDatabase, openDatabase, openProject } from './project.js';
+
+/** Reports what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
+export const check = async (dir: string): Promise<void> => {
+  const project = await openProject(dir);
+  const db = await openDatabase(project);
+  try {
+    const diff = await compareDatabase(project, db);
+    process.stdout.write(`${report(diff, project.model.types.size, db.place)}\n`);
+    if (isMissing(diff)) process.exitCode = 1;
+  } finally {
+    await db.close();
+  }
+};
+
+/** Adds what is missing; with `dryRun` prints the statements instead. */
+export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }): Promise<void> => {
+  const project = await openProject(dir);
+  const db = await openDatabase(project);
+  try {
+    const statements = planAdditions(await compareDatabase(project, db), db);
+    if (dryRun) {
+      process.stdout.write(
+        statements.length === 0
+          ? `-- nothing to do: ${db.place} has all that the model needs\n`
+          : statements.map((it) => `${it.sql};\n`).join(''),
+      );
+      return;
+    }
+    await applyAdditions(statements, db);
+    process.stdout.write(`${statements.length} statements run on ${db.place}\n`);
+  } finally {
+    await db.close();
+  }
+};
+
+const isMissing = (diff: TableDiff): boolean => diff.missingTables.length + diff.missingColumns.length > 0;
+
+const report = (diff: TableDiff, types: number, place: string): string => {
+  const section = (title: string, lines: readonly string[]): string =>
+    lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
+  const body = [
+    section('Missing, added by sync or the next start:', [
+      ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
+      ...diff.missingColumns.map((it) => `column ${it.table}.${it.column.name}`),
+    ]),
+    section('In the database only, left alone:', [
+      ...diff.surplusTables.map((it) => `table  ${it}`),
+      ...diff.surplusColumns.map((it) => `column ${it.table}.${it.column}`),
+    ]),
+    section(
+      'Of another type than the schema files say, left alone:',
+      diff.otherTypes.map((it) => `column ${it.table}.${it.column}: ${it.found} instead of ${it.wanted}`),
+    ),
+  ].join('');
+  return `${types} types, ${place}\n${body === '' ? 'Model and database agree.' : body.trimEnd()}`;
+};

@@ -1,0 +1,154 @@
+/**
+ * The first data of a project: `database/seed/*.json`, written when a database is made. One file for each collection
+ * (`{ key: attributes }`) or single type (`attributes`), named after its route, in the form of request bodies, except
+ * that a relation or media value is the key, or keys, of seeds. `files.json` describes what lies in `public/uploads`,
+ * `permissions.json` lists what each role may do.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { Refusal } from '../errors.js';
+import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Tx } from '../sql/dialect.js';
+import type { Writer } from '../write/apply.js';
+import { StartFault } from './config.js';
+
+type Data = Readonly<Record<string, unknown>>;
+
+interface Seed {
+  readonly type: EntryType;
+  readonly key: string;
+  readonly data: Data;
+}
+
+/** Actions that each role gets, by the role's type. */
+export const readSeedPermissions = (projectDir: string): Readonly<Record<string, readonly string[]>> => {
+  const file = path.join(seedDir(projectDir), 'permissions.json');
+  return fs.existsSync(file) ? (readJson(file) as Record<string, string[]>) : {};
+};
+
+/** Writes all seeds inside the given transaction; gives their number. */
+export const writeSeeds = async (
+  projectDir: string,
+  model: Model,
+  writer: Writer,
+  context: ResolveContext,
+  tx: Tx,
+): Promise<number> => {
+  const seeds = readSeeds(projectDir, model);
+  const keys = new Map<EntryType, Map<string, number>>();
+  const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
+  const write = async (seed: Seed, id: number | null, data: Data): Promise<number> => {
+    const request = {
+      action: id === null ? 'create' : 'update',
+      type: seed.type,
+      id,
+      body: { data },
+      search: 'fields=id',
+      ifMatch: null,
+    } as const;
+    // a single type is made by its first update
+    const action = seed.type.kind === 'single' ? 'update' : request.action;
+    try {
+      const { body } = await writer.writeInside({ ...request, action }, context, tx);
+      return (JSON.parse(body.toString()) as { data: { id: number } }).data.id;
+    } catch (fault) {
+      if (fault instanceof Refusal)
+        throw new StartFault(`database/seed: ${seed.type.plural}, "${seed.key}": ${fault.message}`);
+      throw fault;
+    }
+  };
+  for (const seed of seeds) {
+    const { now, missing } = withIds(seed.data, seed.type, model, keys, seeds, seed);
+    const id = await write(seed, null, now);
+    const known = keys.get(seed.type) ?? new Map<string, number>();
+    known.set(seed.key, id);
+    keys.set(seed.type, known);
+    if (missing.length > 0)
+      later.push({ seed, id, data: Object.fromEntries(missing.map((name) => [name, seed.data[name]])) });
+  }
+  // what pointed to seeds that came later
+  for (const { seed, id, data } of later) await write(seed, id, withIds(data, seed.type, model, keys, seeds, seed).now);
+  return seeds.length;
+};
+
+const seedDir = (projectDir: string): string => path.join(projectDir, 'database/seed');
+
+const readJson = (file: string): unknown => {
+  try {
+    return JSON.parse(fs.readFileSync(file, 'utf8'));
+  } catch (fault) {
+    throw new StartFault(`${file}: not valid JSON: ${(fault as Error).message}`);
+  }
+};
+
+/** Files first, then every type in the order of the model. */
+const readSeeds = (projectDir: string, model: Model): readonly Seed[] => {
+  const types = [...model.types.values()].filter(
+    (type) => type.uid === FILE_UID || (type.origin === 'project' && type.kind !== 'component'),
+  );
+  return types.flatMap((type): readonly Seed[] => {
+    const file = path.join(seedDir(projectDir), `${type.kind === 'single' ? type.singular : type.plural}.json`);
+    if (!fs.existsSync(file)) return [];
+    const json = readJson(file) as Record<string, Data>;
+    if (type.kind === 'single') return [{ type, key: type.singular, data: json }];
+    const extra = type.uid === FILE_UID ? { folderPath: '/', provider: 'local' } : {};
+    return Object.entries(json).map(([key, data]) => ({ type, key, data: { ...data, ...extra } }));
+  });
+};
+
+type Keys = ReadonlyMap<EntryType, ReadonlyMap<string, number>>;
+
+/**
+ * The data with ids for keys, links to seeds that are not written yet left out, and the names of the attributes in which
+ * some were.
+ */
+const withIds = (
+  data: Data,
+  type: EntryType,
+  model: Model,
+  keys: Keys,
+  seeds: readonly Seed[],
+  seed: Seed,
+): { readonly now: Data; readonly missing: readonly string[] } => {
+  const now: Record<string, unknown> = {};
+  const missing: string[] = [];
+  for (const [name, value] of Object.entries(data)) {
+    const attribute = type.attributes.get(name);
+    if (attribute?.kind === 'link') {
+      const { ids, isWhole } = linkIds(attribute, value, model, keys, seeds, seed);
+      if (isWhole) now[name] = ids;
+      else missing.push(name);
+    } else if (attribute?.kind === 'part' && value !== null) {
+      const items = (Array.isArray(value) ? value : [value]) as readonly Data[];
+      const parts = items.map((item) => {
+        const component = model.types.get((item['__component'] as string | undefined) ?? attribute.components[0] ?? '');
+        return component ? withIds(item, component, model, keys, seeds, seed) : { now: item, missing: [] };
+      });
+      if (parts.some((part) => part.missing.length > 0)) missing.push(name);
+      const whole = parts.map((part) => part.now);
+      now[name] = Array.isArray(value) ? whole : whole[0];
+    } else now[name] = value;
+  }
+  return { now, missing };
+};
+
+const linkIds = (
+  attribute: LinkAttribute,
+  value: unknown,
+  model: Model,
+  keys: Keys,
+  seeds: readonly Seed[],
+  seed: Seed,
+): { readonly ids: readonly number[]; readonly isWhole: boolean } => {
+  const target = model.types.get(attribute.target);
+  const named = value === null ? [] : ((Array.isArray(value) ? value : [value]) as readonly string[]);
+  const known = target && keys.get(target);
+  const ids = named.map((key) => known?.get(key));
+  const unknown = named.find((key) => !seeds.some((it) => it.type === target && it.key === key));
+  if (unknown !== undefined)
+    throw new StartFault(
+      `database/seed: ${seed.type.plural}, "${seed.key}": ${attribute.name} names "${unknown}", and there is no such seed of ${attribute.target}`,
+    );
+  return { ids: ids.filter((id) => id !== undefined), isWhole: !ids.includes(undefined) };
+};
