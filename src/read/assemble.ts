@@ -4,14 +4,14 @@
  */
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import type { PlanEdge, ReadPlan } from './plan.js';
+import type { PlanEdge, PlanNode, ReadPlan } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
 /** The `data` and `meta` of a list, the envelope of one entry, or null where there is none. */
 export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   const texts: ReadonlyMap<number, string>[] = [];
   plan.nodes.forEach((node, index) => {
-    texts.push(renderNode(node.isComponent, node.edges, data, data.nodes[index]!, texts));
+    texts.push(renderNode(node, data.nodes[index]!, plan, data, texts));
   });
   const root = texts.at(-1)!;
   const { page } = plan;
@@ -41,28 +41,28 @@ const pagination = ({ page }: ReadPlan, total: number | null): string => {
 type Texts = ReadonlyMap<number, string>;
 
 /**
- * The text of every entry of a node: a whole object for entries, the inside of the object for components, because in a
+ * The text of every entry of a node: a whole object for entries, the inside of the object for plain ones, because in a
  * zone `__component` joins it.
  */
 const renderNode = (
-  isComponent: boolean,
-  edges: readonly PlanEdge[],
-  data: ReadData,
+  { isPlain, edges }: PlanNode,
   node: NodeData,
+  plan: ReadPlan,
+  data: ReadData,
   texts: readonly Texts[],
 ): Texts => {
   const rendered = new Map<number, string>();
   const keys = edges.map((edge) => `${JSON.stringify(edge.name)}:${edge.wrapped ? '{"data":' : ''}`);
   for (const [id, scalars] of node.entries) {
     // scalars is an object; what is inside its braces joins what is populated
-    let inside = isComponent || edges.length > 0 ? scalars.slice(1, -1) : '';
+    let inside = isPlain || edges.length > 0 ? scalars.slice(1, -1) : '';
     for (let i = 0; i < edges.length; i++) {
       const edge = edges[i]!;
-      const value = renderEdge(edge, node.targets[i]!.get(id), data, texts);
+      const value = renderEdge(edge, node.targets[i]!.get(id), plan, data, texts);
       inside += `${inside === '' ? '' : ','}${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
     }
     let text: string;
-    if (isComponent) text = inside === '' ? `"id":${id}` : `"id":${id},${inside}`;
+    if (isPlain) text = inside === '' ? `"id":${id}` : `"id":${id},${inside}`;
     else text = edges.length > 0 ? `{"id":${id},"attributes":{${inside}}}` : `{"id":${id},"attributes":${scalars}}`;
     checkLength(text.length);
     rendered.set(id, text);
@@ -70,37 +70,39 @@ const renderNode = (
   return rendered;
 };
 
-const renderEdge = (edge: PlanEdge, list: TargetList | undefined, data: ReadData, texts: readonly Texts[]): string => {
-  if (edge.shape === 'one') {
-    if (!list) return 'null';
-    const { node, component } = edge.targets[0]!;
-    // several rows of a to-one link happen (races, imports): the first visible one counts (storage-layout 9)
-    for (const id of list.ids) {
-      const text = texts[node]!.get(id);
-      if (text !== undefined) return component === null ? text : `{${text}}`;
-    }
-    return 'null';
-  }
-  if (!list) return edge.empty;
-  let inside = '';
-  const add = (text: string): void => {
-    inside += inside === '' ? text : `,${text}`;
-  };
-  if (edge.shape === 'zone') {
-    for (let i = 0; i < list.ids.length; i++) {
-      const { node, component } = edge.targets[list.kinds[i]!]!;
-      const text = texts[node]!.get(list.ids[i]!);
-      if (text !== undefined) add(`{"__component":${JSON.stringify(component)},${text}}`);
-    }
-    return `[${inside}]`;
-  }
-  const { node, component } = edge.targets[0]!;
+const renderEdge = (
+  edge: PlanEdge,
+  list: TargetList | undefined,
+  plan: ReadPlan,
+  data: ReadData,
+  texts: readonly Texts[],
+): string => {
+  if (!list) return edge.shape === 'one' ? 'null' : edge.empty;
+  if (edge.shape === 'zone') return renderZone(edge, list, texts);
+  const { node } = edge.targets[0]!;
+  const { isPlain } = plan.nodes[node]!;
   const known = texts[node]!;
+  let inside = '';
   for (const id of inOrder(distinct(list.ids), data.nodes[node]!.places)) {
     const text = known.get(id);
-    if (text !== undefined) add(component === null ? text : `{${text}}`);
+    if (text === undefined) continue;
+    const whole = isPlain ? `{${text}}` : text;
+    // several rows of a to-one link happen (races, imports): the first visible one counts (storage-layout 9)
+    if (edge.shape === 'one') return whole;
+    inside += inside === '' ? whole : `,${whole}`;
   }
+  if (edge.shape === 'one') return 'null';
   return inside === '' ? edge.empty : `[${inside}]`;
+};
+
+const renderZone = (edge: PlanEdge, list: TargetList, texts: readonly Texts[]): string => {
+  let inside = '';
+  list.ids.forEach((id, i) => {
+    const { node, component } = edge.targets[list.kinds[i]!]!;
+    const text = texts[node]!.get(id);
+    if (text !== undefined) inside += `${inside === '' ? '' : ','}{"__component":${JSON.stringify(component)},${text}}`;
+  });
+  return `[${inside}]`;
 };
 
 /** Upgraded databases may hold a pair twice (storage-layout 9); an entry appears once. */

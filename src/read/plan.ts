@@ -4,7 +4,7 @@
  */
 import { bug } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import type { EntryType, FixedValue, LinkPath } from '../model/model.js';
+import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath } from '../model/model.js';
 import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
@@ -23,7 +23,8 @@ export interface ReadPlan {
 export interface PlanNode {
   readonly uid: string;
   readonly table: string;
-  readonly isComponent: boolean;
+  /** Written as a plain object with its id among its fields, as components and creators are; else as `{ id, attributes }`. */
+  readonly isPlain: boolean;
   /** Drafts do not exist here. */
   readonly publishedOnly: boolean;
   readonly fields: readonly PlanField[];
@@ -150,7 +151,8 @@ const planNode = (selection: Selection, isRoot: boolean, nodeOf: (selection: Sel
   return {
     uid: type.uid,
     table: type.table,
-    isComponent: type.kind === 'component',
+    // administrators are reached as creators only (Q9)
+    isPlain: type.kind === 'component' || type.uid === ADMIN_UID,
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
     filter: isRoot || !filter ? null : planFilter(filter, false),
@@ -166,8 +168,15 @@ const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
 const planEdge = (populate: Populate, nodeOf: (selection: Selection) => number): PlanEdge => {
   const { name, shape } = populate.attribute;
   if (populate.kind === 'link') {
-    const empty = populate.attribute.source === 'media' ? 'null' : '[]';
-    return { name, shape, wrapped: true, empty, targets: [{ component: null, node: nodeOf(populate.target) }] };
+    const { source } = populate.attribute;
+    const empty = source === 'media' ? 'null' : '[]';
+    return {
+      name,
+      shape,
+      wrapped: source !== 'creator',
+      empty,
+      targets: [{ component: null, node: nodeOf(populate.target) }],
+    };
   }
   const targets = [...populate.fragments].map(([component, fragment]) => ({ component, node: nodeOf(fragment) }));
   return { name, shape, wrapped: false, empty: '[]', targets };
