@@ -17,6 +17,7 @@ export type IssueName =
   | 'PayloadTooLargeError'
   | 'UriTooLongError'
   | 'PreconditionFailedError'
+  | 'ConflictError'
   | 'ServiceUnavailableError'
   | 'BadRequestError';
 
@@ -294,6 +295,11 @@ export const issueKinds = {
     (f, at) =>
       `${f.ids.length} relation(s) of type ${f.uid} associated with this entity do not exist: ${at} ${f.ids.join(', ')}`,
   ),
+  // ---- refusals of a project's own handlers, in its own words
+  'handler.refused': kind<{ message: string }>(400, 'ApplicationError', (f) => f.message),
+  'handler.forbidden': kind<{ message: string }>(403, 'ForbiddenError', (f) => f.message),
+  'handler.not-found': kind<{ message: string }>(404, 'NotFoundError', (f) => f.message),
+  'handler.conflict': kind<{ message: string }>(409, 'ConflictError', (f) => f.message),
   // ---- http
   'http.not-found': kind(404, 'NotFoundError', () => 'Not Found'),
   'http.forbidden': kind(403, 'ForbiddenError', () => 'Forbidden'),

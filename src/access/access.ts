@@ -1,6 +1,5 @@
 /** Who may see what: implements the `Gate` that resolving a query passes every name through. */
-import type { Attribute, EntryType, Model } from '../model/model.js';
-import { FILE_UID } from '../model/model.js';
+import { type Attribute, type EntryType, FILE_UID, type Model, type Uid } from '../model/model.js';
 import type { Gate, Use } from '../query/selection.js';
 import type { Action, Permissions } from './permissions.js';
 
@@ -17,13 +16,20 @@ export const publicCaller = (permissions: Permissions): Caller => {
   return { version: `public:${permissions.version}`, may: (action) => role?.actions.has(action) === true };
 };
 
+export interface GateOptions {
+  /** The type whose handler adds creator fields; the schema file must have the option too (Q9). */
+  readonly creatorFieldsOf?: Uid | null;
+}
+
 /**
  * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to (specification,
  * Authentication 1 and 2). Components and media need nothing of their own (contract 8.1).
  */
-export const newGate = (caller: Caller, model: Model): Gate => ({
-  version: caller.version,
-  allows: (_type: EntryType, attribute: Attribute, use: Use): boolean => {
+export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => ({
+  version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,
+  allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
+    if (attribute.kind === 'link' && attribute.source === 'creator')
+      return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
     // private attributes can be written, as in v4 (contract 6.1)
     if (attribute.hidden && use !== 'write') return false;
     if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;

@@ -3,11 +3,13 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
 import { newPermissionStore } from '../access/permissions.js';
-import { newServer } from '../http/server.js';
+import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
+import { hooksFrom } from '../handlers/run.js';
+import { newServer, type ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
 import { newReader } from '../read/find.js';
 import { applyAdditions, planAdditions } from '../sql/schema.js';
-import { newWriter } from '../write/apply.js';
+import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { compareDatabase, openDatabase, openProject, type Project } from './project.js';
@@ -32,22 +34,24 @@ export const start = async (dir: string): Promise<void> => {
   }
   const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
   await prepareData(project, db, reader, logger);
-  const app = await newServer({
-    model,
+  const settings: ServerSettings = {
+    prefix: config.api.rest.prefix,
+    rest: config.api.rest,
+    strict: config.api.strict,
+    defaultLocale: await readDefaultLocale(db),
+    corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
+    uploadsDir: path.join(project.dir, 'public/uploads'),
+    trustProxy: config.server.trustProxy,
+  };
+  const handlers = await loadProjectHandlers(project);
+  const writer: Writer = newWriter(
+    db,
     reader,
-    writer: newWriter(db, reader, Date.now),
-    permissions: newPermissionStore(db, () => performance.now()),
-    logger,
-    settings: {
-      prefix: config.api.rest.prefix,
-      rest: config.api.rest,
-      strict: config.api.strict,
-      defaultLocale: await readDefaultLocale(db),
-      corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
-      uploadsDir: path.join(project.dir, 'public/uploads'),
-      trustProxy: config.server.trustProxy,
-    },
-  });
+    Date.now,
+    hooksFrom(handlers, { model, reader, writer: () => writer, context: settings }),
+  );
+  const permissions = newPermissionStore(db, () => performance.now());
+  const app = await newServer({ model, reader, writer, permissions, handlers, settings, logger });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {
@@ -75,6 +79,14 @@ export const start = async (dir: string): Promise<void> => {
   };
   process.on('SIGTERM', () => stop('SIGTERM'));
   process.on('SIGINT', () => stop('SIGINT'));
+};
+
+const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
+  try {
+    return await loadHandlers(dir, model);
+  } catch (fault) {
+    throw fault instanceof HandlerFault ? new StartFault(fault.message) : fault;
+  }
 };
 
 /** A person at a terminal gets a first address to open. */

@@ -14,22 +14,14 @@ import fastify, {
   type FastifyRequest,
   LogController,
 } from 'fastify';
-import { newGate, publicCaller } from '../access/access.js';
-import type { PermissionStore } from '../access/permissions.js';
-import { Bug, type Issue, issue } from '../errors.js';
+import { Bug, issue } from '../errors.js';
 import { limits } from '../limits.js';
-import type { Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { Reader } from '../read/find.js';
-import type { WriteAction, Writer } from '../write/apply.js';
-import { sendAnswer, sendIssues } from './respond.js';
-import { type Action, type Method, methods, parseId, permissionFor, type Route, routesOf } from './routes.js';
+import { type ActionDeps, answerAction, BrokenJson } from './actions.js';
+import { sendIssues } from './respond.js';
+import { type Method, methods, type Route, routesOf } from './routes.js';
 
-export interface ServerDeps {
-  readonly model: Model;
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly permissions: PermissionStore;
+export interface ServerDeps extends ActionDeps {
   readonly settings: ServerSettings;
   readonly logger: FastifyBaseLogger;
 }
@@ -148,41 +140,7 @@ const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void =>
   });
 };
 
-const answerAction = async (
-  request: FastifyRequest,
-  reply: FastifyReply,
-  route: Route,
-  action: Action,
-  deps: ServerDeps,
-): Promise<FastifyReply> => {
-  const { model, reader, writer, permissions, settings } = deps;
-  const { type } = route;
-  const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
-  if (request.body instanceof BrokenJson) return refuse(issue('http.malformed-body', []));
-  if (hasBearer(request.headers.authorization)) return refuse(issue('http.bad-credentials', []));
-  const caller = publicCaller(await permissions.current());
-  if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
-  const given = (request.params as { readonly id?: string }).id;
-  const id = given === undefined ? null : parseId(given, limits.integerMax);
-  if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
-  const { rest, strict, defaultLocale } = settings;
-  const context: ResolveContext = { model, gate: newGate(caller, model), rest, strict, defaultLocale };
-  const search = searchOf(request.raw.url!);
-  const answer = isWrite(action)
-    ? await writer.write(
-        { action, type, id, search, body: request.body, ifMatch: request.headers['if-match'] ?? null },
-        context,
-      )
-    : await reader.read({ action, type, id, search }, context);
-  return answer.ok ? sendAnswer(reply, answer.value) : refuse(...answer.issues);
-};
-
-const isWrite = (action: Action): action is WriteAction =>
-  action === 'create' || action === 'update' || action === 'delete';
-
-/** Stands for a body that is no JSON until the action answers: credentials do not come before it (contract 0, point 3). */
-class BrokenJson {}
-
+/** Stands for a body that is no JSON; the action refuses it before anything else (contract 0, point 3). */
 const parseJson = (text: string): unknown => {
   if (text === '') return undefined;
   try {
@@ -190,15 +148,6 @@ const parseJson = (text: string): unknown => {
   } catch {
     return new BrokenJson();
   }
-};
-
-/** A bearer value; other schemes and an empty value count as no credentials (contract 8.1). */
-const hasBearer = (header: string | undefined): boolean =>
-  header !== undefined && /^bearer +[^ ]+$/i.test(header.trim());
-
-const searchOf = (url: string): string => {
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
 };
 
 /** Faults that reached the framework: its own refusals are the client's, all else is ours and gets an id. */

@@ -431,7 +431,10 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     if (attribute.kind === 'link') {
       const target = draft(typeOf(attribute.target), owner.state);
       if (visible) owner.populate.push({ kind: 'link', attribute, target });
-      return [target];
+      if (attribute.source !== 'creator') return [target];
+      // exactly id, firstname and lastname, whatever the options say (Q9)
+      target.fields = target.fields.filter((it) => it.name === 'firstname' || it.name === 'lastname');
+      return [];
     }
     const drafts = chosen ?? new Map(attribute.components.map((uid) => [uid, draft(typeOf(uid), owner.state)]));
     if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });

@@ -33,7 +33,7 @@ export interface Answer {
   readonly etag: string;
 }
 
-const answerOf = (text: string, version: string | null): Answer => {
+export const answerOf = (text: string, version: string | null): Answer => {
   const body = Buffer.from(text);
   const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
   return { body, etag: `"${prefix}${crypto.hash('sha1', body, 'base64url')}"` };
@@ -44,6 +44,8 @@ export interface Reader {
   read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
   /** The same inside a write's transaction; null where there is no such entry. */
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
+  /** Whether the request can be read at all; its plan is kept. */
+  check(request: ReadRequest, context: ResolveContext): Result<unknown>;
   /** All stages of a read without running it; `explain` prints them. */
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
 }
@@ -125,6 +127,7 @@ export const newReader = (
 
   return {
     prepare,
+    check: (request, context) => compiledFor(request, context, planKey(request, context)),
     readInside: async (request, context, tx) => {
       const compiled = compiledFor(request, context, planKey(request, context));
       if (!compiled.ok) return compiled;

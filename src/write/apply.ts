@@ -36,7 +36,29 @@ export interface WriteRequest {
   readonly search: string;
   /** Entity tags of which the entry must have one (If-Match); null for no condition. */
   readonly ifMatch: string | null;
+  /** The administrator on whose behalf the caller writes; creator fields keep the id. */
+  readonly adminId?: number | null;
 }
+
+/**
+ * A project's own steps around the writes of a type, inside the transaction: what they throw rolls it back, and a
+ * `Refusal` becomes the answer.
+ */
+export interface Hooks {
+  /** Before anything is checked. `data` may be changed; it is null for a delete. */
+  before?(action: WriteAction, event: HookEvent): Promise<void>;
+  /** After the operations, before the answer is read. */
+  after?(action: WriteAction, event: HookEvent): Promise<void>;
+}
+
+export interface HookEvent {
+  /** Null before a creation. */
+  readonly id: number | null;
+  readonly data: Record<string, unknown> | null;
+  readonly tx: Tx;
+}
+
+export type HooksOf = (type: EntryType) => Hooks | undefined;
 
 export interface Writer {
   write(request: WriteRequest, context: ResolveContext): Promise<Result<Answer>>;
@@ -45,10 +67,11 @@ export interface Writer {
 }
 
 /** @param now milliseconds since 1970 UTC. */
-export const newWriter = (db: Db, reader: Reader, now: () => number): Writer => ({
-  writeInside: (request, context, tx) => applyWrite({ request, context, reader, dialect: db.dialect, now }, tx),
+export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => ({
+  writeInside: (request, context, tx) =>
+    applyWrite({ request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) }, tx),
   write: async (request, context) => {
-    const write: Write = { request, context, reader, dialect: db.dialect, now };
+    const write: Write = { request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) };
     try {
       return ok(await db.write((tx) => applyWrite(write, tx)));
     } catch (fault) {
@@ -66,6 +89,7 @@ interface Write {
   readonly reader: Reader;
   readonly dialect: Dialect;
   readonly now: () => number;
+  readonly hooks: Hooks | undefined;
 }
 
 const refuse = (issues: readonly Issue[]): never => {
@@ -84,15 +108,17 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType): Issue => {
 };
 
 const applyWrite = async (write: Write, tx: Tx): Promise<Answer> => {
-  const { request, context, reader } = write;
+  const { request, context, reader, hooks } = write;
   const { type, action } = request;
   // a query that cannot be read refuses the write before anything is looked at
-  granted(reader.prepare(answerRequest(request, request.id ?? 1), context));
+  granted(reader.check(answerRequest(request, request.id ?? 1), context));
   if (action === 'delete') return applyDelete(write, tx);
-  const data = granted(readData(request.body));
-  const publishedAt = granted(readPublishedAt(type, data));
+  const given = granted(readData(request.body));
   const stored = await findEntry(write, tx, 'plain');
   if (stored === null && type.kind !== 'single' && action === 'update') return refuse([issue('http.not-found', [])]);
+  const data = { ...given };
+  await hooks?.before?.(stored === null ? 'create' : 'update', { id: stored?.id ?? null, data, tx });
+  const publishedAt = granted(readPublishedAt(type, data));
   return stored === null
     ? applyCreate(write, data, publishedAt, tx)
     : applyUpdate(write, data, publishedAt, stored, tx);
@@ -137,7 +163,7 @@ const parseContext = ({ context }: Write, action: 'create' | 'update', draft: bo
   strict: context.strict,
 });
 
-type Data = Readonly<Record<string, unknown>>;
+type Data = Record<string, unknown>;
 
 const applyCreate = async (
   write: Write,
@@ -158,12 +184,18 @@ const applyCreate = async (
   const time = now();
   const snapshot = await check(change, null, new Map(), write, tx);
   const [[id] = []] = await tx.run(dialect.reserveIds(type.table, 1));
-  const system: Cell[] = [instant('created_at', time), instant('updated_at', time)];
+  const system: Cell[] = [
+    instant('created_at', time),
+    instant('updated_at', time),
+    ...creator(request, 'created_by_id'),
+    ...creator(request, 'updated_by_id'),
+  ];
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
   const plan = granted(planWrite(await hashed(change), id as number, true, system, snapshot, context.model));
   await runOperations(plan.operations, write, tx);
+  await write.hooks?.after?.('create', { id: id as number, data, tx });
   return answer(write, id as number, tx);
 };
 
@@ -192,10 +224,14 @@ const applyUpdate = async (
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
   if (isPublishedNow) await checkComplete(change, stored.id, write, tx);
   // never the same instant twice: the time of the last change is the entry's version
-  const system: Cell[] = [instant('updated_at', Math.max(now(), stored.updatedAt + 1))];
+  const system: Cell[] = [
+    instant('updated_at', Math.max(now(), stored.updatedAt + 1)),
+    ...creator(request, 'updated_by_id'),
+  ];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const plan = granted(planWrite(await hashed(change), stored.id, false, system, snapshot, context.model));
   await runOperations(plan.operations, write, tx);
+  await write.hooks?.after?.('update', { id: stored.id, data, tx });
   return answer(write, stored.id, tx);
 };
 
@@ -206,9 +242,11 @@ const applyDelete = async (write: Write, tx: Tx): Promise<Answer> => {
   const stored = await findEntry(write, tx, 'locked');
   if (stored === null) return refuse([issue('http.not-found', [])]);
   await checkIfMatch(write, stored.id, tx);
+  await write.hooks?.before?.('delete', { id: stored.id, data: null, tx });
   const deleted = await answer(write, stored.id, tx);
   const parts = await readParts(type, stored.id, context.model, tx, dialect);
   await runOperations(removalOf(type, stored.id, parts, context.model), write, tx);
+  await write.hooks?.after?.('delete', { id: stored.id, data: null, tx });
   return deleted;
 };
 
@@ -226,6 +264,10 @@ const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number 
   type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
 
 const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
+
+/** Callers that are no administrators leave creator fields as they are (storage-layout 2). */
+const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
+  adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 
 const answerRequest = ({ type, search }: WriteRequest, id: number): ReadRequest => ({
   action: 'findOne',

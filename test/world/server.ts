@@ -47,6 +47,7 @@ export const newTestServer = async (
     reader,
     writer: newWriter(db, reader, Date.now),
     permissions: newPermissionStore(db, () => performance.now()),
+    handlers: new Map(),
     logger: pino({ level: 'silent' }),
     settings: { ...defaultSettings, ...settings },
   });

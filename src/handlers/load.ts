@@ -1,0 +1,52 @@
+/** Finds and loads the handlers of a project. Without handler files nothing is loaded, and nothing is paid for. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { nearest } from '../errors.js';
+import type { Model, Uid } from '../model/model.js';
+import { type Handlers, handlerNames, hookNames } from './handlers.js';
+
+export type HandlersByType = ReadonlyMap<Uid, Handlers>;
+
+/** A handler file that cannot be used, in words for its author. */
+export class HandlerFault extends Error {}
+
+const names: readonly string[] = [...handlerNames, ...hookNames];
+
+/** `src/api/<name>/handlers.ts` belongs to the content type of that name, or to the only one below the folder. */
+export const loadHandlers = async (projectDir: string, model: Model): Promise<HandlersByType> => {
+  const found = new Map<Uid, Handlers>();
+  const apis = path.join(projectDir, 'src/api');
+  for (const api of fs.existsSync(apis) ? fs.readdirSync(apis).sort() : []) {
+    const file = ['handlers.ts', 'handlers.js', 'handlers.mjs']
+      .map((it) => path.join(apis, api, it))
+      .find((it) => fs.existsSync(it));
+    if (file === undefined) continue;
+    const uids = [...model.types.keys()].filter((uid) => uid.startsWith(`api::${api}.`));
+    const uid = uids.find((it) => it === `api::${api}.${api}`) ?? (uids.length === 1 ? uids[0] : undefined);
+    if (uid === undefined)
+      throw new HandlerFault(`${file}: the folder has ${uids.length} content types, and none is named "${api}"`);
+    found.set(uid, await loadFile(file));
+  }
+  return found;
+};
+
+const loadFile = async (file: string): Promise<Handlers> => {
+  const { createJiti } = await import('jiti');
+  let loaded: unknown;
+  try {
+    loaded = await createJiti(import.meta.url).import(file, { default: true });
+  } catch (fault) {
+    throw new HandlerFault(`${file}: cannot be loaded: ${(fault as Error).message}`);
+  }
+  if (loaded === null || typeof loaded !== 'object')
+    throw new HandlerFault(`${file}: export an object of handlers by default`);
+  for (const [name, value] of Object.entries(loaded)) {
+    const near = nearest(name, names);
+    if (!names.includes(name))
+      throw new HandlerFault(
+        `${file}: "${name}" is not a handler or hook${near === undefined ? '' : `; did you mean "${near}"?`} Known are ${names.join(', ')}.`,
+      );
+    if (typeof value !== 'function') throw new HandlerFault(`${file}: "${name}" is not a function`);
+  }
+  return loaded as Handlers;
+};

@@ -1,0 +1,130 @@
+/** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { type Caller, newGate, publicCaller } from '../access/access.js';
+import type { PermissionStore } from '../access/permissions.js';
+import { type Issue, issue, Refusal } from '../errors.js';
+import type { NextOptions, Step } from '../handlers/handlers.js';
+import type { HandlersByType } from '../handlers/load.js';
+import { handlerFor, newContent, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
+import { limits } from '../limits.js';
+import type { EntryType, Model } from '../model/model.js';
+import type { ResolveContext } from '../query/resolve.js';
+import { type Answer, answerOf, type Reader } from '../read/find.js';
+import type { WriteAction, Writer } from '../write/apply.js';
+import { sendAnswer, sendIssues } from './respond.js';
+import { type Action, parseId, permissionFor, type Route } from './routes.js';
+
+export interface ActionDeps {
+  readonly model: Model;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly permissions: PermissionStore;
+  readonly handlers: HandlersByType;
+  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
+}
+
+/** Stands for a body that is no JSON. */
+export class BrokenJson {}
+
+export const answerAction = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  route: Route,
+  action: Action,
+  deps: ActionDeps,
+): Promise<FastifyReply> => {
+  const { type } = route;
+  const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
+  if (request.body instanceof BrokenJson) return refuse(issue('http.malformed-body', []));
+  if (hasBearer(request.headers.authorization)) return refuse(issue('http.bad-credentials', []));
+  const caller = publicCaller(await deps.permissions.current());
+  if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
+  const given = (request.params as { readonly id?: string }).id;
+  const id = given === undefined ? null : parseId(given, limits.integerMax);
+  if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
+  try {
+    const asked: Asked = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
+    return sendAnswer(reply, await handled(asked, deps));
+  } catch (fault) {
+    if (fault instanceof Refusal) return refuse(...fault.issues);
+    throw fault;
+  }
+};
+
+interface Asked {
+  readonly request: FastifyRequest;
+  readonly caller: Caller;
+  readonly type: EntryType;
+  readonly action: Action;
+  readonly id: number | null;
+  readonly search: string;
+}
+
+const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
+  const handler = handlerFor(deps.handlers.get(asked.type.uid), asked.action);
+  if (!handler) return perform(asked, {}, deps);
+  const { request, caller, type, action, id, search } = asked;
+  const { model, reader, writer, settings } = deps;
+  const step: Step = {
+    request: { method: request.method, url: request.url, headers: request.headers, search, body: request.body, id },
+    caller,
+    selection: () => {
+      const prepared = reader.prepare(
+        { action: isWrite(action) ? 'findOne' : action, type, id, search },
+        contextFor(asked, {}, deps),
+      );
+      if (!prepared.ok) throw new Refusal(...prepared.issues);
+      return prepared.value.query.selection;
+    },
+    next: async (options = {}) => stepAnswer(await perform(asked, options, deps)),
+    content: newContent({ model, reader, writer: () => writer, context: settings }, null),
+    refuse: refuseInWords,
+  };
+  return runHandler(handler, step, (json) => answerOf(JSON.stringify(json), null));
+};
+
+/** What the server does without handlers. Throws `Refusal`. */
+const perform = async (
+  { request, caller, type, action, id, search, ...asked }: Asked,
+  options: NextOptions,
+  deps: ActionDeps,
+): Promise<Answer> => {
+  const context = contextFor({ request, caller, type, action, id, search, ...asked }, options, deps);
+  const query = options.search ?? search;
+  const body = Object.hasOwn(options, 'body') ? options.body : request.body;
+  const answer = isWrite(action)
+    ? await deps.writer.write(
+        { action, type, id, search: query, body, ifMatch: request.headers['if-match'] ?? null },
+        context,
+      )
+    : await deps.reader.read({ action, type, id, search: query }, context);
+  if (!answer.ok) throw new Refusal(...answer.issues);
+  return answer.value;
+};
+
+const contextFor = (
+  { caller, type }: Asked,
+  { creatorFields = false }: NextOptions,
+  { model, settings }: ActionDeps,
+): ResolveContext => {
+  const { rest, strict, defaultLocale } = settings;
+  return {
+    model,
+    gate: newGate(caller, model, { creatorFieldsOf: creatorFields ? type.uid : null }),
+    rest,
+    strict,
+    defaultLocale,
+  };
+};
+
+const isWrite = (action: Action): action is WriteAction =>
+  action === 'create' || action === 'update' || action === 'delete';
+
+/** A bearer value; other schemes and an empty value count as no credentials (contract 8.1). */
+const hasBearer = (header: string | undefined): boolean =>
+  header !== undefined && /^bearer +[^ ]+$/i.test(header.trim());
+
+const searchOf = (url: string): string => {
+  const mark = url.indexOf('?');
+  return mark === -1 ? '' : url.slice(mark + 1);
+};
