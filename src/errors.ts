@@ -19,7 +19,8 @@ export type IssueName =
   | 'PreconditionFailedError'
   | 'ConflictError'
   | 'ServiceUnavailableError'
-  | 'BadRequestError';
+  | 'BadRequestError'
+  | 'RateLimitError';
 
 interface IssueKind<Facts> {
   readonly status: number;
@@ -295,6 +296,42 @@ export const issueKinds = {
     (f, at) =>
       `${f.ids.length} relation(s) of type ${f.uid} associated with this entity do not exist: ${at} ${f.ids.join(', ')}`,
   ),
+  // ---- accounts: wording that v4's front ends compare (contract 8)
+  'account.required': kind(400, 'ValidationError', (_f, at) => `${at} is a required field`),
+  'account.login': kind(400, 'ValidationError', () => 'Invalid identifier or password'),
+  'account.not-confirmed': kind(400, 'ApplicationError', () => 'Your account email is not confirmed'),
+  'account.blocked': kind(400, 'ApplicationError', () => 'Your account has been blocked by an administrator'),
+  'account.provider-disabled': kind(400, 'ApplicationError', () => 'This provider is disabled'),
+  'account.registration-disabled': kind(400, 'ApplicationError', () => 'Register action is currently disabled'),
+  'account.default-role-missing': kind(400, 'ApplicationError', () => 'Impossible to find the default role'),
+  'account.taken': kind(400, 'ApplicationError', () => 'Email or Username are already taken'),
+  'account.email-taken': kind(400, 'ApplicationError', () => 'Email already taken'),
+  'account.username-taken': kind(400, 'ApplicationError', () => 'Username already taken'),
+  'account.reset-code': kind(400, 'ValidationError', () => 'Incorrect code provided'),
+  'account.passwords-differ': kind(400, 'ValidationError', () => 'Passwords do not match'),
+  'account.current-password': kind(400, 'ValidationError', () => 'The provided current password is invalid'),
+  'account.same-password': kind(
+    400,
+    'ValidationError',
+    () => 'Your new password must be different than your current password',
+  ),
+  'account.password-too-long': kind<{ bytesMax: number }>(
+    400,
+    'ValidationError',
+    (f) => `Password must be less than ${f.bytesMax + 1} bytes`,
+  ),
+  'account.confirmation': kind(400, 'ValidationError', () => 'Invalid token'),
+  'account.already-confirmed': kind(400, 'ApplicationError', () => 'Already confirmed'),
+  'account.user-blocked': kind(400, 'ApplicationError', () => 'User blocked'),
+  'account.user-absent': kind(404, 'NotFoundError', () => 'User not found'),
+  'account.role-absent': kind(404, 'NotFoundError', () => 'Role not found'),
+  'account.body-empty': kind(400, 'ValidationError', () => 'Request body cannot be empty'),
+  'account.public-role': kind(400, 'ApplicationError', () => 'Cannot delete public role'),
+  'account.unknown-action': kind<{ action: string; near?: string | undefined }>(
+    400,
+    'ValidationError',
+    (f, at) => `${at}: there is no action "${f.action}"${near(f.near)}`,
+  ),
   // ---- refusals of a project's own handlers, in its own words
   'handler.refused': kind<{ message: string }>(400, 'ApplicationError', (f) => f.message),
   'handler.forbidden': kind<{ message: string }>(403, 'ForbiddenError', (f) => f.message),
@@ -304,6 +341,10 @@ export const issueKinds = {
   'http.not-found': kind(404, 'NotFoundError', () => 'Not Found'),
   'http.forbidden': kind(403, 'ForbiddenError', () => 'Forbidden'),
   'http.bad-credentials': kind(401, 'UnauthorizedError', () => 'Missing or invalid credentials'),
+  'http.invalid-credentials': kind(401, 'UnauthorizedError', () => 'Invalid credentials'),
+  'http.token-expired': kind(401, 'UnauthorizedError', () => 'Token expired'),
+  'http.no-user': kind(401, 'UnauthorizedError', () => 'Unauthorized'),
+  'http.too-many-requests': kind(429, 'RateLimitError', () => 'Too many requests, please try again later.'),
   'http.method': kind<{ method: string }>(405, 'MethodNotAllowedError', () => 'Method Not Allowed'),
   'http.url-too-long': kind<{ max: number }>(414, 'UriTooLongError', (f) => `The URL is longer than ${f.max} bytes`),
   'http.body-too-large': kind(413, 'PayloadTooLargeError', () => 'request entity too large'),

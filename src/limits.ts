@@ -34,13 +34,31 @@ export const limits = {
   /** KiB of SQLite's page cache for each connection. */
   sqliteCacheKibMax: 8_192,
   /** Compiled statements kept for each SQLite connection, and prepared statements for each PostgreSQL server. */
-  statementsMax: 1_000,
-  /** Plans kept ready. A plan is a few KB. */
-  plansMax: 500,
+  statementsMax: 500,
+  /** Nodes of all plans kept ready. A node with its statements is one or two KB. */
+  planNodesMax: 10_000,
   /** Bytes of answers kept ready for as long as the database does not change. */
   answersBytesMax: 16 * 1024 * 1024,
-  /** Milliseconds for which permissions read from the database are believed. */
+  /** Milliseconds for which permissions and credentials read from the database are believed. */
   permissionsMsMax: 1_000,
+  /** Credentials kept ready for that time. */
+  credentialsMax: 1_000,
+  /** Least milliseconds between two notes of an API token's last use (contract 12, row 87). */
+  lastUseMsMin: 60 * 60 * 1000,
+  /** Milliseconds for which a code for a new password is good (contract 12, row 54). */
+  resetCodeMsMax: 60 * 60 * 1000,
+  /** Bytes of a new password: bcrypt reads no more. Above: 400. */
+  passwordBytesMax: 72,
+  /** Milliseconds over which attempts to log in are counted. Above one of the next three: 429. */
+  attemptsMs: 60_000,
+  /** Attempts of one address for one account at one endpoint (contract 8.3). The configuration may say otherwise. */
+  attemptsMax: 10,
+  /** Attempts of one address, whatever the accounts. */
+  attemptsOfAddressMax: 60,
+  /** Attempts for one account, from whatever addresses. */
+  attemptsForAccountMax: 100,
+  /** Counters of attempts kept at once. */
+  attemptCountersMax: 50_000,
   /** Largest id (and `integer` value) that both databases hold: 32 bits, signed. */
   integerMax: 2_147_483_647,
   /** Bytes of a JSON body (contract 11). Above: 413. */

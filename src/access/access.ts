@@ -3,7 +3,7 @@ import { type Attribute, type EntryType, FILE_UID, type Model, type Uid } from '
 import type { Gate, Use } from '../query/selection.js';
 import type { Action, Permissions } from './permissions.js';
 
-/** Who asks. Credentials other than none are refused until users and tokens are served. */
+/** Who asks, as far as rights go; `caller.ts` finds out. */
 export interface Caller {
   /** Differs between callers with different rights; part of the key under which plans are kept. */
   readonly version: string;

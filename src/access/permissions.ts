@@ -22,6 +22,8 @@ export interface Permissions {
 export interface PermissionStore {
   /** Permissions that were in the database at most `limits.permissionsMsMax` ago. */
   current(): Promise<Permissions>;
+  /** After a change: the next look reads anew. */
+  forget(): void;
 }
 
 /** @param now milliseconds, monotonic. */
@@ -35,10 +37,13 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   let content = '';
   let readAt = Number.NEGATIVE_INFINITY;
   let reading: Promise<Permissions> | null = null;
+  let changes = 0;
 
   const read = async (): Promise<Permissions> => {
+    const changesBefore = changes;
     const rows = (await db.read(readRows(statement))) as readonly [number, string | null, string | null][];
-    readAt = now();
+    // what was read while somebody changed it is not believed for longer than this request
+    if (changes === changesBefore) readAt = now();
     const text = JSON.stringify(rows);
     if (text !== content) {
       content = text;
@@ -50,10 +55,17 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   return {
     current: async () => {
       if (now() - readAt <= limits.permissionsMsMax) return known;
-      reading ??= read().finally(() => {
-        reading = null;
+      if (reading) return reading;
+      const begun = read().finally(() => {
+        if (reading === begun) reading = null;
       });
-      return reading;
+      reading = begun;
+      return begun;
+    },
+    forget: () => {
+      changes += 1;
+      readAt = Number.NEGATIVE_INFINITY;
+      reading = null;
     },
   };
 };

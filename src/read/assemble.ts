@@ -7,7 +7,7 @@ import { limits } from '../limits.js';
 import type { PlanEdge, PlanNode, ReadPlan } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
-/** The `data` and `meta` of a list, the envelope of one entry, or null where there is none. */
+/** The `data` and `meta` of a list, the envelope of one entry, either without its envelope when plain, or null where there is none. */
 export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   const texts: ReadonlyMap<number, string>[] = [];
   plan.nodes.forEach((node, index) => {
@@ -15,14 +15,18 @@ export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   });
   const root = texts.at(-1)!;
   const { page } = plan;
+  const isPlain = plan.form === 'plain';
+  const textOf = (id: number): string => (isPlain ? `{${root.get(id)!}}` : root.get(id)!);
   if (!page) {
     const [id] = data.page;
-    return id === undefined ? null : `{"data":${root.get(id)!},"meta":{}}`;
+    if (id === undefined) return null;
+    return isPlain ? textOf(id) : `{"data":${textOf(id)},"meta":{}}`;
   }
   // not join: it copies every text twice, where a concatenation is copied once, into the answer's bytes
   let entries = '';
-  for (const id of data.page) entries += entries === '' ? root.get(id)! : `,${root.get(id)!}`;
+  for (const id of data.page) entries += entries === '' ? textOf(id) : `,${textOf(id)}`;
   checkLength(entries.length);
+  if (isPlain) return `[${entries}]`;
   return `{"data":[${entries}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
 };
 

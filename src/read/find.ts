@@ -9,7 +9,7 @@ import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { type Db, type ReadProgram, readInside, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
-import { planRead } from './plan.js';
+import { type AnswerForm, planRead } from './plan.js';
 import { runRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
 
@@ -22,6 +22,8 @@ export interface ReadRequest {
   readonly search: string;
   /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
   readonly showDraft?: boolean;
+  /** An envelope when it is not given. */
+  readonly form?: AnswerForm;
 }
 
 /**
@@ -65,7 +67,10 @@ export const newReader = (
   db: Db,
   { answersBytesMax = limits.answersBytesMax }: { readonly answersBytesMax?: number } = {},
 ): Reader => {
-  const plans = new LRUCache<string, CompiledRead>({ max: limits.plansMax });
+  const plans = new LRUCache<string, CompiledRead>({
+    maxSize: limits.planNodesMax,
+    sizeCalculation: (compiled) => compiled.nodes.length,
+  });
   const answers =
     answersBytesMax > 0
       ? new LRUCache<string, KeptAnswer>({
@@ -82,11 +87,11 @@ export const newReader = (
     const { selection } = query.value;
     const shown: Query =
       request.showDraft === true ? { ...query.value, selection: { ...selection, state: 'preview' } } : query.value;
-    return ok({ query: shown, compiled: compileRead(planRead(shown), db.dialect) });
+    return ok({ query: shown, compiled: compileRead(planRead(shown, request.form), db.dialect) });
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''} ${context.gate.version} ${request.search}`;
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version} ${request.search}`;
 
   const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
     const known = plans.get(key);

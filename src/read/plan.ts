@@ -9,8 +9,12 @@ import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 
+/** `envelope`: `{ data, meta }` of entries with `attributes`; `plain`: bare objects throughout, as users are shown (contract 2.1). */
+export type AnswerForm = 'envelope' | 'plain';
+
 export interface ReadPlan {
   readonly action: ReadAction;
+  readonly form: AnswerForm;
   readonly page: Page | null;
   readonly withCount: boolean;
   readonly filter: PlanFilter | null;
@@ -111,17 +115,19 @@ export interface PlanSort {
   readonly direction: 'asc' | 'desc';
 }
 
-export const planRead = ({ action, selection, page, withCount }: Query): ReadPlan => ({
+export const planRead = ({ action, selection, page, withCount }: Query, form: AnswerForm = 'envelope'): ReadPlan => ({
   action,
+  form,
   page,
-  withCount,
+  // a plain list has no place for its count
+  withCount: withCount && form === 'envelope',
   filter: selection.filter && planFilter(selection.filter, false),
   sort: selection.sort.map(planSort),
-  nodes: planNodes(selection),
+  nodes: planNodes(selection, form),
 });
 
 /** Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. */
-const planNodes = (root: Selection): readonly PlanNode[] => {
+const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   const nodes: PlanNode[] = [];
   const byKey = new Map<string, number>();
   const bySelection = new Map<Selection, number>();
@@ -131,7 +137,7 @@ const planNodes = (root: Selection): readonly PlanNode[] => {
     for (const populate of selections[i]!.populate) selections.push(...targetsOf(populate));
   for (const selection of selections.reverse()) {
     const isRoot = selection === root;
-    const node = planNode(selection, isRoot, (target) => bySelection.get(target)!);
+    const node = planNode(selection, { isRoot, form }, (target) => bySelection.get(target)!);
     const key = isRoot ? 'root' : JSON.stringify(node);
     let index = byKey.get(key);
     if (index === undefined) {
@@ -146,18 +152,22 @@ const planNodes = (root: Selection): readonly PlanNode[] => {
 const targetsOf = (populate: Populate): readonly Selection[] =>
   populate.kind === 'link' ? [populate.target] : [...populate.fragments.values()];
 
-const planNode = (selection: Selection, isRoot: boolean, nodeOf: (selection: Selection) => number): PlanNode => {
+const planNode = (
+  selection: Selection,
+  { isRoot, form }: { readonly isRoot: boolean; readonly form: AnswerForm },
+  nodeOf: (selection: Selection) => number,
+): PlanNode => {
   const { type, fields, populate, filter, sort, state } = selection;
   return {
     uid: type.uid,
     table: type.table,
     // administrators are reached as creators only (Q9)
-    isPlain: type.kind === 'component' || type.uid === ADMIN_UID,
+    isPlain: form === 'plain' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
     filter: isRoot || !filter ? null : planFilter(filter, false),
     sort: isRoot ? [] : sort.map(planSort),
-    edges: populate.map((it) => planEdge(it, nodeOf)),
+    edges: populate.map((it) => planEdge(it, form, nodeOf)),
     links: planLinks(populate),
   };
 };
@@ -165,7 +175,7 @@ const planNode = (selection: Selection, isRoot: boolean, nodeOf: (selection: Sel
 const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
   type.draftAndPublish && state === 'live';
 
-const planEdge = (populate: Populate, nodeOf: (selection: Selection) => number): PlanEdge => {
+const planEdge = (populate: Populate, form: AnswerForm, nodeOf: (selection: Selection) => number): PlanEdge => {
   const { name, shape } = populate.attribute;
   if (populate.kind === 'link') {
     const { source } = populate.attribute;
@@ -173,7 +183,7 @@ const planEdge = (populate: Populate, nodeOf: (selection: Selection) => number):
     return {
       name,
       shape,
-      wrapped: source !== 'creator',
+      wrapped: form === 'envelope' && source !== 'creator',
       empty,
       targets: [{ component: null, node: nodeOf(populate.target) }],
     };

@@ -73,8 +73,11 @@ const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
 const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql =>
   sql`select count(*) from ${sql.table(root.table)} e${all([...visible(root, 'e'), ...rootFilter(plan, dialect)])}`;
 
-const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
-  plan.filter ? [...guard(dialect), condition(plan.filter, 'e', dialect)] : [];
+/** Conditions of the page; long scans watch the time. */
+const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] => [
+  ...(plan.filter || plan.sort.some((key) => key.steps.length > 0) ? guard(dialect) : []),
+  ...(plan.filter ? [condition(plan.filter, 'e', dialect)] : []),
+];
 const guard = (dialect: Dialect): readonly Sql[] => (dialect.stillRunning ? [dialect.stillRunning] : []);
 
 /** Rows to take and to skip. */

@@ -9,6 +9,7 @@ import { isSecretType, scalarTypes } from '../model/attributes.js';
 import type { EntryType, LinkAttribute, Model, Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
+import type { AnswerForm } from '../read/plan.js';
 import { ConstraintFault, type Db, type Dialect, type Sql, type Statement, type Tx } from '../sql/dialect.js';
 import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
 import { type Cell, isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
@@ -38,6 +39,8 @@ export interface WriteRequest {
   readonly ifMatch: string | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
+  /** The form of the answer; an envelope when it is not given. */
+  readonly form?: AnswerForm;
 }
 
 /**
@@ -269,12 +272,13 @@ const instant = (column: string, value: number | null): Cell => ({ column, kind:
 const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
   adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 
-const answerRequest = ({ type, search }: WriteRequest, id: number): ReadRequest => ({
+const answerRequest = ({ type, search, form = 'envelope' }: WriteRequest, id: number): ReadRequest => ({
   action: 'findOne',
   type,
   id,
   search,
   showDraft: true,
+  form,
 });
 
 const answer = async ({ request, context, reader }: Write, id: number, tx: Tx): Promise<Answer> => {

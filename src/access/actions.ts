@@ -1,0 +1,52 @@
+/** Every action that a permission can be given for: those of v4's controllers, so that v4 finds no strange ones (storage-layout 5.4). */
+import type { EntryType, Model } from '../model/model.js';
+import type { Action } from './permissions.js';
+
+/** What each controller of a plugin does, by `<plugin>.<controller>`. */
+const pluginActions: Readonly<Record<string, readonly string[]>> = {
+  'plugin::users-permissions.auth': [
+    'callback',
+    'changePassword',
+    'resetPassword',
+    'connect',
+    'forgotPassword',
+    'register',
+    'emailConfirmation',
+    'sendEmailConfirmation',
+  ],
+  'plugin::users-permissions.user': ['create', 'update', 'find', 'findOne', 'count', 'destroy', 'me'],
+  'plugin::users-permissions.role': ['createRole', 'findOne', 'find', 'updateRole', 'deleteRole'],
+  'plugin::users-permissions.permissions': ['getPermissions'],
+  'plugin::upload.content-api': ['find', 'findOne', 'destroy', 'upload'],
+  'plugin::i18n.locales': ['listLocales'],
+  'plugin::content-type-builder.components': ['getComponents', 'getComponent'],
+  'plugin::content-type-builder.content-types': ['getContentTypes', 'getContentType'],
+  'plugin::email.email': ['send'],
+};
+
+const contentActions = (type: EntryType): readonly string[] => {
+  if (type.kind === 'single') return ['find', 'update', 'delete'];
+  return ['find', 'findOne', 'create', 'update', 'delete', ...(type.localized ? ['createLocalization'] : [])];
+};
+
+/** All actions, the project's content types first. */
+export const actionsOf = (model: Model): readonly Action[] => [
+  ...[...model.types.values()]
+    .filter((type) => type.origin === 'project' && type.kind !== 'component')
+    .flatMap((type) => contentActions(type).map((name) => `${type.uid}.${name}`)),
+  ...Object.entries(pluginActions).flatMap(([controller, names]) => names.map((name) => `${controller}.${name}`)),
+];
+
+/** Actions that change who may do what. They need their permission even where permissions are switched off. */
+const guarded: ReadonlySet<Action> = new Set([
+  'plugin::users-permissions.user.create',
+  'plugin::users-permissions.user.update',
+  'plugin::users-permissions.user.destroy',
+  'plugin::users-permissions.role.createRole',
+  'plugin::users-permissions.role.updateRole',
+  'plugin::users-permissions.role.deleteRole',
+]);
+export const isGuarded = (action: Action): boolean => guarded.has(action);
+
+/** What a read-only token may do: `find` and `findOne`, and no name that merely ends like them (contract 12, row 58). */
+export const isReading = (action: Action): boolean => /\.(find|findOne)$/.test(action);

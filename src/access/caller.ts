@@ -1,0 +1,191 @@
+/** Who asks: the `Authorization` header to a caller. API tokens come before JWTs of users (contract 8.2, 8.5). */
+import crypto from 'node:crypto';
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { type Issue, issue, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
+import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.js';
+import { type Caller, publicCaller } from './access.js';
+import { isGuarded, isReading } from './actions.js';
+import type { JwtClaims, Jwts } from './jwt.js';
+import type { PermissionStore, Permissions } from './permissions.js';
+import { settingsOf, settingsStatement } from './settings.js';
+import { type ApiToken, hashToken, lastUseStatement, tokenOf, tokenStatement } from './tokens.js';
+
+export interface KnownCaller extends Caller {
+  readonly who:
+    | { readonly kind: 'public' }
+    | { readonly kind: 'user'; readonly id: number }
+    | { readonly kind: 'token'; readonly id: number };
+}
+
+export interface Callers {
+  /** @param header the `Authorization` header. Issues are the 401 of contract 8. */
+  identify(header: string | undefined): Promise<Result<KnownCaller>>;
+  /** After a change of users, roles or tokens: nothing that was read before is believed any longer. */
+  forget(): void;
+  /** Waits for what goes on beside the answers. */
+  idle(): Promise<void>;
+}
+
+export interface CallerDeps {
+  readonly db: Db;
+  readonly permissions: PermissionStore;
+  readonly jwts: Jwts;
+  readonly apiTokenSalt: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** `open`: everybody may everything but change users and roles. */
+  readonly mode: 'roles' | 'open';
+  /** Told of faults beside the answers. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+/** What a bearer value turned out to be, before permissions are looked at. */
+type Credential =
+  | { readonly kind: 'token'; readonly token: ApiToken }
+  | { readonly kind: 'user'; readonly id: number; readonly roleId: number; readonly expiresAt: number | null };
+
+export const newCallers = (deps: CallerDeps): Callers => {
+  const { db, permissions, jwts, apiTokenSalt, now, mode } = deps;
+  const known = new LRUCache<string, { readonly credential: Credential; readonly readAt: number }>({
+    max: limits.credentialsMax,
+  });
+  const noted = new LRUCache<number, number>({ max: limits.credentialsMax });
+  const running = new Set<Promise<void>>();
+  let changes = 0;
+
+  const credentialOf = async (bearer: string): Promise<Result<Credential>> => {
+    const hash = hashToken(bearer, apiTokenSalt);
+    const kept = known.get(hash);
+    const readAt = now();
+    if (kept && readAt - kept.readAt <= limits.permissionsMsMax && readAt >= kept.readAt) return ok(kept.credential);
+    const changesBefore = changes;
+    const claims = await jwts.verify(bearer);
+    const read = await db.read(credentialProgram(hash, claims, jwts, db.dialect));
+    // what somebody changed meanwhile must not be believed for a second more
+    if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
+    return read;
+  };
+
+  const noteUse = ({ id, lastUsedAt }: ApiToken): void => {
+    const time = now();
+    const last = Math.max(lastUsedAt ?? Number.NEGATIVE_INFINITY, noted.get(id) ?? Number.NEGATIVE_INFINITY);
+    if (time - last < limits.lastUseMsMin) return;
+    noted.set(id, time);
+    const statement = lastUseStatement(id, time, time - limits.lastUseMsMin, db.dialect);
+    const work = db
+      .write((tx) => tx.run(statement))
+      .then(() => undefined, deps.onFault)
+      .finally(() => running.delete(work));
+    running.add(work);
+  };
+
+  const callerOf = async (credential: Credential): Promise<Result<KnownCaller>> => {
+    if (credential.kind === 'token') {
+      const { token } = credential;
+      if (token.expiresAt !== null && token.expiresAt <= now()) return refused(issue('http.token-expired', []));
+      noteUse(token);
+      return ok(tokenCaller(token));
+    }
+    if (credential.expiresAt !== null && credential.expiresAt <= now()) return unknown();
+    return userCaller(credential.id, credential.roleId, await permissions.current());
+  };
+
+  const anybody = async (): Promise<Result<KnownCaller>> => {
+    const current = await permissions.current();
+    // v4 does not know a public role without any permission (contract 8.1)
+    const mayAnything = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
+    if (!mayAnything && mode === 'roles') return unknown();
+    return ok({ ...publicCaller(current), who: { kind: 'public' } });
+  };
+
+  return {
+    identify: async (header) => {
+      const bearer = bearerOf(header);
+      let caller: Result<KnownCaller>;
+      if (bearer === null) caller = await anybody();
+      else {
+        const credential = await credentialOf(bearer);
+        caller = credential.ok ? await callerOf(credential.value) : credential;
+      }
+      return caller.ok && mode === 'open' ? ok(opened(caller.value)) : caller;
+    },
+    forget: () => {
+      changes += 1;
+      known.clear();
+      permissions.forget();
+    },
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+};
+
+const unknown = (): Result<never> => refused(issue('http.bad-credentials', []));
+
+/** The value after `Bearer`; null for other schemes, no value and several words, which count as none (contract 8.1). */
+const bearerOf = (header: string | undefined): string | null =>
+  /^bearer +([^ ]+)$/i.exec(header?.trim() ?? '')?.[1] ?? null;
+
+/** One snapshot tells all that there is to know about a bearer value. */
+function* credentialProgram(
+  hash: string,
+  claims: JwtClaims | null,
+  jwts: Jwts,
+  dialect: Dialect,
+): ReadProgram<Result<Credential>> {
+  const statements: Statement[] = [tokenStatement(hash, dialect)];
+  if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
+  const [tokens = [], users = [], settings = []] = yield statements;
+  const token = tokenOf(tokens, hash);
+  if (token) return ok({ kind: 'token', token });
+  return claims ? userCredential(claims, users, settings, jwts) : unknown();
+}
+
+const userStatement = (id: number, dialect: Dialect): Statement =>
+  dialect.compile(sql`
+    select u.password, u.blocked, u.confirmed, l.role_id from up_users u
+    left join up_users_role_links l on l.user_id = u.id
+    where u.id = ${dialect.bind('id', id)} order by l.role_id`);
+
+const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jwts): Result<Credential> => {
+  const fault = (code: Issue['code'] & `http.${string}-credentials`): Result<never> => refused(issue(code, []));
+  const [user] = users as readonly (readonly [string | null, unknown, unknown, number | null])[];
+  if (!user) return fault('http.invalid-credentials');
+  const [password, blocked, confirmed, roleId] = user;
+  if (!jwts.isCurrent(claims, password)) return fault('http.bad-credentials');
+  if (isYes(blocked)) return fault('http.invalid-credentials');
+  if (!isYes(confirmed) && settingsOf(settings).emailConfirmation) return fault('http.invalid-credentials');
+  // a user without a role may log in and nothing else (storage-layout 5.4)
+  if (roleId === null) return fault('http.bad-credentials');
+  return ok({ kind: 'user', id: claims.userId, roleId, expiresAt: claims.expiresAt });
+};
+
+/** A boolean as drivers give it. */
+export const isYes = (stored: unknown): boolean => stored === true || stored === 1;
+
+const tokenCaller = ({ id, type, actions }: ApiToken): KnownCaller => {
+  const who = { kind: 'token', id } as const;
+  if (type === 'full-access') return { version: 'full-access', who, may: () => true };
+  if (type === 'read-only') return { version: 'read-only', who, may: isReading };
+  const list = crypto.hash('sha256', JSON.stringify([...actions].sort()), 'base64url');
+  return { version: `custom:${list}`, who, may: (action) => actions.has(action) };
+};
+
+const userCaller = (id: number, roleId: number, permissions: Permissions): Result<KnownCaller> => {
+  const role = permissions.roles.find((it) => it.id === roleId);
+  if (!role) return unknown();
+  return ok({
+    version: `role:${roleId}:${permissions.version}`,
+    who: { kind: 'user', id },
+    may: (action) => role.actions.has(action),
+  });
+};
+
+/** Permissions are switched off, except that nobody makes himself a user or a role that outlasts it. */
+const opened = (caller: KnownCaller): KnownCaller => ({
+  ...caller,
+  version: `open:${caller.version}`,
+  may: (action) => !isGuarded(action) || caller.may(action),
+});

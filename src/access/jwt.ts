@@ -1,0 +1,67 @@
+/**
+ * JWTs of users: HS256 and nothing else, payload `{ id, iat, exp }` as v4 makes them (contract 8.2). Ours also carry a
+ * stamp of the password: changing it revokes them (contract 12, row 54). v4's have none and stay good until they expire.
+ */
+import crypto from 'node:crypto';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import { limits } from '../limits.js';
+import { isSame } from './tokens.js';
+
+export interface JwtClaims {
+  readonly userId: number;
+  /** Null in tokens that v4 made. */
+  readonly stamp: string | null;
+  /** Epoch milliseconds; null for never. */
+  readonly expiresAt: number | null;
+}
+
+export interface Jwts {
+  /** @param passwordHash as stored; null for users without one. */
+  sign(userId: number, passwordHash: string | null): Promise<string>;
+  /** Null for anything but a token that was signed with the secret and is not expired. */
+  verify(text: string): Promise<JwtClaims | null>;
+  /** Whether the password is still the one that the token was made for. */
+  isCurrent(claims: JwtClaims, passwordHash: string | null): boolean;
+  /** A digest for codes and tokens that the database keeps; `purpose` keeps their worlds apart. */
+  digest(purpose: string, text: string): string;
+}
+
+export interface JwtOptions {
+  readonly secret: string;
+  readonly lifetimeMs: number;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+}
+
+export const newJwts = ({ secret, lifetimeMs, now }: JwtOptions): Jwts => {
+  const key = crypto.createSecretKey(secret, 'utf8');
+  const digest = (purpose: string, text: string): string =>
+    crypto.createHmac('sha512', key).update(`dovetail ${purpose}\0${text}`).digest('hex');
+  const stampOf = (userId: number, passwordHash: string | null): string =>
+    digest('password', `${userId}\0${passwordHash ?? ''}`).slice(0, 32);
+  return {
+    digest,
+    sign: (userId, passwordHash) => {
+      const issuedAt = Math.floor(now() / 1000);
+      return new SignJWT({ id: userId, pw: stampOf(userId, passwordHash) })
+        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setIssuedAt(issuedAt)
+        .setExpirationTime(issuedAt + Math.floor(lifetimeMs / 1000))
+        .sign(key);
+    },
+    verify: async (text) => {
+      try {
+        const { payload } = await jwtVerify(text, key, { algorithms: ['HS256'], currentDate: new Date(now()) });
+        const { id, pw, exp } = payload;
+        // an id that is no number would be a condition, not an id (contract 12, row 55)
+        if (typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > limits.integerMax) return null;
+        if (pw !== undefined && typeof pw !== 'string') return null;
+        return { userId: id, stamp: pw ?? null, expiresAt: exp === undefined ? null : exp * 1000 };
+      } catch (fault) {
+        if (fault instanceof errors.JOSEError || fault instanceof TypeError) return null;
+        throw fault;
+      }
+    },
+    isCurrent: ({ userId, stamp }, passwordHash) => stamp === null || isSame(stamp, stampOf(userId, passwordHash)),
+  };
+};

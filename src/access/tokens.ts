@@ -1,0 +1,66 @@
+/** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (storage-layout 5.3). The text itself is nowhere. */
+import crypto from 'node:crypto';
+import { sql } from 'kysely';
+import type { Dialect, Rows, Statement } from '../sql/dialect.js';
+import type { Action } from './permissions.js';
+
+export type TokenType = 'read-only' | 'full-access' | 'custom';
+
+export interface ApiToken {
+  readonly id: number;
+  /** A type that v4 does not know counts as custom: nothing but its list. */
+  readonly type: TokenType;
+  /** Epoch milliseconds; null for never. */
+  readonly expiresAt: number | null;
+  readonly lastUsedAt: number | null;
+  readonly actions: ReadonlySet<Action>;
+}
+
+export const hashToken = (text: string, salt: string): string =>
+  crypto.createHmac('sha512', salt).update(text).digest('hex');
+
+/** Whether two texts are equal, in a time that does not tell how far they agree. */
+export const isSame = (a: string, b: string): boolean => {
+  const [one, other] = [Buffer.from(a), Buffer.from(b)];
+  return one.length === other.length && crypto.timingSafeEqual(one, other);
+};
+
+/** The tokens with that hash and their actions, one row for each action. */
+export const tokenStatement = (hash: string, dialect: Dialect): Statement => {
+  const epoch = (name: string) => dialect.jsonValue('epoch', sql`${sql.ref(`t.${name}`)}`);
+  return dialect.compile(sql`
+    select t.id, t.type, t.access_key, ${epoch('expires_at')}, ${epoch('last_used_at')}, p.action
+    from strapi_api_tokens t
+    left join strapi_api_token_permissions_token_links l on l.api_token_id = t.id
+    left join strapi_api_token_permissions p on p.id = l.api_token_permission_id
+    where t.access_key = ${dialect.bind('string', hash)}
+    order by t.id, p.action`);
+};
+
+export const tokenOf = (rows: Rows, hash: string): ApiToken | null => {
+  const found = rows as readonly (readonly [
+    number,
+    string | null,
+    string,
+    string | null,
+    string | null,
+    string | null,
+  ])[];
+  const [first] = found;
+  if (!first || !isSame(first[2], hash)) return null;
+  const [id, type, , expiresAt, lastUsedAt] = first;
+  const own = found.filter((row) => row[0] === id);
+  return {
+    id,
+    type: type === 'read-only' || type === 'full-access' ? type : 'custom',
+    expiresAt: expiresAt === null ? null : Number(expiresAt),
+    lastUsedAt: lastUsedAt === null ? null : Number(lastUsedAt),
+    actions: new Set(own.map((row) => row[5]).filter((action) => action !== null)),
+  };
+};
+
+/** Notes that a token is used, unless somebody noted it within the time before. */
+export const lastUseStatement = (id: number, now: number, before: number, dialect: Dialect): Statement =>
+  dialect.compile(
+    sql`update strapi_api_tokens set last_used_at = ${dialect.bind('datetime', now)} where id = ${dialect.bind('id', id)} and (last_used_at is null or last_used_at <= ${dialect.bind('datetime', before)})`,
+  );
