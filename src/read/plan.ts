@@ -126,24 +126,33 @@ export const planRead = ({ action, selection, page, withCount }: Query, form: An
   nodes: planNodes(selection, form),
 });
 
-/** Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. */
+/**
+ * Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. Selections
+ * with a sort of their own, and those that contain one, stay apart: places are comparable within one statement only, and
+ * a node that is not shared is fetched by one.
+ */
 const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   const nodes: PlanNode[] = [];
   const byKey = new Map<string, number>();
   const bySelection = new Map<Selection, number>();
+  const apart = new Set<Selection>();
   // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
   const selections = [root];
-  for (let i = 0; i < selections.length; i++)
+  for (let i = 0; i < selections.length; i++) {
     for (const populate of selections[i]!.populate) selections.push(...targetsOf(populate));
+  }
   for (const selection of selections.reverse()) {
     const isRoot = selection === root;
     const node = planNode(selection, { isRoot, form }, (target) => bySelection.get(target)!);
-    const key = isRoot ? 'root' : JSON.stringify(node);
-    let index = byKey.get(key);
-    if (index === undefined) {
-      index = nodes.push(node) - 1;
-      byKey.set(key, index);
+    const inside = selection.populate.flatMap(targetsOf);
+    if (isRoot || node.sort.length > 0 || inside.some((it) => apart.has(it))) {
+      apart.add(selection);
+      bySelection.set(selection, nodes.push(node) - 1);
+      continue;
     }
+    const key = JSON.stringify(node);
+    const index = byKey.get(key) ?? nodes.push(node) - 1;
+    byKey.set(key, index);
     bySelection.set(selection, index);
   }
   return nodes;

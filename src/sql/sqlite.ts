@@ -127,7 +127,10 @@ const connect = (file: string, serial: number): Connection => {
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
   raw.function('dovetail_instant', pure, instantText);
-  raw.function('dovetail_epoch', pure, epochOf);
+  raw.function('dovetail_epoch', pure, (stored) => {
+    const epoch = epochOf(stored);
+    return epoch === null ? null : String(epoch);
+  });
   raw.function('dovetail_still_running', { directOnly: true }, () => {
     calls = (calls + 1) % 1024;
     if (calls === 0 && performance.now() > connection.deadline) throw tooSlow();
