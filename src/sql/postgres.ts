@@ -175,7 +175,7 @@ export const openPostgres = async (url: string): Promise<Db> => {
   const mayPrepare = (text: string): boolean =>
     prepared.has(text) || (prepared.size < limits.statementsMax && prepared.add(text).size > 0);
 
-  type Session = Pick<postgres.ReservedSql, 'unsafe'>;
+  type Session = Pick<postgres.TransactionSql, 'unsafe'>;
   const send = async (session: Session, statement: Statement): Promise<Rows> => {
     const params = statement.params.map((value) => (value === null ? null : String(value)));
     return (await session
@@ -183,47 +183,65 @@ export const openPostgres = async (url: string): Promise<Db> => {
       .values()) as unknown as Rows;
   };
 
-  const inTransaction = async <T>(begin: string, work: (session: Session) => Promise<T>): Promise<T> => {
-    const session = await pool.reserve();
-    // not awaited: it travels together with the first statements of the work
-    const begun = session.unsafe(begin).execute();
+  /**
+   * The driver's own `begin` holds one connection and notices when it breaks. (Its `reserve` looks lighter, but gives
+   * everybody the same connection in turn, and a broken one would be replaced in the middle of a transaction.)
+   * `onDone` hears the result before the transaction has ended.
+   */
+  const inTransaction = async <T>(
+    mode: string,
+    work: (session: Session) => Promise<T>,
+    onDone: (result: T) => void,
+  ): Promise<T> => {
     try {
-      const [result] = await Promise.all([work(session), begun]);
-      await session.unsafe('commit');
-      return result;
+      const done = await pool.begin(mode, async (session) => {
+        const result = await work(session);
+        onDone(result);
+        return { result };
+      });
+      return done.result as T;
     } catch (fault) {
-      await session.unsafe('rollback').catch(() => undefined);
       if (fault instanceof postgres.PostgresError && fault.code === '23505')
         throw new ConstraintFault('unique', fault.constraint_name ?? '');
       if (fault instanceof postgres.PostgresError && fault.code === '23503')
         throw new ConstraintFault('reference', fault.constraint_name ?? '');
       throw timedOut(fault) ? new Refusal(issue('read.too-slow', [], { max: limits.readMsMax })) : fault;
-    } finally {
-      session.release();
     }
+  };
+
+  const runProgram = async <T>(program: ReadProgram<T>, session: Session): Promise<T> => {
+    const deadline = performance.now() + limits.readMsMax;
+    let step = program.next();
+    while (!step.done) {
+      const rows = await Promise.all(step.value.map((statement) => send(session, statement)));
+      if (performance.now() > deadline) throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
+      step = program.next(rows);
+    }
+    return step.value;
   };
 
   return {
     dialect,
     place: url.replace(/\/\/[^@/]*@/, '//'),
+    // what was read is known before the transaction has ended: nobody needs to wait for that
     read: <T>(program: ReadProgram<T>) =>
-      inTransaction('begin isolation level repeatable read read only', async (session) => {
-        const deadline = performance.now() + limits.readMsMax;
-        let step = program.next();
-        while (!step.done) {
-          const rows = await Promise.all(step.value.map((statement) => send(session, statement)));
-          if (performance.now() > deadline) throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
-          step = program.next(rows);
-        }
-        return step.value;
+      new Promise<T>((resolve, reject) => {
+        inTransaction(
+          'isolation level repeatable read read only',
+          (session) => runProgram(program, session),
+          resolve,
+        ).catch(reject);
       }),
     write: <T>(work: (tx: Tx) => Promise<T>) =>
       retried(() =>
-        inTransaction('begin', (session) =>
-          work({
-            run: (statement) => send(session, statement),
-            runAll: (statements) => Promise.all(statements.map((it) => send(session, it))),
-          }),
+        inTransaction(
+          '',
+          (session) =>
+            work({
+              run: (statement) => send(session, statement),
+              runAll: (statements) => Promise.all(statements.map((it) => send(session, it))),
+            }),
+          () => undefined,
         ),
       ),
     close: () => pool.end({ timeout: 5 }),
