@@ -42,8 +42,9 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   const read = async (): Promise<Permissions> => {
     const changesBefore = changes;
     const rows = (await db.read(readRows(statement))) as readonly [number, string | null, string | null][];
-    // what was read while somebody changed it is not believed for longer than this request
-    if (changes === changesBefore) readAt = now();
+    // somebody changed them meanwhile, and a later read may have come back first
+    if (changes !== changesBefore) return read();
+    readAt = now();
     const text = JSON.stringify(rows);
     if (text !== content) {
       content = text;

@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parse } from 'dotenv';
 import { z } from 'zod';
+import { limits } from '../limits.js';
 
 export const configSchema = z.strictObject({
   api: z
@@ -56,6 +57,38 @@ export const configSchema = z.strictObject({
         .boolean()
         .default(false)
         .describe('Whether X-Forwarded-* headers are believed; true behind a proxy of your own.'),
+      url: z
+        .url()
+        .nullable()
+        .default(null)
+        .describe('Where clients reach the server, for links in mails; null for http://HOST:PORT.'),
+    })
+    .prefault({}),
+  permissions: z
+    .strictObject({
+      enabled: z
+        .boolean()
+        .default(true)
+        .describe('false opens all content to everybody; only changing users and roles still needs a permission.'),
+    })
+    .prefault({}),
+  users: z
+    .strictObject({
+      jwtDays: z.int().min(1).max(3650).default(30).describe('Days for which a login is good.'),
+      attemptsPerMinute: z
+        .int()
+        .min(0)
+        .default(limits.attemptsMax)
+        .describe('Attempts to log in of one address for one account at one endpoint; 0 for no bound.'),
+    })
+    .prefault({}),
+  mail: z
+    .strictObject({
+      from: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe("Sender of all mails; null for the sender of v4's mail templates."),
     })
     .prefault({}),
   memory: z
@@ -90,6 +123,18 @@ export const environmentSchema = z.object({
   DATABASE_PASSWORD: z.string().default('').describe('PostgreSQL password.'),
   DATABASE_SSL: z.enum(['true', 'false']).default('false').describe('Whether PostgreSQL is spoken to over TLS.'),
   DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema.'),
+  JWT_SECRET: z
+    .string()
+    .optional()
+    .describe("Signs JWTs of users; v4's name and value. Made and kept in `.env` outside of production."),
+  API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Made in the same way."),
+  SMTP_HOST: z
+    .string()
+    .optional()
+    .describe('Mail server. Without one no mail leaves: production drops them, development logs them.'),
+  SMTP_PORT: port.default(587).describe('Port of the mail server; 465 speaks TLS from the beginning.'),
+  SMTP_USERNAME: z.string().optional().describe('User at the mail server.'),
+  SMTP_PASSWORD: z.string().optional().describe('Password at the mail server.'),
 });
 export type Environment = z.infer<typeof environmentSchema>;
 

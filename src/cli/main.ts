@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 /** The command line. Each command loads its own code: `start` does not wait for the others. */
 import { Command } from 'commander';
+import type { TokenOptions, UserOptions } from './accounts.js';
 import { StartFault } from './config.js';
 
 const program = new Command('dovetail').description(
@@ -10,8 +11,8 @@ const program = new Command('dovetail').description(
 interface ProjectOption {
   readonly project: string;
 }
-const command = (name: string, description: string): Command =>
-  program.command(name).description(description).requiredOption('--project <dir>', "the project's folder");
+const command = (name: string, description: string, parent: Command = program): Command =>
+  parent.command(name).description(description).requiredOption('--project <dir>', "the project's folder");
 
 command('start', 'serve a project until SIGTERM').action(async ({ project }: ProjectOption) => {
   const { start } = await import('./start.js');
@@ -36,6 +37,45 @@ command('explain', 'print what a URL means and how it is fetched: selection, pla
   .action(async (url: string, { project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { explain } = await import('./explain.js');
     await explain(project, url, { json: json === true });
+  });
+
+const token = program.command('token').description('API tokens');
+command('create', 'make a token and print its key, once', token)
+  .requiredOption('--type <type>', 'read-only, full-access or custom')
+  .option('--expires <when>', '7d, 30d, 90d or never', 'never')
+  .option('--name <name>', 'what the token is called', 'made on the command line')
+  .option('--description <text>', 'what it is for', '')
+  .option('--allow <actions...>', 'what a custom token may do, such as api::article.article.find', [])
+  .action(async (options: TokenOptions) => {
+    const { createTokenCommand } = await import('./accounts.js');
+    await createTokenCommand(options);
+  });
+
+const user = program.command('user').description('users of the content API');
+command('create', 'make a user; without --password one is made and printed', user)
+  .requiredOption('--username <name>', 'at least 3 characters')
+  .requiredOption('--email <address>', 'also identifies the user')
+  .option('--password <text>', 'at least 6 characters')
+  .option('--role <type>', 'the type of a role', 'authenticated')
+  .action(async (options: UserOptions) => {
+    const { createUserCommand } = await import('./accounts.js');
+    await createUserCommand(options);
+  });
+
+const role = program.command('role').description('what roles may do');
+for (const change of ['allow', 'deny'] as const)
+  command(change, change === 'allow' ? 'give a role actions' : 'take actions from a role', role)
+    .argument('<role>', 'its type, such as public')
+    .argument('<actions...>', 'such as api::article.article.find')
+    .action(async (type: string, actions: readonly string[], { project }: ProjectOption) => {
+      const { changeRoleCommand } = await import('./accounts.js');
+      await changeRoleCommand(change, project, type, actions);
+    });
+command('list', 'print what every role may do, or one', role)
+  .argument('[role]', 'its type, such as public')
+  .action(async (type: string | undefined, { project }: ProjectOption) => {
+    const { listRolesCommand } = await import('./accounts.js');
+    await listRolesCommand(project, type);
   });
 
 try {

@@ -2,7 +2,7 @@
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { pino } from 'pino';
-import { newPermissionStore } from '../access/permissions.js';
+import { newAccounts } from '../accounts/accounts.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { hooksFrom } from '../handlers/run.js';
 import { newServer, type ServerSettings } from '../http/server.js';
@@ -12,12 +12,15 @@ import { applyAdditions, planAdditions } from '../sql/schema.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
+import { gatherPeople, sayWhoMay } from './people.js';
 import { compareDatabase, openDatabase, openProject, type Project } from './project.js';
+import { readSecrets } from './secrets.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const { env, config, model } = project;
   const logger = pino({ level: env.LOG_LEVEL, redact: ['req.headers.authorization'] });
+  const secrets = readSecrets(project.dir, env, (text) => logger.info(text));
   const db = await openDatabase(project);
   const diff = await compareDatabase(project, db);
   const additions = planAdditions(diff, db);
@@ -42,6 +45,7 @@ export const start = async (dir: string): Promise<void> => {
     corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
     uploadsDir: path.join(project.dir, 'public/uploads'),
     trustProxy: config.server.trustProxy,
+    attemptsMax: config.users.attemptsPerMinute,
   };
   const handlers = await loadProjectHandlers(project);
   const writer: Writer = newWriter(
@@ -50,8 +54,10 @@ export const start = async (dir: string): Promise<void> => {
     Date.now,
     hooksFrom(handlers, { model, reader, writer: () => writer, context: settings }),
   );
-  const permissions = newPermissionStore(db, () => performance.now());
-  const app = await newServer({ model, reader, writer, permissions, handlers, settings, logger });
+  const people = gatherPeople({ project, secrets, db, reader, writer, settings, logger });
+  sayWhoMay(project, logger);
+  const accounts = newAccounts(people.deps);
+  const app = await newServer({ model, reader, writer, callers: people.callers, accounts, handlers, settings, logger });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {

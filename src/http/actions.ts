@@ -1,7 +1,7 @@
 /** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Caller, newGate, publicCaller } from '../access/access.js';
-import type { PermissionStore } from '../access/permissions.js';
+import { type Caller, newGate } from '../access/access.js';
+import type { Callers } from '../access/caller.js';
 import { type Issue, issue, Refusal } from '../errors.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -18,7 +18,7 @@ export interface ActionDeps {
   readonly model: Model;
   readonly reader: Reader;
   readonly writer: Writer;
-  readonly permissions: PermissionStore;
+  readonly callers: Callers;
   readonly handlers: HandlersByType;
   readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
 }
@@ -36,8 +36,9 @@ export const answerAction = async (
   const { type } = route;
   const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
   if (request.body instanceof BrokenJson) return refuse(issue('http.malformed-body', []));
-  if (hasBearer(request.headers.authorization)) return refuse(issue('http.bad-credentials', []));
-  const caller = publicCaller(await deps.permissions.current());
+  const identified = await deps.callers.identify(request.headers.authorization);
+  if (!identified.ok) return refuse(...identified.issues);
+  const caller = identified.value;
   if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
@@ -120,11 +121,8 @@ const contextFor = (
 const isWrite = (action: Action): action is WriteAction =>
   action === 'create' || action === 'update' || action === 'delete';
 
-/** A bearer value; other schemes and an empty value count as no credentials (contract 8.1). */
-const hasBearer = (header: string | undefined): boolean =>
-  header !== undefined && /^bearer +[^ ]+$/i.test(header.trim());
-
-const searchOf = (url: string): string => {
+/** The query string, without `?`. */
+export const searchOf = (url: string): string => {
   const mark = url.indexOf('?');
   return mark === -1 ? '' : url.slice(mark + 1);
 };

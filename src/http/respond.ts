@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
 import type { Answer } from '../read/find.js';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
+export const JSON_TYPE = 'application/json; charset=utf-8';
 
 export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply => {
   const { status, body } = errorEnvelope(issues);

@@ -13,16 +13,22 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
   LogController,
+  type RouteHandlerMethod,
 } from 'fastify';
+import type { Accounts } from '../accounts/accounts.js';
 import { Bug, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { addAccountPaths } from './accounts.js';
 import { type ActionDeps, answerAction, BrokenJson } from './actions.js';
+import { newAttempts } from './attempts.js';
+import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
 import { type Method, methods, type Route, routesOf } from './routes.js';
 
 export interface ServerDeps extends ActionDeps {
   readonly settings: ServerSettings;
+  readonly accounts: Accounts;
   readonly logger: FastifyBaseLogger;
 }
 
@@ -38,6 +44,8 @@ export interface ServerSettings {
   readonly uploadsDir: string | null;
   /** Whether addresses in `X-Forwarded-*` headers are believed. */
   readonly trustProxy: boolean;
+  /** Attempts to log in of one address for one account in `limits.attemptsMs`; 0 for no bound. */
+  readonly attemptsMax: number;
 }
 
 /** A server that is ready to listen or to be injected into. */
@@ -54,40 +62,51 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     routerOptions: {
       caseSensitive: false,
       ignoreTrailingSlash: true,
+      // ids of any length are looked at, and are not there
+      maxParamLength: limits.urlBytesMax,
       // the query language reads the query string itself
       querystringParser: () => ({}),
     },
+    // the framework answers such paths before any layer; a route of ours answers them after all layers
+    rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : MALFORMED_PATH),
     frameworkErrors: (_fault, _request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]),
   });
   app.setErrorHandler((fault, request, reply) => sendFault(fault, request, reply));
-  app.setNotFoundHandler((_request, reply) => sendIssues(reply, [issue('http.not-found', [])]));
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.raw.url!.length > limits.urlBytesMax)
-      return sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
-    // a preflight carries Access-Control-Request-Method and is answered by CORS; any other OPTIONS asks what is allowed
-    if (request.method === 'OPTIONS' && request.headers['access-control-request-method'] === undefined) {
-      return reply
-        .code(200)
-        .header('allow', (request.routeOptions.config as { allow?: string }).allow ?? 'HEAD, GET')
-        .send();
-    }
-    return undefined;
-  });
+  app.setNotFoundHandler((request, reply) =>
+    request.method === 'OPTIONS'
+      ? reply.code(200).header('allow', 'HEAD, GET').send()
+      : sendIssues(reply, [issue('http.not-found', [])]),
+  );
   app.addHook('onResponse', async (request, reply) => {
     request.log.debug(
-      { method: request.method, url: request.url, status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
+      {
+        method: request.method,
+        url: withoutSecrets(request.url),
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
       'request',
     );
   });
   await app.register(helmet, helmetOptions);
-  await app.register(cors, {
+  const corsOptions = {
     origin: settings.corsOrigin === true ? true : [...settings.corsOrigin],
     credentials: true,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
     allowedHeaders: ['Content-Type', 'Authorization', 'Origin', 'Accept'],
     exposedHeaders: ['ETag'],
     maxAge: 31_536_000,
+  };
+  await app.register(cors, {
+    // any other OPTIONS asks what a path allows, and its route answers
+    delegator: (request, done) =>
+      done(null, { ...corsOptions, preflight: request.headers['access-control-request-method'] !== undefined }),
   });
+  app.addHook('onRequest', async (request, reply) =>
+    request.raw.url!.length > limits.urlBytesMax
+      ? sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })])
+      : undefined,
+  );
   // brotli at its default quality takes longer than the answer; 4 is about as fast as gzip
   await app.register(compress, {
     encodings: ['br', 'gzip'],
@@ -101,43 +120,40 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   // any other body is none: the action says that its data is missing (contract 6.1)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 
+  app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, (_request, reply) => reply.code(204).send());
   if (settings.uploadsDir !== null && fs.existsSync(settings.uploadsDir))
     await app.register(staticFiles, uploadsOptions(settings.uploadsDir));
-  for (const route of routesOf(deps.model, settings.prefix)) addRoute(app, route, deps);
+  const routes = routesOf(deps.model, settings.prefix);
+  for (const route of routes) addRoute(app, route, deps);
+  const { accounts, callers } = deps;
+  const attempts = await newAttempts(app, settings.attemptsMax);
+  const taken = new Set(routes.map((it) => it.path));
+  addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
+  app.addHook('onClose', () => accounts.idle());
   return app;
 };
 
-const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void => {
-  const others: Method[] = [];
-  for (const method of methods) {
-    const action = route.actions[method];
-    if (action === undefined && method === 'GET')
-      app.get(route.path, (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]));
-    else if (action === undefined) others.push(method);
-    else
-      app.route({
-        method,
-        url: route.path,
-        handler: (request, reply) => answerAction(request, reply, route, action, deps),
-      });
+const MALFORMED_PATH = '/_malformed-path';
+
+const isDecodable = (url: string): boolean => {
+  const [path = ''] = url.split('?', 1);
+  if (!path.includes('%')) return true;
+  try {
+    return !decodeURIComponent(path).includes('\0');
+  } catch {
+    return false;
   }
-  const allow = methods
-    .filter((it) => !others.includes(it))
-    .flatMap((it) => (it === 'GET' ? ['HEAD', 'GET'] : [it]))
-    .join(', ');
-  app.route({
-    method: 'OPTIONS',
-    url: route.path,
-    config: { allow } as object,
-    handler: (_request, reply) => reply.send(),
+};
+
+const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void => {
+  const handlers = methods.flatMap((method): readonly [Method, RouteHandlerMethod][] => {
+    const action = route.actions[method];
+    return action === undefined
+      ? []
+      : [[method, (request, reply) => answerAction(request, reply, route, action, deps)]];
   });
-  app.route({
-    method: others,
-    url: route.path,
-    handler: (request, reply) =>
-      sendIssues(reply.header('allow', allow), [issue('http.method', [], { method: request.method })]),
-  });
+  addPath(app, route.path, Object.fromEntries(handlers));
 };
 
 /** Stands for a body that is no JSON; the action refuses it before anything else (contract 0, point 3). */
@@ -149,6 +165,10 @@ const parseJson = (text: string): unknown => {
     return new BrokenJson();
   }
 };
+
+/** Tokens of mails come in query strings. */
+const withoutSecrets = (url: string): string =>
+  url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');
 
 /** Faults that reached the framework: its own refusals are the client's, all else is ours and gets an id. */
 const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {

@@ -547,13 +547,12 @@ const build = (
     } else attributes.set(attribute, built);
   }
   if (draft.kind !== 'component') {
+    const reserved = (attribute: string): void => {
+      const message = `"${attribute}" is added by the server and cannot be defined`;
+      faults.push({ file: draft.file, place: `attributes.${attribute}`, message });
+    };
     const system = (attribute: string, type: ScalarAttribute['type']): void => {
-      if (attributes.has(attribute))
-        faults.push({
-          file: draft.file,
-          place: `attributes.${attribute}`,
-          message: `"${attribute}" is added by the server and cannot be defined`,
-        });
+      if (attributes.has(attribute)) reserved(attribute);
       attributes.set(attribute, {
         ...systemScalar(attribute, type, columnName(attribute)),
         hidden: secret.has(attribute),
@@ -562,7 +561,10 @@ const build = (
     system('createdAt', 'datetime');
     system('updatedAt', 'datetime');
     if (draft.options.draftAndPublish === true) system('publishedAt', 'datetime');
-    for (const creator of ['createdBy', 'updatedBy']) attributes.set(creator, creatorLink(draft, creator));
+    for (const creator of ['createdBy', 'updatedBy']) {
+      if (attributes.has(creator)) reserved(creator);
+      attributes.set(creator, creatorLink(draft, creator));
+    }
     if (draft.localized) {
       system('locale', 'string');
       attributes.set('localizations', localizations(draft));

@@ -39,8 +39,13 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       return sql`to_char(${column}, 'YYYY-MM-DD')`;
     case 'time':
       return sql`to_char(${column}, 'HH24:MI:SS.MS')`;
-    case 'instant':
-      return sql`case when ${column} >= '10000-01-01' then '+0' else '' end || to_char(${toUtc(column)}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+    case 'instant': {
+      const utc = toUtc(column);
+      const rest = sql`to_char(${utc}, '-MM-DD"T"HH24:MI:SS.MS"Z"')`;
+      const year = sql`extract(year from ${utc})::int`;
+      // ISO counts years without an era, and writes those of more than four digits with a sign and six
+      return sql`case when ${utc} >= '10000-01-01' then '+' || lpad(${year}::text, 6, '0') || ${rest} when ${utc} >= '0001-01-01' then to_char(${utc}, 'YYYY') || ${rest} when ${year} = -1 then '0000' || ${rest} else '-' || lpad((-1 - ${year})::text, 6, '0') || ${rest} end`;
+    }
   }
 };
 
@@ -121,7 +126,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,
   bind,
-  fold: (text) => (collation === null ? sql`lower(${text})` : sql`lower(${text} collate ${sql.id(collation)})`),
+  // a sigma at the end of a word is the same letter
+  fold: (text) =>
+    sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
   stillRunning: null,

@@ -46,11 +46,19 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
 
 const bind = (kind: string, value: DbValue): Sql => {
   if (typeof value === 'boolean') return sql`${value ? 1 : 0}`;
-  if (kind === 'bigint' && value !== null) return sql`cast(${value} as integer)`;
+  if (kind === 'bigint' && value !== null) {
+    const number = BigInt(value);
+    // what the column cannot hold is beyond all that it holds
+    if (BigInt.asIntN(64, number) !== number) return number > 0n ? sql`9e999` : sql`-9e999`;
+    return sql`cast(${value} as integer)`;
+  }
   return sql`${value}`;
 };
 
 const fixed = (text: string): Statement => ({ sql: text, params: [], ids: [] });
+/** A sigma at the end of a word is the same letter. */
+const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+
 const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 export const sqliteDialect: Dialect = {
@@ -125,7 +133,7 @@ const connect = (file: string, serial: number): Connection => {
   const connection = { deadline: Number.POSITIVE_INFINITY };
   let calls = 0;
   const pure = { deterministic: true, directOnly: true } as const;
-  raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? text.toLowerCase() : text));
+  raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? folded(text) : text));
   raw.function('dovetail_instant', pure, instantText);
   raw.function('dovetail_epoch', pure, (stored) => {
     const epoch = epochOf(stored);

@@ -1,0 +1,147 @@
+/** What every part of the accounts shares: what it needs, what it answers, and how it reads forms. No HTTP here. */
+import { type Caller, newGate } from '../access/access.js';
+import type { Callers, KnownCaller } from '../access/caller.js';
+import type { Jwts } from '../access/jwt.js';
+import type { PermissionStore } from '../access/permissions.js';
+import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
+import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
+import { type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Gate } from '../query/selection.js';
+import type { Answer, Reader } from '../read/find.js';
+import { ConstraintFault, type Db, readRows, type Tx } from '../sql/dialect.js';
+import type { Writer } from '../write/apply.js';
+import type { MailSender } from './mail.js';
+
+export interface AccountDeps {
+  readonly db: Db;
+  readonly model: Model;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly callers: Callers;
+  readonly permissions: PermissionStore;
+  readonly jwts: Jwts;
+  readonly mail: MailSender;
+  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
+  /** Where clients reach the content API, without a slash at the end: `https://cms.example/api`. */
+  readonly apiUrl: string;
+  /** Milliseconds since 1970 UTC. */
+  readonly now: () => number;
+  /** Told of faults beside the answers. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+export interface AccountRequest {
+  readonly caller: KnownCaller;
+  /** The parsed JSON body; undefined where there is none. */
+  readonly body: unknown;
+  /** The query string, without `?`. */
+  readonly search: string;
+  /** The id of the path; null where there is none, or no valid one. */
+  readonly id: number | null;
+  readonly ifMatch: string | null;
+}
+
+export type AccountAnswer =
+  /** A bare object or list with its entity tag. */
+  | { readonly kind: 'entries'; readonly answer: Answer; readonly isNew?: boolean }
+  /** JSON text; `private` for what no cache may keep. */
+  | { readonly kind: 'json'; readonly text: string; readonly privacy: 'shared' | 'private' }
+  | { readonly kind: 'redirect'; readonly to: string };
+
+export type AccountAction = (request: AccountRequest) => Promise<Result<AccountAnswer>>;
+
+export const jsonAnswer = (value: unknown): Result<AccountAnswer> =>
+  ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared' });
+
+export const refuse = (...issues: readonly Issue[]): never => {
+  throw new Refusal(...issues);
+};
+export const granted = <T>(result: Result<T>): T => (result.ok ? result.value : refuse(...result.issues));
+
+/** Runs one action; a `Refusal` past any transaction becomes its result. */
+export const answering =
+  (action: (request: AccountRequest) => Promise<Result<AccountAnswer>>): AccountAction =>
+  async (request) => {
+    try {
+      return await action(request);
+    } catch (fault) {
+      if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+      if (fault instanceof ConstraintFault) return { ok: false, issues: [issue('body.unique', [])] };
+      throw fault;
+    }
+  };
+
+// ---- reading and writing through the lines
+
+const typeOf = (model: Model, uid: Uid): EntryType => {
+  const type = model.types.get(uid);
+  if (!type) throw bug('account.type-missing', { uid });
+  return type;
+};
+export const userType = (model: Model): EntryType => typeOf(model, USER_UID);
+export const roleType = (model: Model): EntryType => typeOf(model, ROLE_UID);
+
+/** The server's own hand. Hidden attributes can be written and stay hidden. */
+const ownGate: Gate = { version: 'accounts', allows: (_type, attribute, use) => !attribute.hidden || use === 'write' };
+
+export const ownContext = ({ model, settings }: AccountDeps): ResolveContext => ({ ...settings, model, gate: ownGate });
+
+/** What the caller may see. Whoever may change users may also say which role they have, as in v4. */
+export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): ResolveContext => {
+  const gate = newGate(caller, model);
+  return {
+    ...settings,
+    model,
+    gate: {
+      version: gate.version,
+      allows: (type, attribute, use) =>
+        (use === 'write' && type.uid === USER_UID && attribute.name === 'role') || gate.allows(type, attribute, use),
+    },
+  };
+};
+
+/** One transaction in which nobody else changes users or roles; afterwards nothing known before is believed. */
+export const changing = async <T>(deps: AccountDeps, work: (tx: Tx) => Promise<T>): Promise<T> => {
+  const { db, callers } = deps;
+  const lock = db.dialect.lock(['dovetail accounts']);
+  const result = await db.write(async (tx) => {
+    if (lock) await tx.run(lock);
+    return work(tx);
+  });
+  callers.forget();
+  return result;
+};
+
+/** The values of which the type has attributes: a project may have changed the user by a schema file of its own. */
+export const knownOnly = (values: Readonly<Record<string, unknown>>, type: EntryType): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => type.attributes.has(name)));
+
+export const readSettings = async ({ db }: AccountDeps, names: readonly SettingName[]): Promise<UserSettings> =>
+  settingsOf(await db.read(readRows(settingsStatement(names, db.dialect))));
+
+export const idOf = (answer: Answer): number => {
+  const { id, data } = JSON.parse(answer.body.toString()) as { id?: number; data?: { id: number } };
+  return id ?? data?.id ?? 0;
+};
+
+// ---- forms
+
+type Form<Name extends string> = Readonly<Record<Name, string>>;
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** Required texts of a body; all faults together. */
+export const readForm = <Name extends string>(body: unknown, names: readonly Name[]): Result<Form<Name>> => {
+  const given = isObject(body) ? body : {};
+  const issues: Issue[] = [];
+  const values = names.map((name): [Name, string] => {
+    const value = Object.hasOwn(given, name) ? given[name] : undefined;
+    if (value === undefined || value === null || value === '') issues.push(issue('account.required', [name]));
+    else if (typeof value !== 'string') issues.push(issue('body.type', [name], { expected: 'string', value: null }));
+    else if (value.includes('\0') || !value.isWellFormed()) issues.push(issue('body.text', [name]));
+    return [name, typeof value === 'string' ? value : ''];
+  });
+  return issues.length > 0 ? { ok: false, issues } : ok(Object.fromEntries(values) as Form<Name>);
+};

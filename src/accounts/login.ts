@@ -1,0 +1,263 @@
+/** Logging in and all that leads there (contract 8.3): registration, confirmation of e-mails, new passwords. */
+import crypto from 'node:crypto';
+import bcrypt from 'bcryptjs';
+import { sql } from 'kysely';
+import type { Caller } from '../access/access.js';
+import type { MailName, UserSettings } from '../access/settings.js';
+import { isSame } from '../access/tokens.js';
+import { issue, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
+import type { EntryType } from '../model/model.js';
+import type { Tx } from '../sql/dialect.js';
+import {
+  type AccountAction,
+  type AccountAnswer,
+  type AccountDeps,
+  answering,
+  changing,
+  contextOf,
+  granted,
+  isObject,
+  jsonAnswer,
+  knownOnly,
+  ownContext,
+  readForm,
+  readSettings,
+  refuse,
+  userType,
+} from './account.js';
+import { mailOf } from './mail.js';
+import { findUsers, findUsersInside, setTokenStatement, type UserRow } from './rows.js';
+import { createUser, fitsBcrypt, passwordTooLong } from './users.js';
+
+export interface LoginActions {
+  readonly login: AccountAction;
+  readonly register: AccountAction;
+  readonly confirmEmail: AccountAction;
+  readonly sendConfirmation: AccountAction;
+  readonly forgotPassword: AccountAction;
+  readonly resetPassword: AccountAction;
+  readonly changePassword: AccountAction;
+  /** External providers are not served (README, Limits). */
+  readonly provider: AccountAction;
+  /** Waits for mails that are on their way. */
+  idle(): Promise<void>;
+}
+
+/** The hash that nobody's password has: an unknown user takes as long as a wrong password. */
+const nobodysHash = '$2a$10$0123456789012345678901uabcdefghijklmnopqrstuvwxyzABCDE';
+
+export const newLoginActions = (deps: AccountDeps): LoginActions => {
+  const { db, jwts, model, reader, now } = deps;
+  const { dialect } = db;
+  const type = userType(model);
+  const running = new Set<Promise<void>>();
+
+  /** Work that the answer neither waits for nor tells of: how long it takes and whether it fails says who has an account. */
+  const beside = (work: () => Promise<void>): void => {
+    const begun = work()
+      .catch(deps.onFault)
+      .finally(() => running.delete(begun));
+    running.add(begun);
+  };
+
+  /** `{ jwt, user }`; the user as its role may see it. */
+  const signedIn = async (user: Pick<UserRow, 'id' | 'password'>, caller: Caller): Promise<Result<AccountAnswer>> => {
+    const shown = await showUser(user.id, caller);
+    const jwt = await jwts.sign(user.id, user.password);
+    return ok({ kind: 'json', text: `{"jwt":${JSON.stringify(jwt)},"user":${shown}}`, privacy: 'private' });
+  };
+
+  const showUser = async (id: number, caller: Caller): Promise<string> => {
+    const request = { action: 'findOne', type, id, search: '', form: 'plain' } as const;
+    return granted(await reader.read(request, contextOf(deps, caller))).body.toString();
+  };
+
+  const send = async (name: MailName, user: UserRow, code: string, settings: UserSettings): Promise<void> => {
+    const url = name === 'reset_password' ? settings.resetPage : `${deps.apiUrl}/auth/email-confirmation`;
+    const facts = { to: user.email, username: user.username, url, code };
+    await deps.mail.send(mailOf(name, settings.mails[name], facts));
+  };
+
+  /** Mails a fresh token; the database keeps its digest, so that reading it confirms nobody. */
+  const sendConfirmationTo = async (user: UserRow, settings: UserSettings): Promise<void> => {
+    const token = crypto.randomBytes(20).toString('hex');
+    const digest = jwts.digest('confirmation', token);
+    await db.write((tx) => tx.run(setTokenStatement(user.id, 'confirmation_token', digest, dialect)));
+    await send('email_confirmation', user, token, settings);
+  };
+
+  /** Stores another password and gives back the user as it is then. */
+  const setPassword = async (user: UserRow, password: string, tx: Tx): Promise<UserRow> => {
+    const data = knownOnly({ password, resetPasswordToken: null }, type);
+    await deps.writer.writeInside(
+      { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null },
+      ownContext(deps),
+      tx,
+    );
+    const [changed] = await findUsersInside(tx, { by: 'id', id: user.id }, dialect);
+    return changed ?? refuse(issue('account.user-absent', []));
+  };
+
+  return {
+    login: answering(async ({ body, caller }) => {
+      const { identifier, password } = granted(readForm(body, ['identifier', 'password']));
+      const settings = await readSettings(deps, ['advanced', 'grant']);
+      if (!settings.localLogin) return refused(issue('account.provider-disabled', []));
+      const [user] = await findUsers(db, { by: 'identifier', text: identifier });
+      const isRight = await isPassword(password, user?.password ?? null);
+      if (!user || !isRight) return refused(issue('account.login', []));
+      if (settings.emailConfirmation && !user.confirmed) return refused(issue('account.not-confirmed', []));
+      if (user.blocked) return refused(issue('account.blocked', []));
+      return signedIn(user, caller);
+    }),
+
+    register: answering(async ({ body, caller }) => {
+      const settings = await readSettings(deps, ['advanced', 'email']);
+      if (!settings.allowRegister) return refused(issue('account.registration-disabled', []));
+      const form = granted(readForm(body, ['username', 'email', 'password']));
+      const email = form.email.toLowerCase();
+      const data = {
+        ...offered(body, type),
+        ...knownOnly({ provider: 'local', confirmed: !settings.emailConfirmation, blocked: false }, type),
+        ...form,
+        email,
+      };
+      const user = await changing(deps, async (tx) => {
+        const namesakes = await findUsersInside(tx, { by: 'names', username: form.username, email }, dialect);
+        if (namesakes.some((it) => settings.uniqueEmail || it.provider === 'local'))
+          return refuse(issue('account.taken', []));
+        const [[role] = []] = await tx.run(
+          dialect.compile(
+            sql`select id from up_roles where type = ${dialect.bind('string', settings.defaultRole)} order by id limit 1`,
+          ),
+        );
+        if (role === undefined) return refuse(issue('account.default-role-missing', []));
+        const id = await createUser(deps, { ...data, role }, tx, contextOf(deps, caller));
+        const [made] = await findUsersInside(tx, { by: 'id', id }, dialect);
+        return made ?? refuse(issue('account.user-absent', []));
+      });
+      if (!settings.emailConfirmation) return signedIn(user, caller);
+      beside(() => sendConfirmationTo(user, settings));
+      return ok({ kind: 'json', text: `{"user":${await showUser(user.id, caller)}}`, privacy: 'private' });
+    }),
+
+    confirmEmail: answering(async ({ search }) => {
+      const token = new URLSearchParams(search).get('confirmation') ?? '';
+      if (token === '') return refused(issue('account.required', ['confirmation']));
+      // v4 keeps the token itself; a digest that was read from the database has another length
+      if (!/^[0-9a-f]{40}$/.test(token)) return refused(issue('account.confirmation', []));
+      const digest = jwts.digest('confirmation', token);
+      const settings = await readSettings(deps, ['advanced']);
+      await changing(deps, async (tx) => {
+        const [user] = await findUsersInside(tx, { by: 'confirmationToken', texts: [token, digest] }, dialect);
+        if (!user) return refuse(issue('account.confirmation', []));
+        const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
+        return deps.writer.writeInside(
+          { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null },
+          ownContext(deps),
+          tx,
+        );
+      });
+      return ok({ kind: 'redirect', to: settings.confirmedPage ?? '/' });
+    }),
+
+    sendConfirmation: answering(async ({ body }) => {
+      const { email } = granted(readForm(body, ['email']));
+      const [user] = await findUsers(db, { by: 'email', text: email });
+      if (user?.confirmed) return refused(issue('account.already-confirmed', []));
+      if (user?.blocked) return refused(issue('account.user-blocked', []));
+      if (user) beside(async () => sendConfirmationTo(user, await readSettings(deps, ['email'])));
+      return jsonAnswer({ email: email.toLowerCase(), sent: true });
+    }),
+
+    forgotPassword: answering(async ({ body }) => {
+      const { email } = granted(readForm(body, ['email']));
+      beside(async () => {
+        const [user] = await findUsers(db, { by: 'email', text: email });
+        if (!user || user.blocked) return;
+        const code = newCode(now() + limits.resetCodeMsMax);
+        const digest = jwts.digest('reset', code);
+        await db.write((tx) => tx.run(setTokenStatement(user.id, 'reset_password_token', digest, dialect)));
+        await send('reset_password', user, code, await readSettings(deps, ['advanced', 'email']));
+      });
+      return jsonAnswer({ ok: true });
+    }),
+
+    resetPassword: answering(async ({ body, caller }) => {
+      const { code, password } = granted(readNewPassword(body, 'code'));
+      const wrong = (): never => refuse(issue('account.reset-code', []));
+      const expiresAt = expiryOf(code);
+      if (expiresAt === null || expiresAt <= now()) return wrong();
+      const digest = jwts.digest('reset', code);
+      const user = await changing(deps, async (tx) => {
+        const [found] = await findUsersInside(tx, { by: 'resetPasswordToken', text: digest }, dialect);
+        return found && !found.blocked ? setPassword(found, password, tx) : wrong();
+      });
+      return signedIn(user, caller);
+    }),
+
+    changePassword: answering(async ({ body, caller }) => {
+      if (caller.who.kind !== 'user') return refused(issue('http.no-user', []));
+      const { id } = caller.who;
+      const { currentPassword, password } = granted(readNewPassword(body, 'currentPassword'));
+      const wrong = (): never => refuse(issue('account.current-password', []));
+      const [known] = await findUsers(db, { by: 'id', id });
+      if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
+      if (currentPassword === password) return refused(issue('account.same-password', []));
+      const user = await changing(deps, async (tx) => {
+        const [found] = await findUsersInside(tx, { by: 'id', id }, dialect);
+        // another request may have changed it since it was compared
+        return found && isSame(found.password ?? '', known.password ?? '') ? setPassword(found, password, tx) : wrong();
+      });
+      return signedIn(user, caller);
+    }),
+
+    provider: async () => refused(issue('account.provider-disabled', [])),
+
+    idle: async () => {
+      while (running.size > 0) await Promise.all(running);
+    },
+  };
+};
+
+/** Takes the same time whatever there is to compare with. */
+const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
+  const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
+  const isRight = await bcrypt.compare(password, isHash ? hash : nobodysHash);
+  return isHash && isRight;
+};
+
+// ---- forms
+
+/** Only the server says these of a user who registers; given ones are ignored, as in v4. */
+const serverSays: ReadonlySet<string> = new Set(['id', 'role', 'confirmed', 'blocked', 'provider']);
+
+/** What somebody who registers may say of himself besides: no private attribute, and nothing that gives rights. */
+const offered = (body: unknown, type: EntryType): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(isObject(body) ? body : {}).filter(
+      ([name]) => !serverSays.has(name) && type.attributes.get(name)?.hidden !== true,
+    ),
+  );
+
+const readNewPassword = <Name extends string>(
+  body: unknown,
+  name: Name,
+): Result<Readonly<Record<Name | 'password', string>>> => {
+  const form = readForm(body, [name, 'password', 'passwordConfirmation']);
+  if (!form.ok) return form;
+  const { password, passwordConfirmation } = form.value as Readonly<Record<string, string>>;
+  if (password !== passwordConfirmation) return refused(issue('account.passwords-differ', ['passwordConfirmation']));
+  return fitsBcrypt(password ?? '') ? ok(form.value) : refused(passwordTooLong());
+};
+
+// ---- codes for a new password: when they expire, and 32 random bytes; v4's table has a column for the code only
+
+const newCode = (expiresAt: number): string => `${expiresAt.toString(36)}-${crypto.randomBytes(32).toString('hex')}`;
+
+/** Epoch milliseconds; null for a text that is no code of ours. The digest of the whole code proves the time. */
+const expiryOf = (code: string): number | null => {
+  const [, expiry] = /^([0-9a-z]{8,10})-[0-9a-f]{64}$/.exec(code) ?? [];
+  return expiry === undefined ? null : Number.parseInt(expiry, 36);
+};

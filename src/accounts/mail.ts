@@ -1,0 +1,128 @@
+/** Mails to users: what they say, and the small interface through which they leave. */
+import type { MailName, MailTemplate } from '../access/settings.js';
+
+export interface Mail {
+  readonly to: string;
+  /** Null for the sender that the configuration names. */
+  readonly from: string | null;
+  readonly replyTo: string | null;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+export interface MailSender {
+  /** Resolves when the mail is handed over; rejects when it cannot be. */
+  send(mail: Mail): Promise<void>;
+}
+
+/** Mails go nowhere. */
+export const noMail: MailSender = { send: async () => undefined };
+
+/** Mails are only told, for development: with their text, and so with the codes in it. */
+export const newToldMail = (tell: (mail: Mail) => void): MailSender => ({
+  send: async (mail) => {
+    tell(mail);
+  },
+});
+
+export interface SmtpOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly username: string | null;
+  readonly password: string | null;
+  /** The sender of every mail; null leaves it to the mail. */
+  readonly from: string | null;
+}
+
+/** The driver is loaded with the first mail. Port 465 speaks TLS from the beginning, others when the server offers it. */
+export const newSmtpMail = ({ host, port, username, password, ...options }: SmtpOptions): MailSender => {
+  const transport = async () => {
+    const { createTransport } = await import('nodemailer');
+    const auth = username === null ? {} : { auth: { user: username, pass: password ?? '' } };
+    return createTransport({ host, port, secure: port === 465, ...auth });
+  };
+  let opened: ReturnType<typeof transport> | null = null;
+  return {
+    send: async ({ to, replyTo, subject, text, html, ...mail }) => {
+      opened ??= transport();
+      const from = options.from ?? mail.from ?? 'no-reply@localhost';
+      await (await opened).sendMail({ to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }) });
+    },
+  };
+};
+
+export interface MailFacts {
+  readonly to: string;
+  readonly username: string;
+  /** The page that the link leads to; null has none, and the code is all. */
+  readonly url: string | null;
+  readonly code: string;
+}
+
+/** What is written where the admin panel's template is missing. */
+const ownTemplates: Readonly<Record<MailName, MailTemplate>> = {
+  reset_password: {
+    subject: 'Reset password',
+    message:
+      '<p>Somebody, probably you, asked for a new password.</p><p>Use this link within an hour: <%= URL %>?code=<%= TOKEN %></p><p>If it was not you, nothing needs to be done.</p>',
+    from: null,
+    replyTo: null,
+  },
+  email_confirmation: {
+    subject: 'Account confirmation',
+    message: '<p>Welcome! Please confirm your address: <%= URL %>?confirmation=<%= CODE %></p>',
+    from: null,
+    replyTo: null,
+  },
+};
+
+/** A mail without a sender gets the sender of the configuration. */
+export const mailOf = (name: MailName, template: MailTemplate | null, facts: MailFacts): Mail => {
+  const { subject, message, from: sender, replyTo } = template ?? ownTemplates[name];
+  const html = fill(message, facts, escapeHtml);
+  return {
+    to: facts.to,
+    from:
+      sender === null
+        ? null
+        : sender.name === ''
+          ? sender.email
+          : `"${sender.name.replaceAll('"', '')}" <${sender.email}>`,
+    replyTo,
+    subject: fill(subject, facts, (text) => text.replaceAll(/[\r\n]/g, ' ')),
+    text: textOf(html),
+    html,
+  };
+};
+
+/** v4's placeholders by name. Templates are text here, never programs. */
+const fill = (template: string, { url, code, username, to }: MailFacts, quote: (text: string) => string): string => {
+  const values: Readonly<Record<string, string>> = {
+    URL: url ?? '',
+    TOKEN: encodeURIComponent(code),
+    CODE: encodeURIComponent(code),
+    'USER.username': username,
+    'USER.email': to,
+  };
+  return template.replaceAll(/<%[=-]?\s*([\w.]+)\s*%>/g, (_whole, name: string) =>
+    Object.hasOwn(values, name) ? quote(values[name]!) : '',
+  );
+};
+
+/** The same without tags; what stood in paragraphs of its own still does. */
+const textOf = (html: string): string =>
+  unescapeHtml(html.replaceAll(/<(?:\/p|br ?\/?|\/div|\/h\d|\/li)>/gi, '\n').replaceAll(/<[^>]*>/g, ''))
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
+
+const entities: readonly (readonly [string, string])[] = [
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+];
+const escapeHtml = (text: string): string =>
+  entities.reduce((it, [plain, entity]) => it.replaceAll(plain, entity), text);
+const unescapeHtml = (text: string): string =>
+  [...entities].reverse().reduce((it, [plain, entity]) => it.replaceAll(entity, plain), text);

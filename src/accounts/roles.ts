@@ -1,0 +1,272 @@
+/** Roles and their permissions (contract 8.4), as v4's front ends and the command line change them. */
+import { sql } from 'kysely';
+import snakeCase from 'lodash/snakeCase.js';
+import { actionsOf } from '../access/actions.js';
+import type { Action } from '../access/permissions.js';
+import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
+import {
+  type AccountAction,
+  type AccountDeps,
+  type AccountRequest,
+  answering,
+  changing,
+  granted,
+  idOf,
+  isObject,
+  jsonAnswer,
+  ownContext,
+  refuse,
+  roleType,
+} from './account.js';
+
+export interface RoleActions {
+  readonly find: AccountAction;
+  readonly findOne: AccountAction;
+  readonly create: AccountAction;
+  readonly update: AccountAction;
+  readonly remove: AccountAction;
+  readonly permissions: AccountAction;
+}
+
+/** A role as answers show it. */
+export interface RoleRow {
+  readonly id: number;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly type: string | null;
+  readonly createdAt: string | null;
+  readonly updatedAt: string | null;
+  readonly nb_users: number;
+}
+
+export const newRoleActions = (deps: AccountDeps): RoleActions => {
+  const { db, model } = deps;
+  const done = (): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true });
+
+  const existing = async ({ id }: AccountRequest): Promise<RoleRow> => {
+    const role = (await readRoles(deps)).find((it) => it.id === id);
+    return role ?? refuse(issue('account.role-absent', []));
+  };
+
+  return {
+    find: answering(async () => jsonAnswer({ roles: await readRoles(deps) })),
+
+    findOne: answering(async (request) => {
+      const { nb_users: _count, ...role } = await existing(request);
+      const actions = await readActions(deps);
+      const granted = new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action));
+      return jsonAnswer({ role: { ...role, permissions: treeOf([...actionsOf(model), ...granted], granted) } });
+    }),
+
+    create: answering(async ({ body }) => {
+      const { permissions, ...given } = granted(readRole(body, deps.settings.strict));
+      const wanted = permissions === undefined ? new Set<Action>() : granted(await readTree(permissions, deps));
+      const type = given['type'] ?? snakeCase(String(given['name'] ?? '').toLowerCase());
+      await changing(deps, async (tx) => {
+        const roleId = await writeRole(deps, null, { ...given, type }, tx);
+        await setActions(deps, roleId, wanted, tx);
+      });
+      return done();
+    }),
+
+    update: answering(async (request) => {
+      const role = await existing(request);
+      const { permissions, type: _type, ...given } = granted(readRole(request.body, deps.settings.strict));
+      const wanted = permissions === undefined ? null : granted(await readTree(permissions, deps));
+      await changing(deps, async (tx) => {
+        if (Object.keys(given).length > 0) await writeRole(deps, role.id, given, tx);
+        if (wanted) await setActions(deps, role.id, wanted, tx);
+      });
+      return done();
+    }),
+
+    remove: answering(async (request) => {
+      const role = await existing(request);
+      if (role.type === 'public') return refused(issue('account.public-role', []));
+      await changing(deps, async (tx) => {
+        await moveUsers(role.id, db.dialect, tx);
+        await setActions(deps, role.id, new Set(), tx);
+        await deps.writer.writeInside(
+          { action: 'delete', type: roleType(model), id: role.id, body: undefined, search: 'fields=id', ifMatch: null },
+          ownContext(deps),
+          tx,
+        );
+      });
+      return done();
+    }),
+
+    permissions: answering(async () => jsonAnswer({ permissions: treeOf(actionsOf(model), new Set()) })),
+  };
+};
+
+// ---- reading
+
+export const readRoles = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly RoleRow[]> => {
+  const time = (name: string) => db.dialect.jsonValue('instant', sql`${sql.ref(`r.${name}`)}`);
+  const rows = await db.read(
+    readRows(
+      db.dialect.compile(sql`
+        select r.id, r.name, r.description, r.type, ${time('created_at')}, ${time('updated_at')},
+          (select count(*) from up_users_role_links l where l.role_id = r.id)
+        from up_roles r order by r.id`),
+    ),
+  );
+  return (rows as readonly (readonly [number, ...(string | null)[]])[]).map(
+    ([id, name = null, description = null, type = null, createdAt = null, updatedAt = null, count]) => ({
+      id,
+      name,
+      description,
+      type,
+      createdAt,
+      updatedAt,
+      nb_users: Number(count),
+    }),
+  );
+};
+
+interface StoredAction {
+  readonly permissionId: number;
+  readonly roleId: number;
+  readonly action: Action;
+}
+
+const actionsStatement = (dialect: Dialect) =>
+  dialect.compile(sql`
+    select p.id, l.role_id, p.action from up_permissions p
+    join up_permissions_role_links l on l.permission_id = p.id
+    where p.action is not null order by p.id`);
+
+const storedActions = (rows: readonly (readonly unknown[])[]): readonly StoredAction[] =>
+  (rows as readonly (readonly [number, number, string])[]).map(([permissionId, roleId, action]) => ({
+    permissionId,
+    roleId,
+    action,
+  }));
+
+export const readActions = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly StoredAction[]> =>
+  storedActions(await db.read(readRows(actionsStatement(db.dialect))));
+
+/** Actions of the model, and those that some role has: a v4 project may have controllers of its own. */
+export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>): Promise<ReadonlySet<Action>> =>
+  new Set([...actionsOf(deps.model), ...(await readActions(deps)).map((it) => it.action)]);
+
+// ---- v4's tree: `{ "api::article": { controllers: { article: { find: { enabled, policy } } } } }`
+
+type Tree = Record<string, { controllers: Record<string, Record<string, { enabled: boolean; policy: string }>> }>;
+
+const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree => {
+  const tree: Tree = {};
+  for (const action of new Set(actions)) {
+    // names of APIs, plugins and controllers have no dots
+    const [owner, controller, name] = action.split('.');
+    if (owner === undefined || controller === undefined || name === undefined) continue;
+    tree[owner] ??= { controllers: {} };
+    const { controllers } = tree[owner];
+    controllers[controller] ??= {};
+    controllers[controller][name] = { enabled: granted.has(action), policy: '' };
+  }
+  return tree;
+};
+
+/** The enabled actions of a tree. Names that nobody knows would be lost in silence, so they are refused. */
+const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<ReadonlySet<Action>>> => {
+  const known = await grantableActions(deps);
+  const wanted = new Set<Action>();
+  const issues: Issue[] = [];
+  const members = (value: unknown, path: readonly string[]): readonly (readonly [string, unknown])[] => {
+    if (isObject(value)) return Object.entries(value);
+    issues.push(issue('body.type', path, { expected: 'object', value }));
+    return [];
+  };
+  for (const [owner, group] of members(tree, ['permissions'])) {
+    const path = ['permissions', owner];
+    const controllers = isObject(group) ? group['controllers'] : group;
+    for (const [controller, actions] of members(controllers, [...path, 'controllers'])) {
+      for (const [name, state] of members(actions, [...path, 'controllers', controller])) {
+        const at = [...path, 'controllers', controller, name];
+        const action = `${owner}.${controller}.${name}`;
+        const enabled = isObject(state) ? state['enabled'] : undefined;
+        if (typeof enabled !== 'boolean')
+          issues.push(issue('body.type', [...at, 'enabled'], { expected: 'boolean', value: enabled ?? null }));
+        else if (enabled && !known.has(action))
+          issues.push(issue('account.unknown-action', at, { action, near: nearest(action, known) }));
+        else if (enabled) wanted.add(action);
+      }
+    }
+  }
+  return issues.length > 0 ? { ok: false, issues } : ok(wanted);
+};
+
+/** What a role that was read before brings along and nobody changes. */
+const ignored: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'nb_users', 'users']);
+const writable: readonly string[] = ['name', 'description', 'type', 'permissions'];
+
+const readRole = (body: unknown, strict: boolean): Result<Readonly<Record<string, unknown>>> => {
+  if (!isObject(body) || Object.keys(body).length === 0) return refused(issue('account.body-empty', []));
+  const issues = Object.keys(body)
+    .filter((name) => strict && !ignored.has(name) && !writable.includes(name))
+    .map((name) => issue('body.unknown-key', [name], { type: 'role', name, near: nearest(name, writable) }));
+  if (issues.length > 0) return { ok: false, issues };
+  return ok(Object.fromEntries(Object.entries(body).filter(([name]) => writable.includes(name))));
+};
+
+// ---- writing
+
+const writeRole = async (
+  deps: AccountDeps,
+  id: number | null,
+  data: Readonly<Record<string, unknown>>,
+  tx: Tx,
+): Promise<number> => {
+  const action = id === null ? 'create' : 'update';
+  const asked = { action, type: roleType(deps.model), id, body: { data }, search: 'fields=id', ifMatch: null } as const;
+  return idOf(await deps.writer.writeInside(asked, ownContext(deps), tx));
+};
+
+/** The role has exactly these actions afterwards. One row of permission belongs to one role (storage-layout 5.4). */
+export const setActions = async (
+  deps: AccountDeps,
+  roleId: number,
+  wanted: ReadonlySet<Action>,
+  tx: Tx,
+): Promise<void> => {
+  const { dialect } = deps.db;
+  const own = storedActions(await tx.run(actionsStatement(dialect))).filter((it) => it.roleId === roleId);
+  const gone = own.filter((it) => !wanted.has(it.action)).map((it) => it.permissionId);
+  const kept = new Set(own.map((it) => it.action));
+  if (gone.length > 0) {
+    const links = dialect.compile(
+      sql`delete from up_permissions_role_links where ${dialect.inIds(sql`permission_id`)}`,
+    );
+    const rows = dialect.compile(sql`delete from up_permissions where ${dialect.inIds(sql`id`)}`);
+    await tx.runAll([withIds(links, gone, dialect), withIds(rows, gone, dialect)]);
+  }
+  const added = [...wanted].filter((action) => !kept.has(action)).sort();
+  const time = dialect.bind('datetime', deps.now());
+  const id = dialect.bind('id', roleId);
+  for (const action of added) {
+    const [[permissionId] = []] = await tx.run(
+      dialect.compile(
+        sql`insert into up_permissions (action, created_at, updated_at) values (${dialect.bind('string', action)}, ${time}, ${time}) returning id`,
+      ),
+    );
+    await tx.run(
+      dialect.compile(
+        sql`insert into up_permissions_role_links (permission_id, role_id, permission_order) select ${dialect.bind('id', permissionId as number)}, ${id}, coalesce(max(permission_order), 0) + 1 from up_permissions_role_links where role_id = ${id}`,
+      ),
+    );
+  }
+};
+
+/** Users of a role that ends have the role public from then on. */
+const moveUsers = async (roleId: number, dialect: Dialect, tx: Tx): Promise<void> => {
+  await tx.run(
+    dialect.compile(sql`
+      insert into up_users_role_links (user_id, role_id, user_order)
+      select l.user_id, r.id, (select coalesce(max(user_order), 0) from up_users_role_links where role_id = r.id) + row_number() over (order by l.user_order, l.id)
+      from up_users_role_links l, (select min(id) as id from up_roles where type = 'public') r
+      where l.role_id = ${dialect.bind('id', roleId)} and r.id is not null
+        and not exists (select 1 from up_users_role_links o where o.user_id = l.user_id and o.role_id = r.id)`),
+  );
+};

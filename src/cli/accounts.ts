@@ -1,0 +1,175 @@
+/** `token`, `user` and `role`: who may what, from the command line. A running server follows within a second. */
+import crypto from 'node:crypto';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import type { Action } from '../access/permissions.js';
+import type { TokenType } from '../access/tokens.js';
+import { type AccountDeps, changing, knownOnly, userType } from '../accounts/account.js';
+import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
+import { createToken, tokenLifetimes } from '../accounts/tokens.js';
+import { createUser } from '../accounts/users.js';
+import { nearest, Refusal, sayIssue } from '../errors.js';
+import { newReader } from '../read/find.js';
+import { newWriter } from '../write/apply.js';
+import { readDefaultLocale } from './bootstrap.js';
+import { StartFault } from './config.js';
+import { gatherPeople, type People } from './people.js';
+import { openDatabase, openProject } from './project.js';
+import { readSecrets } from './secrets.js';
+
+export interface TokenOptions {
+  readonly project: string;
+  readonly type: string;
+  readonly expires: string;
+  readonly name: string;
+  readonly description: string;
+  /** What a custom token may do. */
+  readonly allow: readonly string[];
+}
+
+const tokenTypes: readonly TokenType[] = ['read-only', 'full-access', 'custom'];
+const dayMs = 24 * 60 * 60 * 1000;
+
+/** Prints the key of a new token; it is shown once. */
+export const createTokenCommand = async (options: TokenOptions): Promise<void> => {
+  const type = tokenTypes.find((it) => it === options.type);
+  if (!type) throw new StartFault(`--type: expected ${tokenTypes.join(', ')}`);
+  const lifetimes = ['never', ...tokenLifetimes.map((days) => `${days}d`)];
+  if (!lifetimes.includes(options.expires)) throw new StartFault(`--expires: expected ${lifetimes.join(', ')}`);
+  if ((type === 'custom') !== options.allow.length > 0)
+    throw new StartFault('--allow lists what a custom token may do, and nothing else: give both or none');
+  await withPeople(options.project, async ({ deps }, { apiTokenSalt }) => {
+    const actions = await knownActions(options.allow, deps);
+    const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
+    const { name, description } = options;
+    const key = await changing(deps, (tx) =>
+      createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, tx),
+    );
+    process.stdout.write(`${key}\n`);
+    process.stderr.write(
+      'This is the only time that the token is shown. Send it as "Authorization: Bearer <token>".\n',
+    );
+  });
+};
+
+export interface UserOptions {
+  readonly project: string;
+  readonly username: string;
+  readonly email: string;
+  readonly role: string;
+  readonly password?: string | undefined;
+}
+
+/** Prints the password when it made one. */
+export const createUserCommand = async ({ project, username, role, ...options }: UserOptions): Promise<void> => {
+  await withPeople(project, async ({ deps }) => {
+    const roleId = (await roleOf(role, deps)).id;
+    const password = options.password ?? crypto.randomBytes(18).toString('base64url');
+    const own = knownOnly({ provider: 'local', confirmed: true, blocked: false }, userType(deps.model));
+    const email = options.email.toLowerCase();
+    const id = await changing(deps, async (tx) => {
+      const statement = deps.db.dialect.compile(
+        sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
+      );
+      if ((await tx.run(statement)).length > 0)
+        throw new StartFault('There is a user with that name or e-mail address already.');
+      return createUser(deps, { ...own, username, email, password, role: roleId }, tx);
+    });
+    process.stderr.write(`user ${id} made, with the role ${role}\n`);
+    if (options.password === undefined) process.stdout.write(`${password}\n`);
+  });
+};
+
+/** Gives a role actions, or takes them away. */
+export const changeRoleCommand = (
+  change: 'allow' | 'deny',
+  project: string,
+  roleName: string,
+  actions: readonly string[],
+): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    const role = await roleOf(roleName, deps);
+    const named = await knownActions(actions, deps);
+    await changing(deps, async (tx) => {
+      const wanted = new Set((await readActions(deps)).filter((it) => it.roleId === role.id).map((it) => it.action));
+      for (const action of named) {
+        if (change === 'allow') wanted.add(action);
+        else wanted.delete(action);
+      }
+      await setActions(deps, role.id, wanted, tx);
+    });
+    process.stderr.write(`${role.type}: ${change === 'allow' ? 'may' : 'may not'} ${named.join(', ')}\n`);
+  });
+
+/** Prints what each role may do, or one of them. */
+export const listRolesCommand = (project: string, roleName: string | undefined): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    const roles = roleName === undefined ? await readRoles(deps) : [await roleOf(roleName, deps)];
+    const actions = await readActions(deps);
+    for (const role of roles) {
+      const own = [...new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action))].sort();
+      const title = `${role.type} (${role.name ?? ''}, id ${role.id}, ${role.nb_users} users)`;
+      process.stdout.write(`${[title, ...own.map((it) => `  ${it}`)].join('\n')}\n`);
+    }
+  });
+
+// ----
+
+interface LateSecrets {
+  apiTokenSalt(): string;
+}
+
+/** Opens the project for one command. Refusals become words for the terminal. */
+const withPeople = async (
+  dir: string,
+  work: (people: People, secrets: LateSecrets) => Promise<void>,
+): Promise<void> => {
+  const project = await openProject(dir);
+  const db = await openDatabase(project);
+  try {
+    const reader = newReader(db, { answersBytesMax: 0 });
+    const writer = newWriter(db, reader, Date.now);
+    const { rest, strict } = project.config.api;
+    const settings = { rest, strict, defaultLocale: await readDefaultLocale(db) };
+    // to stderr: what a command prints on stdout is its result
+    const logger = pino({ level: 'info' }, pino.destination(2));
+    // what no command signs with; the salt is read, and made, when a token needs it
+    const unused = crypto.randomBytes(32).toString('hex');
+    const people = gatherPeople({
+      project,
+      secrets: { jwtSecret: unused, apiTokenSalt: unused },
+      db,
+      reader,
+      writer,
+      settings,
+      logger,
+    });
+    await work(people, {
+      apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
+    });
+  } catch (fault) {
+    if (fault instanceof Refusal) throw new StartFault(fault.issues.map(sayIssue).join('\n'));
+    throw fault;
+  } finally {
+    await db.close();
+  }
+};
+
+const roleOf = async (name: string, deps: AccountDeps): Promise<RoleRow> => {
+  const roles = await readRoles(deps);
+  const role = roles.find((it) => it.type === name) ?? roles.find((it) => it.name === name);
+  if (role) return role;
+  throw new StartFault(
+    `There is no role "${name}". Roles: ${roles.map((it) => it.type).join(', ') || '(none: start the server once)'}`,
+  );
+};
+
+const knownActions = async (names: readonly string[], deps: AccountDeps): Promise<readonly Action[]> => {
+  const known = await grantableActions(deps);
+  for (const name of names) {
+    if (known.has(name)) continue;
+    const near = nearest(name, known);
+    throw new StartFault(`There is no action "${name}".${near === undefined ? '' : ` Did you mean ${near}?`}`);
+  }
+  return names;
+};

@@ -1,0 +1,130 @@
+/** Routes of users, roles and all that leads to a JWT (contract 1 and 8). A route that is not listed here does not exist. */
+import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
+import type { Callers } from '../access/caller.js';
+import type { AccountAction, AccountAnswer } from '../accounts/account.js';
+import type { Accounts } from '../accounts/accounts.js';
+import { issue } from '../errors.js';
+import { limits } from '../limits.js';
+import { BrokenJson, searchOf } from './actions.js';
+import type { Attempts } from './attempts.js';
+import { addPath, type PathHandlers } from './paths.js';
+import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
+import { type Method, parseId } from './routes.js';
+
+export interface AccountRoute {
+  readonly method: Method;
+  /** Without the prefix. */
+  readonly path: string;
+  /** The permission, without `plugin::users-permissions.`. */
+  readonly permission: string;
+  readonly action: AccountAction;
+  /** Whether attempts are counted. */
+  readonly counted?: boolean;
+}
+
+export const accountRoutes = ({ login, users, roles }: Accounts): readonly AccountRoute[] => [
+  { method: 'POST', path: '/auth/local', permission: 'auth.callback', action: login.login, counted: true },
+  { method: 'POST', path: '/auth/local/register', permission: 'auth.register', action: login.register, counted: true },
+  {
+    method: 'POST',
+    path: '/auth/forgot-password',
+    permission: 'auth.forgotPassword',
+    action: login.forgotPassword,
+    counted: true,
+  },
+  {
+    method: 'POST',
+    path: '/auth/reset-password',
+    permission: 'auth.resetPassword',
+    action: login.resetPassword,
+    counted: true,
+  },
+  {
+    method: 'POST',
+    path: '/auth/change-password',
+    permission: 'auth.changePassword',
+    action: login.changePassword,
+    counted: true,
+  },
+  {
+    method: 'POST',
+    path: '/auth/send-email-confirmation',
+    permission: 'auth.sendEmailConfirmation',
+    action: login.sendConfirmation,
+    counted: true,
+  },
+  { method: 'GET', path: '/auth/email-confirmation', permission: 'auth.emailConfirmation', action: login.confirmEmail },
+  { method: 'GET', path: '/auth/:provider/callback', permission: 'auth.callback', action: login.provider },
+  { method: 'GET', path: '/connect/*', permission: 'auth.connect', action: login.provider, counted: true },
+  { method: 'GET', path: '/users', permission: 'user.find', action: users.find },
+  { method: 'POST', path: '/users', permission: 'user.create', action: users.create },
+  { method: 'GET', path: '/users/count', permission: 'user.count', action: users.count },
+  { method: 'GET', path: '/users/me', permission: 'user.me', action: users.me },
+  { method: 'GET', path: '/users/:id', permission: 'user.findOne', action: users.findOne },
+  { method: 'PUT', path: '/users/:id', permission: 'user.update', action: users.update },
+  { method: 'DELETE', path: '/users/:id', permission: 'user.destroy', action: users.destroy },
+  { method: 'GET', path: '/users-permissions/roles', permission: 'role.find', action: roles.find },
+  { method: 'POST', path: '/users-permissions/roles', permission: 'role.createRole', action: roles.create },
+  { method: 'GET', path: '/users-permissions/roles/:id', permission: 'role.findOne', action: roles.findOne },
+  { method: 'PUT', path: '/users-permissions/roles/:id', permission: 'role.updateRole', action: roles.update },
+  { method: 'DELETE', path: '/users-permissions/roles/:id', permission: 'role.deleteRole', action: roles.remove },
+  {
+    method: 'GET',
+    path: '/users-permissions/permissions',
+    permission: 'permissions.getPermissions',
+    action: roles.permissions,
+  },
+];
+
+export interface AccountRouteDeps {
+  readonly accounts: Accounts;
+  readonly callers: Callers;
+  readonly attempts: Attempts;
+  readonly prefix: string;
+}
+
+/** @param taken paths of the project's content types, which come first. */
+export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>, deps: AccountRouteDeps): void => {
+  const paths = new Map<string, Partial<Record<Method, RouteHandlerMethod>>>();
+  for (const route of accountRoutes(deps.accounts)) {
+    const path = deps.prefix + route.path;
+    if (taken.has(path)) continue;
+    paths.set(path, { ...paths.get(path), [route.method]: handlerOf(route, deps) });
+  }
+  for (const [path, handlers] of paths) addPath(app, path, handlers satisfies PathHandlers);
+};
+
+const handlerOf =
+  ({ action, permission, counted = false }: AccountRoute, deps: AccountRouteDeps): RouteHandlerMethod =>
+  async (request, reply) => {
+    if (request.body instanceof BrokenJson) return sendIssues(reply, [issue('http.malformed-body', [])]);
+    if (counted && !(await deps.attempts(request, reply)))
+      return sendIssues(reply, [issue('http.too-many-requests', [])]);
+    const identified = await deps.callers.identify(request.headers.authorization);
+    if (!identified.ok) return sendIssues(reply, identified.issues);
+    const caller = identified.value;
+    if (!caller.may(`plugin::users-permissions.${permission}`)) return sendIssues(reply, [issue('http.forbidden', [])]);
+    // whoever looks whether a link is alive must not use it up
+    if (request.method === 'HEAD' && permission === 'auth.emailConfirmation') return reply.send();
+    const given = (request.params as { readonly id?: string }).id;
+    const answer = await action({
+      caller,
+      body: request.body,
+      search: searchOf(request.raw.url!),
+      id: given === undefined ? null : parseId(given, limits.integerMax),
+      ifMatch: request.headers['if-match'] ?? null,
+    });
+    return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);
+  };
+
+const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
+  switch (answer.kind) {
+    case 'entries':
+      return sendAnswer(reply.code(answer.isNew === true ? 201 : 200), answer.answer);
+    case 'json':
+      if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
+      return reply.header('content-type', JSON_TYPE).send(answer.text);
+    case 'redirect':
+      return reply.redirect(answer.to, 302);
+  }
+};

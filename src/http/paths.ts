@@ -1,0 +1,28 @@
+/** One path with what each method does there: other methods are 405, OPTIONS tells which are not (contract 1). */
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import { issue } from '../errors.js';
+import { sendIssues } from './respond.js';
+import { type Method, methods } from './routes.js';
+
+export type PathHandlers = Readonly<Partial<Record<Method, RouteHandlerMethod>>>;
+
+export const addPath = (app: FastifyInstance, url: string, handlers: PathHandlers): void => {
+  const others: Method[] = [];
+  for (const method of methods) {
+    const handler = handlers[method];
+    if (handler) app.route({ method, url, handler });
+    else if (method === 'GET') app.get(url, (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]));
+    else others.push(method);
+  }
+  const allow = methods
+    .filter((it) => !others.includes(it))
+    .flatMap((it) => (it === 'GET' ? ['HEAD', 'GET'] : [it]))
+    .join(', ');
+  app.route({ method: 'OPTIONS', url, handler: (_request, reply) => reply.header('allow', allow).send() });
+  app.route({
+    method: others,
+    url,
+    handler: (request, reply) =>
+      sendIssues(reply.header('allow', allow), [issue('http.method', [], { method: request.method })]),
+  });
+};

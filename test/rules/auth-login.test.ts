@@ -1,0 +1,472 @@
+/** The endpoints that lead to a JWT (contract 8.3; 12, rows 44, 54). */
+import bcrypt from 'bcryptjs';
+import { describe, expect, it } from 'vitest';
+import { bearer, newPeopleWorld, type PeopleWorld, password, refusal, usePeople, users } from '../world/people.js';
+import { dialects } from '../world/world.js';
+
+const validation = (message: string, path?: string) =>
+  refusal(
+    400,
+    'ValidationError',
+    message,
+    path === undefined ? {} : { errors: [{ path: [path], message, name: 'ValidationError' }] },
+  );
+const application = (message: string) => refusal(400, 'ApplicationError', message);
+const reader = {
+  id: 1,
+  username: 'reader',
+  email: 'reader@example.com',
+  provider: 'local',
+  confirmed: true,
+  blocked: false,
+  createdAt: '2023-11-14T22:13:20.000Z',
+  updatedAt: '2023-11-14T22:14:20.000Z',
+};
+const post = ({ ask }: PeopleWorld, path: string, body: unknown, headers: Record<string, string> = {}) =>
+  ask('POST', `/api/auth/${path}`, { body, headers });
+
+/** The code of the only link in the newest mail. */
+const codeIn = (people: PeopleWorld): string => {
+  const text = people.mails.at(-1)?.text ?? '';
+  return /(?:code|confirmation)=([\w-]+)/.exec(text)?.[1] ?? '';
+};
+
+describe.each(dialects)('login on %s', (dialect) => {
+  const it_ = usePeople(dialect);
+
+  it.each(['reader@example.com', 'READER@Example.com', 'reader'])('8.3: %s identifies', async (identifier) => {
+    const { status, body, headers } = await post(it_(), 'local', { identifier, password });
+    expect(status).toBe(200);
+    expect(body).toEqual({ jwt: expect.any(String), user: reader });
+    expect(headers['cache-control']).toBe('no-store');
+  });
+
+  it('the JWT is one of v4: HS256 with id, iat and exp, good for 30 days', async () => {
+    const [head, payload] = (await it_().login('reader'))
+      .split('.')
+      .slice(0, 2)
+      .map((it) => JSON.parse(Buffer.from(it, 'base64url').toString()));
+    expect(head).toEqual({ alg: 'HS256', typ: 'JWT' });
+    expect(payload).toEqual({ id: 1, iat: expect.any(Number), exp: payload.iat + 30 * 86_400, pw: expect.any(String) });
+    const me = await it_().server.get('/api/users/me', bearer(await it_().login('reader')));
+    expect(me.body).toEqual(reader);
+  });
+
+  it.each([
+    ['a wrong password', { identifier: 'reader', password: 'wrong' }],
+    ['the name in another case', { identifier: 'Reader', password }],
+    ['nobody', { identifier: 'nobody', password }],
+    ['a user of another provider', { identifier: 'foreign', password }],
+    ['a blocked user with a wrong password', { identifier: 'blocked', password: 'x' }],
+    ['SQL', { identifier: "' or 1=1 --", password }],
+    ['the hash', { identifier: 'reader', password: '$2a$04$' }],
+  ])('8.3: %s is told nothing', async (_name, body) => {
+    expect((await post(it_(), 'local', body)).body).toEqual(validation('Invalid identifier or password'));
+  });
+
+  it('8.3: what is missing or no text is named', async () => {
+    expect((await post(it_(), 'local', { password })).body).toEqual(
+      validation('identifier is a required field', 'identifier'),
+    );
+    expect((await post(it_(), 'local', { identifier: '', password })).body).toEqual(
+      validation('identifier is a required field', 'identifier'),
+    );
+    for (const body of [undefined, {}, [], null, '"text"', 5])
+      expect((await post(it_(), 'local', body)).body).toMatchObject({
+        error: { status: 400, message: '2 errors occurred' },
+      });
+    for (const value of [{ $ne: '' }, ['reader'], 1, true, 'a\0b'])
+      expect((await post(it_(), 'local', { identifier: value, password })).status).toBe(400);
+    expect((await post(it_(), 'local', '{broken')).status).toBe(400);
+  });
+
+  it('a refused password is not repeated to anybody', async () => {
+    for (const body of [
+      { identifier: 'reader', password: { secret: 'hunter2-secret' } },
+      { identifier: ['hunter2-secret'], password: 'hunter2-secret' },
+    ])
+      expect((await post(it_(), 'local', body)).text).not.toContain('hunter2-secret');
+  });
+
+  it('8.3: blocked users are told so, after their password', async () => {
+    expect((await post(it_(), 'local', { identifier: 'blocked', password })).body).toEqual(
+      application('Your account has been blocked by an administrator'),
+    );
+  });
+
+  it('8.1: a user without auth.callback may not log in again', async () => {
+    expect((await it_().ask('POST', '/api/auth/local', { as: 'reader', body: {} })).status).toBe(403);
+  });
+
+  it.each(['/api/connect/github', '/api/connect/a/b', '/api/auth/github/callback', '/api/auth/google/callback?code=x'])(
+    '8.3: %s says that the provider is disabled',
+    async (url) => {
+      expect((await it_().ask('GET', url)).body).toEqual(application('This provider is disabled'));
+    },
+  );
+
+  it('8.3: with confirmation on, unconfirmed users are told; with local login off, everybody', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      expect((await post(people, 'local', { identifier: 'unconfirmed', password })).status).toBe(200);
+      await people.setting('advanced', { email_confirmation: true });
+      expect((await post(people, 'local', { identifier: 'unconfirmed', password })).body).toEqual(
+        application('Your account email is not confirmed'),
+      );
+      await people.setting('grant', { email: { enabled: false } });
+      expect((await post(people, 'local', { identifier: 'reader', password })).body).toEqual(
+        application('This provider is disabled'),
+      );
+    } finally {
+      await people.close();
+    }
+  });
+});
+
+describe.each(dialects)('registration on %s', (dialect) => {
+  const it_ = usePeople(dialect);
+  let serial = 0;
+  const form = (given: Readonly<Record<string, unknown>> = {}) => {
+    serial += 1;
+    return { username: `new-${serial}`, email: `new-${serial}@example.com`, password: 'secret-1', ...given };
+  };
+
+  it('8.3: gives a JWT and the user, who may log in; the password is a bcrypt hash of 10 rounds', async () => {
+    const given = form({ email: `Mixed.Case-${dialect}@Example.com` });
+    const { status, body } = await post(it_(), 'local/register', given);
+    expect(status).toBe(200);
+    const { jwt, user } = body as { jwt: string; user: { id: number } };
+    expect(user).toEqual({
+      ...reader,
+      id: expect.any(Number),
+      username: given.username,
+      email: given.email.toLowerCase(),
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+    });
+    const hash = (await it_().stored(user.id, 'password')) as string;
+    expect(hash).toMatch(/^\$2[ab]\$10\$/);
+    expect(bcrypt.compareSync(given.password, hash)).toBe(true);
+    expect((await it_().server.get('/api/users/me', bearer(jwt))).status).toBe(200);
+    await it_().login(given.email, given.password);
+    await it_().login(given.username, given.password);
+  });
+
+  it('8.3: role, confirmed, blocked, provider, id and private attributes are the server’s to say', async () => {
+    const given = form({
+      role: 3,
+      confirmed: false,
+      blocked: true,
+      provider: 'github',
+      id: 777,
+      resetPasswordToken: 'x',
+      confirmationToken: 'y',
+      createdAt: '1999-01-01T00:00:00.000Z',
+      createdBy: 1,
+    });
+    const { status, body } = await post(it_(), 'local/register', given);
+    expect(status).toBe(200);
+    const { user } = body as { user: { id: number } };
+    expect(user).toMatchObject({ confirmed: true, blocked: false, provider: 'local' });
+    expect(user.id).not.toBe(777);
+    expect(await it_().stored(user.id, 'reset_password_token')).toBeNull();
+    expect(await it_().stored(user.id, 'confirmation_token')).toBeNull();
+    const shown = await it_().ask('GET', `/api/users/${user.id}?populate=role&fields=id`, { as: 'full' });
+    expect(shown.body).toMatchObject({ role: { type: 'authenticated' } });
+  });
+
+  it.each([
+    ['role as connect', { role: { connect: [{ id: 3 }] } }],
+    ['role as set', { role: { set: [3] } }],
+    ['role as list', { role: [3] }],
+    ['role as text', { role: '3' }],
+  ])('8.3: %s gives no other role', async (_name, extra) => {
+    const { body } = await post(it_(), 'local/register', form(extra));
+    const { id } = (body as { user: { id: number } }).user;
+    expect((await it_().ask('GET', `/api/users/${id}?populate=role`, { as: 'full' })).body).toMatchObject({
+      role: { id: 1 },
+    });
+  });
+
+  it.each([
+    ['the name', { username: 'reader' }],
+    ['the e-mail', { email: 'reader@example.com' }],
+    ['the e-mail in another case', { email: 'READER@example.com' }],
+    ['an e-mail as name', { username: 'reader@example.com' }],
+    ['an e-mail as name in another case', { username: 'Reader@Example.com' }],
+  ])('8.3: %s of another is taken', async (_name, extra) => {
+    expect((await post(it_(), 'local/register', form(extra))).body).toEqual(
+      application('Email or Username are already taken'),
+    );
+  });
+
+  it('two at the same time: one is made', async () => {
+    const given = form();
+    const answers = await Promise.all([1, 2, 3].map(() => post(it_(), 'local/register', given)));
+    expect(answers.map((it) => it.status).sort()).toEqual([200, 400, 400]);
+  });
+
+  it.each([
+    ['a short name', { username: 'ab' }, 'username'],
+    ['no e-mail', { email: 'nope-nope' }, 'email'],
+    ['a short password', { password: '12345' }, 'password'],
+    ['a password past 72 bytes', { password: 'ä'.repeat(37) }, 'password'],
+    ['an empty password', { password: '' }, 'password'],
+    ['a number as name', { username: 5 }, 'username'],
+    ['an unknown attribute', { isAdmin: true }, 'isAdmin'],
+  ])('8.3: %s is refused with its path', async (_name, extra, path) => {
+    const { status, body } = await post(it_(), 'local/register', form(extra));
+    expect(status).toBe(400);
+    expect((body as { error: { details: { errors: unknown[] } } }).error.details.errors).toMatchObject([
+      { path: [path] },
+    ]);
+  });
+
+  it('8.3: switched off, and with a default role that is not there', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      await people.setting('advanced', { allow_register: false });
+      expect((await post(people, 'local/register', form())).body).toEqual(
+        application('Register action is currently disabled'),
+      );
+      await people.setting('advanced', { default_role: 'nowhere' });
+      expect((await post(people, 'local/register', form())).body).toEqual(
+        application('Impossible to find the default role'),
+      );
+      await people.setting('advanced', { default_role: 'editor' });
+      const { body } = await post(people, 'local/register', form());
+      const { id } = (body as { user: { id: number } }).user;
+      expect((await people.ask('GET', `/api/users/${id}?populate=role`, { as: 'full' })).body).toMatchObject({
+        role: { type: 'editor' },
+      });
+    } finally {
+      await people.close();
+    }
+  });
+});
+
+describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
+  it('8.3: registration sends a link; the link confirms once and leads to the page', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      await people.setting('advanced', {
+        email_confirmation: true,
+        email_confirmation_redirection: 'https://site.example/hi',
+      });
+      const given = { username: 'fresh', email: 'fresh@example.com', password: 'secret-1' };
+      const { status, body } = await post(people, 'local/register', given);
+      expect([status, Object.keys(body as object)]).toEqual([200, ['user']]);
+      await people.server.idle();
+      expect(people.mails).toMatchObject([
+        { to: given.email, text: expect.stringContaining('/api/auth/email-confirmation?confirmation=') },
+      ]);
+      const code = codeIn(people);
+      expect((await post(people, 'local', { identifier: 'fresh', password: 'secret-1' })).body).toEqual(
+        application('Your account email is not confirmed'),
+      );
+      const { id } = (body as { user: { id: number } }).user;
+      // the database does not tell the code
+      const stored = (await people.stored(id, 'confirmation_token')) as string;
+      expect(stored).not.toContain(code);
+      const url = '/api/auth/email-confirmation';
+      expect((await people.ask('GET', url)).body).toEqual(
+        validation('confirmation is a required field', 'confirmation'),
+      );
+      for (const wrong of [
+        'x',
+        stored,
+        code.toUpperCase(),
+        `${code}0`,
+        code.replace(/.$/, code.endsWith('0') ? '1' : '0'),
+      ])
+        expect((await people.ask('GET', `${url}?confirmation=${wrong}`)).body).toEqual(validation('Invalid token'));
+      expect((await people.ask('HEAD', `${url}?confirmation=${code}`)).status).toBe(200);
+      const { status: found, headers } = await people.ask('GET', `${url}?confirmation=${code}`);
+      expect([found, headers['location']]).toEqual([302, 'https://site.example/hi']);
+      expect((await people.ask('GET', `${url}?confirmation=${code}`)).body).toEqual(validation('Invalid token'));
+      await people.login('fresh', 'secret-1');
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.3: a token that v4 mailed still confirms', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      await people.setting('advanced', { email_confirmation: true });
+      const token = 'a1'.repeat(20);
+      await people.world.update('up_users', users.unconfirmed, 'confirmation_token', token);
+      const { status, headers } = await people.ask('GET', `/api/auth/email-confirmation?confirmation=${token}`);
+      expect([status, headers['location']]).toEqual([302, '/']);
+      await people.login('unconfirmed');
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.3: another link on demand', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      await people.setting('advanced', { email_confirmation: true });
+      const again = (email: unknown) => post(people, 'send-email-confirmation', { email });
+      expect((await again('Unconfirmed@example.com')).body).toEqual({ email: 'unconfirmed@example.com', sent: true });
+      expect((await again('nobody@example.com')).body).toEqual({ email: 'nobody@example.com', sent: true });
+      expect((await again('reader@example.com')).body).toEqual(application('Already confirmed'));
+      await people.world.update('up_users', users.blocked, 'confirmed', false);
+      expect((await again('blocked@example.com')).body).toEqual(application('User blocked'));
+      expect((await again(undefined)).body).toEqual(validation('email is a required field', 'email'));
+      await people.server.idle();
+      expect(people.mails.map((it) => it.to)).toEqual(['unconfirmed@example.com']);
+      const confirmed = await people.ask('GET', `/api/auth/email-confirmation?confirmation=${codeIn(people)}`);
+      expect(confirmed.status).toBe(302);
+    } finally {
+      await people.close();
+    }
+  });
+});
+
+describe.each(dialects)('forgotten passwords on %s', (dialect) => {
+  const forgot = async (people: PeopleWorld, email: unknown) => {
+    const answer = await post(people, 'forgot-password', { email });
+    await people.server.idle();
+    return answer;
+  };
+  const reset = (people: PeopleWorld, code: string, word = 'new-secret', again = word) =>
+    post(people, 'reset-password', { code, password: word, passwordConfirmation: again });
+  const wrongCode = validation('Incorrect code provided');
+
+  it('8.3: everybody is told the same; only those who may get a mail', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      for (const email of ['reader@example.com', 'READER@EXAMPLE.COM', 'nobody@example.com', 'blocked@example.com'])
+        expect((await forgot(people, email)).body).toEqual({ ok: true });
+      expect(people.mails.map((it) => it.to)).toEqual(['reader@example.com', 'reader@example.com']);
+      expect((await forgot(people, undefined)).body).toEqual(validation('email is a required field', 'email'));
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.3: the code sets a password once, gives a JWT, and ends older ones (row 54)', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      const before = await people.login('reader');
+      await forgot(people, 'reader@example.com');
+      const code = codeIn(people);
+      const stored = (await people.stored(users.reader, 'reset_password_token')) as string;
+      expect(stored).not.toContain(code);
+      for (const wrong of ['x', stored, `${code}0`, code.replace(/^./, (it) => (it === 'z' ? 'y' : 'z'))])
+        expect((await reset(people, wrong)).body).toEqual(wrongCode);
+      expect((await reset(people, code, 'new-secret', 'other')).body).toEqual(
+        validation('Passwords do not match', 'passwordConfirmation'),
+      );
+      expect((await reset(people, code, 'short')).status).toBe(400);
+      const { status, body } = await reset(people, code);
+      expect(status).toBe(200);
+      expect(body).toMatchObject({ jwt: expect.any(String), user: { id: 1 } });
+      expect((await reset(people, code)).body).toEqual(wrongCode);
+      await people.login('reader', 'new-secret');
+      expect((await post(people, 'local', { identifier: 'reader', password })).status).toBe(400);
+      expect((await people.server.get('/api/users/me', bearer(before))).status).toBe(401);
+      expect((await people.server.get('/api/users/me', bearer((body as { jwt: string }).jwt))).status).toBe(200);
+      // v4's tokens carry no stamp
+      expect((await people.ask('GET', '/api/users/me', { as: 'reader' })).status).toBe(200);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('row 54: a code is good for an hour, the newest one only, and not after another change of the password', async () => {
+    let clock = Date.UTC(2030, 0, 1);
+    const people = await newPeopleWorld(dialect, { people: { now: () => clock } });
+    try {
+      await forgot(people, 'reader@example.com');
+      const first = codeIn(people);
+      await forgot(people, 'reader@example.com');
+      const second = codeIn(people);
+      expect((await reset(people, first)).body).toEqual(wrongCode);
+      clock += 60 * 60_000;
+      expect((await reset(people, second)).body).toEqual(wrongCode);
+      await forgot(people, 'reader@example.com');
+      const third = codeIn(people);
+      await people.ask('PUT', '/api/users/1', { as: 'full', body: { password: 'by-the-editor' } });
+      expect((await reset(people, third)).body).toEqual(wrongCode);
+      await forgot(people, 'reader@example.com');
+      expect((await reset(people, codeIn(people))).status).toBe(200);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it("8.3: v4's template is filled in; what users call themselves is no HTML", async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      const options = {
+        from: { name: 'Desk', email: 'desk@site.example' },
+        response_email: 'help@site.example',
+        object: 'For <%= USER.username %>',
+        message: '<p>Dear <%= USER.username %>: <%= URL %>?code=<%= TOKEN %> <%= process.env.HOME %></p>',
+      };
+      await people.setting('email', { reset_password: { options } });
+      await people.setting('advanced', { email_reset_password: 'https://site.example/reset' });
+      await people.world.update('up_users', users.reader, 'username', '<b>"x" & y</b>');
+      await forgot(people, 'reader@example.com');
+      expect(people.mails).toMatchObject([
+        {
+          from: '"Desk" <desk@site.example>',
+          replyTo: 'help@site.example',
+          subject: 'For <b>"x" & y</b>',
+          html: expect.stringMatching(
+            /^<p>Dear &lt;b&gt;&quot;x&quot; &amp; y&lt;\/b&gt;: https:\/\/site\.example\/reset\?code=[\w-]+ <\/p>$/,
+          ),
+          text: expect.stringMatching(/^Dear <b>"x" & y<\/b>: https/),
+        },
+      ]);
+    } finally {
+      await people.close();
+    }
+  });
+});
+
+describe.each(dialects)('changing a password on %s', (dialect) => {
+  it('8.3: needs the current one, a new one twice, and ends older JWTs', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      const [jwt, other] = [await people.login('reader'), await people.login('reader')];
+      const change = (currentPassword: string, word: string, again = word) =>
+        post(people, 'change-password', { currentPassword, password: word, passwordConfirmation: again }, bearer(jwt));
+      expect((await change('wrong', 'new-secret')).body).toEqual(
+        validation('The provided current password is invalid'),
+      );
+      expect((await change(password, password)).body).toEqual(
+        validation('Your new password must be different than your current password'),
+      );
+      expect((await change(password, 'new-secret', 'x')).body).toEqual(
+        validation('Passwords do not match', 'passwordConfirmation'),
+      );
+      expect((await change(password, 'short')).status).toBe(400);
+      expect((await post(people, 'change-password', {}, bearer(jwt))).body).toMatchObject({
+        error: { message: '3 errors occurred' },
+      });
+      const { status, body } = await change(password, 'new-secret');
+      expect([status, body]).toMatchObject([200, { user: { id: 1 } }]);
+      for (const old of [jwt, other]) expect((await people.server.get('/api/users/me', bearer(old))).status).toBe(401);
+      expect((await people.server.get('/api/users/me', bearer((body as { jwt: string }).jwt))).status).toBe(200);
+      await people.login('reader', 'new-secret');
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.3: is for users', async () => {
+    const people = await newPeopleWorld(dialect);
+    try {
+      const body = { currentPassword: password, password: 'new-secret', passwordConfirmation: 'new-secret' };
+      expect((await people.ask('POST', '/api/auth/change-password', { body })).status).toBe(403);
+      expect((await people.ask('POST', '/api/auth/change-password', { as: 'full', body })).status).toBe(401);
+      expect((await people.ask('POST', '/api/auth/change-password', { as: 'reader', body })).status).toBe(200);
+    } finally {
+      await people.close();
+    }
+  });
+});

@@ -1,0 +1,371 @@
+/** The layout of databases: what an empty one gets, what an older one gets added, what stays (storage-layout 1, 6, 8.4). */
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { prepareData, readDefaultLocale } from '../../src/cli/bootstrap.js';
+import { compareDatabase, openProject, type Project } from '../../src/cli/project.js';
+import { foreignTables, tablesOf } from '../../src/model/storage.js';
+import { newReader } from '../../src/read/find.js';
+import { type Db, type DialectName, readRows } from '../../src/sql/dialect.js';
+import { applyAdditions, planAdditions, readCatalog } from '../../src/sql/schema.js';
+import { newDatabase, type TestDatabase } from '../world/databases.js';
+import { dialects, type Entry, newWorld, projectDir, type World } from '../world/world.js';
+
+const run = (db: Db, ...texts: readonly string[]): Promise<void> =>
+  db.write(async (tx) => {
+    for (const text of texts) await tx.run(db.dialect.compile(sql`${sql.raw(text)}`));
+  });
+const rowsOf = (db: Db, text: string) => db.read(readRows(db.dialect.compile(sql`${sql.raw(text)}`)));
+const silent = pino({ level: 'silent' });
+
+/** What a diff says, by name. */
+const summary = async (project: Project, db: Db) => {
+  const diff = await compareDatabase(project, db);
+  return {
+    tables: diff.missingTables.map((it) => it.name),
+    columns: diff.missingColumns.map((it) => `${it.table}.${it.column.name}`),
+    indexes: diff.missingIndexes.map((it) => it.index.name),
+    surplusTables: diff.surplusTables,
+    surplusColumns: diff.surplusColumns.map((it) => `${it.table}.${it.column}`),
+    otherTypes: diff.otherTypes,
+  };
+};
+const nothing = { tables: [], columns: [], indexes: [], surplusTables: [], surplusColumns: [], otherTypes: [] };
+
+const bringUp = async (project: Project, db: Db): Promise<number> => {
+  const additions = planAdditions(await compareDatabase(project, db), db);
+  await applyAdditions(additions, db);
+  return additions.length;
+};
+
+/** Declared types by column kind (storage-layout 2). */
+const types: Record<DialectName, Readonly<Record<string, string>>> = {
+  sqlite: {
+    id: 'integer',
+    label: 'varchar(255)',
+    remark: 'text',
+    report: 'text',
+    recorded_on: 'date',
+    starts_at: 'time',
+    received_at: 'datetime',
+    scanned_at: 'datetime',
+    frames: 'integer',
+    bytes: 'bigint',
+    length: 'float',
+    price: 'float',
+    nitrate: 'boolean',
+    metadata: 'json',
+    transcript: 'json',
+    created_by_id: 'integer',
+  },
+  postgres: {
+    id: 'integer',
+    label: 'character varying(255)',
+    remark: 'text',
+    report: 'text',
+    recorded_on: 'date',
+    starts_at: 'time without time zone',
+    received_at: 'timestamp(6) without time zone',
+    scanned_at: 'timestamp(6) without time zone',
+    frames: 'integer',
+    bytes: 'bigint',
+    length: 'double precision',
+    price: 'numeric(10,2)',
+    nitrate: 'boolean',
+    metadata: 'jsonb',
+    transcript: 'jsonb',
+    created_by_id: 'integer',
+  },
+};
+
+describe.each(dialects)('an empty database on %s', (dialect) => {
+  let database: TestDatabase;
+  let project: Project;
+  beforeAll(async () => {
+    database = await newDatabase(dialect);
+    project = await openProject(projectDir);
+  });
+  afterAll(() => database.drop());
+
+  it('gets every table of the layout, and then nothing is missing or surplus', async () => {
+    const before = await summary(project, database.db);
+    expect(before.tables).toEqual(tablesOf(project.model).map((it) => it.name));
+    expect(await bringUp(project, database.db)).toBeGreaterThan(100);
+    expect(await summary(project, database.db)).toEqual(nothing);
+    expect(await bringUp(project, database.db)).toBe(0);
+  });
+
+  it.each([
+    // storage-layout 1.4: J, I, O, V
+    ['films_genres_links', ['id', 'film_id', 'genre_id', 'genre_order', 'film_order']],
+    ['films_director_links', ['id', 'film_id', 'person_id', 'film_order']],
+    ['films_source_links', ['id', 'film_id', 'inv_film_id']],
+    ['films_remake_of_links', ['id', 'film_id', 'inv_film_id', 'film_order']],
+    ['films_episodes_links', ['id', 'film_id', 'inv_film_id', 'film_order']],
+    ['films_influences_links', ['id', 'film_id', 'inv_film_id', 'film_order', 'inv_film_order']],
+    ['programmes_opener_links', ['id', 'programme_id', 'film_id']],
+    ['programmes_strand_links', ['id', 'programme_id', 'film_id', 'film_order']],
+    ['programmes_extras_links', ['id', 'programme_id', 'film_id', 'film_order']],
+    ['programmes_lineup_links', ['id', 'programme_id', 'film_id', 'film_order', 'programme_order']],
+    [
+      'programmes',
+      ['id', 'name', 'backup_id', 'created_at', 'updated_at', 'published_at', 'created_by_id', 'updated_by_id'],
+    ],
+    ['notices', ['id', 'text', 'created_at', 'updated_at', 'created_by_id', 'updated_by_id', 'locale']],
+    ['notices_localizations_links', ['id', 'notice_id', 'inv_notice_id', 'notice_order']],
+    ['films_components', ['id', 'entity_id', 'component_id', 'component_type', 'field', 'order']],
+    ['components_people_citations', ['id', 'text']],
+    ['components_people_citations_speakers_links', ['id', 'citation_id', 'person_id', 'person_order']],
+    ['components_people_awards_components', ['id', 'entity_id', 'component_id', 'component_type', 'field', 'order']],
+    ['files_related_morphs', ['id', 'file_id', 'related_id', 'related_type', 'field', 'order']],
+    ['house_rules_contact_links', ['id', 'house_rules_id', 'person_id']],
+    ['up_users_role_links', ['id', 'user_id', 'role_id', 'user_order']],
+    ['up_permissions_role_links', ['id', 'permission_id', 'role_id', 'permission_order']],
+    ['upload_folders_parent_links', ['id', 'folder_id', 'inv_folder_id', 'folder_order']],
+    ['files_folder_links', ['id', 'file_id', 'folder_id', 'file_order']],
+    ['strapi_core_store_settings', ['id', 'key', 'value', 'type', 'environment', 'tag']],
+    ['i18n_locale', ['id', 'name', 'code', 'created_at', 'updated_at', 'created_by_id', 'updated_by_id']],
+  ])('storage-layout 1, 3 to 5: the columns of %s', async (table, columns) => {
+    const { tables } = await readCatalog(database.db);
+    expect([...(tables.get(table)?.keys() ?? [])]).toEqual(columns);
+  });
+
+  it('storage-layout 8.4: what belongs to v4 alone is not made', async () => {
+    const { tables } = await readCatalog(database.db);
+    expect(foreignTables).toEqual(['strapi_migrations', 'strapi_database_schema']);
+    for (const table of [...foreignTables, 'closures_components', 'programmes_backup_links', 'films_poster_links'])
+      expect(tables.has(table)).toBe(false);
+  });
+
+  it('storage-layout 2: the column types of the scalar types', async () => {
+    const { tables } = await readCatalog(database.db);
+    const found = Object.fromEntries(tables.get('reels') ?? []);
+    expect(found).toMatchObject(types[dialect]);
+    const rank = dialect === 'sqlite' ? 'float' : 'double precision';
+    expect(tables.get('films_genres_links')?.get('genre_order')).toBe(rank);
+    expect(tables.get('films_components')?.get('order')).toBe(rank);
+  });
+
+  it('storage-layout 1.5: the names of indexes', async () => {
+    const { indexes } = await readCatalog(database.db);
+    for (const name of [
+      'films_genres_links_fk',
+      'films_genres_links_inv_fk',
+      'films_genres_links_unique',
+      'films_genres_links_order_fk',
+      'films_genres_links_order_inv_fk',
+      'films_entity_fk',
+      'films_field_index',
+      'films_component_type_index',
+      'films_unique',
+      'films_created_by_id_fk',
+      'programmes_backup_id_fk',
+      'reels_barcode_unique',
+      'files_related_morphs_fk',
+      'files_related_morphs_order_index',
+      'files_related_morphs_id_column_index',
+      'upload_files_name_index',
+      'upload_folders_path_index',
+    ])
+      expect(indexes).toContain(name);
+    expect(indexes).not.toContain('films_source_links_order_fk');
+  });
+
+  it('storage-layout 6: pairs are unique, so are uid columns', async () => {
+    const { db } = database;
+    await run(db, "insert into films (id, title) values (1, 'one')", "insert into genres (id, name) values (1, 'one')");
+    await run(db, 'insert into films_genres_links (film_id, genre_id) values (1, 1)');
+    await expect(run(db, 'insert into films_genres_links (film_id, genre_id) values (1, 1)')).rejects.toThrow();
+    await run(
+      db,
+      "insert into reels (barcode) values ('a')",
+      'insert into reels (barcode) values (null)',
+      'insert into reels (barcode) values (null)',
+    );
+    await expect(run(db, "insert into reels (barcode) values ('a')")).rejects.toThrow();
+  });
+
+  it('storage-layout 6: links go with either end, join columns are emptied, components stay behind', async () => {
+    const { db } = database;
+    await run(
+      db,
+      "insert into admin_users (id, firstname) values (7, 'x')",
+      "insert into programmes (id, name, created_by_id, backup_id) values (7, 'x', 7, 1)",
+      "insert into films_components (entity_id, component_id, component_type, field) values (1, 1, 'parts.fact', 'facts')",
+      "insert into components_parts_facts (id, text) values (1, 'x')",
+    );
+    await expect(run(db, 'insert into films_genres_links (film_id, genre_id) values (999, 1)')).rejects.toThrow();
+    await run(db, 'delete from films where id = 1', 'delete from admin_users where id = 7');
+    expect(await rowsOf(db, 'select count(*) from films_genres_links')).toEqual([[dialect === 'sqlite' ? 0 : '0']]);
+    expect(await rowsOf(db, 'select count(*) from films_components')).toEqual([[dialect === 'sqlite' ? 0 : '0']]);
+    expect(await rowsOf(db, 'select id, created_by_id, backup_id from programmes where id = 7')).toEqual([
+      [7, null, null],
+    ]);
+    expect(await rowsOf(db, 'select id, text from components_parts_facts')).toEqual([[1, 'x']]);
+  });
+
+  it("contract 8.1: gets v4's roles once, with nothing found by the public", async () => {
+    const { db } = database;
+    await prepareData(project, db, newReader(db), silent);
+    const roles = await rowsOf(db, 'select id, type, name from up_roles order by id');
+    expect(roles).toEqual([
+      [1, 'authenticated', 'Authenticated'],
+      [2, 'public', 'Public'],
+    ]);
+    const actions = await rowsOf(
+      db,
+      'select p.action from up_permissions p join up_permissions_role_links l on l.permission_id = p.id where l.role_id = 2 order by p.action',
+    );
+    expect(actions.flat()).toEqual(
+      [
+        'callback',
+        'connect',
+        'emailConfirmation',
+        'forgotPassword',
+        'register',
+        'resetPassword',
+        'sendEmailConfirmation',
+      ].map((it) => `plugin::users-permissions.auth.${it}`),
+    );
+    await prepareData(project, db, newReader(db), silent);
+    expect(await rowsOf(db, 'select id, type, name from up_roles order by id')).toEqual(roles);
+  });
+
+  it('storage-layout 5.1: the default locale is a setting, en without one', async () => {
+    const { db } = database;
+    expect(await readDefaultLocale(db)).toBe('en');
+    await run(
+      db,
+      `insert into strapi_core_store_settings ("key", value, type) values ('plugin_i18n_default_locale', '"fr"', 'string')`,
+    );
+    expect(await readDefaultLocale(db)).toBe('fr');
+  });
+});
+
+describe.each(dialects)('a database of another time on %s', (dialect) => {
+  let world: World;
+  let project: Project;
+  beforeAll(async () => {
+    world = await newWorld(dialect);
+    project = await openProject(projectDir);
+  });
+  afterAll(() => world.close());
+
+  it('the world has the whole layout', async () => {
+    expect(await summary(project, world.db)).toEqual(nothing);
+  });
+
+  it('gets the tables and columns that it lacks, with their indexes, and keeps its rows', async () => {
+    const { db } = world;
+    const before = await world.read<readonly Entry[]>('/api/films?populate[genres][fields]=name&fields=title');
+    // an upgraded database: no ranks seen from the genres, and attributes and a relation that are new
+    await run(
+      db,
+      ...(dialect === 'sqlite'
+        ? ['drop index films_genres_links_order_inv_fk', 'drop index reels_barcode_unique']
+        : []),
+      'alter table films_genres_links drop column film_order',
+      'alter table reels drop column barcode',
+      'alter table films drop column tagline',
+      'drop table films_similar_links',
+      'drop table notices_localizations_links',
+    );
+    expect(await summary(project, db)).toEqual({
+      ...nothing,
+      tables: ['films_similar_links', 'notices_localizations_links'],
+      columns: ['films.tagline', 'reels.barcode', 'films_genres_links.film_order'],
+      indexes: ['reels_barcode_unique', 'films_genres_links_order_inv_fk'],
+    });
+    await bringUp(project, db);
+    expect(await summary(project, db)).toEqual(nothing);
+    const { indexes } = await readCatalog(db);
+    expect(indexes).toContain('reels_barcode_unique');
+    expect(indexes).toContain('films_genres_links_order_inv_fk');
+
+    const after = await world.read<readonly Entry[]>('/api/films?populate[genres][fields]=name&fields=title');
+    expect(after).toEqual(before);
+    // new columns stand at the end and are empty; ranks that are NULL leave the order to the ids
+    expect((await world.read<Entry>('/api/films/1?fields=tagline&populate[similar][fields]=id')).data).toEqual({
+      id: 1,
+      attributes: { tagline: null, similar: { data: [] } },
+    });
+    const { data } = await world.read<Entry>('/api/genres/1?fields=id&populate[films][fields]=id');
+    expect(data.attributes['films']).toEqual({
+      data: [
+        { id: 1, attributes: {} },
+        { id: 2, attributes: {} },
+        { id: 3, attributes: {} },
+      ],
+    });
+  });
+
+  it('8.4: surplus tables and columns are told and left alone, with their rows', async () => {
+    const { db } = world;
+    await run(
+      db,
+      'create table old_news (id integer primary key, text varchar(255))',
+      "insert into old_news (id, text) values (1, 'kept')",
+      'alter table films add column old_rating integer',
+      'update films set old_rating = 5 where id = 1',
+      'create table strapi_migrations (id integer primary key, name varchar(255))',
+      'create table strapi_database_schema (id integer primary key)',
+    );
+    expect(await summary(project, db)).toEqual({
+      ...nothing,
+      // what v4 keeps for itself is not surplus
+      surplusTables: ['old_news'],
+      surplusColumns: ['films.old_rating'],
+    });
+    expect(await bringUp(project, db)).toBe(0);
+    expect(await rowsOf(db, 'select text from old_news')).toEqual([['kept']]);
+    expect(await rowsOf(db, 'select old_rating from films where id = 1')).toEqual([[5]]);
+    expect((await world.read<Entry>('/api/films/1')).data.attributes).not.toHaveProperty('oldRating');
+  });
+
+  it('8.4: a column of another type is told and left alone', async () => {
+    const { db } = world;
+    await run(db, 'drop table closures', 'create table closures (id integer primary key, reason integer)');
+    const found = await summary(project, db);
+    expect(found.otherTypes).toContainEqual({
+      table: 'closures',
+      column: 'reason',
+      wanted: dialect === 'sqlite' ? 'varchar(255)' : 'character varying(255)',
+      found: 'integer',
+    });
+    expect(found.columns).toEqual([
+      'closures.created_at',
+      'closures.updated_at',
+      'closures.published_at',
+      'closures.created_by_id',
+      'closures.updated_by_id',
+    ]);
+    await bringUp(project, db);
+    const { tables } = await readCatalog(db);
+    expect(tables.get('closures')?.get('reason')).toBe('integer');
+    expect((await world.get('/api/closure')).status).toBe(404);
+  });
+
+  it('storage-layout 9: a pair that an upgraded database holds twice is shown once, and counts once', async () => {
+    const { db } = world;
+    await run(
+      db,
+      dialect === 'sqlite'
+        ? 'drop index films_genres_links_unique'
+        : 'alter table films_genres_links drop constraint films_genres_links_unique',
+      'insert into films_genres_links (film_id, genre_id, genre_order) values (1, 5, 9)',
+    );
+    const { data } = await world.read<Entry>('/api/films/1?fields=id&populate[genres][fields]=id');
+    expect((data.attributes['genres'] as { data: readonly Entry[] }).data.map((it) => it.id)).toEqual([5, 1, 2]);
+    const list = await world.read('/api/films?fields=id&filters[genres][name]=Short');
+    expect(list.data).toEqual([{ id: 1, attributes: {} }]);
+    expect(list.meta.pagination).toMatchObject({ total: 1 });
+  });
+
+  it('additions happen whole or not at all', async () => {
+    const { db } = world;
+    const good = { sql: 'create table first_of_two (id integer)', params: [], ids: [] };
+    const bad = { sql: 'create table first_of_two (id integer)', params: [], ids: [] };
+    await expect(applyAdditions([good, bad], db)).rejects.toThrow();
+    expect((await readCatalog(db)).tables.has('first_of_two')).toBe(false);
+  });
+});

@@ -1,0 +1,120 @@
+/** Bounds of a request (src/limits.ts): what is refused, and that what the rules promise still works below them. */
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { dialects, type Entry, useWorld } from '../world/world.js';
+
+describe.each(dialects)('limits on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  it('a URL up to the limit is read, a longer one is 414', async () => {
+    const url = (length: number): string => '/api/films?fields=id&x='.padEnd(length, 'x');
+    expect((await world.get(url(limits.urlBytesMax))).status).toBe(200);
+    expect((await world.get(url(limits.urlBytesMax + 1))).body).toEqual({
+      data: null,
+      error: {
+        status: 414,
+        name: 'UriTooLongError',
+        message: `The URL is longer than ${limits.urlBytesMax} bytes`,
+        details: {},
+      },
+    });
+  });
+
+  it('12, row 11: a list takes many values, and one too many is refused, never lost', async () => {
+    const list = (count: number): string =>
+      Array.from({ length: count }, (_none, i) => `filters[id]=${i + 4}`).join('&');
+    expect(await world.ids(`/api/films?${list(500)}`)).toEqual([4, 5, 7, 8]);
+    expect(await world.ids(`/api/films?${list(500).replaceAll('filters[id]', 'filters[id][$in]')}`)).toEqual([
+      4, 5, 7, 8,
+    ]);
+    const indexed = Array.from({ length: 150 }, (_none, i) => `filters[id][$notIn][${i}]=${i + 4}`).join('&');
+    expect(await world.ids(`/api/films?${indexed}`)).toEqual([1, 2, 3]);
+    expect(await world.ids('/api/films?filters[id][$in][100]=4&filters[id][$in][7]=5')).toEqual([4, 5]);
+  });
+
+  it('12, row 6: ninety conditions through a relation are served, too many are refused', async () => {
+    const or = (count: number): string =>
+      Array.from({ length: count }, (_none, i) => `filters[$or][${i}][director][name]=n${i}`).join('&');
+    expect(await world.ids(`/api/films?${or(90)}&filters[$or][90][director][name]=Bo`)).toEqual([3, 5]);
+    expect(await world.refusal(`/api/films?${or(limits.conditionsMax + 1)}`)).toMatchObject({
+      status: 400,
+      name: 'ValidationError',
+      at: 'filters',
+      message: expect.stringContaining(`more than ${limits.conditionsMax} conditions`),
+    });
+  });
+
+  // film 1 has the answer 2, which is the answer to 1, and so on round
+  const around = (levels: number): readonly string[] =>
+    Array.from({ length: levels }, (_none, i) => (i % 2 === 0 ? 'answer' : 'answerTo'));
+
+  it.each([60, 500])('limits 1: %i levels of populate work, with an entry on each', async (levels) => {
+    const options = around(levels)
+      .map((name) => `[${name}]`)
+      .join('[populate]');
+    const { data } = await world.read<Entry>(`/api/films/1?fields=id&populate${options}=true`);
+    let entry: Entry = data;
+    for (const name of around(levels)) entry = (entry.attributes[name] as { data: Entry }).data;
+    expect(entry).toMatchObject({ id: levels % 2 === 0 ? 1 : 2, attributes: { year: 1911 } });
+    expect((await world.read<Entry>(`/api/films/1?fields=id&populate=${around(levels).join('.')}`)).data).toEqual(data);
+  });
+
+  it('12, row 4: what multiplies with every level ends in a refusal, and the server goes on', async () => {
+    const crowd = 60;
+    await world.insert(
+      'people',
+      Array.from({ length: crowd }, (_none, i) => ({ id: 1000 + i, name: `Pupil ${i}` })),
+    );
+    await world.insert(
+      'people_mentor_links',
+      Array.from({ length: crowd }, (_none, i) => ({
+        id: 1000 + i,
+        person_id: 1000 + i,
+        inv_person_id: 5,
+        person_order: i,
+      })),
+    );
+    const circle = Array.from({ length: 10 }, () => 'pupils.mentor').join('.');
+    const refusal = await world.refusal(`/api/people/5?populate=${circle}`);
+    expect([400, 413]).toContain(refusal.status);
+    expect(refusal.message).toMatch(/Ask for fewer/);
+    expect((await world.read<Entry>('/api/people/5?fields=name')).data).toEqual({ id: 5, attributes: { name: '' } });
+  });
+
+  it('12, row 8: two thousand elements of one component attribute are read, in order', async () => {
+    const count = 2000;
+    const ids = Array.from({ length: count }, (_none, i) => 10_000 + i);
+    await world.insert(
+      'components_parts_facts',
+      ids.map((id) => ({ id, text: `fact ${id}` })),
+    );
+    // ranks run against the ids
+    await world.insert(
+      'films_components',
+      ids.map((id, i) => ({
+        id,
+        entity_id: 7,
+        component_id: id,
+        component_type: 'parts.fact',
+        field: 'facts',
+        order: count - i,
+      })),
+    );
+    const { data } = await world.read<Entry>('/api/films/7?fields=id&populate[facts][fields]=id');
+    expect((data.attributes['facts'] as readonly Entry[]).map((it) => it.id)).toEqual([...ids].reverse());
+  });
+
+  it('12, row 4: a whole answer that is too large is 413', async () => {
+    const text = 'x'.repeat(1024 * 1024);
+    await world.insert(
+      'reels',
+      Array.from({ length: 20 }, (_none, i) => ({ id: 1000 + i, label: 'large', remark: text })),
+    );
+    expect(await world.refusal('/api/reels?filters[label]=large')).toMatchObject({
+      status: 413,
+      name: 'PayloadTooLargeError',
+      message: expect.stringContaining('Ask for fewer entries'),
+    });
+    expect((await world.read('/api/reels?filters[label]=large&pagination[pageSize]=3')).data).toHaveLength(3);
+  });
+});

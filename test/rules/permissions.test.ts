@@ -1,0 +1,187 @@
+/** Who may see what (specification, Authentication; contract 8.1). The role public may not find donors. */
+import { describe, expect, it } from 'vitest';
+import { newTestServer } from '../world/server.js';
+import { dialects, type Entry, publicActions, useWorld, type World } from '../world/world.js';
+
+/** A server that looks at permissions anew. */
+const ask = async (world: World, url: string, headers?: Record<string, string>) => {
+  const server = await newTestServer(world.db, world.model);
+  try {
+    return await server.get(url, headers);
+  } finally {
+    await server.close();
+  }
+};
+
+describe.each(dialects)('permissions on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  it.each([
+    '/api/donors',
+    '/api/donors/1',
+    '/api/donors/999',
+    '/api/donors/abc',
+    '/api/donors?fields=nope',
+    '/api/donors?populate=*',
+  ])('8.1: %s is 403, whatever else is asked', async (url) => {
+    expect((await world.get(url)).body).toEqual({
+      data: null,
+      error: { status: 403, name: 'ForbiddenError', message: 'Forbidden', details: {} },
+    });
+  });
+
+  it.each([
+    'populate=lender',
+    'populate[0]=lender',
+    'populate[lender]=true',
+    'populate[lender][fields]=name',
+    'populate=lender.lent',
+  ])('Authentication 2: %s leaves the relation out, without an error', async (query) => {
+    const { data } = await world.read<Entry>(`/api/films/1?fields=title&${query}`);
+    expect(data).toEqual({ id: 1, attributes: { title: 'Éclair' } });
+  });
+
+  it('Authentication 2: the relation is absent at every level and under *', async () => {
+    for (const query of [
+      'populate=*',
+      'populate=remakes.lender',
+      'populate[remakes][populate]=*',
+      'populate[body][populate]=*',
+      'populate[body][populate]=donor',
+      'populate[body][on][blocks.related][populate]=*',
+      'populate[body][on][blocks.related][populate][donor][fields]=name',
+      'populate[director][populate][directed][populate]=*',
+    ]) {
+      const { text, status } = await world.get(`/api/films?${query}`);
+      expect(status).toBe(200);
+      expect(text).toContain('Éclair');
+      expect(text).not.toMatch(/lender|donor|Secret Donor/);
+    }
+  });
+
+  it('8.1: what is asked of a hidden relation is checked all the same (contract 4.2)', async () => {
+    expect(await world.refusal('/api/films?populate[lender][fields]=nme')).toMatchObject({
+      status: 400,
+      at: 'populate[lender][fields]',
+    });
+    expect(await world.refusal('/api/films?populate[lender][filters][nope]=1')).toMatchObject({
+      status: 400,
+      at: 'populate[lender][filters][nope]',
+    });
+    expect(await world.refusal('/api/films?populate=lender.nope')).toMatchObject({ status: 400, at: 'populate' });
+  });
+
+  it.each([
+    ['filters[lender][name]=x', 'filters[lender]'],
+    ['filters[lender]=1', 'filters[lender]'],
+    ['filters[lender][$null]=true', 'filters[lender]'],
+    ['filters[$or][0][lender][name]=x', 'filters[$or][0][lender]'],
+    ['filters[remakes][lender][name]=x', 'filters[remakes][lender]'],
+    ['sort=lender.name', 'sort'],
+    ['sort=remakeOf.lender.name', 'sort'],
+    ['fields=lender', 'fields'],
+    ['populate[remakes][filters][lender][name]=x', 'populate[remakes][filters][lender]'],
+    ['populate[remakes][sort]=lender.name', 'populate[remakes][sort]'],
+    [
+      'populate[body][on][blocks.related][filters][donor][name]=x',
+      'populate[body][on][blocks.related][filters][donor]',
+    ],
+  ])('8.1: %s is refused', async (query, at) => {
+    const refusal = await world.refusal(`/api/films?${query}`);
+    expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
+    expect(refusal.message).toContain('is not available');
+  });
+
+  it('2.2: a private relation is absent for everybody', async () => {
+    for (const query of [
+      'populate=confidant',
+      'populate[confidant]=true',
+      'populate=*',
+      'populate[confidant][fields]=name',
+    ]) {
+      const { data } = await world.read<Entry>(`/api/films/1?fields=id&${query}`);
+      expect(data.attributes).not.toHaveProperty('confidant');
+    }
+  });
+
+  it('8.1: components, zones and media need no permission of their own', async () => {
+    const { data } = await world.read<Entry>('/api/films/1?fields=id&populate=poster,credit,body');
+    expect(Object.keys(data.attributes).sort()).toEqual(['body', 'credit', 'poster']);
+  });
+
+  it('8.1: a relation to users is hidden as long as users are', () => {
+    expect(publicActions(world.model)).not.toContain('plugin::users-permissions.user.find');
+  });
+
+  it.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer ', 'Bearer one two', 'Token abc', ''])(
+    '8.1: Authorization "%s" is the role public',
+    async (authorization) => {
+      const { status } = await world.get('/api/films', authorization === undefined ? {} : { authorization });
+      expect(status).toBe(200);
+    },
+  );
+
+  it.each(['Bearer nonsense', 'bearer nonsense', 'BEARER a.b.c', 'Bearer   spaced'])(
+    '8.1: an unknown token in "%s" is 401, also where public may read',
+    async (authorization) => {
+      for (const url of ['/api/films', '/api/films/1', '/api/donors', '/api/films?fields=nope'])
+        expect((await world.get(url, { authorization })).body).toEqual({
+          data: null,
+          error: { status: 401, name: 'UnauthorizedError', message: 'Missing or invalid credentials', details: {} },
+        });
+    },
+  );
+
+  it('0.6: on an unknown path nobody looks at credentials', async () => {
+    expect((await world.get('/api/nothing', { authorization: 'Bearer nonsense' })).status).toBe(404);
+  });
+});
+
+describe.each(dialects)('granting and revoking on %s', (dialect) => {
+  const world = useWorld(dialect);
+  const grant = async (id: number, action: string, roleId: number): Promise<void> => {
+    await world.insert('up_permissions', [{ id, action }]);
+    await world.insert('up_permissions_role_links', [{ id, permission_id: id, role_id: roleId, permission_order: id }]);
+  };
+  const populated = async (): Promise<unknown> =>
+    (await ask(world, '/api/films/1?fields=id&populate[lender][fields]=name')).body;
+
+  it('8.1: findOne of the target does not help populate, and another role neither; find does', async () => {
+    const hidden = { data: { id: 1, attributes: {} }, meta: {} };
+    await grant(100, 'api::donor.donor.findOne', 2);
+    await grant(101, 'api::donor.donor.find', 1);
+    expect(await populated()).toEqual(hidden);
+    expect((await ask(world, '/api/donors/1')).status).toBe(200);
+    expect((await ask(world, '/api/donors')).status).toBe(403);
+    await grant(102, 'api::donor.donor.find', 2);
+    expect(await populated()).toEqual({
+      data: { id: 1, attributes: { lender: { data: { id: 1, attributes: { name: 'Secret Donor' } } } } },
+      meta: {},
+    });
+    expect((await ask(world, '/api/films?fields=id&filters[lender][name]=Secret Donor')).body).toMatchObject({
+      data: [{ id: 1 }, { id: 2 }],
+    });
+    await world.remove('up_permissions', 102);
+    expect(await populated()).toEqual(hidden);
+  });
+
+  it('8.1: list and one entry are two permissions', async () => {
+    const actions = publicActions(world.model);
+    await world.remove('up_permissions', actions.indexOf('api::genre.genre.find') + 1);
+    expect((await ask(world, '/api/genres')).status).toBe(403);
+    expect((await ask(world, '/api/genres/1')).status).toBe(200);
+    expect((await ask(world, '/api/films/1?fields=id&populate=genres')).body).toEqual({
+      data: { id: 1, attributes: {} },
+      meta: {},
+    });
+    await world.remove('up_permissions', actions.indexOf('api::genre.genre.findOne') + 1);
+    expect((await ask(world, '/api/genres/1')).status).toBe(403);
+  });
+
+  it('8.1: a single type is read by find', async () => {
+    const actions = publicActions(world.model);
+    expect((await ask(world, '/api/house-rules')).status).toBe(200);
+    await world.remove('up_permissions', actions.indexOf('api::house-rules.house-rules.find') + 1);
+    expect((await ask(world, '/api/house-rules')).status).toBe(403);
+  });
+});

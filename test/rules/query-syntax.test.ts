@@ -1,0 +1,132 @@
+/** The query string itself: what can be read, what is ignored, what is refused (contract 3; 12, rows 12, 14, 15). */
+import { describe, expect, it } from 'vitest';
+import { dialects, useWorld } from '../world/world.js';
+
+describe.each(dialects)('query syntax on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  it.each([
+    ['filters[title]=Éclair', 'plain brackets'],
+    ['filters%5Btitle%5D=Éclair', 'encoded brackets'],
+    ['filters%5btitle%5d=%C3%89clair', 'lower-case escapes'],
+    ['%66ilters[title]=Éclair', 'an encoded letter in the name'],
+    ['&&filters[title]=Éclair&', 'empty pairs'],
+    ['filters[title]=Éclair&', 'a trailing ampersand'],
+  ])('3: %s is read (%s)', async (query) => {
+    expect(await world.ids(`/api/films?${query}`)).toEqual([1]);
+  });
+
+  it('3: a plus is a space, and an escaped plus is a plus', async () => {
+    expect(await world.ids('/api/films?filters[title]=The+Cat+😺')).toEqual([7]);
+    expect(await world.ids('/api/films?filters[title]=The%2BCat')).toEqual([]);
+  });
+
+  it('3: an equals sign in a value belongs to it', async () => {
+    expect(await world.ids('/api/films?filters[title]=a=b')).toEqual([]);
+    await world.update('films', 8, 'title', 'a=b');
+    expect(await world.ids('/api/films?filters[title]=a=b')).toEqual([8]);
+    await world.update('films', 8, 'title', null);
+  });
+
+  it.each(['%', '%E0%A4%A', '%zz'])('3: the broken escape %s stays text', async (text) => {
+    const { status } = await world.get(`/api/films?filters[title][$contains]=${text}`);
+    expect(status).toBe(200);
+  });
+
+  it('3: a broken escape is literal text', async () => {
+    expect(await world.ids('/api/films?filters[title][$contains]=0%')).toEqual([3]);
+  });
+
+  it.each([
+    'foo=bar',
+    'where[title]=x',
+    'orderBy=title',
+    'select=title',
+    '_sort=title',
+    '_limit=1',
+    'offset=3',
+    'filter[title]=x',
+    'fieldsets=x',
+    'populated=x',
+    'sorting=x',
+    '=x',
+    '[]=y',
+    'a[b=c',
+  ])('3: the unknown parameter %s is ignored', async (query) => {
+    expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
+  });
+
+  it.each([
+    'filters[title[$eq]]=x',
+    'filters[title][$eq=x',
+    'filters[title=x',
+    'filters]title[=x',
+    'filters[title]x=y',
+    'filters[title]]=y',
+    'filters.title=x',
+    'filters.title[$eq]=x',
+    'populate[director=true',
+    'populate.director=true',
+    'fields[0=title',
+    'sort[0=title',
+    'pagination[page=1',
+    'pagination.page=2',
+    'publicationState.x=preview',
+  ])('12, row 15: %s cannot be read and is refused', async (query) => {
+    const key = query.slice(0, query.lastIndexOf('='));
+    expect(await world.refusal(`/api/films?${query}`)).toMatchObject({
+      status: 400,
+      name: 'ValidationError',
+      at: key,
+      message: expect.stringContaining(`"${key}"`),
+    });
+  });
+
+  it('12, row 12: more parameters than may be are refused, so that none is lost', async () => {
+    const query = (count: number): string =>
+      [...Array.from({ length: count - 1 }, (_none, i) => `x${i}=1`), 'filters[id]=1'].join('&');
+    expect(await world.ids(`/api/films?${query(1000)}`)).toEqual([1]);
+    expect(await world.refusal(`/api/films?${query(1001)}`)).toMatchObject({
+      status: 400,
+      name: 'ValidationError',
+      message: expect.stringContaining('more than 1000 parameters'),
+    });
+  });
+
+  it.each(['constructor', 'hasOwnProperty', 'toString', '__proto__', 'valueOf'])(
+    '12, row 14: the name %s is a name like any other',
+    async (name) => {
+      for (const [query, at] of [
+        [`filters[${name}]=x`, `filters[${name}]`],
+        [`filters[${name}][x]=1`, `filters[${name}]`],
+        [`populate[${name}]=true`, `populate[${name}]`],
+        [`populate=${name}.x`, 'populate'],
+        [`fields=${name}`, 'fields'],
+        [`sort=${name}`, 'sort'],
+        [`filters[title][${name}]=x`, `filters[title][${name}]`],
+        [`populate[body][on][${name}]=true`, `populate[body][on][${name}]`],
+        [`populate[director][${name}]=true`, `populate[director][${name}]`],
+        [`pagination[${name}]=1`, `pagination[${name}]`],
+      ] as const)
+        expect(await world.refusal(`/api/films?${query}`)).toMatchObject({ status: 400, at });
+    },
+  );
+
+  it('12, row 12: a repeated key is a list, never the last value alone', async () => {
+    expect(await world.ids('/api/films?filters[id]=1&filters[id]=2&filters[id]=3')).toEqual([1, 2, 3]);
+  });
+
+  it('3: deep brackets are read as far as filters may nest', async () => {
+    const nested = (levels: number): string => `filters${'[$and][0]'.repeat(levels)}[id]=1`;
+    expect(await world.ids(`/api/films?${nested(30)}`)).toEqual([1]);
+    expect(await world.refusal(`/api/films?${nested(60)}`)).toMatchObject({
+      status: 400,
+      message: expect.stringContaining('nested more than 50 levels deep'),
+    });
+    const notted = (levels: number): string => `filters[id]${'[$not]'.repeat(levels)}=1`;
+    expect(await world.ids(`/api/films?${notted(20)}`)).toEqual([1]);
+    expect(await world.refusal(`/api/films?${notted(200)}`)).toMatchObject({ status: 400 });
+    const through = `filters${'[director][directed]'.repeat(40)}[id]=1`;
+    expect(await world.refusal(`/api/films?${through}`)).toMatchObject({ status: 400 });
+  });
+});

@@ -1,0 +1,134 @@
+/** `_q` and `locale` (contract 4.6, 4.7; 12, rows 33 and 51). */
+import { describe, expect, it } from 'vitest';
+import { dialects, type Entry, useWorld } from '../world/world.js';
+
+describe.each(dialects)('search and locale on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  it.each([
+    ['films', 'clair', [1, 2]],
+    ['films', 'ÉCLAIR', [1, 2]],
+    ['films', 'storm', [1]],
+    // titles and taglines
+    ['films', 'title', [8]],
+    ['films', '😺', [7]],
+    // no wildcards
+    ['films', '%25', [3, 5]],
+    ['films', '_', [4]],
+    ['films', '*', []],
+    ['films', '%5C', [4]],
+    ['films', 'nothing at all', []],
+    // a number equals a number attribute
+    ['films', '1920', [2, 4]],
+    ['films', '-44', [3]],
+    ['films', '8.25', [2]],
+    // drafts and their words stay hidden
+    ['films', 'draft', []],
+    ['films', 'secret', []],
+    ['reels', '9007199254740993', [1]],
+    ['reels', 'MINT', [1]],
+    ['reels', 'example.org', [1]],
+    ['reels', '%23 rep', [1]],
+    ['reels', 'reel-4', [4]],
+    // related entries are not searched
+    ['films', 'Zoë', []],
+    ['people', 'zoë', [1]],
+  ])('4.7: %s?_q=%s finds %j', async (types, text, expected) => {
+    const { data, meta } = await world.read(`/api/${types}?fields=id&_q=${text}`);
+    expect(data.map((it) => it.id)).toEqual(expected);
+    expect(meta.pagination).toMatchObject({ total: expected.length });
+  });
+
+  it.each([
+    ['people', 'secret wish', 'a private attribute'],
+    ['people', '$2a$10', 'a password'],
+    ['reels', 'worth little', 'a private attribute'],
+    ['people', 'Em', 'an attribute with searchable: false'],
+  ])('12, row 51: %s?_q=%s does not look into %s', async (types, text, _what) => {
+    const found = await world.read(`/api/${types}?fields=id&_q=${encodeURIComponent(text)}`);
+    // `Em` is the nickname of 3 and part of the names of 3 (émile) and 4 (Emile)
+    expect(found.data.map((it) => it.id)).toEqual(text === 'Em' ? [4] : []);
+  });
+
+  it.each(['_q', '_q='])('4.7: %s finds everything', async (query) => {
+    expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
+  });
+
+  it('4.7: _q is joined to filters by AND, and acts with sort and pages', async () => {
+    expect(await world.ids('/api/films?_q=clair&filters[year]=1920')).toEqual([2]);
+    expect(await world.ids('/api/films?_q=clair&sort=year:desc')).toEqual([2, 1]);
+    expect(await world.ids('/api/films?_q=clair&pagination[start]=1')).toEqual([2]);
+    expect(await world.ids('/api/films?_q=draft&publicationState=preview')).toEqual([6, 9]);
+  });
+
+  it('4: on one entry _q acts on nothing', async () => {
+    expect((await world.read<Entry>('/api/films/1?_q=nothing')).data.id).toBe(1);
+  });
+
+  it.each(['_q[0]=a', '_q[a]=b', '_q=a&_q=b', '_q[]=a'])('12, row 33: %s is refused', async (query) => {
+    expect(await world.refusal(`/api/films?${query}`)).toMatchObject({
+      status: 400,
+      name: 'ValidationError',
+      at: '_q',
+      message: 'Invalid parameter _q: expected a single value',
+    });
+  });
+
+  it('12, row 32: NUL in _q is refused', async () => {
+    expect(await world.refusal('/api/films?_q=a%00b')).toMatchObject({ status: 400, at: '_q' });
+  });
+
+  it.each([
+    ['', [1, 5]],
+    ['locale=en', [1, 5]],
+    ['locale=fr', [2]],
+    ['locale=all', [1, 2, 3, 4, 5]],
+    ['locale=xx', []],
+    ['locale=', []],
+  ])('4.6: notices?%s are %j', async (query, expected) => {
+    const { data, meta } = await world.read(`/api/notices?fields=id&${query}`);
+    expect(data.map((it) => it.id)).toEqual(expected);
+    expect(meta.pagination).toMatchObject({ total: expected.length });
+  });
+
+  it('4.6: locale is a filter beside the others', async () => {
+    expect(await world.ids('/api/notices?locale=all&filters[text][$contains]=ll')).toEqual([1, 3, 5]);
+    expect(await world.ids('/api/notices?filters[text][$contains]=ll')).toEqual([1, 5]);
+    expect(await world.ids('/api/notices?filters[text][$contains]=again')).toEqual([5]);
+    expect(await world.ids('/api/notices?locale=all&filters[locale][$null]=true')).toEqual([4]);
+    expect(await world.ids('/api/notices?locale=all&sort=locale:desc&filters[locale][$notNull]=true')).toEqual([
+      2, 1, 5, 3,
+    ]);
+  });
+
+  it('4.6: locale is ignored on one entry and on types that are not localized', async () => {
+    expect((await world.read<Entry>('/api/notices/2')).data.attributes['text']).toBe('Bonjour');
+    expect((await world.read<Entry>('/api/notices/2?locale=de')).data.attributes['text']).toBe('Bonjour');
+    expect(await world.ids('/api/films?locale=fr')).toHaveLength(7);
+  });
+
+  it('4.6: entries carry their siblings as localizations', async () => {
+    const { data } = await world.read('/api/notices?locale=all&fields=locale&populate[localizations][fields]=locale');
+    expect(data.slice(0, 3)).toEqual([
+      { id: 1, attributes: { locale: 'en', localizations: { data: [{ id: 2, attributes: { locale: 'fr' } }] } } },
+      { id: 2, attributes: { locale: 'fr', localizations: { data: [{ id: 1, attributes: { locale: 'en' } }] } } },
+      { id: 3, attributes: { locale: 'de', localizations: { data: [] } } },
+    ]);
+  });
+
+  it.each(['locale[0]=en', 'locale[a]=en', 'locale=en&locale=fr', 'locale'])('4.6: %s is refused', async (query) => {
+    expect(await world.refusal(`/api/notices?${query}`)).toMatchObject({
+      status: 400,
+      name: 'ValidationError',
+      at: 'locale',
+    });
+  });
+});
+
+describe.each(dialects)('default locale on %s', (dialect) => {
+  const world = useWorld(dialect, { settings: { defaultLocale: 'fr' } });
+
+  it("4.6: without locale the list is in the project's default locale", async () => {
+    expect(await world.ids('/api/notices')).toEqual([2]);
+  });
+});

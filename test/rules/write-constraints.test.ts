@@ -1,0 +1,409 @@
+/** Contract 6.3 and 12 rows 1 to 3, 70, 71: what schema files demand, on create and update, of drafts and published entries. */
+import { describe, expect, it } from 'vitest';
+import { type Data, dialects, files, said, useRelationsWorld } from '../world/relations/world.js';
+
+const note = { __component: 'parts.note', text: 'x' };
+const tiny = { __component: 'parts.tiny', sign: 'x' };
+
+describe.each(dialects)('constraints on %s', (dialect) => {
+  const world = useRelationsWorld(dialect);
+  /** A form that meets every demand. */
+  const complete = async (more: Data = {}): Promise<Data> => {
+    const [book] = await world.createMany('books', 1);
+    return {
+      title: 'Title',
+      mark: 'abc',
+      card: { label: 'c' },
+      cards: [{ label: 'd' }],
+      zone: [note],
+      book,
+      books: [book],
+      cover: files.picture,
+      ...more,
+    };
+  };
+  const form = async (more: Data = {}): Promise<number> => world.create('forms', await complete(more));
+
+  it('6.3: a complete form is taken', async () => {
+    const id = await form({
+      code: 'ABC',
+      amount: 1,
+      steps: 3,
+      ratio: 1.5,
+      price: 100,
+      big: '-5',
+      choice: 'b',
+      mail: 'a@example.org',
+    });
+    expect((await world.read(`/api/forms/${id}`)).attributes).toMatchObject({
+      title: 'Title',
+      amount: 1,
+      steps: 3,
+      ratio: 1.5,
+      price: 100,
+      big: '-5',
+      choice: 'b',
+    });
+  });
+
+  it('6.3: required attributes must be there on POST, all named in one answer', async () => {
+    const required = ['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'];
+    const { status, message, paths, messages } = await world.refused('POST', '/api/forms', { data: {} });
+    expect([status, message]).toEqual([400, `${required.length} errors occurred`]);
+    expect([...paths].sort()).toEqual([...required].sort());
+    expect(messages).toEqual(paths.map((path) => `${path} must be defined.`));
+  });
+
+  it.each(['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'])(
+    '6.3: %s must not be null on POST nor on PUT',
+    async (name) => {
+      const created = await world.refused('POST', '/api/forms', { data: await complete({ [name]: null }) });
+      expect([created.status, created.paths]).toEqual([400, [name]]);
+      const id = await form();
+      const updated = await world.refused('PUT', `/api/forms/${id}`, { data: { [name]: null } });
+      expect([updated.status, updated.name, updated.paths]).toEqual([400, 'ValidationError', [name]]);
+      expect(updated.message).toContain(name);
+    },
+  );
+
+  it.each<readonly [name: string, value: unknown, path: string, message: string]>([
+    ['title', 'ab', 'title', 'title must be at least 3 characters'],
+    ['title', '', 'title', 'title must be at least 3 characters'],
+    ['title', 'x'.repeat(11), 'title', 'title must be at most 10 characters'],
+    ['code', 'abc', 'code', 'code must match the following: "/^[A-Z]{3}$/"'],
+    ['code', 'ABCD', 'code', 'code must match the following: "/^[A-Z]{3}$/"'],
+    ['mark', '', 'mark', 'mark must match the following: "/^[a-z]+$/"'],
+    ['mark', 'A', 'mark', 'mark must match the following: "/^[a-z]+$/"'],
+    ['amount', 0, 'amount', 'amount must be greater than or equal to 1'],
+    ['amount', 11, 'amount', 'amount must be less than or equal to 10'],
+    ['amount', '11', 'amount', 'amount must be less than or equal to 10'],
+    ['steps', 0, 'steps', 'steps must be greater than or equal to 1'],
+    ['steps', 4, 'steps', 'steps must be less than or equal to 3'],
+    ['ratio', 0.49, 'ratio', 'ratio must be greater than or equal to 0.5'],
+    ['ratio', 1.51, 'ratio', 'ratio must be less than or equal to 1.5'],
+    ['price', -0.01, 'price', 'price must be greater than or equal to 0'],
+    ['price', 100.01, 'price', 'price must be less than or equal to 100'],
+    ['big', '-6', 'big', 'big must be greater than or equal to -5'],
+    ['big', '9007199254740994', 'big', 'big must be less than or equal to 9007199254740993'],
+    ['choice', 'c', 'choice', 'choice must be one of the following values: a, b, '],
+    ['mail', 'x', 'mail', 'mail must be a valid email'],
+    ['mail', '', 'mail', 'mail cannot be empty'],
+    ['slug', 'a b', 'slug', 'slug must match the following: "/^[A-Za-z0-9-_.~]*$/"'],
+    ['cards', [], 'cards', 'cards field must have at least 1 items'],
+    [
+      'cards',
+      [{ label: 'a' }, { label: 'b' }, { label: 'c' }],
+      'cards',
+      'cards field must have less than or equal to 2 items',
+    ],
+    ['cards', [{ label: 'a' }, { label: null }], 'cards.1.label', 'cards[1].label must be defined.'],
+    ['cards', [{}], 'cards.0.label', 'cards[0].label must be defined.'],
+    ['card', { label: 'a', count: 0 }, 'card.count', 'card.count must be greater than or equal to 1'],
+    ['card', { label: 5 }, 'card.label', 'card.label must be a `string` type, but the final value was: `5`.'],
+    ['spare', [{ sign: 'a' }], 'spare', 'spare field must have at least 2 items'],
+    ['spare', [{}, {}, {}, {}], 'spare', 'spare field must have less than or equal to 3 items'],
+    ['zone', [], 'zone', 'zone field must have at least 1 items'],
+    ['zone', [note, tiny, note], 'zone', 'zone field must have less than or equal to 2 items'],
+    ['spareZone', [note], 'spareZone', 'spareZone field must have at least 2 items'],
+    ['books', [], 'books', ''],
+    ['books', { set: [] }, 'books', ''],
+    ['book', { set: [] }, 'book', ''],
+    ['book', [], 'book', ''],
+    ['cover', [], 'cover', ''],
+    ['cover', { set: [] }, 'cover', ''],
+  ])('6.3: %s %j is refused', async (name, value, path, message) => {
+    const created = await world.refused('POST', '/api/forms', { data: await complete({ [name]: value }) });
+    expect([created.status, created.name, created.paths]).toEqual([400, 'ValidationError', [path]]);
+    expect(created.message).toContain(message);
+    const id = await form();
+    const updated = await world.refused('PUT', `/api/forms/${id}`, { data: { [name]: value } });
+    expect([updated.status, updated.name, updated.paths]).toEqual([400, 'ValidationError', [path]]);
+    expect(updated.message).toContain(message);
+  });
+
+  it.each<readonly [name: string, value: unknown]>([
+    ['title', 'abc'],
+    ['title', 'x'.repeat(10)],
+    ['code', ''],
+    ['code', null],
+    ['amount', 10],
+    ['steps', 1],
+    ['big', '9007199254740993'],
+    ['choice', null],
+    ['spare', []],
+    ['spare', [{}, {}]],
+    ['spareZone', []],
+    ['zone', [note, tiny]],
+  ])('6.3: %s %j is taken', async (name, value) => {
+    const id = await form({ [name]: value });
+    await world.update('forms', id, { [name]: value });
+  });
+
+  it('12 row 71: a required relation cannot be emptied by disconnect, connect of nothing does not fill it', async () => {
+    const data = await complete();
+    const id = await world.create('forms', data);
+    for (const change of [{ books: { disconnect: [data['book']] } }, { book: { disconnect: [data['book']] } }]) {
+      const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: change });
+      expect([status, paths], JSON.stringify(change)).toEqual([400, Object.keys(change)]);
+    }
+    for (const change of [{ books: { connect: [] } }, { book: { connect: [] } }, { books: { disconnect: [1] } }]) {
+      const { status, paths } = await world.refused('POST', '/api/forms', { data: await complete(change) });
+      expect([status, paths], JSON.stringify(change)).toEqual([400, Object.keys(change)]);
+    }
+  });
+
+  describe('unique', () => {
+    const samples: readonly (readonly [string, unknown, unknown])[] = [
+      ['tag', 'one', 'One'],
+      ['tag', '', ' '],
+      ['words', 'a long text', 'another'],
+      ['seat', 5, 6],
+      ['born', '2024-01-02', '2024-01-03'],
+      ['weight', '9007199254740993', '9007199254740992'],
+      ['slug', 'here', 'Here'],
+    ];
+    it.each(samples)(
+      '6.3: %s %j is taken once, in drafts too; the own row and null are exempt',
+      async (name, value, other) => {
+        const draft = { publishedAt: null, cards: [{ label: 'a' }], zone: [note] };
+        const first = await world.create('forms', { ...draft, [name]: value });
+        for (const publishedAt of [null, undefined]) {
+          const data = await complete({ [name]: value, ...(publishedAt === null ? { publishedAt } : {}) });
+          const { status, message, paths } = await world.refused('POST', '/api/forms', { data });
+          expect([status, message, paths]).toEqual([400, 'This attribute must be unique', [name]]);
+        }
+        const second = await world.create('forms', { ...draft, [name]: other });
+        expect((await world.refused('PUT', `/api/forms/${second}`, { data: { [name]: value } })).paths).toEqual([name]);
+        await world.update('forms', first, { [name]: value });
+        await world.update('forms', second, { [name]: null });
+        await world.update('forms', first, { [name]: null });
+      },
+    );
+
+    it('6.3: unique in a component is checked against the component table, the own component is exempt', async () => {
+      const holder = await world.create('holders', { notes: [{ serial: 'n1' }] });
+      const [stored] = (await world.read(`/api/holders/${holder}?populate=notes`)).attributes['notes'] as unknown as {
+        id: number;
+      }[];
+      for (const data of [{ notes: [{ serial: 'n1' }] }, { zone: [{ ...note, serial: 'n1' }] }]) {
+        const { status, paths } = await world.refused('POST', '/api/holders', { data });
+        expect([status, paths]).toEqual([400, [`${Object.keys(data)[0]}.0.serial`]]);
+      }
+      await world.update('holders', holder, { notes: [{ id: stored!.id, serial: 'n1' }] });
+    });
+
+    it('12 row 71: equal unique values in one request are refused', async () => {
+      const { status, paths } = await world.refused('POST', '/api/holders', {
+        data: {
+          notes: [{ serial: 'twin' }, { serial: 'other' }, { serial: 'twin' }],
+          zone: [{ ...note, serial: 'twin' }],
+        },
+      });
+      expect(status).toBe(400);
+      // of the three twins one could stay
+      expect(paths).toHaveLength(2);
+      for (const path of paths) expect(['notes.0.serial', 'notes.2.serial', 'zone.0.serial']).toContain(path);
+    });
+
+    it.each<readonly [string, unknown]>([
+      ['born', 'zz'],
+      ['born', ''],
+      ['born', 5],
+      ['weight', { foo: 1 }],
+      ['weight', { $gt: 1 }],
+      ['weight', 'abc'],
+      ['weight', ''],
+      ['weight', true],
+      ['tag', 'a\0b'],
+      ['words', 'a\0b'],
+      ['seat', 2147483648],
+    ])('12 rows 1 to 3: a unique %s of %j is refused', async (name, value) => {
+      const {
+        status,
+        name: error,
+        paths,
+      } = await world.refused('POST', '/api/forms', { data: await complete({ [name]: value }) });
+      expect([status, error, paths]).toEqual([400, 'ValidationError', [name]]);
+    });
+
+    it('12 rows 43 and 69: of many at once one wins, the others are refused', async () => {
+      for (const [name, value] of [
+        ['tag', 'raced'],
+        ['slug', 'raced'],
+      ] as const) {
+        const answers = await Promise.all(
+          Array.from({ length: 12 }, () =>
+            world.send('POST', '/api/forms', {
+              data: { publishedAt: null, cards: [{ label: 'a' }], zone: [note], [name]: value },
+            }),
+          ),
+        );
+        const statuses = answers.map((it) => it.status).sort();
+        expect(statuses, name).toEqual([200, ...Array.from({ length: 11 }, () => 400)]);
+        for (const answer of answers.filter((it) => it.status === 400)) expect(said(answer).paths).toEqual([name]);
+        expect((await world.rows('forms')).filter((row) => row[name] === value)).toHaveLength(1);
+      }
+    });
+  });
+
+  describe('drafts', () => {
+    it('6.3: required and minLength are off for scalars, single components, relations and media', async () => {
+      const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
+      await world.update('forms', id, { title: null, card: { label: null }, book: null, books: [], cover: null });
+      await world.update('forms', id, { title: '', card: null });
+      await world.create('forms', {
+        publishedAt: null,
+        title: null,
+        mark: null,
+        card: null,
+        book: null,
+        cards: [{ label: 'a' }],
+        zone: [note],
+      });
+    });
+
+    it.each<readonly [Data, string]>([
+      [{ title: 'x'.repeat(11) }, 'title'],
+      [{ code: 'x' }, 'code'],
+      [{ amount: 11 }, 'amount'],
+      [{ choice: 'z' }, 'choice'],
+      [{ mail: 'z' }, 'mail'],
+      [{ cards: [] }, 'cards'],
+      [{ cards: [{}, {}, {}] }, 'cards'],
+      [{ zone: [] }, 'zone'],
+      [{ zone: [note, note, note] }, 'zone'],
+      [{ spare: [{}] }, 'spare'],
+    ])('6.3: %j is refused in a draft as well', async (change, path) => {
+      const base = { publishedAt: null, cards: [{ label: 'a' }], zone: [note] };
+      const created = await world.refused('POST', '/api/forms', { data: { ...base, ...change } });
+      expect([created.status, created.paths]).toEqual([400, [path]]);
+      const id = await world.create('forms', base);
+      const updated = await world.refused('PUT', `/api/forms/${id}`, { data: change });
+      expect([updated.status, updated.paths]).toEqual([400, [path]]);
+    });
+
+    it('6.3: required repeatable components and zones must be there', async () => {
+      const { status, paths } = await world.refused('POST', '/api/forms', { data: { publishedAt: null } });
+      expect([status, [...paths].sort()]).toEqual([400, ['cards', 'zone']]);
+    });
+
+    it('12 row 70: publishing an incomplete draft is refused with every fault, a complete one is published', async () => {
+      const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
+      const now = new Date().toISOString();
+      const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { publishedAt: now } });
+      expect([status, [...paths].sort()]).toEqual([400, ['book', 'books', 'card', 'cover', 'mark', 'title']]);
+      const rest = await complete();
+      const some = await world.refused('PUT', `/api/forms/${id}`, {
+        data: { publishedAt: now, title: rest['title'], card: rest['card'], book: rest['book'] },
+      });
+      expect([some.status, [...some.paths].sort()]).toEqual([400, ['books', 'cover', 'mark']]);
+      const entry = await world.update('forms', id, { ...rest, publishedAt: now });
+      expect(entry.attributes['publishedAt']).toBe(now);
+    });
+
+    it('12 row 70: publishing looks into stored components', async () => {
+      const data = await complete({ publishedAt: null, card: { label: null }, cards: [{ label: null }] });
+      const created = await world.send('POST', '/api/forms', { data });
+      expect(created.status, created.text).toBe(200);
+      const { id } = (created.body as { data: { id: number } }).data;
+      const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, {
+        data: { publishedAt: new Date().toISOString() },
+      });
+      expect([status, [...paths].sort()]).toEqual([400, ['card.label', 'cards.0.label']]);
+    });
+
+    it('6.3: unpublishing with a null in the same PUT is checked as a draft', async () => {
+      const id = await form();
+      expect((await world.update('forms', id, { publishedAt: null, title: null })).attributes).toMatchObject({
+        publishedAt: null,
+        title: null,
+      });
+    });
+
+    it('0.14: POST publishes now unless the body says otherwise', async () => {
+      const before = Date.now();
+      const id = await form();
+      const published = Date.parse(String((await world.read(`/api/forms/${id}`)).attributes['publishedAt']));
+      expect(published).toBeGreaterThanOrEqual(before);
+      expect(published).toBeLessThanOrEqual(Date.now());
+      const draft = await world.send('POST', '/api/forms', { data: await complete({ publishedAt: null }) });
+      const shown = (draft.body as { data: { id: number; attributes: Record<string, unknown> } }).data;
+      expect(shown.attributes['publishedAt']).toBeNull();
+      expect((await world.server.get(`/api/forms/${shown.id}`)).status).toBe(404);
+      for (const publishedAt of ['x', true, {}, []]) {
+        const { status, paths } = await world.refused('POST', '/api/forms', { data: await complete({ publishedAt }) });
+        expect([status, paths], JSON.stringify(publishedAt)).toEqual([400, ['publishedAt']]);
+      }
+    });
+  });
+
+  it('12 row 70: a new component inside PUT needs its required attributes', async () => {
+    const id = await form();
+    for (const [data, path] of [
+      [{ card: {} }, 'card.label'],
+      [{ cards: [{}] }, 'cards.0.label'],
+    ] as const) {
+      const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data });
+      expect([status, paths]).toEqual([400, [path]]);
+    }
+  });
+
+  it('12 row 71: allowedTypes of media is enforced', async () => {
+    const id = await form();
+    for (const cover of [files.paper, files.film, files.song]) {
+      const { status, name, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { cover } });
+      expect([status, name, paths]).toEqual([400, 'ValidationError', ['cover']]);
+    }
+    const created = await world.refused('POST', '/api/holders', { data: { pictures: [files.picture, files.paper] } });
+    expect([created.status, created.paths]).toEqual([400, ['pictures']]);
+    const papers = await world.refused('POST', '/api/holders', { data: { papers: [files.picture] } });
+    expect([papers.status, papers.paths]).toEqual([400, ['papers']]);
+    await world.create('holders', { pictures: [files.picture, files.drawing], papers: [files.paper, files.film] });
+  });
+
+  it('12 row 71: a zone component outside the list is refused', async () => {
+    for (const __component of [
+      'parts.stray',
+      'parts.card',
+      'parts.nope',
+      '__proto__',
+      'constructor',
+      'toString',
+      5,
+      null,
+      '',
+      ['parts.note'],
+      undefined,
+    ]) {
+      const { status, paths } = await world.refused('POST', '/api/forms', {
+        data: await complete({ zone: [{ __component, text: 'x' }] }),
+      });
+      expect([status, paths], String(__component)).toEqual([400, ['zone.0.__component']]);
+    }
+  });
+
+  it('6.3: every fault of every level comes in one answer', async () => {
+    const data = await complete({
+      title: 'x',
+      mark: 'A',
+      amount: 99,
+      card: { label: 5, count: 0 },
+      cards: [{ label: 'a' }, {}],
+      zone: [{ __component: 'parts.nope' }],
+      books: true,
+    });
+    const { status, message, paths } = await world.refused('POST', '/api/forms', { data });
+    expect(status).toBe(400);
+    expect([...paths].sort()).toEqual([
+      'amount',
+      'books',
+      'card.count',
+      'card.label',
+      'cards.1.label',
+      'mark',
+      'title',
+      'zone.0.__component',
+    ]);
+    expect(message).toBe('8 errors occurred');
+  });
+});

@@ -1,0 +1,107 @@
+/** The house of ARCHITECTURE.md: arrows between folders point one way, and no file imports itself in a circle. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+
+const src = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../src');
+
+/** From what all stand on to what stands on all; a folder imports from itself and from what is before it. */
+const order = [
+  'base',
+  'sql',
+  'model',
+  'query',
+  'access',
+  'read',
+  'write',
+  'accounts',
+  'media',
+  'handlers',
+  'http',
+  'cli',
+];
+/** Files beside the folders. */
+const base = ['errors.ts', 'limits.ts'];
+
+interface Arrow {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** Circles that stand; the list may only become shorter. This one is a type: schema files are described where they are read. */
+const knownCircles = ['model/load.ts -> model/builtin.ts -> model/load.ts'];
+
+const files = fs
+  .readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((it) => it.endsWith('.ts'))
+  .map((it) => it.split(path.sep).join('/'))
+  .sort();
+
+const comments = /\/\*[\s\S]*?\*\/|(?<=^|\s)\/\/.*$/gm;
+/** `import … from 'x'`, `export … from 'x'`, `import 'x'` and `import('x')`; imports of types are arrows too. */
+const imported = /(?:\bfrom\s*|\bimport\s*\(?\s*)'(\.[^']*)'/g;
+
+const arrowsOf = (file: string): readonly Arrow[] => {
+  const text = fs.readFileSync(path.join(src, file), 'utf8').replace(comments, '');
+  return [...text.matchAll(imported)].map(([, specifier = '']) => ({
+    from: file,
+    to: path.posix.join(path.posix.dirname(file), specifier).replace(/\.js$/, '.ts'),
+  }));
+};
+const arrows = files.flatMap(arrowsOf);
+
+/** Place of a file's folder in the order; -1 for a folder that the order does not know. */
+const level = (file: string): number => order.indexOf(base.includes(file) ? 'base' : (file.split('/')[0] ?? ''));
+
+/** Circles of imports, each as a path that ends where it began. Depth first; every edge is walked once. */
+const circlesOf = (edges: readonly Arrow[]): readonly string[] => {
+  const targets = new Map<string, string[]>();
+  for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (file: string, trail: readonly string[]): void => {
+    const seen = trail.indexOf(file);
+    if (seen !== -1) {
+      circles.push([...trail.slice(seen), file].join(' -> '));
+      return;
+    }
+    if (done.has(file)) return;
+    for (const next of targets.get(file) ?? []) walk(next, [...trail, file]);
+    done.add(file);
+  };
+  for (const file of targets.keys()) walk(file, []);
+  return circles;
+};
+
+describe('imports', () => {
+  it('are found at all', () => {
+    expect(files.length).toBeGreaterThan(20);
+    expect(arrows).toContainEqual({ from: 'read/find.ts', to: 'sql/dialect.ts' });
+    expect(arrows).toContainEqual({ from: 'sql/sqlite.ts', to: 'errors.ts' });
+  });
+
+  it('name files that exist', () => {
+    expect(arrows.filter(({ to }) => !files.includes(to))).toEqual([]);
+  });
+
+  it('every file stands in a folder of the order', () => {
+    expect(files.filter((file) => level(file) === -1)).toEqual([]);
+  });
+
+  it('point from a folder to itself or to one before it', () => {
+    expect(arrows.filter(({ from, to }) => level(to) > level(from)).map(({ from, to }) => `${from} -> ${to}`)).toEqual(
+      [],
+    );
+  });
+
+  it('make no circles but the known ones', () => {
+    expect(circlesOf(arrows)).toEqual(knownCircles);
+  });
+
+  it('a circle would be seen', () => {
+    const edge = (from: string, to: string): Arrow => ({ from, to });
+    expect(circlesOf([edge('a', 'b'), edge('b', 'c'), edge('c', 'b'), edge('a', 'c')])).toEqual(['b -> c -> b']);
+    expect(circlesOf([edge('a', 'b'), edge('a', 'c'), edge('b', 'c')])).toEqual([]);
+  });
+});
