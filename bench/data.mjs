@@ -37,7 +37,8 @@ const sentence = (id, salt) => {
   // typographic marks, as editors set them
   return `${said[0].toUpperCase()}${said.slice(1)}${pick(id, salt, 3) === 0 ? ' — “so it was”' : ''}.`;
 };
-const prose = (id, salt, sentences) => Array.from({ length: sentences }, (_, i) => sentence(id, salt + i * 16)).join(' ');
+const prose = (id, salt, sentences) =>
+  Array.from({ length: sentences }, (_, i) => sentence(id, salt + i * 16)).join(' ');
 
 /** Texts are taken from a small stock: making them anew for every row would take longer than storing them. */
 const stock = (salt, sentences) => {
@@ -51,11 +52,11 @@ const heading = stock(900, 1);
 
 const two = (number) => String(number).padStart(2, '0');
 const start = Date.UTC(2024, 0, 1);
-/** An instant of its own for every id. */
+/** Some minute of the two years from 2024 on, and milliseconds. */
 const instant = (id, salt) => start + pick(id, salt, 1_000_000) * 60_000 + (id % 60_000);
 
-function* range(count, ...rowsFor) {
-  for (let id = 1; id <= count; id++) for (const row of rowsFor) yield row(id);
+function* range(count, rowFor) {
+  for (let id = 1; id <= count; id++) yield rowFor(id);
 }
 
 /** Rows of link tables, numbered as they come. */
@@ -91,116 +92,119 @@ const settings = () => {
   ];
 };
 
-const entries = ({ articles, authors, categories }) => [
-  {
-    table: 'files',
-    columns: `id name alternative_text width height formats hash ext mime size url provider folder_path`
-      .split(' ')
-      .concat(stamps),
-    rows: range(articles, (id) => {
-      const hash = `${word(id, 3)}_${word(id, 4)}_${pick(id, 5, 0xffffff).toString(16)}`;
-      const format = (name, width, height) => ({
-        name: `${name}_${hash}.jpg`,
-        hash: `${name}_${hash}`,
-        ext: '.jpg',
-        mime: 'image/jpeg',
-        path: null,
-        width,
-        height,
-        size: pick(id, 6, 9000) / 100,
-        sizeInBytes: pick(id, 6, 9000) * 10,
-        url: `/uploads/${name}_${hash}.jpg`,
-      });
-      const formats = { thumbnail: format('thumbnail', 234, 156), small: format('small', 500, 333) };
-      return [
+const entries = ({ articles, authors, categories }) =>
+  [
+    {
+      table: 'files',
+      columns: `id name alternative_text width height formats hash ext mime size url provider folder_path`
+        .split(' ')
+        .concat(stamps),
+      rows: range(articles, (id) => {
+        const hash = `${word(id, 3)}_${word(id, 4)}_${pick(id, 5, 0xffffff).toString(16)}`;
+        const format = (name, width, height) => ({
+          name: `${name}_${hash}.jpg`,
+          hash: `${name}_${hash}`,
+          ext: '.jpg',
+          mime: 'image/jpeg',
+          path: null,
+          width,
+          height,
+          size: pick(id, 6, 9000) / 100,
+          sizeInBytes: pick(id, 6, 9000) * 10,
+          url: `/uploads/${name}_${hash}.jpg`,
+        });
+        const formats = { thumbnail: format('thumbnail', 234, 156), small: format('small', 500, 333) };
+        return [
+          id,
+          `${hash}.jpg`,
+          heading(id),
+          1600,
+          1066,
+          JSON.stringify(formats),
+          hash,
+          '.jpg',
+          'image/jpeg',
+          pick(id, 7, 90_000) / 100,
+          `/uploads/${hash}.jpg`,
+          'local',
+          '/',
+          ...stampsOf(id),
+        ];
+      }),
+    },
+    {
+      table: 'authors',
+      columns: ['id', 'name', 'slug', 'bio', 'email', ...stamps],
+      rows: range(authors, (id) => [
         id,
-        `${hash}.jpg`,
-        heading(id),
-        1600,
-        1066,
-        JSON.stringify(formats),
-        hash,
-        '.jpg',
-        'image/jpeg',
-        pick(id, 7, 90_000) / 100,
-        `/uploads/${hash}.jpg`,
-        'local',
-        '/',
+        `${word(id, 11)} ${word(id, 12)} ${id}`,
+        `author-${id}`,
+        paragraph(id),
+        `author-${id}@example.org`,
         ...stampsOf(id),
-      ];
-    }),
-  },
-  {
-    table: 'authors',
-    columns: ['id', 'name', 'slug', 'bio', 'email', ...stamps],
-    rows: range(authors, (id) => [
-      id,
-      `${word(id, 11)} ${word(id, 12)} ${id}`,
-      `author-${id}`,
-      paragraph(id),
-      `author-${id}@example.org`,
-      ...stampsOf(id),
-    ]),
-  },
-  {
-    table: 'categories',
-    columns: ['id', 'name', 'slug', 'description', ...stamps],
-    rows: range(categories, (id) => [
-      id,
-      `${word(id, 13)} ${51 - id}`,
-      `category-${id}`,
-      line(id),
-      ...stampsOf(id),
-    ]),
-  },
-  {
-    table: 'articles',
-    columns:
-      `id title slug summary body kind contact internal_note views reads rating price featured published_on opens_at ` +
-      `event_at synced_at details created_at updated_at published_at`,
-    rows: range(articles, (id) => [
-      id,
-      `${word(id, 21)} ${word(id, 22)} ${word(id, 23)} ${id}`,
-      `article-${id}`,
-      line(id),
-      body(id),
-      ['essay', 'report', 'interview', 'notes'][pick(id, 24, 4)],
-      pick(id, 25, 4) === 0 ? null : `desk-${pick(id, 25, 40)}@example.org`,
-      'For editors only.',
-      // a prime: no two articles have the same number of views
-      (id * 7919) % 1_000_003,
-      String(9_007_199_254_740_993n + BigInt(id)),
-      pick(id, 26, 50) / 10,
-      pick(id, 27, 5) === 0 ? null : pick(id, 27, 100_000) / 100,
-      pick(id, 28, 3) === 0,
-      `2024-${two(1 + pick(id, 29, 12))}-${two(1 + pick(id, 30, 28))}`,
-      `${two(pick(id, 31, 24))}:${two(pick(id, 32, 60))}:00.000`,
-      pick(id, 33, 3) === 0 ? null : instant(id, 33),
-      instant(id, 34),
-      JSON.stringify({ tags: [word(id, 35), word(id, 36)], layout: { columns: 1 + pick(id, 37, 3), wide: id % 2 === 0 } }),
-      ...stampsOf(id),
-      isDraft(id) ? null : instant(id, 38),
-    ]),
-  },
-  {
-    table: 'comments',
-    columns: ['id', 'nickname', 'body', 'approved', 'posted_at', ...stamps],
-    rows: range(articles * 4, (id) => [
-      id,
-      `${word(id, 41)}${pick(id, 42, 1000)}`,
-      line(id),
-      pick(id, 43, 5) !== 0,
-      instant(id, 44),
-      ...stampsOf(id),
-    ]),
-  },
-].map((it) => (typeof it.columns === 'string' ? { ...it, columns: it.columns.split(' ') } : it));
+      ]),
+    },
+    {
+      table: 'categories',
+      columns: ['id', 'name', 'slug', 'description', ...stamps],
+      rows: range(categories, (id) => [id, `${word(id, 13)} ${51 - id}`, `category-${id}`, line(id), ...stampsOf(id)]),
+    },
+    {
+      table: 'articles',
+      columns:
+        `id title slug summary body kind contact internal_note views reads rating price featured published_on opens_at ` +
+        `event_at synced_at details created_at updated_at published_at`,
+      rows: range(articles, (id) => [
+        id,
+        `${word(id, 21)} ${word(id, 22)} ${word(id, 23)} ${id}`,
+        `article-${id}`,
+        line(id),
+        body(id),
+        ['essay', 'report', 'interview', 'notes'][pick(id, 24, 4)],
+        pick(id, 25, 4) === 0 ? null : `desk-${pick(id, 25, 40)}@example.org`,
+        'For editors only.',
+        // a prime: no two articles have the same number of views
+        (id * 7919) % 1_000_003,
+        String(9_007_199_254_740_993n + BigInt(id)),
+        pick(id, 26, 50) / 10,
+        pick(id, 27, 5) === 0 ? null : pick(id, 27, 100_000) / 100,
+        pick(id, 28, 3) === 0,
+        `2024-${two(1 + pick(id, 29, 12))}-${two(1 + pick(id, 30, 28))}`,
+        `${two(pick(id, 31, 24))}:${two(pick(id, 32, 60))}:00.000`,
+        pick(id, 33, 3) === 0 ? null : instant(id, 33),
+        instant(id, 34),
+        JSON.stringify({
+          tags: [word(id, 35), word(id, 36)],
+          layout: { columns: 1 + pick(id, 37, 3), wide: id % 2 === 0 },
+        }),
+        ...stampsOf(id),
+        isDraft(id) ? null : instant(id, 38),
+      ]),
+    },
+    {
+      table: 'comments',
+      columns: ['id', 'nickname', 'body', 'approved', 'posted_at', ...stamps],
+      rows: range(articles * 4, (id) => [
+        id,
+        `${word(id, 41)}${pick(id, 42, 1000)}`,
+        line(id),
+        pick(id, 43, 5) !== 0,
+        instant(id, 44),
+        ...stampsOf(id),
+      ]),
+    },
+  ].map((it) => (typeof it.columns === 'string' ? { ...it, columns: it.columns.split(' ') } : it));
 
 const components = ({ articles }) => [
   {
     table: 'components_shared_seos',
     columns: ['id', 'meta_title', 'meta_description', 'keywords'],
-    rows: range(articles, (id) => [id, heading(id), line(id), JSON.stringify([word(id, 51), word(id, 52), word(id, 53)])]),
+    rows: range(articles, (id) => [
+      id,
+      heading(id),
+      line(id),
+      JSON.stringify([word(id, 51), word(id, 52), word(id, 53)]),
+    ]),
   },
   {
     table: 'components_shared_socials',
@@ -292,24 +296,20 @@ const several = (id, salt, count, bound) => {
 };
 
 const media = ({ articles, authors }) => {
-  const numberOf = { file: 0 };
-  const row = (file, id, type, field, order) => [++numberOf.file, file, id, type, field, order];
   const article = 'api::article.article';
+  const file = (id, salt) => 1 + pick(id, salt, articles);
   return [
     {
       table: 'files_related_morphs',
       columns: ['id', 'file_id', 'related_id', 'related_type', 'field', 'order'],
-      rows: (function* () {
-        for (let id = 1; id <= articles; id++) {
-          if (id % 10 !== 3) yield row(id, id, article, 'cover', 1);
-          for (const [i, file] of several(id, 71, 3, articles).entries()) yield row(file, id, article, 'gallery', i + 1);
-          yield row(1 + pick(id, 72, articles), id, 'shared.seo', 'shareImage', 1);
-          yield row(1 + pick(id, 73, articles), id * 2, 'shared.social', 'image', 1);
-          for (const [i, file] of several(id, 74, 2, articles).entries())
-            yield row(file, id, 'sections.pictures', 'pictures', i + 1);
-          if (id <= authors) yield row(1 + pick(id, 75, articles), id, 'api::author.author', 'avatar', 1);
-        }
-      })(),
+      rows: numbered(articles, (id) => [
+        ...(id % 10 === 3 ? [] : [[id, id, article, 'cover', 1]]),
+        ...several(id, 71, 3, articles).map((it, i) => [it, id, article, 'gallery', i + 1]),
+        [file(id, 72), id, 'shared.seo', 'shareImage', 1],
+        [file(id, 73), id * 2, 'shared.social', 'image', 1],
+        ...several(id, 74, 2, articles).map((it, i) => [it, id, 'sections.pictures', 'pictures', i + 1]),
+        ...(id > authors ? [] : [[file(id, 75), id, 'api::author.author', 'avatar', 1]]),
+      ]),
     },
   ];
 };

@@ -148,7 +148,8 @@ export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
   const stamp = String(stampOf());
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   try {
-    const [found] = await admin`select shobj_description(oid, 'pg_database') as stamp from pg_database where datname = ${name}`;
+    const [found] =
+      await admin`select shobj_description(oid, 'pg_database') as stamp from pg_database where datname = ${name}`;
     if (found?.stamp === stamp) return world;
     await admin.unsafe(`drop database if exists ${name} with (force)`);
     await admin.unsafe(`create database ${name} template template0 locale 'C' encoding 'UTF8'`);
@@ -214,12 +215,10 @@ function* copyText(rows, kinds, count) {
 const escapes = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const copyValue = (value, kind) => {
   if (value === null) return '\\N';
-  // the wall clock of this process, as v4 stores it (storage-layout 2)
-  if (kind === 'datetime') return wallClock(value);
+  // the wall clock of the server's zone, as v4 stores it (storage-layout 2); both sides run under UTC
+  if (kind === 'datetime') return new Date(value).toISOString().slice(0, -1);
   return typeof value === 'string' ? value.replace(/[\\\t\n\r]/g, (it) => escapes[it]) : String(value);
 };
-const wallClock = (epochMs) =>
-  new Date(epochMs - new Date(epochMs).getTimezoneOffset() * 60_000).toISOString().slice(0, -1);
 
 /** A port that nobody listens on right now. */
 export const freePort = () =>

@@ -56,7 +56,11 @@ export const requestsFor = ({ articles, lastPage }) => {
     { name: 'list', about: 'default list', url: () => '/api/articles' },
     { name: 'star', about: 'list, populate=*', url: () => '/api/articles?populate=*' },
     { name: 'tree', about: 'list, a tree of three levels', url: () => `/api/articles?${tree}` },
-    { name: 'one', about: 'entry by id, the same tree', url: (turn) => `/api/articles/${ids[turn % ids.length]}?${tree}` },
+    {
+      name: 'one',
+      about: 'entry by id, the same tree',
+      url: (turn) => `/api/articles/${ids[turn % ids.length]}?${tree}`,
+    },
     { name: 'page', about: `filter through a relation, sort, page ${page}`, url: () => filteredPage(page) },
   ];
 };

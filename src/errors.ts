@@ -41,8 +41,17 @@ const query = <Facts = unknown>(say: (facts: Facts) => string): IssueKind<Facts>
 
 /** A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. */
 const printed = (value: unknown): string => {
-  const text = JSON.stringify(value, null, 2) ?? String(value);
+  const text = jsonText(value);
   return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+};
+
+const jsonText = (value: unknown): string => {
+  try {
+    return JSON.stringify(value, null, 2) ?? String(value);
+  } catch {
+    // nested deeper than the stack is
+    return '…';
+  }
 };
 
 const near = (name: string | undefined): string => (name === undefined ? '' : `. Did you mean "${name}"?`);

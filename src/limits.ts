@@ -73,6 +73,8 @@ export const limits = {
   stringCharactersMax: 255,
   /** Magnitude of a `decimal` on every database (PostgreSQL: numeric(10,2)). */
   decimalMax: 100_000_000,
+  /** Milliseconds of the earliest instant that both databases hold, about 4680 BC. Earlier: 400. */
+  instantMin: -210_000_000_000_000,
   /** Least distance between two stored ranks before a list is numbered anew. */
   rankGapMin: 1e-6,
   /** Milliseconds that running requests get to finish after SIGTERM. */

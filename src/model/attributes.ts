@@ -74,6 +74,7 @@ const parseBoolean = (text: string, path: readonly string[]): Result<DbValue> =>
   return value === undefined ? refused(issue('query.boolean', path, { text })) : ok(value);
 };
 
+/** Days of the years from `-271821` on; dates begin with the year 1. */
 const dayExists = (year: number, month: number, day: number): boolean => {
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
@@ -84,7 +85,9 @@ const dayExists = (year: number, month: number, day: number): boolean => {
 export const parseDate = (text: string, path: readonly string[]): Result<string> => {
   const [, date = '', year, month, day] = /^((\d{4})-(\d\d)-(\d\d))(?:[T ]\d\d:\d\d\S*)?$/.exec(text) ?? [];
   if (date === '') return refused(issue('value.date', path));
-  return dayExists(Number(year), Number(month), Number(day)) ? ok(date) : refused(issue('value.no-such-day', path));
+  return year !== '0000' && dayExists(Number(year), Number(month), Number(day))
+    ? ok(date)
+    : refused(issue('value.no-such-day', path));
 };
 
 /** `HH:mm:ss` with up to three decimals, given back with three. */
@@ -98,6 +101,11 @@ const isoInstant =
 
 /** An ISO date or date-time (without zone: local time of the server) or epoch milliseconds, as epoch milliseconds. */
 export const parseInstant = (text: string, path: readonly string[]): Result<number> => {
+  const parsed = readInstant(text, path);
+  return parsed.ok && parsed.value < limits.instantMin ? refused(issue('value.datetime', path)) : parsed;
+};
+
+const readInstant = (text: string, path: readonly string[]): Result<number> => {
   const fault = (): Result<never> => refused(issue('value.datetime', path));
   const trimmed = text.trim();
   if (/^-?\d+$/.test(trimmed) && !/^\d{4}$/.test(trimmed)) {
@@ -357,7 +365,7 @@ const table = {
     parseJson: parseBigintValue,
   },
   float: number('float', () => true, false),
-  decimal: number('decimal', (value) => Math.abs(value) < limits.decimalMax, false),
+  decimal: number('decimal', (value) => Math.round(Math.abs(value) * 100) < limits.decimalMax * 100, false),
   boolean: {
     column: 'boolean',
     form: 'boolean',

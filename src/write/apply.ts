@@ -6,23 +6,15 @@ import bcrypt from 'bcryptjs';
 import { sql } from 'kysely';
 import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
 import { isSecretType, scalarTypes } from '../model/attributes.js';
-import type { EntryType, LinkAttribute, Model, Uid } from '../model/model.js';
+import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { ConstraintFault, type Db, type Dialect, type Sql, type Statement, type Tx } from '../sql/dialect.js';
 import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
+import { missingInStored } from './complete.js';
 import { type Cell, isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
-import {
-  askedIds,
-  changesOf,
-  existingStatement,
-  groupBy,
-  ownerKey,
-  readParts,
-  readSnapshot,
-  type Snapshot,
-} from './snapshot.js';
+import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
 export type WriteAction = 'create' | 'update' | 'delete';
 
@@ -225,7 +217,10 @@ const applyUpdate = async (
   const snapshot = await check(change, stored.id, parts, write, tx);
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
-  if (isPublishedNow) await checkComplete(change, stored.id, write, tx);
+  if (isPublishedNow) {
+    const missing = await missingInStored(change, stored.id, context.model, tx, write.dialect);
+    if (missing.length > 0) return refuse(missing);
+  }
   // never the same instant twice: the time of the last change is the entry's version
   const system: Cell[] = [
     instant('updated_at', Math.max(now(), stored.updatedAt + 1)),
@@ -367,43 +362,6 @@ const checkUnique = async (changes: Changes, dialect: Dialect, tx: Tx, issues: I
     if (results[i]!.length > 0 || seen.has(key)) issues.push(issue('body.unique', path));
     seen.add(key);
   });
-};
-
-/** Publishing a draft asks of the stored values what publishing asks of given ones (contract 12, row 70). */
-const checkComplete = async (change: Change, id: number, write: Write, tx: Tx): Promise<void> => {
-  const { dialect, context } = write;
-  const given = new Set([...change.values, ...change.links, ...change.parts].map((it) => it.attribute.name));
-  const wanted = [...change.type.attributes.values()].filter(
-    (it) =>
-      !given.has(it.name) && (it.kind === 'scalar' ? it.rules.required || it.rules.minLength !== null : it.required),
-  );
-  const issues: Issue[] = [];
-  const parts = wanted.some((it) => it.kind === 'part')
-    ? await readParts(change.type, id, context.model, tx, dialect)
-    : new Map<Uid, never>();
-  for (const attribute of wanted) {
-    const path = [attribute.name];
-    if (attribute.kind === 'part') {
-      if (
-        !parts.get(ownerKey(change.type.uid, id))?.some((it: { attribute: string }) => it.attribute === attribute.name)
-      )
-        issues.push(issue('body.required', path));
-      continue;
-    }
-    const isLink = attribute.kind === 'link';
-    const [table, column, by] = isLink
-      ? [attribute.path.table, attribute.path.to, attribute.path.from]
-      : [change.type.table, attribute.column, 'id'];
-    const fixed = isLink ? attribute.path.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`) : [];
-    const query = sql`select ${sql.ref(column)} from ${sql.table(table)} where ${sql.ref(by)} = ${dialect.bind('id', id)} and ${sql.ref(column)} is not null${sql.join(fixed, sql``)} limit 1`;
-    const [row] = await tx.run(dialect.compile(query));
-    const minLength = attribute.kind === 'scalar' ? attribute.rules.minLength : null;
-    if (!row) {
-      if (attribute.kind === 'link' || attribute.rules.required) issues.push(issue('body.required', path));
-    } else if (minLength !== null && typeof row[0] === 'string' && row[0].length < minLength)
-      issues.push(issue('body.min-length', path, { min: minLength }));
-  }
-  if (issues.length > 0) refuse(issues);
 };
 
 // ---- running

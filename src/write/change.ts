@@ -37,6 +37,8 @@ export interface ValueChange {
 export interface LinkChange {
   readonly attribute: LinkAttribute;
   readonly path: Path;
+  /** Whether the list may not be empty afterwards: required, and the entry no draft. */
+  readonly isNeeded: boolean;
   readonly change: { readonly kind: 'set'; readonly ids: readonly number[] } | ({ readonly kind: 'moves' } & Moves);
 }
 
@@ -178,12 +180,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (!gate.allows(type, attribute, 'write')) return [];
     const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
     if (!change) return [];
-    if (change.kind === 'set' && change.ids.length === 0 && attribute.required && !draft)
-      issues.push(issue('body.required', path));
-    if (attribute.shape === 'many' || change.kind === 'moves') return [{ attribute, path, change }];
-    // to-one media shows the first of several, to-one relations the last (R7)
-    const only = attribute.source === 'media' ? change.ids.slice(0, 1) : change.ids.slice(-1);
-    return [{ attribute, path, change: { kind: 'set', ids: only } }];
+    return [{ attribute, path, change, isNeeded: attribute.required && !draft }];
   };
 
   const media = (value: unknown, path: Path): LinkChange['change'] | null => {

@@ -244,6 +244,10 @@ const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void 
     planning.issues.push(...wanted.issues);
     return;
   }
+  if (link.isNeeded && wanted.value.length === 0) {
+    planning.issues.push(issue('body.required', link.path));
+    return;
+  }
   if (attribute.path.from === 'id' || attribute.path.to === 'id')
     planColumnLink(link, ownerId, stored, wanted.value, planning);
   else planTableLinks(link, ownerId, stored, wanted.value, planning);
@@ -253,7 +257,12 @@ const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...ne
 
 /** The ids that a relation shall have, in order. */
 const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
-  if (change.kind === 'set') return ok(change.ids);
+  if (change.kind === 'set') {
+    // to-one media shows the first of several, as v4 does; to-one relations the last (R7)
+    if (attribute.shape === 'one')
+      return ok(attribute.source === 'media' ? change.ids.slice(0, 1) : change.ids.slice(-1));
+    return ok(change.ids);
+  }
   if (attribute.shape === 'many') return applyMoves(current, change, path);
   // to-one: positions say nothing, the last one counts (R7)
   const last = change.connect.at(-1);

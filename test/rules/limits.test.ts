@@ -20,7 +20,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     });
   });
 
-  it('12, row 11: a list takes many values, and one too many is refused, never lost', async () => {
+  it('12, row 11: a list takes hundreds of values, at any index, and loses none', async () => {
     const list = (count: number): string =>
       Array.from({ length: count }, (_none, i) => `filters[id]=${i + 4}`).join('&');
     expect(await world.ids(`/api/films?${list(500)}`)).toEqual([4, 5, 7, 8]);

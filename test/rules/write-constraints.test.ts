@@ -348,19 +348,6 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     }
   });
 
-  it('12 row 71: allowedTypes of media is enforced', async () => {
-    const id = await form();
-    for (const cover of [files.paper, files.film, files.song]) {
-      const { status, name, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { cover } });
-      expect([status, name, paths]).toEqual([400, 'ValidationError', ['cover']]);
-    }
-    const created = await world.refused('POST', '/api/holders', { data: { pictures: [files.picture, files.paper] } });
-    expect([created.status, created.paths]).toEqual([400, ['pictures']]);
-    const papers = await world.refused('POST', '/api/holders', { data: { papers: [files.picture] } });
-    expect([papers.status, papers.paths]).toEqual([400, ['papers']]);
-    await world.create('holders', { pictures: [files.picture, files.drawing], papers: [files.paper, files.film] });
-  });
-
   it('12 row 71: a zone component outside the list is refused', async () => {
     for (const __component of [
       'parts.stray',

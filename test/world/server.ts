@@ -1,7 +1,11 @@
 /** A server over a database, asked in-process: the whole HTTP stack, no port. */
 import { pino } from 'pino';
+import { newCallers } from '../../src/access/caller.js';
+import { newJwts } from '../../src/access/jwt.js';
 import { newPermissionStore } from '../../src/access/permissions.js';
-import { newServer, type ServerSettings } from '../../src/http/server.js';
+import { newAccounts } from '../../src/accounts/accounts.js';
+import { type MailSender, noMail } from '../../src/accounts/mail.js';
+import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
 import { newReader } from '../../src/read/find.js';
 import type { Db } from '../../src/sql/dialect.js';
@@ -22,6 +26,8 @@ export interface TestServer {
     url: string,
     options?: { body?: unknown; headers?: Record<string, string> },
   ): Promise<TestAnswer>;
+  /** Waits for what goes on beside the answers. */
+  idle(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -33,6 +39,53 @@ export const defaultSettings: ServerSettings = {
   corsOrigin: true,
   uploadsDir: null,
   trustProxy: false,
+  attemptsMax: 0,
+};
+
+/** Secrets of every test server. */
+export const secrets = { jwtSecret: 'secret of the tests', apiTokenSalt: 'salt of the tests' } as const;
+
+export interface TestPeople {
+  readonly mail?: MailSender;
+  readonly mode?: 'roles' | 'open';
+  /** Milliseconds since 1970 UTC. */
+  readonly now?: () => number;
+}
+
+/** Everything that a server needs, over a database; no handlers, no log. */
+export const newTestDeps = (
+  db: Db,
+  model: Model,
+  given: Partial<ServerSettings> = {},
+  answersBytesMax?: number,
+  { mail = noMail, mode = 'roles', now = Date.now }: TestPeople = {},
+): ServerDeps => {
+  const settings = { ...defaultSettings, ...given };
+  const { rest, strict, defaultLocale } = settings;
+  const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
+  const writer = newWriter(db, reader, now);
+  const permissions = newPermissionStore(db, () => performance.now());
+  const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
+  const onFault = (fault: unknown): void => {
+    throw fault;
+  };
+  const { apiTokenSalt } = secrets;
+  const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode, onFault });
+  const accounts = newAccounts({
+    db,
+    model,
+    reader,
+    writer,
+    callers,
+    permissions,
+    jwts,
+    mail,
+    settings: { rest, strict, defaultLocale },
+    apiUrl: `http://localhost${settings.prefix}`,
+    now,
+    onFault,
+  });
+  return { model, reader, writer, callers, accounts, handlers: new Map(), logger: pino({ level: 'silent' }), settings };
 };
 
 export const newTestServer = async (
@@ -40,17 +93,10 @@ export const newTestServer = async (
   model: Model,
   settings: Partial<ServerSettings> = {},
   answersBytesMax?: number,
+  people: TestPeople = {},
 ): Promise<TestServer> => {
-  const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
-  const app = await newServer({
-    model,
-    reader,
-    writer: newWriter(db, reader, Date.now),
-    permissions: newPermissionStore(db, () => performance.now()),
-    handlers: new Map(),
-    logger: pino({ level: 'silent' }),
-    settings: { ...defaultSettings, ...settings },
-  });
+  const deps = newTestDeps(db, model, settings, answersBytesMax, people);
+  const app = await newServer(deps);
   await app.ready();
   const send: TestServer['send'] = async (method, url, { body, headers } = {}) => {
     const answer = await app.inject({
@@ -67,5 +113,10 @@ export const newTestServer = async (
     }
     return { status: answer.statusCode, headers: answer.headers, body: parsed, text: answer.payload };
   };
-  return { get: (url, headers) => send('GET', url, headers ? { headers } : {}), send, close: () => app.close() };
+  return {
+    get: (url, headers) => send('GET', url, headers ? { headers } : {}),
+    send,
+    idle: () => deps.accounts.idle(),
+    close: () => app.close(),
+  };
 };

@@ -1,0 +1,86 @@
+/** The two sides of a comparison, each a process of its own that answers HTTP on a port of its own. */
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { freePort, projectDir } from './databases.mjs';
+
+/**
+ * @typedef {{ port: number, startMs: number, rssMb(): number, stop(): Promise<void> }} Side
+ *   `startMs`: from the start of the process until it answers.
+ */
+
+const running = new Set();
+
+/** Ends what still runs when this program ends before its time. */
+export const stopAll = () => Promise.all([...running].map((it) => it.stop()));
+
+/** A project folder for the server, which keeps answers in so many MB; 0 makes each answer anew. */
+export const makeProject = (dir, answersMb) => {
+  fs.mkdirSync(dir, { recursive: true });
+  fs.cpSync(path.join(projectDir, 'src'), path.join(dir, 'src'), { recursive: true });
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), `${JSON.stringify({ memory: { answersMb } })}\n`);
+  return dir;
+};
+
+/** @param nodeOptions for Node itself, such as `--cpu-prof`. @returns {Promise<Side>} */
+export const startDovetail = (dist, project, world, nodeOptions = []) =>
+  startSide([...nodeOptions, path.join(dist, 'cli/main.js'), 'start', '--project', project], (port) => ({
+    ...world.env,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    LOG_LEVEL: 'error',
+  }));
+
+/** @returns {Promise<Side>} */
+export const startBaseline = (world) =>
+  startSide(
+    (port) => [path.join(import.meta.dirname, `baseline-${world.name}.mjs`), world.place, String(port)],
+    () => ({}),
+  );
+
+const startSide = async (args, envFor) => {
+  const port = await freePort();
+  const started = performance.now();
+  const child = spawn(process.execPath, typeof args === 'function' ? args(port) : args, {
+    // the data is stored in UTC
+    env: { ...process.env, NODE_ENV: undefined, NODE_NO_WARNINGS: '1', TZ: 'UTC', ...envFor(port) },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  const side = {
+    port,
+    startMs: 0,
+    rssMb: () => rssMb(child.pid),
+    stop: async () => {
+      running.delete(side);
+      child.kill('SIGTERM');
+      await ended;
+    },
+  };
+  running.add(side);
+  while (!(await isHealthy(port))) {
+    if (child.exitCode !== null) throw new Error(`a server ended with code ${child.exitCode} before it answered`);
+    if (performance.now() - started > 30_000) throw new Error('a server did not answer within 30 seconds');
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  side.startMs = performance.now() - started;
+  return side;
+};
+
+const isHealthy = async (port) => {
+  try {
+    return (await fetch(`http://127.0.0.1:${port}/_health`)).status === 204;
+  } catch {
+    return false;
+  }
+};
+
+/** Resident memory of a process, where the system tells (Linux). */
+const rssMb = (pid) => {
+  try {
+    const [, kib] = /VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+    return Math.round(Number(kib) / 1024);
+  } catch {
+    return Number.NaN;
+  }
+};

@@ -1,0 +1,329 @@
+/**
+ * `npm run bench -- --articles 10000`: Dovetail beside the least program that answers the same requests from the same
+ * database. See `usage` for the options.
+ */
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { runSlice } from './client.mjs';
+import { dropPostgresWorld, postgresServer, postgresWorld, sqliteWorld } from './databases.mjs';
+import { countStatements, measure, median, ratio } from './measure.mjs';
+import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
+import { profileRequest } from './profile.mjs';
+import { filteredPage, requestsFor } from './requests.mjs';
+
+const usage = `npm run bench -- [options]
+  --articles N         size of the data set: 30 (default), 10000, 100000
+  --database NAME      sqlite or postgres; both without it
+  --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
+  --keep DIR           keeps the data there for the next run
+  --requests a,b       some of list, star, tree, one, page
+  --rounds N           slices for each side and request (7)
+  --seconds S          length of a slice (0.8)
+  --connections N      requests at a time (8)
+  --soak               100,000 more requests before memory is read
+  --profile            where the time goes, for requests that are slower than wanted
+  --json FILE          writes the figures
+  --dist DIR           the server's build (dist)
+  --force              measures although the machine is busy`;
+
+/** Ratios below these deserve a look at the profile. */
+const wanted = { sqlite: 0.85, postgres: 0.8 };
+const busyLoad = 1.5;
+const smallArticles = 30;
+const soakRequests = 100_000;
+
+const requestNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
+
+const readOptions = () => {
+  const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
+  const flag = { type: 'boolean', default: false };
+  const { values } = parseArgs({
+    options: {
+      articles: text('30'),
+      database: text(),
+      postgres: text(),
+      keep: text(),
+      requests: text(requestNames.join(',')),
+      rounds: text('7'),
+      seconds: text('0.8'),
+      connections: text('8'),
+      json: text(),
+      dist: text(path.join(import.meta.dirname, '../dist')),
+      soak: flag,
+      profile: flag,
+      force: flag,
+      help: flag,
+    },
+  });
+  const number = (name) => {
+    const value = Number(values[name]);
+    if (!(value > 0)) throw new Error(`--${name} wants a number greater than 0\n\n${usage}`);
+    return value;
+  };
+  if (values.database !== undefined && !(values.database in wanted))
+    throw new Error(`--database wants sqlite or postgres\n\n${usage}`);
+  const requests = values.requests.split(',');
+  for (const name of requests)
+    if (!requestNames.includes(name)) throw new Error(`--requests knows ${requestNames.join(', ')}\n\n${usage}`);
+  return {
+    ...values,
+    dist: path.resolve(values.dist),
+    articles: number('articles'),
+    rounds: number('rounds'),
+    seconds: number('seconds'),
+    connections: number('connections'),
+    databases: values.database === undefined ? Object.keys(wanted) : [values.database],
+    requests,
+  };
+};
+
+const main = async () => {
+  const options = readOptions();
+  if (options.help) return say(usage);
+  const [load] = os.loadavg();
+  if (load > busyLoad && !options.force)
+    throw new Error(
+      `The machine is busy (load ${load.toFixed(2)}, at most ${busyLoad} is quiet); figures would not hold. --force measures all the same.`,
+    );
+  const dir = path.resolve(options.keep ?? fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-bench-')));
+  fs.mkdirSync(dir, { recursive: true });
+  const figures = {
+    articles: options.articles,
+    node: process.version,
+    cores: os.availableParallelism(),
+    databases: {},
+  };
+  say(`load ${load.toFixed(2)}, ${figures.cores} cores, Node ${figures.node}, ${options.connections} connections`);
+  let server;
+  try {
+    const dovetail = await loadDist(options.dist);
+    const projects = {
+      anew: makeProject(path.join(dir, 'project-anew'), 0),
+      kept: makeProject(path.join(dir, 'project-kept'), 16),
+    };
+    if (options.databases.includes('postgres'))
+      server = await postgresServer(options.postgres, dir, options.keep !== undefined);
+    const prepare = (name, articles) =>
+      name === 'sqlite'
+        ? sqliteWorld(dovetail, dir, articles, progress)
+        : postgresWorld(dovetail, server.url, articles, progress);
+    for (const name of options.databases) {
+      const began = performance.now();
+      const world = await prepare(name, options.articles);
+      const small = options.articles > smallArticles ? await prepare(name, smallArticles) : null;
+      progress(null);
+      say(
+        `\n${name}, ${options.articles} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`,
+      );
+      try {
+        figures.databases[name] = await compare({ dovetail, projects, world, small, dir, options });
+      } finally {
+        await stopAll();
+        if (name === 'postgres' && options.keep === undefined)
+          for (const made of [world, small]) if (made) await dropPostgresWorld(server.url, made);
+      }
+    }
+    figures.load = { before: load, after: os.loadavg()[0] };
+    say(`\nload ${load.toFixed(2)} before, ${figures.load.after.toFixed(2)} after`);
+    if (options.json !== undefined) fs.writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
+  } finally {
+    await stopAll();
+    await server?.stop();
+    if (options.keep === undefined) fs.rmSync(dir, { recursive: true, force: true });
+  }
+  return undefined;
+};
+
+/** The parts of the server that the benchmark uses itself. */
+const loadDist = async (dist) => {
+  if (!fs.existsSync(path.join(dist, 'cli/main.js')))
+    throw new Error(`${dist} holds no build; run npm run build first`);
+  const files = [
+    'model/load.js',
+    'model/storage.js',
+    'sql/schema.js',
+    'sql/sqlite.js',
+    'sql/postgres.js',
+    'access/access.js',
+    'access/permissions.js',
+    'read/find.js',
+  ];
+  const modules = await Promise.all(files.map((file) => import(path.join(dist, file))));
+  return Object.assign({}, ...modules);
+};
+
+/** All figures of one database. */
+const compare = async ({ dovetail, projects, world, small, dir, options }) => {
+  const { dist, rounds, seconds, connections } = options;
+  const sides = {
+    dovetail: await startDovetail(dist, projects.anew, world),
+    baseline: await startBaseline(world),
+    kept: await startDovetail(dist, projects.kept, world),
+  };
+  const ports = Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
+  const requests = (await requestsOf(ports, world)).filter((it) => options.requests.includes(it.name));
+  await checkEqual(ports, requests);
+  const statements = await countStatements(dovetail, projects.anew, world, requests);
+
+  const figures = { requests: {} };
+  const slow = [];
+  printHead();
+  for (const request of requests) {
+    const measured = await measure(ports, { urlFor: request.url, rounds, seconds, connections });
+    const it = {
+      url: request.url(0),
+      ...measured,
+      ratio: ratio(measured.dovetail, measured.baseline),
+      keptRatio: ratio(measured.kept, measured.baseline),
+      ...statements[request.name],
+    };
+    figures.requests[request.name] = it;
+    printRow(request, it);
+    if (it.ratio < wanted[world.name]) slow.push(request);
+  }
+
+  if (options.soak) await soak(ports.kept, requests, connections);
+  figures.rssMb = { dovetail: sides.dovetail.rssMb(), kept: sides.kept.rssMb(), baseline: sides.baseline.rssMb() };
+  await stopAll();
+  say(
+    `memory: ${figures.rssMb.dovetail} MB, with kept answers ${figures.rssMb.kept} MB${options.soak ? ` after ${soakRequests} more requests` : ''}, baseline ${figures.rssMb.baseline} MB`,
+  );
+
+  figures.startMs = await startTime(dist, projects.kept, world);
+  say(`start: ${Math.round(figures.startMs)} ms until /_health answers (median of 5)`);
+  if (small) {
+    figures.byIdMs = await timeById(dist, projects.anew, [small, world]);
+    const parts = Object.entries(figures.byIdMs).map(([articles, ms]) => `${ms.toFixed(2)} ms of ${articles} articles`);
+    say(`entry by id, one at a time: ${parts.join(', ')}`);
+  }
+  if (options.profile) for (const request of slow) await printProfile(request, { projects, world, dir, options });
+  return figures;
+};
+
+/** The requests for this data: the last page of the filtered list is known once it is asked for. */
+const requestsOf = async (ports, { articles }) => {
+  const { meta } = await (await fetch(`http://127.0.0.1:${ports.baseline}${filteredPage(1)}`)).json();
+  return requestsFor({ articles, lastPage: meta.pagination.pageCount });
+};
+
+/** Both sides must give the same answers; a difference ends the run. */
+const checkEqual = async (ports, requests) => {
+  for (const { name, url } of requests) {
+    const turns = url(0) === url(1) ? 1 : 50;
+    for (let turn = 0; turn < turns; turn++) {
+      const [mine, other, kept] = await Promise.all(
+        [ports.dovetail, ports.baseline, ports.kept].map(async (port) => {
+          const answer = await fetch(`http://127.0.0.1:${port}${url(turn)}`);
+          return { status: answer.status, body: await answer.json() };
+        }),
+      );
+      assert.equal(mine.status, 200, `${name}: ${url(turn)}`);
+      assert.deepEqual(mine, other, `${name}: Dovetail and the baseline answer differently to ${url(turn)}`);
+      assert.deepEqual(mine, kept, `${name}: kept answers differ for ${url(turn)}`);
+    }
+  }
+};
+
+/** Many requests of all kinds but the slowest, most of them for different entries. */
+const soak = async (port, requests, connections) => {
+  const named = Object.fromEntries(requests.map((it) => [it.name, it]));
+  const mix = ['star', 'tree', ...Array(8).fill('one')].flatMap((name) => named[name] ?? []);
+  const urlFor = (turn) => mix[turn % mix.length].url(turn);
+  progress('soak');
+  await runSlice({ port, urlFor, seconds: Number.POSITIVE_INFINITY, requests: soakRequests, connections });
+  progress(null);
+};
+
+const startTime = async (dist, project, world) => {
+  const times = [];
+  for (let i = 0; i < 5; i++) {
+    const side = await startDovetail(dist, project, world);
+    times.push(side.startMs);
+    await side.stop();
+  }
+  return median(times);
+};
+
+/** Milliseconds for an entry by id, by the number of articles; they ought to be the same. */
+const timeById = async (dist, project, worlds) => {
+  const ports = {};
+  const urls = {};
+  for (const world of worlds) {
+    const { articles } = world;
+    ports[articles] = (await startDovetail(dist, project, world)).port;
+    urls[articles] = requestsFor({ articles, lastPage: 1 }).find((it) => it.name === 'one').url;
+  }
+  const urlFor = (turn, articles) => urls[articles](turn);
+  const measured = await measure(ports, { urlFor, rounds: 7, seconds: 0.4, connections: 1 });
+  await stopAll();
+  return Object.fromEntries(Object.entries(measured).map(([articles, { p50Ms }]) => [articles, p50Ms]));
+};
+
+// ---- output
+
+const say = (text) => process.stdout.write(`${text}\n`);
+
+/** One line that is written over; null ends it. Without a terminal: a line now and then. */
+let saidAt = 0;
+const progress = (text) => {
+  if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${text ?? ''}`);
+  else if (text !== null && performance.now() - saidAt > 5000) {
+    saidAt = performance.now();
+    say(`  ${text}`);
+  }
+};
+
+const columns = [
+  ['request', 42],
+  ['dovetail/s', 11],
+  ['baseline/s', 11],
+  ['ratio', 7],
+  ['p50 ms', 15],
+  ['p99 ms', 15],
+  ['kept/s', 9],
+  ['ratio', 7],
+  ['statements', 12],
+];
+const line = (cells) =>
+  cells.map((cell, i) => (i === 0 ? cell.padEnd(columns[i][1]) : cell.padStart(columns[i][1]))).join('');
+const printHead = () => {
+  say('latencies: Dovetail / baseline; kept: Dovetail with kept answers, and its ratio to the baseline');
+  say(line(columns.map(([title]) => title)));
+};
+const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) => {
+  const two = (key) => `${dovetail[key].toFixed(1)} / ${baseline[key].toFixed(1)}`;
+  say(
+    line([
+      `${name}: ${about}`,
+      dovetail.perSecond.toFixed(0),
+      baseline.perSecond.toFixed(0),
+      it.ratio.toFixed(2),
+      two('p50Ms'),
+      two('p99Ms'),
+      kept.perSecond.toFixed(0),
+      it.keptRatio.toFixed(2),
+      `${it.statements} in ${it.rounds}`,
+    ]),
+  );
+};
+
+const printProfile = async (request, { projects, world, dir, options }) => {
+  const { dist, connections } = options;
+  const found = await profileRequest(dist, projects.anew, world, request, { dir, connections });
+  say(`\nprofile of ${request.name} on ${world.name}: share of all time by function, without what it calls`);
+  for (const { where, share } of found.slice(0, 14)) say(`  ${(share * 100).toFixed(1).padStart(5)} %  ${where}`);
+};
+
+for (const signal of ['SIGINT', 'SIGTERM'])
+  process.once(signal, () => {
+    stopAll().then(() => process.exit(1));
+  });
+try {
+  await main();
+} catch (fault) {
+  process.stderr.write(`${fault instanceof assert.AssertionError ? fault.stack : fault.message}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,261 @@
+/**
+ * A serving process is killed in the midst of writes, again and again. After each restart every answered write is there,
+ * no write is half there, and no row is left without its owner.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
+import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
+import {
+  dialects,
+  type Entry,
+  idsOf,
+  newRelationsWorld,
+  type RelationsWorld,
+  relationsProjectDir,
+} from '../world/relations/world.js';
+
+const seed = seedOfRun();
+/** 100 in a full run. */
+const kills = Number(process.env['DOVETAIL_KILLS'] ?? 8);
+const clients = 8;
+const script = path.join(path.dirname(fileURLToPath(import.meta.url)), 'serve.mjs');
+
+const freePort = async (): Promise<number> => {
+  const probe = net.createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+};
+
+interface Served {
+  readonly url: string;
+  readonly child: ChildProcess;
+}
+
+const serve = async (world: RelationsWorld): Promise<Served> => {
+  const port = await freePort();
+  const env = { ...process.env, ...world.env, PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'silent', TZ: 'UTC' };
+  const child = fork(script, [relationsProjectDir], { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] });
+  let errors = '';
+  child.stderr!.on('data', (text: Buffer) => {
+    errors += String(text);
+  });
+  await Promise.race([
+    once(child, 'message'),
+    once(child, 'exit').then(([code]) => {
+      throw new Error(`the server ended with ${code}: ${errors}`);
+    }),
+  ]);
+  return { url: `http://127.0.0.1:${port}/api`, child };
+};
+
+/** Kills some turns of the event loop later: in the midst of whatever the server does then. */
+const killSoon = async (child: ChildProcess, random: Random): Promise<void> => {
+  for (let turns = random.below(4000); turns > 0; turns--) await new Promise(setImmediate);
+  child.kill('SIGKILL');
+};
+
+/** Backends of the database: a killed client's last commit may still be on its way there. */
+const backends = async (world: RelationsWorld): Promise<readonly string[]> => {
+  if (world.dialect === 'sqlite') return [];
+  const statement = world.db.dialect.compile(sql`select pid from pg_stat_activity where datname = current_database()`);
+  return (await world.db.read(readRows(statement))).map(([pid]) => String(pid));
+};
+
+/** The whole state that write number `v` asks for; every part of it tells the number. */
+const stateOf = (v: number, books: readonly number[]) => {
+  const turned = books.map((_it, i) => books[(i + v) % books.length]!);
+  return {
+    name: `v${v}`,
+    card: { label: `v${v}`, many: turned, inner: { word: `v${v}`, books: turned.slice(1) } },
+    cards: Array.from({ length: 1 + (v % 3) }, (_it, i) => ({ label: `v${v} ${i}`, list: turned.slice(0, 2) })),
+    zone: [
+      { __component: 'parts.note', text: `v${v}`, books: turned },
+      ...(v % 2 === 0 ? [{ __component: 'parts.card', label: `v${v}` }] : []),
+    ],
+    gallery: [1, 2, 3].map((id) => 1 + ((id + v) % 3)),
+  };
+};
+
+const query =
+  'populate[card][populate][many][fields]=id&populate[card][populate][inner][populate][books][fields]=id&populate[cards][populate][list][fields]=id&populate[zone][populate]=books&populate[gallery][fields]=id';
+
+/** An answer in the form of `stateOf`. */
+const shownState = ({ attributes }: Entry) => {
+  const of = (owner: unknown, name: string): readonly number[] =>
+    idsOf({ id: 0, attributes: owner as Entry['attributes'] }, name);
+  const card = attributes['card'] as unknown as { label: string; inner: { word: string } };
+  return {
+    name: attributes['name'],
+    card: {
+      label: card.label,
+      many: of(card, 'many'),
+      inner: { word: card.inner.word, books: of(card.inner, 'books') },
+    },
+    cards: (attributes['cards'] as unknown as { label: string }[]).map((it) => ({
+      label: it.label,
+      list: of(it, 'list'),
+    })),
+    zone: (attributes['zone'] as unknown as { __component: string; text?: string; label?: string }[]).map((it) =>
+      it.__component === 'parts.note'
+        ? { __component: it.__component, text: it.text, books: of(it, 'books') }
+        : { __component: it.__component, label: it.label },
+    ),
+    gallery: idsOf({ id: 0, attributes }, 'gallery'),
+  };
+};
+
+/** What a client knows of one entry: the number of the last answered write, and of one that got no answer. */
+interface Known {
+  readonly id: number;
+  answered: number;
+  pending: number | null;
+  deletion: 'none' | 'pending' | 'answered';
+}
+
+interface Client {
+  readonly random: Random;
+  readonly entries: Known[];
+  /** Number of a creation that got no answer. */
+  creation: number | null;
+}
+
+describe.each(dialects)('a killed server on %s', (dialect) => {
+  it(`issue: loses no answered write and leaves no half one (${kills} kills, seed ${seed})`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const world = await newRelationsWorld(dialect);
+    const random = newRandom(`${seed}/kill ${dialect}`);
+    const books = await world.createMany('books', 4);
+    const all: Client[] = Array.from({ length: clients }, (_it, i) => ({
+      random: random.fork(`client ${i}`),
+      entries: [],
+      creation: null,
+    }));
+    const totals = { answered: 0, lostAnswers: 0, lostButDone: 0 };
+    let number = 0;
+    let served: Served | null = null;
+    try {
+      /** Every entry shows the number of its last answered write or of the one without an answer, in every part. */
+      const checkAll = async (url: string): Promise<void> => {
+        const answer = await fetch(`${url}/holders?pagination[pageSize]=100&${query}`);
+        const body = (await answer.json()) as { data: Entry[] };
+        const found = new Map(body.data.map((it) => [it.id, it]));
+        for (const client of all) {
+          for (const known of [...client.entries]) {
+            const entry = found.get(known.id);
+            found.delete(known.id);
+            if (known.deletion !== 'none') totals.lostAnswers += known.deletion === 'pending' ? 1 : 0;
+            if (!entry) {
+              expect(known.deletion, `entry ${known.id} is gone`).not.toBe('none');
+              client.entries.splice(client.entries.indexOf(known), 1);
+              continue;
+            }
+            expect(known.deletion, `entry ${known.id} was deleted`).not.toBe('answered');
+            known.deletion = 'none';
+            const v = Number(String(entry.attributes['name']).slice(1));
+            expect([known.answered, known.pending], `entry ${known.id} shows ${v}`).toContain(v);
+            expect(shownState(entry)).toEqual(stateOf(v, books));
+            if (known.pending !== null) {
+              totals.lostAnswers += 1;
+              totals.lostButDone += v === known.pending ? 1 : 0;
+            }
+            known.answered = v;
+            known.pending = null;
+          }
+        }
+        // what is left was created without an answer: whole, and asked for
+        for (const entry of found.values()) {
+          const v = Number(String(entry.attributes['name']).slice(1));
+          const client = all.find((it) => it.creation === v);
+          expect(client, `entry ${entry.id} with ${v} was asked for`).toBeDefined();
+          expect(shownState(entry)).toEqual(stateOf(v, books));
+          client!.entries.push({ id: entry.id, answered: v, pending: null, deletion: 'none' });
+          totals.lostButDone += 1;
+        }
+        for (const client of all) {
+          if (client.creation !== null) totals.lostAnswers += 1;
+          client.creation = null;
+        }
+        await world.expectNoOrphans();
+      };
+      for (let round = 0; round < kills; round++) {
+        const ours = new Set(await backends(world));
+        served = await serve(world);
+        const { url, child } = served;
+        await checkAll(url);
+        const ended = once(child, 'exit');
+        let left = random.between(10, 60);
+        const send = async (method: string, where: string, data?: unknown): Promise<Entry | null> => {
+          try {
+            const answer = await fetch(`${url}/holders${where}`, {
+              method,
+              ...(data === undefined
+                ? {}
+                : { headers: { 'content-type': 'application/json' }, body: JSON.stringify({ data }) }),
+            });
+            const { data: entry, error } = (await answer.json()) as { data: Entry; error?: unknown };
+            if (answer.status !== 200) throw new Error(`${method} ${where}: ${answer.status} ${JSON.stringify(error)}`);
+            left -= 1;
+            if (left === 0) void killSoon(child, random);
+            return entry;
+          } catch (fault) {
+            // the connection broke: nobody knows what became of this one
+            if (left <= 0 && fault instanceof TypeError) return null;
+            if (left <= 0 && fault instanceof SyntaxError) return null;
+            throw fault;
+          }
+        };
+        const run = async (client: Client): Promise<void> => {
+          for (;;) {
+            number += 1;
+            const v = number;
+            const living = client.entries.filter((it) => it.deletion === 'none');
+            const entry = living.length > 0 ? client.random.pick(living) : undefined;
+            const what = client.random.below(10);
+            if (!entry || (what === 0 && living.length < 4)) {
+              client.creation = v;
+              const made = await send('POST', '', stateOf(v, books));
+              if (!made) return;
+              client.creation = null;
+              client.entries.push({ id: made.id, answered: v, pending: null, deletion: 'none' });
+            } else if (what === 1 && living.length > 1) {
+              entry.deletion = 'pending';
+              if (!(await send('DELETE', `/${entry.id}`))) return;
+              entry.deletion = 'answered';
+            } else {
+              entry.pending = v;
+              if (!(await send('PUT', `/${entry.id}`, stateOf(v, books)))) return;
+              entry.answered = v;
+              entry.pending = null;
+            }
+            totals.answered += 1;
+          }
+        };
+        await Promise.all(all.map(run));
+        expect(left, 'the kill has happened').toBeLessThanOrEqual(0);
+        await ended;
+        while ((await backends(world)).some((pid) => !ours.has(pid)));
+        served = null;
+      }
+      served = await serve(world);
+      await checkAll(served.url);
+      process.stdout.write(
+        `${dialect}: ${kills} kills, ${totals.answered} answered writes all there; ${totals.lostAnswers} got no answer, ${totals.lostButDone} of them were done\n`,
+      );
+      // kills that hit nobody would say nothing
+      expect(totals.lostAnswers).toBeGreaterThan(kills);
+    } finally {
+      served?.child.kill('SIGKILL');
+      await world.close();
+    }
+  });
+});

@@ -1,0 +1,444 @@
+/**
+ * The oracle: answers a request by plain loops over a world in memory, straight from the rules of the specification and
+ * the contract. It shares no code with the server and knows nothing of SQL, plans or batches.
+ */
+import type { Condition, OptionsSpec, Request, SortSpec, State, Test } from './request.js';
+import {
+  attributesOf,
+  idSpec,
+  isVisible,
+  type LinkSpec,
+  type PartSpec,
+  type ProjectSpec,
+  type ScalarSpec,
+  type TypeSpec,
+} from './schema.js';
+import { compareValues, familyOf, jsonOf, type Term, type Value } from './values.js';
+import type { Entry, World } from './world.js';
+
+export interface OracleAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+export interface Facts {
+  readonly project: ProjectSpec;
+  readonly world: World;
+  /** Where NULL stands when ascending: the databases differ (contract, decision d). */
+  readonly nulls: 'first' | 'last';
+  readonly rest: { readonly defaultLimit: number; readonly maxLimit: number };
+  readonly defaultLocale: string;
+}
+
+/** SQL's three values: null is "unknown". */
+type Truth = boolean | null;
+
+/** An entry together with its type. */
+interface Found {
+  readonly type: TypeSpec;
+  readonly entry: Entry;
+}
+
+export const answer = (request: Request, facts: Facts): OracleAnswer => {
+  const { project, world } = facts;
+  const type = project.types.get(request.uid)!;
+  const state = request.state ?? 'live';
+  const all = [...world.entries.get(type.uid)!.values()].sort((a, b) => a.id - b.id);
+  const visible = all.map((entry) => ({ type, entry })).filter((it) => isPublished(it, state));
+  const options: OptionsSpec = { fields: request.fields, populate: request.populate, filter: null, sort: [], state };
+  const show = (found: Found): unknown => wrapped(found, options, state, facts);
+  if (request.action === 'findOne') {
+    const found = visible.find((it) => it.entry.id === request.id);
+    return found ? { status: 200, body: { data: show(found), meta: {} } } : notFound;
+  }
+  const { filter } = request;
+  let kept = filter ? visible.filter((it) => holds(filter, it, state, facts)) : visible;
+  if (request.action === 'single') {
+    const [found] = kept;
+    return found ? { status: 200, body: { data: show(found), meta: {} } } : notFound;
+  }
+  if (type.localized) {
+    const wanted = request.locale ?? facts.defaultLocale;
+    if (wanted !== 'all') kept = kept.filter((it) => it.entry.values.get('locale') === wanted);
+  }
+  const { search } = request;
+  if (search !== null && search !== '') kept = kept.filter((it) => isFound(it, search));
+  const sorted = stableSort(kept, request.sort, state, facts);
+  const { from, size, meta } = pageOf(request, sorted.length, facts);
+  return { status: 200, body: { data: sorted.slice(from, from + size).map(show), meta: { pagination: meta } } };
+};
+
+const notFound: OracleAnswer = {
+  status: 404,
+  body: { data: null, error: { status: 404, name: 'NotFoundError', message: 'Not Found', details: {} } },
+};
+
+const isPublished = ({ type, entry }: Found, state: State): boolean =>
+  !type.draftAndPublish || state === 'preview' || entry.values.get('publishedAt') !== null;
+
+/** Contract 4.5. */
+const pageOf = (
+  { page }: Request,
+  total: number,
+  { rest }: Facts,
+): { from: number; size: number; meta: Record<string, number> } => {
+  const clamp = (size: number): number => Math.min(Math.max(size, 1), rest.maxLimit);
+  const counted = page?.withCount !== false;
+  if (page?.kind === 'offset') {
+    const start = Math.max(page.start?.value ?? 0, 0);
+    const asked = page.limit?.value ?? rest.defaultLimit;
+    const limit = asked === -1 ? rest.maxLimit : clamp(asked);
+    return { from: start, size: limit, meta: { start, limit, ...(counted ? { total } : {}) } };
+  }
+  const number = Math.max(page?.page?.value ?? 1, 1);
+  const pageSize = clamp(page?.pageSize?.value ?? rest.defaultLimit);
+  const counts = counted ? { pageCount: Math.ceil(total / pageSize), total } : {};
+  return { from: (number - 1) * pageSize, size: pageSize, meta: { page: number, pageSize, ...counts } };
+};
+
+/** `_q` with a text that is no number (contract 4.7). */
+const isFound = ({ type, entry }: Found, text: string): boolean =>
+  attributesOf(type).some((it) => {
+    if (it.kind !== 'scalar' || it.hidden || familyOf(it.type) !== 'text') return false;
+    // the server's own attributes are searchable, and `locale` is a text
+    if (!it.searchable && it.name !== 'locale') return false;
+    const value = entry.values.get(it.name);
+    return typeof value === 'string' && fold(value).includes(fold(text));
+  });
+
+/** Lower case, letter by letter. */
+const fold = (text: string): string => [...text].map((it) => it.toLowerCase()).join('');
+
+// ---- what an entry is linked to
+
+/**
+ * Entries behind a link or part in stored order: by rank, then by id of the target, in zones by id of the row
+ * (storage-layout 7.2). Rows whose target is gone, or is none of the attribute's components, do not count.
+ */
+const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: Facts): readonly Found[] => {
+  const { world, project } = facts;
+  const found: { found: Found; rank: number | null; tie: number }[] = [];
+  const add = (uid: string, id: number, rank: number | null, tie: number): void => {
+    const target = world.entries.get(uid)?.get(id);
+    if (target) found.push({ found: { type: project.types.get(uid)!, entry: target }, rank, tie });
+  };
+  if (attribute.kind === 'part') {
+    for (const row of world.parts.get(type.uid)!) {
+      if (row.entity !== entry.id || row.field !== attribute.name) continue;
+      if (attribute.components.includes(row.type))
+        add(row.type, row.component, row.rank, attribute.shape === 'zone' ? row.id : row.component);
+    }
+  } else if (attribute.storage === 'files') {
+    for (const row of world.files) {
+      if (row.type === type.uid && row.related === entry.id && row.field === attribute.name)
+        add(attribute.target, row.file, row.rank, row.file);
+    }
+  } else {
+    for (const row of world.links.get(attribute.links)!) {
+      if (attribute.side === 'owner' && row.owner === entry.id)
+        add(attribute.target, row.target, row.ownerRank, row.target);
+      if (attribute.side === 'inverse' && row.target === entry.id)
+        add(attribute.target, row.owner, row.targetRank, row.owner);
+    }
+  }
+  found.sort((a, b) => compareNullable(a.rank, b.rank, facts.nulls) || a.tie - b.tie);
+  // the same file may hang on one attribute twice: it is shown once
+  const seen = new Set<string>();
+  return found
+    .map((it) => it.found)
+    .filter((it) => {
+      const key = `${it.type.uid} ${it.entry.id}`;
+      return !seen.has(key) && seen.add(key);
+    });
+};
+
+const visibleRelated = (attribute: LinkSpec | PartSpec, owner: Found, state: State, facts: Facts): readonly Found[] =>
+  related(attribute, owner, facts).filter((it) => isPublished(it, state));
+
+const stepOf = (type: TypeSpec, name: string): LinkSpec | PartSpec => {
+  const attribute = type.attributes.get(name);
+  if (!attribute || attribute.kind === 'scalar') throw new Error(`${type.uid} has no relation "${name}"`);
+  return attribute;
+};
+
+const scalarOf = (type: TypeSpec, name: string): ScalarSpec => {
+  const attribute = name === 'id' ? idSpec : type.attributes.get(name);
+  if (attribute?.kind !== 'scalar') throw new Error(`${type.uid} has no field "${name}"`);
+  return attribute;
+};
+
+const readValue = ({ entry }: Found, attribute: ScalarSpec): Value =>
+  attribute === idSpec ? entry.id : entry.values.get(attribute.name)!;
+
+// ---- answers
+
+const wrapped = (found: Found, options: OptionsSpec, state: State, facts: Facts): unknown => ({
+  id: found.entry.id,
+  attributes: inside(found, options, state, facts),
+});
+
+/** The fields that are asked for, and what is populated (contract 2.2, 2.3). */
+const inside = (found: Found, options: OptionsSpec, state: State, facts: Facts): Record<string, unknown> => {
+  const { type } = found;
+  const { fields, populate } = options;
+  const shown: Record<string, unknown> = {};
+  for (const attribute of attributesOf(type)) {
+    if (attribute.kind !== 'scalar' || attribute.hidden) continue;
+    if (fields === null || fields.includes('*') || fields.includes(attribute.name))
+      shown[attribute.name] = jsonOf(attribute.type, readValue(found, attribute));
+  }
+  if (!populate) return shown;
+  for (const attribute of attributesOf(type)) {
+    if (attribute.kind === 'scalar' || !isVisible(facts.project, attribute)) continue;
+    const member = populate.members.find((it) => it.name === attribute.name);
+    if (member?.isOff || (!member && !populate.all)) continue;
+    const inner = member?.options ?? plain;
+    shown[attribute.name] =
+      attribute.kind === 'link'
+        ? { data: showLink(attribute, found, inner, state, facts) }
+        : showPart(attribute, found, inner, member?.fragments ?? null, state, facts);
+  }
+  return shown;
+};
+
+const plain: OptionsSpec = { fields: null, populate: null, filter: null, sort: [], state: null };
+
+const showLink = (attribute: LinkSpec, owner: Found, options: OptionsSpec, outer: State, facts: Facts): unknown => {
+  const state = options.state ?? outer;
+  const list = chosen(attribute, owner, options, state, facts);
+  const shown = list.map((it) => wrapped(it, options, state, facts));
+  if (attribute.shape === 'one') return shown[0] ?? null;
+  return attribute.source === 'media' && shown.length === 0 ? null : shown;
+};
+
+const showPart = (
+  attribute: PartSpec,
+  owner: Found,
+  options: OptionsSpec,
+  fragments: ReadonlyMap<string, OptionsSpec> | null,
+  outer: State,
+  facts: Facts,
+): unknown => {
+  if (attribute.shape === 'zone') return showZone(attribute, owner, options, fragments, outer, facts);
+  const state = options.state ?? outer;
+  const list = chosen(attribute, owner, options, state, facts);
+  const shown = list.map((it) => ({ id: it.entry.id, ...inside(it, options, state, facts) }));
+  return attribute.shape === 'one' ? (shown[0] ?? null) : shown;
+};
+
+/** Visible targets that meet the filters, in the asked order, ties in the stored one (contract 4.2). */
+const chosen = (
+  attribute: LinkSpec | PartSpec,
+  owner: Found,
+  { filter, sort }: OptionsSpec,
+  state: State,
+  facts: Facts,
+): readonly Found[] => {
+  const list = visibleRelated(attribute, owner, state, facts).filter(
+    (it) => filter === null || holds(filter, it, state, facts),
+  );
+  return stableSort(list, sort, state, facts);
+};
+
+/** Elements stay in stored order; with `on` only the listed components appear (Q6, Q7). */
+const showZone = (
+  attribute: PartSpec,
+  owner: Found,
+  shared: OptionsSpec,
+  fragments: ReadonlyMap<string, OptionsSpec> | null,
+  outer: State,
+  facts: Facts,
+): unknown => {
+  const shown: unknown[] = [];
+  for (const it of related(attribute, owner, facts)) {
+    const options = fragments ? fragments.get(it.type.uid) : shared;
+    if (!options) continue;
+    const state = options.state ?? outer;
+    if (options.filter && !holds(options.filter, it, state, facts)) continue;
+    shown.push({ __component: it.type.uid, id: it.entry.id, ...inside(it, options, state, facts) });
+  }
+  return shown;
+};
+
+// ---- filters
+
+/** Whether an entry is kept: unknown is not enough. */
+const holds = (condition: Condition, found: Found, state: State, facts: Facts): boolean =>
+  truth(condition, found, found.type, state, facts, false) === true;
+
+/**
+ * @param found null stands for the row of NULLs that an outer join gives an entry without related ones.
+ * @param negated negation goes down to the values: "not some related entry is X" means "some related entry is not X".
+ */
+const truth = (
+  condition: Condition,
+  found: Found | null,
+  type: TypeSpec,
+  state: State,
+  facts: Facts,
+  negated: boolean,
+): Truth => {
+  switch (condition.kind) {
+    case 'all':
+    case 'any': {
+      const members = condition.members.map((it) => truth(it, found, type, state, facts, negated));
+      return (condition.kind === 'all') === negated ? some(members) : every(members);
+    }
+    case 'not':
+      return truth(condition.member, found, type, state, facts, !negated);
+    case 'scalar': {
+      const attribute = scalarOf(type, condition.name);
+      return testTruth(condition.test, found && readValue(found, attribute), negated);
+    }
+    case 'related': {
+      const step = stepOf(type, condition.name);
+      const target = facts.project.types.get(step.kind === 'link' ? step.target : step.components[0]!)!;
+      const rows: readonly (Found | null)[] = found ? visibleRelated(step, found, state, facts) : [];
+      const joined = rows.length > 0 ? rows : [null];
+      return joined.some((it) => truth(condition.member, it, target, state, facts, negated) === true);
+    }
+  }
+};
+
+const every = (members: readonly Truth[]): Truth =>
+  members.includes(false) ? false : members.includes(null) ? null : true;
+const some = (members: readonly Truth[]): Truth =>
+  members.includes(true) ? true : members.includes(null) ? null : false;
+const not = (it: Truth): Truth => (it === null ? null : !it);
+
+const testTruth = (test: Test, value: Value, negated: boolean): Truth => {
+  switch (test.kind) {
+    case 'all':
+    case 'any': {
+      const members = test.members.map((it) => testTruth(it, value, negated));
+      return (test.kind === 'all') === negated ? some(members) : every(members);
+    }
+    case 'not':
+      return testTruth(test.member, value, !negated);
+    case 'null': {
+      const isNull = (value === null) === ((test.operator === '$null') === test.flag);
+      return negated ? !isNull : isNull;
+    }
+    case 'compare': {
+      const it = compareTruth(test.operator, test.terms, value);
+      return negated ? not(it) : it;
+    }
+  }
+};
+
+const compareTruth = (operator: string, terms: readonly Term[], value: Value): Truth => {
+  if (terms.length === 0) return (value === null) === (operator === '$eq');
+  if (value === null) return null;
+  const values = terms.map((it) => it.value);
+  switch (operator) {
+    case '$in':
+      return values.some((it) => equals(value, it));
+    case '$notIn':
+      return !values.some((it) => equals(value, it));
+    case '$between':
+      return compareValues(value, values[0]!) >= 0 && compareValues(value, values[1]!) <= 0;
+    // several values of a negative operator are joined by AND, of any other by OR (decision c)
+    case '$ne':
+    case '$nei':
+    case '$notContains':
+    case '$notContainsi':
+      return values.every((it) => compareOne(operator, value, it));
+    default:
+      return values.some((it) => compareOne(operator, value, it));
+  }
+};
+
+const equals = (a: Exclude<Value, null>, b: Exclude<Value, null>): boolean =>
+  typeof a === 'object' && typeof b === 'object' ? a.json === b.json : compareValues(a, b) === 0;
+
+const compareOne = (operator: string, value: Exclude<Value, null>, term: Exclude<Value, null>): boolean => {
+  switch (operator) {
+    case '$eq':
+      return equals(value, term);
+    case '$ne':
+      return !equals(value, term);
+    case '$lt':
+      return compareValues(value, term) < 0;
+    case '$lte':
+      return compareValues(value, term) <= 0;
+    case '$gt':
+      return compareValues(value, term) > 0;
+    case '$gte':
+      return compareValues(value, term) >= 0;
+  }
+  const isFolded = operator.endsWith('i');
+  const [text, part] = [String(value), String(term)].map((it) => (isFolded ? fold(it) : it)) as [string, string];
+  switch (isFolded ? operator.slice(0, -1) : operator) {
+    case '$eq':
+      return text === part;
+    case '$ne':
+      return text !== part;
+    case '$contains':
+      return text.includes(part);
+    case '$notContains':
+      return !text.includes(part);
+    case '$startsWith':
+      return text.startsWith(part);
+    case '$endsWith':
+      return text.endsWith(part);
+    default:
+      throw new Error(`no such operator: ${operator}`);
+  }
+};
+
+// ---- sort
+
+const compareNullable = (a: Value, b: Value, nulls: Facts['nulls']): number => {
+  if (a === null || b === null) {
+    if (a === b) return 0;
+    return (a === null) === (nulls === 'first') ? -1 : 1;
+  }
+  return compareValues(a, b);
+};
+
+/** Ties keep the given order. */
+const stableSort = (
+  list: readonly Found[],
+  given: readonly SortSpec[],
+  state: State,
+  facts: Facts,
+): readonly Found[] => {
+  // a repeated column is ignored (contract 4.3)
+  const names = given.map((it) => it.path.join('.'));
+  const keys = given.filter((it, i) => names.indexOf(it.path.join('.')) === i);
+  const rows = list.map((found) => ({ found, values: keys.map((key) => sortValue(key, found, state, facts)) }));
+  rows.sort((a, b) => {
+    for (const [i, key] of keys.entries()) {
+      const order = compareNullable(a.values[i]!, b.values[i]!, facts.nulls);
+      if (order !== 0) return key.direction === 'asc' ? order : -order;
+    }
+    return 0;
+  });
+  return rows.map((it) => it.found);
+};
+
+/**
+ * The value that an entry is sorted by. A to-one relation is the entry that populating it shows; through to-many ones it
+ * is the least of all values, or the greatest when descending (contract 12, row 74).
+ */
+const sortValue = ({ path, direction }: SortSpec, found: Found, state: State, facts: Facts): Value => {
+  let here: readonly Found[] = [found];
+  let { type } = found;
+  for (const name of path.slice(0, -1)) {
+    const step = stepOf(type, name);
+    here = here.flatMap((it) => {
+      const visible = visibleRelated(step, it, state, facts);
+      return step.shape === 'one' ? visible.slice(0, 1) : visible;
+    });
+    type = facts.project.types.get(step.kind === 'link' ? step.target : step.components[0]!)!;
+  }
+  const attribute = scalarOf(type, path.at(-1)!);
+  let best: Value = null;
+  for (const it of here) {
+    const value = readValue(it, attribute);
+    if (value === null) continue;
+    if (best === null || (direction === 'asc' ? compareValues(value, best) < 0 : compareValues(value, best) > 0))
+      best = value;
+  }
+  return best;
+};

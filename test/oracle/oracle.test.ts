@@ -1,0 +1,176 @@
+/**
+ * The oracle against both databases (design, "How they test"): random projects, worlds and requests; the answer that
+ * plain loops give must be the answer of the server, from SQLite and from PostgreSQL, fresh, kept, without keeping, and
+ * with the plan sent through JSON.
+ *
+ * DOVETAIL_SEED=n starts at another seed (`random` draws one); DOVETAIL_ORACLE_MODELS=n runs more projects. A failure
+ * prints the seed of its project: that seed with DOVETAIL_ORACLE_MODELS=1 shows it again.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { ok, type Result } from '../../src/errors.js';
+import { readBrackets } from '../../src/query/brackets.js';
+import { resolveQuery } from '../../src/query/resolve.js';
+import { assemble } from '../../src/read/assemble.js';
+import { newReader } from '../../src/read/find.js';
+import { planRead, type ReadPlan } from '../../src/read/plan.js';
+import { runRead } from '../../src/read/run.js';
+import { compileRead } from '../../src/read/statements.js';
+import { dialects } from '../world/databases.js';
+import { newTestServer, type TestServer } from '../world/server.js';
+import { answer, type OracleAnswer } from './answer.js';
+import { newRandom, seedOfRun } from './random.js';
+import { reduce } from './reduction.js';
+import { anyRequest, pathOf, type Request } from './request.js';
+import { factsFor, newScene, newStage, type Scene, type Stage } from './scene.js';
+import { spell } from './spelling.js';
+
+const seed = seedOfRun();
+const modelCount = Number(process.env['DOVETAIL_ORACLE_MODELS'] || 25);
+const requestCount = Number(process.env['DOVETAIL_ORACLE_REQUESTS'] || 80);
+/** Longer ones are refused for their length alone. */
+const urlCharactersMax = 15_000;
+
+interface Asked {
+  readonly status: number;
+  readonly text: string;
+}
+
+describe(`oracle, seed ${seed}`, () => {
+  for (let i = 0; i < modelCount; i++) {
+    test(`project ${seed + i}: the databases answer as the oracle does`, { timeout: 600_000 }, async () => {
+      const scene = newScene(seed + i);
+      const faults = await Promise.all(dialects.map((dialect) => checkScene(scene, dialect)));
+      expect(faults.filter((it) => it !== null).join('\n\n')).toBe('');
+    });
+  }
+});
+
+/** Asks all requests of a scene; the words of the first fault, reduced, or null. */
+const checkScene = async (scene: Scene, dialect: (typeof dialects)[number]): Promise<string | null> => {
+  const stage = await newStage(scene, dialect);
+  const server = await newTestServer(stage.db, scene.model);
+  try {
+    for (const request of requestsOf(scene)) {
+      const fault = await faultOf(request, scene, stage, server);
+      if (fault === null) continue;
+      const smallest = await reduce(request, async (it) => (await faultOf(it, scene, stage, server)) !== null);
+      return report(smallest, (await faultOf(smallest, scene, stage, server)) ?? fault, scene, stage);
+    }
+    return null;
+  } finally {
+    await server.close();
+    await stage.drop();
+  }
+};
+
+const requestsOf = ({ seed: sceneSeed, project, world }: Scene): readonly Request[] => {
+  const random = newRandom(sceneSeed).fork('requests');
+  return Array.from({ length: requestCount }, () => anyRequest(project, world, random)).filter(
+    (it) => spell(it).length < urlCharactersMax,
+  );
+};
+
+/** What differs, or null. */
+const faultOf = async (request: Request, scene: Scene, stage: Stage, server: TestServer): Promise<string | null> => {
+  const wanted = answer(request, factsFor(scene, stage.dialect));
+  const search = spell(request);
+  const url = `/api${pathOf(request, scene.project)}?${search}`;
+  const first = await server.get(url);
+  if (first.status !== wanted.status || !isDeepStrictEqual(first.body, wanted.body))
+    return difference('the server', wanted, first);
+  const again = await server.get(url);
+  if (again.text !== first.text || again.status !== first.status) return difference('asked again', wanted, again);
+  const type = scene.model.types.get(request.uid)!;
+  const asked = { action: request.action, type, id: request.id, search };
+  const unkept = asAsked(
+    await mapped(newReader(stage.db, { answersBytesMax: 0 }).read(asked, stage.context), (it) => it.body.toString()),
+  );
+  if (unkept.status !== first.status || (unkept.status === 200 && unkept.text !== first.text))
+    return difference('without kept answers', wanted, unkept);
+  const copied = asAsked(await readWithCopiedPlan(asked, stage));
+  if (copied.status !== first.status || (copied.status === 200 && copied.text !== first.text))
+    return difference('with the plan sent through JSON', wanted, copied);
+  return null;
+};
+
+const mapped = async <A, B>(result: Promise<Result<A>>, change: (value: A) => B): Promise<Result<B>> => {
+  const it = await result;
+  return it.ok ? ok(change(it.value)) : it;
+};
+
+const asAsked = (result: Result<string | null>): Asked => {
+  if (result.ok) return result.value === null ? { status: 404, text: '' } : { status: 200, text: result.value };
+  const isAbsent = result.issues.every((it) => it.code === 'http.not-found');
+  return { status: isAbsent ? 404 : 400, text: JSON.stringify(result.issues) };
+};
+
+/** The read line by hand; between planning and compiling the plan is text. */
+const readWithCopiedPlan = async (
+  asked: Parameters<ReturnType<typeof newReader>['read']>[0],
+  { db, context }: Stage,
+): Promise<Result<string | null>> => {
+  const raw = readBrackets(asked.search);
+  if (!raw.ok) return raw;
+  const query = resolveQuery(raw.value, asked.type, asked.action, context);
+  if (!query.ok) return query;
+  const plan = JSON.parse(JSON.stringify(planRead(query.value))) as ReadPlan;
+  return ok(assemble(plan, await db.read(runRead(compileRead(plan, db.dialect), asked.id, db.dialect))));
+};
+
+// ---- reports
+
+const difference = (who: string, wanted: OracleAnswer, got: { status: number; text: string }): string => {
+  let body: unknown = got.text;
+  try {
+    body = JSON.parse(got.text);
+  } catch {
+    // shown as it is
+  }
+  const place = got.status === wanted.status ? firstDifference(wanted.body, body, 'body') : '';
+  return [
+    `${who} differs: status ${got.status}, expected ${wanted.status}`,
+    place === '' ? `got ${got.text.slice(0, 600)}` : place,
+  ].join('\n');
+};
+
+const firstDifference = (wanted: unknown, got: unknown, at: string): string => {
+  if (isDeepStrictEqual(wanted, got)) return '';
+  const areObjects = [wanted, got].every((it) => it !== null && typeof it === 'object');
+  if (areObjects && Array.isArray(wanted) === Array.isArray(got)) {
+    const [a, b] = [wanted, got] as [Record<string, unknown>, Record<string, unknown>];
+    if (Array.isArray(wanted)) {
+      const ids = (list: unknown): string => JSON.stringify((list as { id?: unknown }[]).map((it) => it?.id));
+      if (ids(wanted) !== ids(got)) return `${at}: expected ids ${ids(wanted)}, got ${ids(got)}`;
+    }
+    for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+      if (!Object.hasOwn(a, key)) return `${at}.${key}: not expected, got ${short(b[key])}`;
+      if (!Object.hasOwn(b, key)) return `${at}.${key}: expected ${short(a[key])}, missing`;
+      const inner = firstDifference(a[key], b[key], `${at}.${key}`);
+      if (inner !== '') return inner;
+    }
+  }
+  return `${at}: expected ${short(wanted)}, got ${short(got)}`;
+};
+
+const short = (value: unknown): string => (JSON.stringify(value) ?? 'undefined').slice(0, 300);
+
+const report = (request: Request, fault: string, { project, seed: sceneSeed }: Scene, { dialect }: Stage): string => {
+  const search = spell(request);
+  const schema = [...project.files].find(([file]) => file.includes(`/${project.types.get(request.uid)!.singular}/`));
+  return [
+    `DOVETAIL_SEED=${sceneSeed} DOVETAIL_ORACLE_MODELS=1 on ${dialect}`,
+    `GET ${pathOf(request, project)}?${readable(search)}`,
+    `as sent: ${search}`,
+    fault,
+    `schema of ${request.uid}: ${JSON.stringify((schema?.[1] as { attributes?: unknown })?.attributes)}`,
+  ].join('\n');
+};
+
+const readable = (search: string): string => {
+  try {
+    return decodeURIComponent(search);
+  } catch {
+    return search;
+  }
+};

@@ -1,0 +1,128 @@
+/** A world as rows of a real database: v4's tables, columns and value forms. */
+import { sql } from 'kysely';
+import type { EntryType, LinkAttribute, Model } from '../../src/model/model.js';
+import type { Db } from '../../src/sql/dialect.js';
+import type { Table } from '../../src/sql/schema.js';
+import { insertRows } from '../world/databases.js';
+import type { Random } from './random.js';
+import { attributesOf, FILES, type LinkSpec, type ProjectSpec } from './schema.js';
+import { rowValueOf } from './values.js';
+import type { World } from './world.js';
+
+type Row = Readonly<Record<string, string | number | boolean | null>>;
+
+/** Inserts a world and the public role that may find what the project says. */
+export const insertWorld = async (
+  db: Db,
+  { project, world, model, tables }: { project: ProjectSpec; world: World; model: Model; tables: readonly Table[] },
+  random: Random,
+): Promise<void> => {
+  const tableOf = (name: string): Table => {
+    const table = tables.find((it) => it.name === name);
+    if (!table) throw new Error(`the model has no table "${name}"`);
+    return table;
+  };
+  // the heap of PostgreSQL keeps the order of insertion: it must not happen to be the order of ids
+  const insert = (table: string, rows: readonly Row[]): Promise<void> =>
+    insertRows(db, tableOf(table), random.shuffle(rows));
+  for (const spec of project.types.values()) {
+    const type = model.types.get(spec.uid)!;
+    const rows = [...world.entries.get(spec.uid)!.values()].map((entry): Row => {
+      const row: Record<string, string | number | boolean | null> = { id: entry.id };
+      for (const [name, value] of entry.values) {
+        const attribute = type.attributes.get(name);
+        if (attribute?.kind !== 'scalar') throw new Error(`${spec.uid} was loaded without "${name}"`);
+        row[attribute.column] = rowValueOf(value);
+      }
+      return row;
+    });
+    await insert(type.table, rows);
+  }
+  for (const spec of project.types.values()) {
+    const type = model.types.get(spec.uid)!;
+    for (const attribute of attributesOf(spec)) {
+      if (attribute.kind === 'link' && attribute.side === 'owner' && world.links.has(attribute.links))
+        await insertLinks(db, type, attribute, world, insert);
+    }
+    const parts = world.parts.get(spec.uid)!;
+    if (parts.length > 0) {
+      await insert(
+        `${type.table}_components`,
+        parts.map((it) => ({
+          id: it.id,
+          entity_id: it.entity,
+          component_id: it.component,
+          component_type: it.type,
+          field: it.field,
+          order: it.rank,
+        })),
+      );
+    }
+  }
+  await insert(
+    'files_related_morphs',
+    world.files.map((it) => ({
+      id: it.id,
+      file_id: it.file,
+      related_id: it.related,
+      related_type: it.type,
+      field: it.field,
+      order: it.rank,
+    })),
+  );
+  await insertPermissions(project, insert);
+};
+
+const insertLinks = async (
+  db: Db,
+  type: EntryType,
+  spec: LinkSpec,
+  world: World,
+  insert: (table: string, rows: readonly Row[]) => Promise<void>,
+): Promise<void> => {
+  const { path, inverseRank } = type.attributes.get(spec.name) as LinkAttribute;
+  const links = world.links.get(spec.links)!;
+  if (spec.storage === 'column') {
+    // after all entries are there: types may point at each other in circles
+    await db.write(async (tx) => {
+      for (const { owner, target } of links) {
+        await tx.run(
+          db.dialect.compile(
+            sql`update ${sql.table(type.table)} set ${sql.id(path.to)} = ${sql.lit(target)} where id = ${sql.lit(owner)}`,
+          ),
+        );
+      }
+    });
+    return;
+  }
+  const needsRank = spec.relation === 'oneToMany' || spec.relation === 'manyToMany';
+  if (needsRank !== (path.rank !== null)) throw new Error(`${spec.links}: rank column ${path.rank}`);
+  await insert(
+    path.table,
+    links.map((it) => ({
+      id: it.id,
+      [path.from]: it.owner,
+      [path.to]: it.target,
+      ...(path.rank === null ? {} : { [path.rank]: it.ownerRank }),
+      ...(inverseRank === null ? {} : { [inverseRank]: it.targetRank }),
+    })),
+  );
+};
+
+const insertPermissions = async (
+  project: ProjectSpec,
+  insert: (table: string, rows: readonly Row[]) => Promise<void>,
+): Promise<void> => {
+  const actions = [...project.types.values()]
+    .filter((it) => it.kind !== 'component' && it.uid !== FILES && it.findable)
+    .flatMap((it) => [`${it.uid}.find`, `${it.uid}.findOne`]);
+  await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
+  await insert(
+    'up_permissions',
+    actions.map((action, i) => ({ id: i + 1, action })),
+  );
+  await insert(
+    'up_permissions_role_links',
+    actions.map((_, i) => ({ id: i + 1, permission_id: i + 1, role_id: 1, permission_order: i + 1 })),
+  );
+};

@@ -1,0 +1,66 @@
+/** A random project with its world in memory, and the same in a real database. One seed makes the same scene again. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { newGate, publicCaller } from '../../src/access/access.js';
+import { newPermissionStore } from '../../src/access/permissions.js';
+import { loadModel, sayFault } from '../../src/model/load.js';
+import type { Model } from '../../src/model/model.js';
+import type { ResolveContext } from '../../src/query/resolve.js';
+import type { Db, DialectName } from '../../src/sql/dialect.js';
+import { createTables, newDatabase } from '../world/databases.js';
+import { defaultSettings } from '../world/server.js';
+import type { Facts } from './answer.js';
+import { newRandom } from './random.js';
+import { insertWorld } from './rows.js';
+import { anyProject, type ProjectSpec, writeProject } from './schema.js';
+import { anyWorld, type World } from './world.js';
+
+export interface Scene {
+  readonly seed: number;
+  readonly project: ProjectSpec;
+  readonly world: World;
+  readonly model: Model;
+}
+
+export interface Stage {
+  readonly dialect: DialectName;
+  readonly db: Db;
+  /** What the public role may do, for reading without HTTP. */
+  readonly context: ResolveContext;
+  drop(): Promise<void>;
+}
+
+export const newScene = (seed: number): Scene => {
+  const random = newRandom(seed);
+  const project = anyProject(random.fork('project'));
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-oracle-'));
+  try {
+    writeProject(project, dir);
+    const loaded = loadModel(dir);
+    if (!loaded.ok) throw new Error(`seed ${seed}: ${loaded.faults.map(sayFault).join('\n')}`);
+    return { seed, project, world: anyWorld(project, random.fork('world')), model: loaded.model };
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+/** Puts a scene into a fresh database. */
+export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stage> => {
+  const { db, drop } = await newDatabase(dialect);
+  const tables = await createTables(db, scene.model);
+  await insertWorld(db, { ...scene, tables }, newRandom(scene.seed).fork('rows'));
+  const permissions = await newPermissionStore(db, () => performance.now()).current();
+  const { rest, strict, defaultLocale } = defaultSettings;
+  const gate = newGate(publicCaller(permissions), scene.model);
+  return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale } };
+};
+
+/** What the oracle needs to answer as that database must. */
+export const factsFor = ({ project, world }: Scene, dialect: DialectName): Facts => ({
+  project,
+  world,
+  nulls: dialect === 'sqlite' ? 'first' : 'last',
+  rest: { defaultLimit: defaultSettings.rest.defaultLimit, maxLimit: defaultSettings.rest.maxLimit! },
+  defaultLocale: defaultSettings.defaultLocale!,
+});

@@ -1,0 +1,220 @@
+/**
+ * Random entries, links and parts of a project, kept in memory. Rows look as real databases have them: ids with gaps,
+ * ranks that do not follow ids; in a messy world also ranks that are NULL or equal, several rows of a to-one link, and
+ * rows whose target is gone (storage-layout 3, 4, 7.2 and 9).
+ */
+import type { Random } from './random.js';
+import { attributesOf, FILES, type LinkSpec, type PartSpec, type ProjectSpec, type TypeSpec } from './schema.js';
+import { anyValue, type Value } from './values.js';
+
+export interface Entry {
+  readonly id: number;
+  /** By attribute name; scalars only. */
+  readonly values: ReadonlyMap<string, Value>;
+}
+
+export interface LinkRow {
+  readonly id: number;
+  readonly owner: number;
+  readonly target: number;
+  /** Place of the target in the owner's list, where the relation keeps one. */
+  readonly ownerRank: number | null;
+  /** Place of the owner in the target's list, where the relation keeps one. */
+  readonly targetRank: number | null;
+}
+
+export interface PartRow {
+  readonly id: number;
+  readonly entity: number;
+  readonly component: number;
+  readonly type: string;
+  readonly field: string;
+  readonly rank: number | null;
+}
+
+export interface FileRow {
+  readonly id: number;
+  readonly file: number;
+  readonly related: number;
+  readonly type: string;
+  readonly field: string;
+  readonly rank: number | null;
+}
+
+export interface World {
+  readonly entries: ReadonlyMap<string, ReadonlyMap<number, Entry>>;
+  /** Rows of link tables and join columns by `LinkSpec.links`. */
+  readonly links: ReadonlyMap<string, readonly LinkRow[]>;
+  /** By the uid of what contains the parts. */
+  readonly parts: ReadonlyMap<string, readonly PartRow[]>;
+  readonly files: readonly FileRow[];
+}
+
+interface Growth {
+  readonly project: ProjectSpec;
+  readonly random: Random;
+  readonly isMessy: boolean;
+  readonly entries: Map<string, Map<number, Entry>>;
+  readonly links: Map<string, LinkRow[]>;
+  readonly parts: Map<string, PartRow[]>;
+  readonly files: FileRow[];
+}
+
+export const anyWorld = (project: ProjectSpec, random: Random): World => {
+  const types = [...project.types.values()];
+  const growth: Growth = {
+    project,
+    random,
+    isMessy: random.chance(0.5),
+    entries: new Map(types.map((it) => [it.uid, new Map<number, Entry>()])),
+    links: new Map(),
+    parts: new Map(types.map((it) => [it.uid, []])),
+    files: [],
+  };
+  const manyEntries = random.chance(0.2);
+  types
+    .filter((it) => it.kind !== 'component')
+    .forEach((type, i) => {
+      const count =
+        type.kind === 'single'
+          ? random.between(0, 2)
+          : i === 0 && manyEntries
+            ? random.between(27, 32)
+            : random.between(0, 11);
+      for (let n = 0; n < count; n++) newEntry(type, growth);
+    });
+  for (const type of types) {
+    for (const attribute of attributesOf(type)) {
+      if (attribute.kind !== 'link' || attribute.side !== 'owner' || attribute.name === 'createdBy') continue;
+      if (attribute.name === 'updatedBy') continue;
+      if (attribute.storage === 'files') addFiles(type, attribute, growth);
+      else addLinks(type, attribute, growth);
+    }
+  }
+  return growth;
+};
+
+/** An entry with all that it contains. */
+const newEntry = (type: TypeSpec, growth: Growth): Entry => {
+  const { random } = growth;
+  const siblings = growth.entries.get(type.uid)!;
+  const last = Math.max(0, ...siblings.keys());
+  const id = last + (random.chance(0.3) ? random.between(2, 4) : 1);
+  const values = new Map<string, Value>();
+  for (const attribute of attributesOf(type)) {
+    if (attribute.kind !== 'scalar') continue;
+    if (attribute.name === 'locale') values.set('locale', random.pick(['en', 'en', 'en', 'fr', null]));
+    else values.set(attribute.name, anyValue(attribute.type, id, random));
+  }
+  const entry: Entry = { id, values };
+  siblings.set(id, entry);
+  for (const attribute of attributesOf(type)) if (attribute.kind === 'part') addParts(type, entry, attribute, growth);
+  return entry;
+};
+
+const addParts = (type: TypeSpec, owner: Entry, attribute: PartSpec, growth: Growth): void => {
+  const { random, project, isMessy } = growth;
+  const rows = growth.parts.get(type.uid)!;
+  const count = attribute.shape === 'one' ? (random.chance(0.6) ? 1 : 0) : random.between(0, 4);
+  const ranks = anyRanks(count, growth);
+  const add = (component: string, id: number, rank: number | null): void => {
+    const isThere = rows.some(
+      (it) => it.entity === owner.id && it.component === id && it.field === attribute.name && it.type === component,
+    );
+    if (isThere) return;
+    rows.push({ id: rows.length + 1, entity: owner.id, component: id, type: component, field: attribute.name, rank });
+  };
+  for (let i = 0; i < count; i++) {
+    const component = random.pick(attribute.components);
+    const part = newEntry(project.types.get(component)!, growth);
+    add(component, part.id, attribute.shape === 'one' ? null : ranks[i]!);
+  }
+  if (!isMessy || !random.chance(0.2)) return;
+  const rank = random.pick([null, 1, 2]);
+  // a row that is gone, a component that the attribute no longer holds, one that no schema file knows
+  add(random.pick(attribute.components), 90_000 + random.below(3), rank);
+  const others = [...project.types.values()].filter(
+    (it) => it.kind === 'component' && !attribute.components.includes(it.uid),
+  );
+  if (others.length > 0) add(random.pick(others).uid, random.between(1, 4), rank);
+  add('gone.gone', random.between(1, 4), rank);
+  if (attribute.shape === 'one') {
+    const component = attribute.components[0]!;
+    add(component, newEntry(project.types.get(component)!, growth).id, rank);
+  }
+};
+
+const addLinks = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => {
+  const { random, isMessy } = growth;
+  const rows: LinkRow[] = [];
+  const targets = [...growth.entries.get(attribute.target)!.keys()];
+  const isExclusive = attribute.relation === 'oneToOne' && attribute.inverse !== null && !isMessy;
+  const free = random.shuffle(targets);
+  const pairs: { owner: number; target: number; ownerRank: number | null }[] = [];
+  for (const owner of growth.entries.get(type.uid)!.keys()) {
+    const chosen =
+      attribute.shape === 'one'
+        ? anySingle(attribute, targets, free, isExclusive, growth)
+        : random.sample(targets, random.below(5));
+    const ranks = anyRanks(chosen.length, growth);
+    const hasRank = attribute.relation === 'oneToMany' || attribute.relation === 'manyToMany';
+    chosen.forEach((target, i) => {
+      pairs.push({ owner, target, ownerRank: hasRank ? ranks[i]! : null });
+    });
+  }
+  const hasTargetRank =
+    attribute.storage === 'table' &&
+    attribute.inverse !== null &&
+    (attribute.relation === 'manyToOne' || attribute.relation === 'manyToMany');
+  const targetRanks = anyRanks(pairs.length, growth);
+  random.shuffle(pairs).forEach((pair, i) => {
+    rows.push({ ...pair, id: i + 1, targetRank: hasTargetRank ? targetRanks[i]! : null });
+  });
+  growth.links.set(attribute.links, rows);
+};
+
+const anySingle = (
+  attribute: LinkSpec,
+  targets: readonly number[],
+  free: number[],
+  isExclusive: boolean,
+  { random, isMessy }: Growth,
+): readonly number[] => {
+  if (targets.length === 0 || random.chance(0.3)) return [];
+  if (isExclusive) {
+    const target = free.pop();
+    return target === undefined ? [] : [target];
+  }
+  return random.sample(targets, isMessy && attribute.storage === 'table' && random.chance(0.15) ? 2 : 1);
+};
+
+const addFiles = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => {
+  const { random, isMessy, files } = growth;
+  const known = [...growth.entries.get(FILES)!.keys()];
+  if (known.length === 0) return;
+  for (const owner of growth.entries.get(type.uid)!.keys()) {
+    const count = attribute.shape === 'many' ? random.below(5) : random.chance(0.6) ? 1 : 0;
+    const chosen = random.sample(known, isMessy && count === 1 && random.chance(0.2) ? 2 : count);
+    if (isMessy && chosen.length > 1 && random.chance(0.2)) chosen.push(chosen[0]!);
+    const ranks = anyRanks(chosen.length, growth);
+    chosen.forEach((file, i) => {
+      files.push({
+        id: files.length + 1,
+        file,
+        related: owner,
+        type: type.uid,
+        field: attribute.name,
+        rank: chosen.length === 1 ? 1 : ranks[i]!,
+      });
+    });
+  }
+};
+
+/** 1 to `count` in random order; in a messy world sometimes equal, fractional or missing. */
+const anyRanks = (count: number, { random, isMessy }: Growth): readonly (number | null)[] => {
+  const ranks: (number | null)[] = random.shuffle(Array.from({ length: count }, (_, i) => i + 1));
+  if (!isMessy || random.chance(0.5)) return ranks;
+  return ranks.map((rank) =>
+    random.chance(0.25) ? null : random.chance(0.3) ? 1 : random.chance(0.2) ? rank! / 2 : rank,
+  );
+};

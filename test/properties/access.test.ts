@@ -1,0 +1,87 @@
+/**
+ * Who may less never sees more: whatever a caller with fewer permissions is answered, the fuller caller is answered too,
+ * with the same entries and at least the same keys (specification, Authentication; contract 8.1).
+ */
+import { describe, expect, test } from 'vitest';
+import { newGate } from '../../src/access/access.js';
+import { newReader } from '../../src/read/find.js';
+import { newRandom, seedOfRun } from '../oracle/random.js';
+import { anyRequest } from '../oracle/request.js';
+import { newScene, newStage } from '../oracle/scene.js';
+import { spell } from '../oracle/spelling.js';
+import { dialects } from '../world/databases.js';
+
+const seed = seedOfRun();
+const sceneCount = 3;
+const requestCount = 120;
+
+/** The path of something in `less` that `more` does not have; null where there is none. */
+const surplus = (less: unknown, more: unknown, at = 'body'): string | null => {
+  if (Array.isArray(less)) {
+    if (!Array.isArray(more) || more.length !== less.length) return `${at}: lists differ`;
+    return first(less.map((it, i) => surplus(it, more[i], `${at}.${i}`)));
+  }
+  if (less !== null && typeof less === 'object') {
+    if (more === null || typeof more !== 'object') return `${at}: not there for the fuller caller`;
+    return first(
+      Object.entries(less).map(([key, value]) =>
+        Object.hasOwn(more, key)
+          ? surplus(value, (more as Record<string, unknown>)[key], `${at}.${key}`)
+          : `${at}.${key}: not there for the fuller caller`,
+      ),
+    );
+  }
+  return Object.is(less, more) ? null : `${at}: ${JSON.stringify(less)} instead of ${JSON.stringify(more)}`;
+};
+
+const first = (found: readonly (string | null)[]): string | null => found.find((it) => it !== null) ?? null;
+
+/** Keys anywhere in a body. */
+const keysIn = (value: unknown): number => {
+  if (value === null || typeof value !== 'object') return 0;
+  const members = Object.values(value);
+  return members.length + members.reduce((sum: number, it) => sum + keysIn(it), 0);
+};
+
+describe.each(dialects)(`access on %s, seed ${seed}`, (dialect) => {
+  test('a caller with fewer permissions receives nothing that the fuller caller does not', async () => {
+    let [answered, narrowed, refused] = [0, 0, 0];
+    for (let i = 0; i < sceneCount; i++) {
+      const scene = newScene(seed + i);
+      const stage = await newStage(scene, dialect);
+      const random = newRandom(scene.seed).fork('access');
+      const reader = newReader(stage.db);
+      const actions = [...scene.model.types.keys()].map((uid) => `${uid}.find`);
+      for (let n = 0; n < requestCount; n++) {
+        const granted = new Set(random.sample(actions, random.below(actions.length)));
+        const fuller = { version: 'all', may: (action: string) => actions.includes(action) };
+        const lesser = { version: [...granted].sort().join(), may: (action: string) => granted.has(action) };
+        const request = anyRequest(scene.project, scene.world, random);
+        const type = scene.model.types.get(request.uid)!;
+        const asked = { action: request.action, type, id: request.id, search: spell(request) };
+        const [much, little] = await Promise.all(
+          [fuller, lesser].map((caller) =>
+            reader.read(asked, { ...stage.context, gate: newGate(caller, scene.model) }),
+          ),
+        );
+        const told = `seed ${scene.seed}, granted ${lesser.version}: ${decodeURIComponent(asked.search)}`;
+        if (!little!.ok) {
+          refused += 1;
+          continue;
+        }
+        if (!much!.ok) throw new Error(`${told}: answered, but the fuller caller is refused`);
+        const [less, more] = [little!, much!].map((it) =>
+          it.ok ? (JSON.parse(it.value.body.toString()) as unknown) : null,
+        );
+        expect(surplus(less, more), told).toBeNull();
+        answered += 1;
+        if (keysIn(less) < keysIn(more)) narrowed += 1;
+      }
+      await stage.drop();
+    }
+    // the property would hold for nothing at all, too
+    expect(answered).toBeGreaterThan(sceneCount * requestCount * 0.3);
+    expect(narrowed).toBeGreaterThan(10);
+    expect(refused).toBeGreaterThan(10);
+  });
+});

@@ -1,0 +1,204 @@
+/** `applyMoves` against a model written from the words of contract 7, and what ranks promise (storage-layout 7). */
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyMoves, type Move, type Moves, rankList } from '../../src/write/order.js';
+import { seedOfRun } from '../oracle/random.js';
+
+const seed = seedOfRun();
+const runs = Number(process.env['DOVETAIL_ORDER_RUNS'] ?? 5000);
+
+/**
+ * The words again: disconnect first; then element by element, each against the list as changed so far; one whose anchor
+ * comes later in the array waits and is placed right after its anchor; no anchor, or a circle, and nothing is done.
+ */
+const modelMoves = (list: readonly number[], { disconnect, connect }: Moves): readonly number[] | null => {
+  let order = list.filter((id) => !disconnect.includes(id));
+  const place = ({ id, position }: Move): void => {
+    const others = order.filter((it) => it !== id);
+    const at =
+      position.kind === 'start'
+        ? 0
+        : position.kind === 'end'
+          ? others.length
+          : others.indexOf(position.anchor) + (position.kind === 'after' ? 1 : 0);
+    order = [...others.slice(0, at), id, ...others.slice(at)];
+    // whoever waited for this one follows at once, in the order of the array
+    for (const follower of waiting.filter((it) => 'anchor' in it.position && it.position.anchor === id)) {
+      waiting = waiting.filter((it) => it !== follower);
+      place(follower);
+    }
+  };
+  let waiting: readonly Move[] = [];
+  for (const move of connect) {
+    const anchor = 'anchor' in move.position ? move.position.anchor : null;
+    if (anchor === null || (anchor !== move.id && order.includes(anchor))) place(move);
+    else if (anchor === move.id || !connect.some((it) => it.id === anchor)) return null;
+    else waiting = [...waiting, move];
+  }
+  return waiting.length > 0 ? null : order;
+};
+
+const id = fc.integer({ min: 1, max: 12 });
+const position = fc.oneof(
+  fc.constant({ kind: 'start' } as const),
+  fc.constant({ kind: 'end' } as const),
+  fc.record({ kind: fc.constantFrom('before' as const, 'after' as const), anchor: id }),
+);
+const moves: fc.Arbitrary<Moves> = fc.record({
+  disconnect: fc.array(id, { maxLength: 3 }),
+  connect: fc.uniqueArray(fc.record({ id, position }), { selector: (it) => it.id, maxLength: 8 }),
+});
+const list = fc.uniqueArray(id, { maxLength: 8 });
+
+describe('applyMoves', () => {
+  test(`contract 7: is what its words say (seed ${seed})`, () => {
+    let [accepted, refused] = [0, 0];
+    fc.assert(
+      fc.property(list, moves, (from, change) => {
+        const wanted = modelMoves(from, change);
+        const got = applyMoves(from, change, ['list']);
+        if (wanted === null) {
+          refused += 1;
+          expect(got.ok).toBe(false);
+          return;
+        }
+        accepted += 1;
+        expect(got).toEqual({ ok: true, value: wanted });
+      }),
+      { seed, numRuns: runs },
+    );
+    // both kinds must have been tried
+    expect(Math.min(accepted, refused)).toBeGreaterThan(runs / 20);
+  });
+
+  test(`contract 7: no id twice, none lost, unmoved ones keep their order (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(list, moves, (from, change) => {
+        const got = applyMoves(from, change, ['list']);
+        if (!got.ok) return;
+        const connected = change.connect.map((it) => it.id);
+        const kept = from.filter((it) => !change.disconnect.includes(it));
+        expect([...got.value].sort((a, b) => a - b)).toEqual(
+          [...new Set([...kept, ...connected])].sort((a, b) => a - b),
+        );
+        const unmoved = kept.filter((it) => !connected.includes(it));
+        expect(got.value.filter((it) => unmoved.includes(it))).toEqual(unmoved);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test(`contract 7: one move made twice is made once (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(list, id, position, (from, moved, to) => {
+        const change = { disconnect: [], connect: [{ id: moved, position: to }] };
+        const once = applyMoves(from, change, []);
+        if (once.ok) expect(applyMoves(once.value, change, [])).toEqual(once);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test('contract 7: 3,000 elements that all wait for a later one are placed in time', () => {
+    const count = 3000;
+    const connect: Move[] = Array.from({ length: count }, (_it, i) => ({
+      id: i + 1,
+      position: { kind: 'after', anchor: i + 2 },
+    }));
+    connect.push({ id: count + 1, position: { kind: 'start' } });
+    const started = performance.now();
+    const got = applyMoves([], { disconnect: [], connect }, []);
+    expect(got).toEqual({ ok: true, value: Array.from({ length: count + 1 }, (_it, i) => count + 1 - i) });
+    expect(performance.now() - started).toBeLessThan(1000);
+  });
+
+  test('contract 7: 20,000 elements that wait for one anchor are placed in time', () => {
+    const count = 20_000;
+    const connect: Move[] = Array.from({ length: count }, (_it, i) => ({
+      id: i + 1,
+      position: { kind: 'after', anchor: count + 1 },
+    }));
+    connect.push({ id: count + 1, position: { kind: 'start' } });
+    const started = performance.now();
+    const got = applyMoves([], { disconnect: [], connect }, []);
+    expect(got.ok && got.value[0]).toBe(count + 1);
+    expect(got.ok && got.value.length).toBe(count + 1);
+    expect(performance.now() - started).toBeLessThan(2000);
+  });
+});
+
+describe('rankList', () => {
+  const rank = fc.oneof(
+    { weight: 6, arbitrary: fc.integer({ min: 1, max: 40 }) },
+    { weight: 3, arbitrary: fc.double({ min: -2, max: 20, noNaN: true }) },
+    { weight: 1, arbitrary: fc.constantFrom(0, -1, 1e-9, 5e-324, 2 ** 53, 1e300) },
+    { weight: 2, arbitrary: fc.constant(null) },
+  );
+  const isIncreasing = (ranks: readonly number[]): boolean =>
+    ranks.every((it, i) => it > (ranks[i - 1] ?? 0) && Number.isFinite(it));
+
+  test(`storage 7: ranks are positive and strictly increasing, whatever was stored (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(fc.array(rank, { maxLength: 30 }), (stored) => {
+        const ranks = rankList(stored.map((it, i) => ({ id: i + 1, rank: it })));
+        expect(ranks).toHaveLength(stored.length);
+        expect(isIncreasing(ranks), JSON.stringify(ranks)).toBe(true);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test(`storage 7: a list in order keeps every rank; a removal changes none (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { maxLength: 30 }), fc.nat(), (given, at) => {
+        const stored = [...given].sort((a, b) => a - b).filter((_it, i) => i !== at % (given.length + 1));
+        expect(rankList(stored.map((it, i) => ({ id: i + 1, rank: it })))).toEqual(stored);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test(`storage 7: in a dense list one move changes one rank, or the list is numbered anew (seed ${seed})`, () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 60 }), fc.nat(), fc.nat(), (length, from, to) => {
+        const stored = Array.from({ length }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
+        const [moved] = stored.splice(from % length, 1);
+        stored.splice(to % length, 0, moved!);
+        const ranks = rankList(stored);
+        expect(isIncreasing(ranks)).toBe(true);
+        expect(ranks.filter((it, i) => it !== stored[i]!.rank).length).toBeLessThanOrEqual(1);
+      }),
+      { seed, numRuns: runs },
+    );
+  });
+
+  test('storage 7: 1,000 moves in a list of 10,000 change one rank each', () => {
+    const count = 10_000;
+    let current = Array.from({ length: count }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
+    let changed = 0;
+    for (let i = 0; i < 1000; i++) {
+      const next = [...current];
+      const [moved] = next.splice((i * 7919) % count, 1);
+      next.splice((i * 104_729) % count, 0, moved!);
+      const ranks = rankList(next);
+      changed += ranks.filter((it, place) => it !== next[place]!.rank).length;
+      current = next.map((it, place) => ({ id: it.id, rank: ranks[place]! }));
+    }
+    expect(isIncreasing(current.map((it) => it.rank))).toBe(true);
+    expect(changed).toBeLessThanOrEqual(1000);
+  });
+
+  test('storage 7: moves to one place, again and again, renumber seldom', () => {
+    let current = Array.from({ length: 100 }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
+    let renumbered = 0;
+    for (let i = 0; i < 500; i++) {
+      const next = [...current];
+      next.splice(1, 0, next.pop()!);
+      const ranks = rankList(next);
+      expect(isIncreasing(ranks)).toBe(true);
+      if (ranks.filter((it, place) => it !== next[place]!.rank).length > 1) renumbered += 1;
+      current = next.map((it, place) => ({ id: it.id, rank: ranks[place]! }));
+    }
+    expect(renumbered).toBeLessThan(50);
+  });
+});

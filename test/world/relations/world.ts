@@ -1,0 +1,361 @@
+/**
+ * The world of the writing rules: a project (`project/`) with every kind of relation, an empty database but for files,
+ * roles and permissions, and a server over it. Tests create what they need. Its types:
+ *
+ * | type | what it is for |
+ * |---|---|
+ * | shelf, book | every kind of relation from shelf to book and from shelf to itself, with and without an inverse side, in link tables and in columns |
+ * | closed-room | the role public has no permission on it |
+ * | sheet | every scalar type, without constraints; defaults; an attribute that cannot be written, a private one |
+ * | form (drafts) | every constraint of a schema file |
+ * | holder | components three levels deep, repeatable ones, a zone, media; components with relations of their own |
+ * | setting, motto (drafts) | single types |
+ */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { afterAll, beforeAll, expect } from 'vitest';
+import type { ServerSettings } from '../../../src/http/server.js';
+import { loadModel, sayFault } from '../../../src/model/load.js';
+import type { LinkAttribute, Model } from '../../../src/model/model.js';
+import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
+import type { Table } from '../../../src/sql/schema.js';
+import { createTables, insertRows, newDatabase } from '../databases.js';
+import { newTestServer, type TestAnswer, type TestServer } from '../server.js';
+
+export { dialects } from '../databases.js';
+
+export const relationsProjectDir = path.join(path.dirname(fileURLToPath(import.meta.url)), 'project');
+
+export const relationsModel = (): Model => {
+  const loaded = loadModel(relationsProjectDir);
+  if (!loaded.ok) throw new Error(loaded.faults.map(sayFault).join('\n'));
+  return loaded.model;
+};
+
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+export type Data = Readonly<Record<string, unknown>>;
+export interface Entry {
+  readonly id: number;
+  readonly attributes: Readonly<Record<string, Json>>;
+}
+export type Row = Readonly<Record<string, unknown>>;
+
+/** What a refusal says. */
+export interface Said {
+  readonly status: number;
+  readonly name: string;
+  readonly message: string;
+  /** Dotted path of each error, in the order of the answer. */
+  readonly paths: readonly string[];
+  readonly messages: readonly string[];
+}
+
+/** The relations of one type as tests walk them: shelf's own, book's inverse sides. */
+export interface RelationSide {
+  readonly plural: string;
+  readonly attribute: LinkAttribute;
+  /** Plural of the type on the other side. */
+  readonly targets: string;
+}
+
+export interface RelationsWorld {
+  readonly dialect: DialectName;
+  readonly db: Db;
+  readonly model: Model;
+  readonly env: Readonly<Record<string, string>>;
+  readonly server: TestServer;
+  send(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
+  /** Creates an entry, which must succeed. */
+  create(plural: string, data?: Data): Promise<number>;
+  /** Several entries of one type, empty, written without the server. */
+  createMany(plural: string, count: number): Promise<readonly number[]>;
+  /** Updates an entry, which must succeed, and gives it back with `query` applied. */
+  update(plural: string, id: number, data: Data, query?: string): Promise<Entry>;
+  read(url: string): Promise<Entry>;
+  /** Ids that an attribute of an entry shows over HTTP, in order; of one side or of many. */
+  ids(plural: string, id: number, attribute: string): Promise<readonly number[]>;
+  /** A write that must be refused and must change nothing at all. */
+  refused(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<Said>;
+  /** Work that must leave every row of every table as it is. */
+  unchanged(work: () => Promise<void>): Promise<void>;
+  /** Rows of a table in order of their ids. */
+  rows(table: string): Promise<readonly Row[]>;
+  /** All rows of all tables as one text. */
+  dump(): Promise<string>;
+  /** Fails unless every component row has exactly one owner and every link row has both ends. */
+  expectNoOrphans(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Ids of the files in the library and what they are. */
+export const files = { picture: 1, photo: 2, drawing: 3, paper: 4, film: 5, song: 6 } as const;
+const mimes: Readonly<Record<keyof typeof files, string>> = {
+  picture: 'image/png',
+  photo: 'image/jpeg',
+  drawing: 'image/svg+xml',
+  paper: 'application/pdf',
+  film: 'video/mp4',
+  song: 'audio/mpeg',
+};
+
+const PUBLIC_ROLE = 2;
+const actionsOf = (model: Model): readonly string[] =>
+  [...model.types.values()]
+    .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'closed-room')
+    .flatMap((type) => ['find', 'findOne', 'create', 'update', 'delete'].map((action) => `${type.uid}.${action}`));
+
+/** Roles, permissions and files. */
+const fill = async (db: Db, tables: ReadonlyMap<string, Table>, model: Model): Promise<void> => {
+  const insert = (name: string, rows: Parameters<typeof insertRows>[2]): Promise<void> =>
+    insertRows(db, tables.get(name)!, rows);
+  await insert('up_roles', [
+    { id: 1, name: 'Authenticated', type: 'authenticated' },
+    { id: PUBLIC_ROLE, name: 'Public', type: 'public' },
+  ]);
+  const actions = actionsOf(model);
+  await insert(
+    'up_permissions',
+    actions.map((action, i) => ({ id: i + 1, action })),
+  );
+  await insert(
+    'up_permissions_role_links',
+    actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
+  );
+  await insert(
+    'files',
+    Object.entries(files).map(([name, id]) => {
+      const mime = mimes[name as keyof typeof files];
+      return { id, name, mime, ext: `.${mime.split('/')[1]}`, hash: name, size: 1, url: `/uploads/${name}` };
+    }),
+  );
+};
+
+/** All sides of all relations between shelves and books that anybody may see. */
+export const relationSides = (model: Model): readonly RelationSide[] =>
+  ['shelf', 'book'].flatMap((singular) => {
+    const type = model.types.get(`api::${singular}.${singular}`)!;
+    return [...type.attributes.values()].flatMap((attribute): RelationSide[] => {
+      if (attribute.kind !== 'link' || attribute.source !== 'relation') return [];
+      const target = model.types.get(attribute.target)!;
+      return target.singular === 'closed-room' ? [] : [{ plural: type.plural, attribute, targets: target.plural }];
+    });
+  });
+
+export const newRelationsWorld = async (
+  dialect: DialectName,
+  settings: Partial<ServerSettings> = {},
+  wrap: (db: Db) => Db = (db) => db,
+): Promise<RelationsWorld> => {
+  const model = relationsModel();
+  const database = await newDatabase(dialect);
+  const { db } = database;
+  const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
+  await fill(db, tables, model);
+  const server = await newTestServer(wrap(db), model, settings);
+
+  const columnsOf = (name: string): readonly string[] => tables.get(name)!.columns.map((it) => it.name);
+  const statementOf = (name: string) =>
+    db.dialect.compile(
+      sql`select ${sql.join(columnsOf(name).map((it) => sql.id(it)))} from ${sql.table(name)} order by id`,
+    );
+  const names = [...tables.keys()].sort();
+  // PostgreSQL is quicker with one statement than with a hundred
+  const statements =
+    dialect === 'sqlite'
+      ? names.map(statementOf)
+      : [
+          db.dialect.compile(
+            sql`select ${sql.join(names.map((name) => sql`(select string_agg(${name}::text || ' ' || t::text, chr(10) order by t.id) from ${sql.table(name)} t)`))}`,
+          ),
+        ];
+  function* allRows(): ReadProgram<readonly Rows[]> {
+    return yield statements;
+  }
+  const rows: RelationsWorld['rows'] = async (name) => {
+    function* one(): ReadProgram<Rows> {
+      const [found] = yield [statementOf(name)];
+      return found ?? [];
+    }
+    const columns = columnsOf(name);
+    return (await db.read(one())).map((row) => Object.fromEntries(row.map((value, i) => [columns[i]!, value])));
+  };
+  const dump = async (): Promise<string> => {
+    const all = await db.read(allRows());
+    if (dialect === 'postgres') return all[0]![0]!.filter((it) => it !== null).join('\n');
+    return names.flatMap((name, i) => all[i]!.map((row) => `${name} ${printed(row)}`)).join('\n');
+  };
+
+  const send: RelationsWorld['send'] = (method, url, body, headers) =>
+    server.send(method, url, { ...(body === undefined ? {} : { body }), ...(headers ? { headers } : {}) });
+  const entryOf = ({ status, body, text }: TestAnswer, what: string): Entry => {
+    if (status !== 200) throw new Error(`${what} answers ${status}: ${text}`);
+    return (body as { data: Entry }).data;
+  };
+  const create: RelationsWorld['create'] = async (plural, data = {}) =>
+    entryOf(await send('POST', `/api/${plural}`, { data }), `POST ${plural} ${JSON.stringify(data)}`).id;
+  const read: RelationsWorld['read'] = async (url) => entryOf(await server.get(url), url);
+
+  return {
+    dialect,
+    db,
+    model,
+    env: database.env,
+    server,
+    send,
+    create,
+    read,
+    rows,
+    dump,
+    createMany: async (plural, count) => {
+      if (count === 0) return [];
+      const { table } = [...model.types.values()].find((it) => it.plural === plural && it.origin === 'project')!;
+      const values = sql.join(Array.from({ length: count }, () => sql`(null)`));
+      const statement = db.dialect.compile(
+        sql`insert into ${sql.table(table)} (created_at) values ${values} returning id`,
+      );
+      const made = await db.write((tx) => tx.run(statement));
+      return made.map(([id]) => id as number).sort((a, b) => a - b);
+    },
+    update: async (plural, id, data, query = '') =>
+      entryOf(await send('PUT', `/api/${plural}/${id}${query}`, { data }), `PUT ${plural} ${JSON.stringify(data)}`),
+    ids: async (plural, id, attribute) =>
+      idsOf(await read(`/api/${plural}/${id}?fields=id&populate[${attribute}][fields]=id`), attribute),
+    refused: async (method, url, body, headers) => {
+      const before = await dump();
+      const answer = await send(method, url, body, headers);
+      expect
+        .soft(await dump(), `${method} ${url} ${String(JSON.stringify(body)).slice(0, 300)} changes rows`)
+        .toBe(before);
+      return said(answer);
+    },
+    unchanged: async (work) => {
+      const before = await dump();
+      await work();
+      expect(await dump()).toBe(before);
+    },
+    expectNoOrphans: () => expectNoOrphans(model, tables, rows),
+    close: async () => {
+      await server.close();
+      await database.drop();
+    },
+  };
+};
+
+/** Ids below an attribute of an answer. */
+export const idsOf = (entry: Entry, attribute: string): readonly number[] => {
+  const shown = entry.attributes[attribute] as { data: Entry | readonly Entry[] | null } | undefined;
+  if (shown === undefined) throw new Error(`${attribute} is not in the answer`);
+  if (shown.data === null) return [];
+  return Array.isArray(shown.data) ? (shown.data as readonly Entry[]).map((it) => it.id) : [(shown.data as Entry).id];
+};
+
+const printed = (row: readonly unknown[]): string =>
+  JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+
+/** The words of an error answer; it must be an error envelope below 500. */
+export const said = ({ status, body, text }: TestAnswer): Said => {
+  const { data, error } = (body ?? {}) as {
+    data?: unknown;
+    error?: {
+      status: number;
+      name: string;
+      message: string;
+      details?: { errors?: readonly { path: readonly string[]; message: string }[] };
+    };
+  };
+  if (status < 400 || status >= 500 || data !== null || error?.status !== status)
+    throw new Error(`not a refusal: ${status} ${text.slice(0, 500)}`);
+  const errors = error.details?.errors ?? [];
+  return {
+    status,
+    name: error.name,
+    message: error.message,
+    paths: errors.map((it) => it.path.join('.')),
+    messages: errors.map((it) => it.message),
+  };
+};
+
+const expectNoOrphans = async (
+  model: Model,
+  tables: ReadonlyMap<string, Table>,
+  rows: RelationsWorld['rows'],
+): Promise<void> => {
+  const idsIn = async (table: string): Promise<ReadonlySet<unknown>> =>
+    new Set((await rows(table)).map((it) => it['id']));
+  const owners = new Map<string, number>();
+  const types = [...model.types.values()].filter((it) => it.origin === 'project');
+  for (const type of types) {
+    const table = `${type.table}_components`;
+    if (!tables.has(table)) continue;
+    const present = await idsIn(type.table);
+    for (const row of await rows(table)) {
+      expect(present.has(row['entity_id']), `${table} ${JSON.stringify(row)} has no owner`).toBe(true);
+      const key = `${String(row['component_type'])} ${String(row['component_id'])}`;
+      owners.set(key, (owners.get(key) ?? 0) + 1);
+    }
+  }
+  for (const type of types.filter((it) => it.kind === 'component')) {
+    for (const id of await idsIn(type.table)) {
+      const key = `${type.uid} ${String(id)}`;
+      expect(owners.get(key), `owners of ${key}`).toBe(1);
+      owners.delete(key);
+    }
+  }
+  expect([...owners.keys()], 'links to components that are gone').toEqual([]);
+  for (const table of tables.values()) {
+    if (!table.name.endsWith('_links')) continue;
+    for (const key of table.foreignKeys) {
+      const present = await idsIn(key.target);
+      for (const row of await rows(table.name))
+        expect(present.has(row[key.column]), `${table.name} ${JSON.stringify(row)} points nowhere`).toBe(true);
+    }
+  }
+  const mediaOwners = new Map<unknown, ReadonlySet<unknown>>();
+  for (const type of types) mediaOwners.set(type.uid, await idsIn(type.table));
+  const filesPresent = await idsIn('files');
+  for (const row of await rows('files_related_morphs')) {
+    expect(mediaOwners.get(row['related_type'])?.has(row['related_id']), `morph ${JSON.stringify(row)}`).toBe(true);
+    expect(filesPresent.has(row['file_id']), `morph ${JSON.stringify(row)}`).toBe(true);
+  }
+};
+
+/** Opens a world before the tests of a block and closes it behind them. */
+export const useRelationsWorld = (dialect: DialectName, settings: Partial<ServerSettings> = {}): RelationsWorld => {
+  let opened: RelationsWorld | null = null;
+  beforeAll(async () => {
+    opened = await newRelationsWorld(dialect, settings);
+  });
+  afterAll(() => opened?.close());
+  const it = (): RelationsWorld => {
+    if (!opened) throw new Error('the world opens before the first test');
+    return opened;
+  };
+  return {
+    dialect,
+    get db() {
+      return it().db;
+    },
+    get model() {
+      return it().model;
+    },
+    get env() {
+      return it().env;
+    },
+    get server() {
+      return it().server;
+    },
+    send: (...given) => it().send(...given),
+    create: (...given) => it().create(...given),
+    createMany: (...given) => it().createMany(...given),
+    update: (...given) => it().update(...given),
+    read: (...given) => it().read(...given),
+    ids: (...given) => it().ids(...given),
+    refused: (...given) => it().refused(...given),
+    unchanged: (...given) => it().unchanged(...given),
+    rows: (...given) => it().rows(...given),
+    dump: () => it().dump(),
+    expectNoOrphans: () => it().expectNoOrphans(),
+    close: () => it().close(),
+  };
+};

@@ -1,0 +1,248 @@
+/**
+ * The shared world of the rules: one project (`project/`, a film archive), its rows (`project/rows.ts`) in a fresh
+ * database, and a server over it. Its types:
+ *
+ * | type | what it is for |
+ * |---|---|
+ * | film (drafts) | media, components three levels deep, two zones, relations to itself of every kind, a private one |
+ * | programme (drafts) | one attribute for each kind of relation to film, whose inverse sides are attributes of film |
+ * | reel | every scalar type; its `film` is the owner side of film's `reels`; has `populateCreatorFields` |
+ * | person | a password, a private attribute, `options.privateAttributes`, an attribute that `_q` leaves out |
+ * | genre (drafts) | a tree, and a column whose name is a SQL keyword (`order`) |
+ * | donor | the role public may neither list nor read it |
+ * | notice | localized |
+ * | lobby (drafts), house-rules, closure (drafts) | single types: a draft, one without drafts, one without an entry |
+ */
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { sql } from 'kysely';
+import { afterAll, beforeAll } from 'vitest';
+import type { ServerSettings } from '../../src/http/server.js';
+import { loadModel, sayFault } from '../../src/model/load.js';
+import type { Model } from '../../src/model/model.js';
+import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
+import type { Table } from '../../src/sql/schema.js';
+import { createTables, insertRows, newDatabase } from './databases.js';
+import { worldRows } from './project/rows.js';
+import { newTestServer, type TestAnswer, type TestServer } from './server.js';
+
+export { dialects } from './databases.js';
+export { files, times, transcript } from './project/rows.js';
+
+export const projectDir = path.join(path.dirname(fileURLToPath(import.meta.url)), 'project');
+
+/** What an answer holds that is no error. */
+export interface Entry {
+  readonly id: number;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+export interface Envelope<Data> {
+  readonly data: Data;
+  readonly meta: { readonly pagination?: Readonly<Record<string, number>> };
+}
+
+/** `meta` of the first page of a list of this many entries. */
+export const meta = (total: number, pageSize = 25): Envelope<unknown>['meta'] => ({
+  pagination: { page: 1, pageSize, pageCount: Math.ceil(total / pageSize), total },
+});
+
+/** What a refusal says, without its envelope. */
+export interface Said {
+  readonly status: number;
+  readonly name: string;
+  readonly message: string;
+  /** Bracket path of the first error: `filters[title][$nope]`; null where the refusal has no path. */
+  readonly at: string | null;
+  /** Bracket paths of all errors in order. */
+  readonly all: readonly string[];
+}
+
+export interface WorldOptions {
+  readonly settings?: Partial<ServerSettings>;
+  /** Memory for kept answers; 0 keeps none. */
+  readonly answersBytesMax?: number;
+}
+
+export interface World {
+  readonly dialect: DialectName;
+  readonly db: Db;
+  readonly model: Model;
+  /** Environment variables under which a server opens the same database. */
+  readonly env: Readonly<Record<string, string>>;
+  readonly server: TestServer;
+  get(url: string, headers?: Record<string, string>): Promise<TestAnswer>;
+  /** The body of an answer that must be 200; `Data` is what the caller asked for. */
+  read<Data = readonly Entry[]>(url: string): Promise<Envelope<Data>>;
+  /** Ids of a list in its order. */
+  ids(url: string): Promise<readonly number[]>;
+  /** What an error answer says; the answer must be one. */
+  refusal(url: string): Promise<Said>;
+  insert(table: string, rows: Parameters<typeof insertRows>[2]): Promise<void>;
+  /** Sets one column of one row behind the server's back. */
+  update(table: string, id: number, column: string, value: DbValue): Promise<void>;
+  remove(table: string, id: number): Promise<void>;
+  /** SQL texts that reading a URL runs, without the look at permissions that any request may start. */
+  statements(url: string): Promise<readonly string[]>;
+  close(): Promise<void>;
+}
+
+/** The project's model; its schema files have no faults. */
+export const worldModel = (): Model => {
+  const loaded = loadModel(projectDir);
+  if (!loaded.ok) throw new Error(loaded.faults.map(sayFault).join('\n'));
+  return loaded.model;
+};
+
+/** Actions that the role public has: find and findOne of every type but `donor`. */
+export const publicActions = (model: Model): readonly string[] =>
+  [...model.types.values()]
+    .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'donor')
+    .flatMap((type) => (type.kind === 'single' ? [`${type.uid}.find`] : [`${type.uid}.find`, `${type.uid}.findOne`]));
+
+const PUBLIC_ROLE = 2;
+
+/** A database with the world in it and a server over it. */
+export const newWorld = async (dialect: DialectName, options: WorldOptions = {}): Promise<World> => {
+  const model = worldModel();
+  const database = await newDatabase(dialect);
+  const { db } = database;
+  const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
+  const tableOf = (name: string): Table => {
+    const table = tables.get(name);
+    if (!table) throw new Error(`the world has no table ${name}`);
+    return table;
+  };
+  for (const [table, rows] of worldRows) await insertRows(db, tableOf(table), rows);
+  const actions = publicActions(model);
+  await insertRows(
+    db,
+    tableOf('up_permissions'),
+    actions.map((action, i) => ({ id: i + 1, action })),
+  );
+  await insertRows(
+    db,
+    tableOf('up_permissions_role_links'),
+    actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
+  );
+  const log: string[] = [];
+  const server = await newTestServer(logged(db, log), model, options.settings, options.answersBytesMax);
+
+  const get: World['get'] = (url, headers) => server.get(url, headers);
+  const read = async <Data>(url: string): Promise<Envelope<Data>> => {
+    const { status, body, text } = await get(url);
+    if (status !== 200) throw new Error(`${url} answers ${status}: ${text}`);
+    return body as Envelope<Data>;
+  };
+  const kindOf = (table: string, column: string) => {
+    const kind = tableOf(table).columns.find((it) => it.name === column)?.kind;
+    if (!kind) throw new Error(`${table} has no column ${column}`);
+    return kind;
+  };
+  const write = (query: Parameters<typeof db.dialect.compile>[0]): Promise<void> =>
+    db.write(async (tx) => {
+      await tx.run(db.dialect.compile(query));
+    });
+  return {
+    dialect,
+    db,
+    model,
+    env: database.env,
+    server,
+    get,
+    read,
+    ids: async (url) => (await read<readonly Entry[]>(url)).data.map((it) => it.id),
+    refusal: async (url) => said(await get(url)),
+    insert: (table, rows) => insertRows(db, tableOf(table), rows),
+    update: (table, id, column, value) =>
+      write(
+        sql`update ${sql.table(table)} set ${sql.id(column)} = ${db.dialect.bind(kindOf(table, column), value)} where id = ${sql.lit(id)}`,
+      ),
+    remove: (table, id) => write(sql`delete from ${sql.table(table)} where id = ${sql.lit(id)}`),
+    statements: async (url) => {
+      log.length = 0;
+      await get(url);
+      return log.filter((it) => !it.includes('up_roles'));
+    },
+    close: async () => {
+      await server.close();
+      await database.drop();
+    },
+  };
+};
+
+/** Opens a world before the tests of a file or block and closes it behind them. Tests that change rows need one of their own. */
+export const useWorld = (dialect: DialectName, options: WorldOptions = {}): World => {
+  let opened: World | null = null;
+  beforeAll(async () => {
+    opened = await newWorld(dialect, options);
+  });
+  afterAll(() => opened?.close());
+  const it = (): World => {
+    if (!opened) throw new Error('the world opens before the first test');
+    return opened;
+  };
+  return {
+    dialect,
+    get db() {
+      return it().db;
+    },
+    get model() {
+      return it().model;
+    },
+    get env() {
+      return it().env;
+    },
+    get server() {
+      return it().server;
+    },
+    get: (...given) => it().get(...given),
+    read: (url) => it().read(url),
+    ids: (url) => it().ids(url),
+    refusal: (url) => it().refusal(url),
+    insert: (...given) => it().insert(...given),
+    update: (...given) => it().update(...given),
+    remove: (...given) => it().remove(...given),
+    statements: (url) => it().statements(url),
+    close: () => it().close(),
+  };
+};
+
+/** The same database, with the SQL text of every statement that is read written down. */
+const logged = (db: Db, log: string[]): Db => ({
+  ...db,
+  read: <T>(program: ReadProgram<T>) => {
+    function* watched(): ReadProgram<T> {
+      let step = program.next();
+      while (!step.done) {
+        const batch: readonly Statement[] = step.value;
+        log.push(...batch.map((it) => it.sql));
+        step = program.next(yield batch);
+      }
+      return step.value;
+    }
+    return db.read(watched());
+  },
+});
+
+const said = ({ status, body, text }: TestAnswer): Said => {
+  const { data, error } = (body ?? {}) as {
+    data?: unknown;
+    error?: {
+      status: number;
+      name: string;
+      message: string;
+      details: { errors?: readonly { path: readonly string[]; message: string }[] };
+    };
+  };
+  if (data !== null || error?.status !== status) throw new Error(`not an error envelope: ${status} ${text}`);
+  const errors = error.details.errors ?? [];
+  const all = errors.map(({ path: [first = '', ...rest] }) => `${first}${rest.map((it) => `[${it}]`).join('')}`);
+  // with several errors the message only counts them; each has words of its own
+  return {
+    status,
+    name: error.name,
+    message: errors[0]?.message ?? error.message,
+    at: all[0] ?? null,
+    all,
+  };
+};
