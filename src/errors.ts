@@ -88,6 +88,9 @@ export const issueKinds = {
   'query.unknown-operator': query<{ name: string; near?: string | undefined }>(
     (f) => `"${f.name}" is not a filter operator${near(f.near)}`,
   ),
+  'query.operator-without-attribute': query<{ operator: string }>(
+    (f) => `${f.operator} needs an attribute before it, as in filters[name][${f.operator}]`,
+  ),
   'query.operator-not-for-type': query<{ operator: string; type: string }>(
     (f) => `${f.operator} does not apply to attributes of type ${f.type}`,
   ),

@@ -16,7 +16,7 @@ export interface KnownCaller extends Caller {
   readonly who:
     | { readonly kind: 'public' }
     | { readonly kind: 'user'; readonly id: number }
-    | { readonly kind: 'token'; readonly id: number };
+    | { readonly kind: 'token'; readonly id: number; readonly adminId: number | null };
 }
 
 export interface Callers {
@@ -165,8 +165,8 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
 /** A boolean as drivers give it. */
 export const isYes = (stored: unknown): boolean => stored === true || stored === 1;
 
-const tokenCaller = ({ id, type, actions }: ApiToken): KnownCaller => {
-  const who = { kind: 'token', id } as const;
+const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {
+  const who = { kind: 'token', id, adminId } as const;
   if (type === 'full-access') return { version: 'full-access', who, may: () => true };
   if (type === 'read-only') return { version: 'read-only', who, may: isReading };
   const list = crypto.hash('sha256', JSON.stringify([...actions].sort()), 'base64url');

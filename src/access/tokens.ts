@@ -14,6 +14,8 @@ export interface ApiToken {
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly actions: ReadonlySet<Action>;
+  /** The administrator who made it: what is written with the token carries the id (Q9); null when unknown. */
+  readonly adminId: number | null;
 }
 
 export const hashToken = (text: string, salt: string): string =>
@@ -29,7 +31,7 @@ export const isSame = (a: string, b: string): boolean => {
 export const tokenStatement = (hash: string, dialect: Dialect): Statement => {
   const epoch = (name: string) => dialect.jsonValue('epoch', sql`${sql.ref(`t.${name}`)}`);
   return dialect.compile(sql`
-    select t.id, t.type, t.access_key, ${epoch('expires_at')}, ${epoch('last_used_at')}, p.action
+    select t.id, t.type, t.access_key, ${epoch('expires_at')}, ${epoch('last_used_at')}, p.action, t.created_by_id
     from strapi_api_tokens t
     left join strapi_api_token_permissions_token_links l on l.api_token_id = t.id
     left join strapi_api_token_permissions p on p.id = l.api_token_permission_id
@@ -45,10 +47,11 @@ export const tokenOf = (rows: Rows, hash: string): ApiToken | null => {
     string | null,
     string | null,
     string | null,
+    number | null,
   ])[];
   const [first] = found;
   if (!first || !isSame(first[2], hash)) return null;
-  const [id, type, , expiresAt, lastUsedAt] = first;
+  const [id, type, , expiresAt, lastUsedAt, , adminId] = first;
   const own = found.filter((row) => row[0] === id);
   return {
     id,
@@ -56,6 +59,7 @@ export const tokenOf = (rows: Rows, hash: string): ApiToken | null => {
     expiresAt: expiresAt === null ? null : Number(expiresAt),
     lastUsedAt: lastUsedAt === null ? null : Number(lastUsedAt),
     actions: new Set(own.map((row) => row[5]).filter((action) => action !== null)),
+    adminId,
   };
 };
 

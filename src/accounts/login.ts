@@ -44,8 +44,8 @@ export interface LoginActions {
   idle(): Promise<void>;
 }
 
-/** The hash that nobody's password has: an unknown user takes as long as a wrong password. */
-const nobodysHash = '$2a$10$0123456789012345678901uabcdefghijklmnopqrstuvwxyzABCDE';
+/** The hash of a password that nobody knows: an unknown user takes as long as a wrong password. */
+const nobodysHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
 
 export const newLoginActions = (deps: AccountDeps): LoginActions => {
   const { db, jwts, model, reader, now } = deps;

@@ -1,7 +1,7 @@
 /** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Caller, newGate } from '../access/access.js';
-import type { Callers } from '../access/caller.js';
+import { newGate } from '../access/access.js';
+import type { Callers, KnownCaller } from '../access/caller.js';
 import { type Issue, issue, Refusal } from '../errors.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -54,7 +54,7 @@ export const answerAction = async (
 
 interface Asked {
   readonly request: FastifyRequest;
-  readonly caller: Caller;
+  readonly caller: KnownCaller;
   readonly type: EntryType;
   readonly action: Action;
   readonly id: number | null;
@@ -95,13 +95,23 @@ const perform = async (
   const body = Object.hasOwn(options, 'body') ? options.body : request.body;
   const answer = isWrite(action)
     ? await deps.writer.write(
-        { action, type, id, search: query, body, ifMatch: request.headers['if-match'] ?? null },
+        {
+          action,
+          type,
+          id,
+          search: query,
+          body,
+          ifMatch: request.headers['if-match'] ?? null,
+          adminId: adminOf(caller),
+        },
         context,
       )
     : await deps.reader.read({ action, type, id, search: query }, context);
   if (!answer.ok) throw new Refusal(...answer.issues);
   return answer.value;
 };
+
+const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
 
 const contextFor = (
   { caller, type }: Asked,

@@ -12,7 +12,8 @@ export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): Fasti
 
 /** An answer with its entity tag; 304 without a body when the client has it already. */
 export const sendAnswer = (reply: FastifyReply, { body, etag }: Answer): FastifyReply => {
-  reply.header('etag', etag);
+  // weak: compressed and plain answers have different bytes
+  reply.header('etag', `W/${etag}`);
   const { method, headers } = reply.request;
   if ((method === 'GET' || method === 'HEAD') && matches(headers['if-none-match'], etag)) return reply.code(304).send();
   return reply.header('content-type', JSON_TYPE).send(body);

@@ -30,7 +30,8 @@ const parameters = ['fields', 'populate', 'filters', 'sort', 'pagination', 'publ
 /** Pagination at the top level is refused on lists (contract 3). */
 const misplaced = ['page', 'pageSize', 'start', 'limit'] as const;
 const known: ReadonlySet<string> = new Set([...parameters, ...misplaced]);
-const beginsKnown = new RegExp(`^(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
+/** Also `[filters][title]`, whose name is empty, is meant as a filter. */
+const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
 
 interface GrowingNode extends RawNode {
@@ -61,7 +62,7 @@ export const readBrackets = (search: string): Result<RawQuery> => {
     const [name = '', ...path] = segments;
     if (!known.has(name)) {
       // `filters.title=x` is meant as a filter and must not vanish
-      if (beginsKnown.test(name)) issues.push(issue('query.malformed-key', [key], { key }));
+      if (beginsKnown.test(name === '' ? key : name)) issues.push(issue('query.malformed-key', [key], { key }));
       continue;
     }
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));

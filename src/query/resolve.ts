@@ -535,7 +535,8 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
       }
       if (key.startsWith('$')) {
         if (place === 'related') return filterOperator(idAttribute, key, child, at, depth);
-        refuse('query.unknown-operator', at, { name: key, near: nearest(key, operatorNames) });
+        if (isOperatorName(key)) refuse('query.operator-without-attribute', at, { operator: key });
+        else refuse('query.unknown-operator', at, { name: key, near: nearest(key, operatorNames) });
         return nothing;
       }
       return filterAttribute(type, state, key, child, at, depth);

@@ -428,6 +428,29 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
   });
 });
 
+describe('mails that cannot be sent', () => {
+  it('row 44: nobody learns of it but the log', async () => {
+    const faults: unknown[] = [];
+    const people = await newPeopleWorld('sqlite', { people: { onFault: (fault) => faults.push(fault) } });
+    try {
+      await people.setting('advanced', { email_confirmation: true });
+      people.mails.push = () => {
+        throw new Error('no mail server');
+      };
+      const answers = [
+        await post(people, 'forgot-password', { email: 'reader@example.com' }),
+        await post(people, 'send-email-confirmation', { email: 'unconfirmed@example.com' }),
+        await post(people, 'local/register', { username: 'fresh', email: 'fresh@example.com', password: 'secret-1' }),
+      ];
+      await people.server.idle();
+      expect(answers.map((it) => it.status)).toEqual([200, 200, 200]);
+      expect(faults).toHaveLength(3);
+    } finally {
+      await people.close();
+    }
+  });
+});
+
 describe.each(dialects)('changing a password on %s', (dialect) => {
   it('8.3: needs the current one, a new one twice, and ends older JWTs', async () => {
     const people = await newPeopleWorld(dialect);

@@ -1,5 +1,6 @@
 /** R1, R2, R7 to R10 and contract 6.6: values of relations, on every kind of relation and from both sides. */
 import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
 import {
   dialects,
   files,
@@ -367,6 +368,16 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     }
     const { status } = await world.refused('POST', '/api/holders', { data: { cover: { connect: [1] } } });
     expect(status).toBe(400);
+  });
+
+  it('6.6: as many ids as the limit says are taken, one more is refused', async () => {
+    const books = await world.createMany('books', limits.relationIdsMax);
+    const shelf = await world.create('shelves');
+    const { status, text } = await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: books } });
+    expect(status, text).toBe(200);
+    const more = await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: [...books, 1] } });
+    expect([more.status, more.paths]).toEqual([400, ['manyMany']]);
+    expect((await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: [] } })).status).toBe(200);
   });
 
   it('12 row 7: 3000 repeats of one id are refused at once', async () => {

@@ -39,6 +39,9 @@ const accepted: readonly (readonly [attribute: string, given: unknown, shown?: u
   ['moment', -1, '1969-12-31T23:59:59.999Z'],
   ['moment', '1709251200000', '2024-03-01T00:00:00.000Z'],
   ['moment', '+012345-01-01T00:00:00.000Z'],
+  ['moment', '+275760-09-13T00:00:00.000Z'],
+  ['moment', '0000-06-01T00:00:00.000Z'],
+  ['moment', '-000001-12-31T23:59:59.999Z'],
   ['stamp', 1709251200000, '1709251200000'],
   ['stamp', '2024-03-01T00:00:00Z', '1709251200000'],
   ['count', 5],
@@ -275,22 +278,28 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     const json = { 'content-type': 'application/json' };
     const objects = `${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}`;
     const lists = `${'['.repeat(6000)}${']'.repeat(6000)}`;
-    for (const deep of [objects, lists]) {
-      for (const [plural, body] of [
-        ['sheets', `{"data":${deep}}`],
-        ['sheets', deep],
-        ['shelves', `{"data":{"manyMany":${deep}}}`],
-        ['shelves', `{"data":{"oneOne":${deep}}}`],
-        ['shelves', `{"data":{"manyMany":{"connect":[{"id":1,"position":${deep}}]}}}`],
-        ['holders', `{"data":{"card":${deep}}}`],
-        ['holders', `{"data":{"cards":${deep}}}`],
-        ['holders', `{"data":{"zone":${deep}}}`],
-        ['holders', `{"data":{"cover":${deep}}}`],
-      ] as const) {
-        const { status } = await world.refused('POST', `/api/${plural}`, body, json);
-        expect(status, body.slice(0, 60)).toBe(400);
+    await world.unchanged(async () => {
+      for (const deep of [objects, lists]) {
+        for (const [plural, body] of [
+          ['sheets', `{"data":${deep}}`],
+          ['sheets', deep],
+          ['shelves', `{"data":{"manyMany":${deep}}}`],
+          ['shelves', `{"data":{"oneOne":${deep}}}`],
+          ['shelves', `{"data":{"manyMany":{"connect":[{"id":${deep}}]}}}`],
+          ['shelves', `{"data":{"manyMany":{"connect":[{"id":1,"position":${deep}}]}}}`],
+          ['holders', `{"data":{"card":${deep}}}`],
+          ['holders', `{"data":{"card":{"id":${deep}}}}`],
+          ['holders', `{"data":{"cards":${deep}}}`],
+          ['holders', `{"data":{"zone":${deep}}}`],
+          ['holders', `{"data":{"zone":[{"__component":${deep}}]}}`],
+          ['holders', `{"data":{"cover":${deep}}}`],
+          ['forms', `{"data":{"publishedAt":${deep}}}`],
+        ] as const) {
+          const { status } = await world.send('POST', `/api/${plural}`, body, json);
+          expect.soft(status, `${plural} ${body.slice(0, 60)}`).toBe(400);
+        }
       }
-    }
+    });
   });
 
   it('6.2: a password is stored as a bcrypt hash and never shown', async () => {

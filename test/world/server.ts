@@ -5,11 +5,13 @@ import { newJwts } from '../../src/access/jwt.js';
 import { newPermissionStore } from '../../src/access/permissions.js';
 import { newAccounts } from '../../src/accounts/accounts.js';
 import { type MailSender, noMail } from '../../src/accounts/mail.js';
+import type { HandlersByType } from '../../src/handlers/load.js';
+import { hooksFrom } from '../../src/handlers/run.js';
 import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
 import { newReader } from '../../src/read/find.js';
 import type { Db } from '../../src/sql/dialect.js';
-import { newWriter } from '../../src/write/apply.js';
+import { newWriter, type Writer } from '../../src/write/apply.js';
 
 export interface TestAnswer {
   readonly status: number;
@@ -50,25 +52,31 @@ export interface TestPeople {
   readonly mode?: 'roles' | 'open';
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
+  /** Told of faults beside the answers; without it they are thrown at the test. */
+  readonly onFault?: (fault: unknown) => void;
+  /** A project's handlers and hooks by type. */
+  readonly handlers?: HandlersByType;
 }
 
-/** Everything that a server needs, over a database; no handlers, no log. */
+const rethrow = (fault: unknown): void => {
+  throw fault;
+};
+
+/** Everything that a server needs, over a database; no log. */
 export const newTestDeps = (
   db: Db,
   model: Model,
   given: Partial<ServerSettings> = {},
   answersBytesMax?: number,
-  { mail = noMail, mode = 'roles', now = Date.now }: TestPeople = {},
+  { mail = noMail, mode = 'roles', now = Date.now, onFault = rethrow, handlers = new Map() }: TestPeople = {},
 ): ServerDeps => {
   const settings = { ...defaultSettings, ...given };
   const { rest, strict, defaultLocale } = settings;
   const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
-  const writer = newWriter(db, reader, now);
+  const hooksOf = hooksFrom(handlers, { model, reader, writer: () => writer, context: settings });
+  const writer: Writer = newWriter(db, reader, now, hooksOf);
   const permissions = newPermissionStore(db, () => performance.now());
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
-  const onFault = (fault: unknown): void => {
-    throw fault;
-  };
   const { apiTokenSalt } = secrets;
   const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode, onFault });
   const accounts = newAccounts({
@@ -85,7 +93,7 @@ export const newTestDeps = (
     now,
     onFault,
   });
-  return { model, reader, writer, callers, accounts, handlers: new Map(), logger: pino({ level: 'silent' }), settings };
+  return { model, reader, writer, callers, accounts, handlers, logger: pino({ level: 'silent' }), settings };
 };
 
 export const newTestServer = async (

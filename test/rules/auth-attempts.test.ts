@@ -1,0 +1,163 @@
+/** Guessing is slow (contract 8.3; 12, row 53). */
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { newPeopleWorld, type PeopleWorld, refusal } from '../world/people.js';
+
+const tooMany = refusal(429, 'RateLimitError', 'Too many requests, please try again later.');
+const opened = (attemptsMax = 3): Promise<PeopleWorld> =>
+  newPeopleWorld('sqlite', { settings: { attemptsMax, trustProxy: true } });
+
+/** A login that fails; `from` is an address behind the proxy. */
+const guess = (
+  { ask }: PeopleWorld,
+  identifier: unknown,
+  { from = '192.0.2.1', extra = {}, path = 'local' }: { from?: string; extra?: object; path?: string } = {},
+) =>
+  ask('POST', `/api/auth/${path}`, {
+    body: { identifier, password: 'wrong-word', ...extra },
+    headers: { 'x-forwarded-for': from },
+  });
+const statuses = async (
+  count: number,
+  attempt: (i: number) => ReturnType<typeof guess>,
+): Promise<readonly number[]> => {
+  const found: number[] = [];
+  for (let i = 0; i < count; i++) found.push((await attempt(i)).status);
+  return found;
+};
+
+describe('attempts', () => {
+  it('8.3: are counted for each account and address, and told in headers', async () => {
+    const people = await opened();
+    try {
+      const first = await guess(people, 'reader');
+      expect([first.status, first.headers['x-ratelimit-limit'], first.headers['x-ratelimit-remaining']]).toMatchObject([
+        400,
+        expect.anything(),
+        expect.anything(),
+      ]);
+      expect(Number(first.headers['x-ratelimit-limit'])).toBe(3);
+      expect(Number(first.headers['x-ratelimit-remaining'])).toBe(2);
+      const reset = Number(first.headers['x-ratelimit-reset']) - Date.now() / 1000;
+      expect(reset).toBeGreaterThan(50);
+      expect(reset).toBeLessThan(62);
+      expect(await statuses(3, () => guess(people, 'reader'))).toEqual([400, 400, 429]);
+      const refused = await guess(people, 'reader');
+      expect(refused.body).toEqual(tooMany);
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+      // the right password does not help, another account and another address are free
+      expect((await guess(people, 'reader', { extra: { password: 'Passw0rd!' } })).status).toBe(429);
+      expect((await guess(people, 'editor')).status).toBe(400);
+      expect((await guess(people, 'reader', { from: '192.0.2.2' })).status).toBe(400);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('row 53: another key of the body, another case or blanks open no new count', async () => {
+    const people = await opened();
+    try {
+      const spelled = ['reader@example.com', 'READER@example.com', ' reader@example.com ', 'Reader@Example.com'];
+      expect(
+        await statuses(4, (i) => guess(people, spelled[i], { extra: { email: `fresh-${i}@example.com` } })),
+      ).toEqual([400, 400, 400, 429]);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('an IPv6 client has one count, whatever address of its network it uses', async () => {
+    const people = await opened();
+    try {
+      expect(await statuses(4, (i) => guess(people, 'reader', { from: `2001:db8:1:2::${i + 1}` }))).toEqual([
+        400, 400, 400, 429,
+      ]);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('one address has a bound over all accounts', async () => {
+    const people = await opened();
+    try {
+      const found = await statuses(limits.attemptsOfAddressMax + 1, (i) =>
+        guess(people, undefined, { extra: { identifier: `nobody-${i}`, password: '' } }),
+      );
+      expect(found.at(-1)).toBe(429);
+      expect(found.slice(0, -1)).not.toContain(429);
+      expect((await guess(people, 'reader', { from: '192.0.2.9' })).status).toBe(400);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('one account has a bound over all addresses, which one address cannot use up', async () => {
+    const people = await opened();
+    try {
+      const from = (i: number) => `198.51.${Math.floor(i / 250)}.${i % 250}`;
+      const empty = { extra: { password: '' } };
+      // what is refused does not count against the account
+      await statuses(limits.attemptsForAccountMax, () => guess(people, 'editor', empty));
+      expect((await guess(people, 'editor', { from: from(1000), ...empty })).status).toBe(400);
+      const found = await statuses(limits.attemptsForAccountMax + 1, (i) =>
+        guess(people, 'reader', { from: from(i), ...empty }),
+      );
+      expect(found.at(-1)).toBe(429);
+      expect(found.slice(0, -1)).not.toContain(429);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it.each([
+    'local',
+    'local/register',
+    'forgot-password',
+    'reset-password',
+    'change-password',
+    'send-email-confirmation',
+  ])('8.3: %s counts', async (path) => {
+    const people = await opened();
+    try {
+      const found = await statuses(4, () => guess(people, 'reader', { path }));
+      expect(found.at(-1)).toBe(429);
+      expect(found.slice(0, -1)).not.toContain(429);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.3: /connect counts; content does not', async () => {
+    const people = await opened();
+    try {
+      expect(await statuses(4, () => people.ask('GET', '/api/connect/github'))).toEqual([400, 400, 400, 429]);
+      expect(await statuses(6, () => people.ask('GET', '/api/genres'))).not.toContain(429);
+      expect(await statuses(6, () => people.ask('GET', '/api/users/me', { as: 'reader' }))).not.toContain(429);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('an unknown user takes as long as a wrong password', async () => {
+    const people = await opened(0);
+    try {
+      // a real hash of ten rounds, as v4 and this server write them
+      const body = { username: 'timed', email: 'timed@example.com', password: 'secret-1', role: 1 };
+      await people.ask('POST', '/api/users', { as: 'full', body });
+      const time = async (identifier: string): Promise<number> => {
+        const times: number[] = [];
+        for (let i = 0; i < 5; i++) {
+          const started = performance.now();
+          await guess(people, identifier);
+          times.push(performance.now() - started);
+        }
+        return times.sort((a, b) => a - b)[2]!;
+      };
+      const [known, unknown] = [await time('timed'), await time('nobody')];
+      expect(unknown).toBeGreaterThan(known / 3);
+      expect(unknown).toBeLessThan(known * 3);
+    } finally {
+      await people.close();
+    }
+  });
+});

@@ -1,0 +1,178 @@
+/** Secrets, and who may what from the command line (contract 8.5; storage-layout 5.3, 5.4). */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { changeRoleCommand, createTokenCommand, createUserCommand, listRolesCommand } from '../../src/cli/accounts.js';
+import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
+import { sayWhoMay } from '../../src/cli/people.js';
+import type { Project } from '../../src/cli/project.js';
+import { readSecrets } from '../../src/cli/secrets.js';
+import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../world/people.js';
+import { secrets } from '../world/server.js';
+import { dialects, projectDir } from '../world/world.js';
+
+/** What a command prints on stdout; what it says on stderr is for people. */
+const printed = async (work: () => Promise<void>): Promise<string> => {
+  let text = '';
+  const out = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
+    text += String(chunk);
+    return true;
+  });
+  const said = vi.spyOn(process.stderr, 'write').mockImplementation(() => true);
+  try {
+    await work();
+  } finally {
+    out.mockRestore();
+    said.mockRestore();
+  }
+  return text.trim();
+};
+
+describe('secrets', () => {
+  let dir = '';
+  beforeEach(() => {
+    dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-secrets-'));
+  });
+  afterEach(() => fs.rmSync(dir, { recursive: true }));
+  const read = (env: Record<string, string> = {}) => {
+    const said: string[] = [];
+    const found = readSecrets(dir, environmentSchema.parse(env), (text) => said.push(text));
+    return { found, said };
+  };
+  const file = () => fs.readFileSync(path.join(dir, '.env'), 'utf8');
+
+  it('are made once in development, kept in .env, and not told', () => {
+    fs.writeFileSync(path.join(dir, '.env'), 'PORT=1');
+    const { found, said } = read();
+    expect(file()).toBe(`PORT=1\nJWT_SECRET=${found.jwtSecret}\nAPI_TOKEN_SALT=${found.apiTokenSalt}\n`);
+    expect(found.jwtSecret).toMatch(/^[\w+/]{43}=$/);
+    expect(found.jwtSecret).not.toBe(found.apiTokenSalt);
+    expect(said.join()).toContain('JWT_SECRET');
+    expect(said.join()).not.toContain(found.jwtSecret);
+    const again = read({ JWT_SECRET: found.jwtSecret, API_TOKEN_SALT: found.apiTokenSalt });
+    expect(again).toEqual({ found, said: [] });
+  });
+
+  it('one that is there is left alone, and a new file is for its owner', () => {
+    const { found } = read({ JWT_SECRET: 'given' });
+    expect(found.jwtSecret).toBe('given');
+    expect(file()).toBe(`API_TOKEN_SALT=${found.apiTokenSalt}\n`);
+    expect(fs.statSync(path.join(dir, '.env')).mode & 0o077).toBe(0);
+  });
+
+  it('in production a missing one is a refused start, and nothing is written', () => {
+    const production = { NODE_ENV: 'production' };
+    expect(() => read(production)).toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
+    expect(() => read({ ...production, JWT_SECRET: 'x' })).toThrow(/API_TOKEN_SALT is missing/);
+    expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(StartFault);
+    expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+    expect(read({ ...production, JWT_SECRET: 'x', API_TOKEN_SALT: 'y' }).found).toEqual({
+      jwtSecret: 'x',
+      apiTokenSalt: 'y',
+    });
+  });
+});
+
+describe('permissions that are switched off', () => {
+  it('are said loudly, whatever the log level', () => {
+    const text: string[] = [];
+    const said = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => text.push(String(chunk)) > 0);
+    const tell = (enabled: boolean) =>
+      sayWhoMay({ config: configSchema.parse({ permissions: { enabled } }) } as Project, pino({ level: 'silent' }));
+    tell(true);
+    const quiet = text.length;
+    tell(false);
+    said.mockRestore();
+    expect(quiet).toBe(0);
+    expect(text.join()).toContain('PERMISSIONS ARE SWITCHED OFF');
+  });
+});
+
+describe.each(dialects)('commands on %s', (dialect) => {
+  let people: PeopleWorld;
+  beforeEach(async () => {
+    people = await newPeopleWorld(dialect, { grants: { editor: allOfAccounts } });
+    const env = { ...people.world.env, API_TOKEN_SALT: secrets.apiTokenSalt, JWT_SECRET: secrets.jwtSecret };
+    for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  });
+  afterEach(async () => {
+    vi.unstubAllEnvs();
+    await people.close();
+  });
+  const token = (given: object = {}) =>
+    printed(() =>
+      createTokenCommand({
+        project: projectDir,
+        type: 'read-only',
+        expires: 'never',
+        name: 'test',
+        description: '',
+        allow: [],
+        ...given,
+      }),
+    );
+  const get = (url: string, text: string) => people.server.get(url, bearer(text));
+
+  it('token create: every type and lifetime', async () => {
+    const reading = await token({ expires: '7d' });
+    expect(reading).toMatch(/^[0-9a-f]{256}$/);
+    expect((await get('/api/donors', reading)).status).toBe(200);
+    expect((await get('/api/users/count', reading)).status).toBe(403);
+    const full = await token({ type: 'full-access' });
+    expect((await get('/api/users/count', full)).status).toBe(200);
+    const custom = await token({
+      type: 'custom',
+      allow: ['api::donor.donor.find', 'plugin::users-permissions.user.count'],
+    });
+    expect((await get('/api/donors', custom)).status).toBe(200);
+    expect((await get('/api/users/count', custom)).status).toBe(200);
+    expect((await get('/api/donors/1', custom)).status).toBe(403);
+    await expect(token({ type: 'nope' })).rejects.toThrow(/--type/);
+    await expect(token({ expires: '8d' })).rejects.toThrow(/--expires/);
+    await expect(token({ type: 'custom' })).rejects.toThrow(/--allow/);
+    await expect(token({ allow: ['api::donor.donor.find'] })).rejects.toThrow(/--allow/);
+    await expect(token({ type: 'custom', allow: ['api::donor.donor.fnd'] })).rejects.toThrow(
+      /Did you mean api::donor.donor.find/,
+    );
+  });
+
+  it('user create: with a password of its own or a made one', async () => {
+    const create = (given: object) =>
+      printed(() =>
+        createUserCommand({ project: projectDir, username: 'cli', email: 'CLI@example.com', role: 'editor', ...given }),
+      );
+    expect(await create({ password: 'secret-1' })).toBe('');
+    await people.login('cli@example.com', 'secret-1');
+    const made = await create({ username: 'other', email: 'other@example.com' });
+    await people.login('other', made);
+    const shown = await people.ask('GET', '/api/users?filters[username]=other&populate=role', { as: 'full' });
+    expect(shown.body).toMatchObject([
+      { confirmed: true, blocked: false, provider: 'local', role: { type: 'editor' } },
+    ]);
+    await expect(create({})).rejects.toThrow(/already/);
+    await expect(create({ username: 'third', email: 'third@example.com', role: 'nope' })).rejects.toThrow(
+      /no role "nope"/,
+    );
+    await expect(create({ username: 'ab', email: 'ab@example.com' })).rejects.toThrow(/at least 3/);
+  });
+
+  it('role allow, deny and list', async () => {
+    const list = (role?: string) => printed(() => listRolesCommand(projectDir, role));
+    const change = (how: 'allow' | 'deny', ...actions: readonly string[]) =>
+      printed(() => changeRoleCommand(how, projectDir, 'public', actions));
+    expect(await list('editor')).toBe(
+      ['editor (Editor, id 3, 1 users)', ...[...allOfAccounts].sort().map((it) => `  ${it}`)].join('\n'),
+    );
+    expect(await list()).toMatch(/authenticated \(.*public \(.*editor \(/s);
+    await change('allow', 'api::donor.donor.find', 'api::donor.donor.findOne');
+    expect((await people.ask('GET', '/api/donors')).status).toBe(200);
+    await change('deny', 'api::donor.donor.findOne', 'api::genre.genre.find');
+    const public_ = await list('public');
+    expect(public_).toContain('api::donor.donor.find');
+    expect(public_).not.toMatch(/api::donor.donor.findOne|api::genre.genre.find$/m);
+    await expect(change('allow', 'api::donor.donor.fnd')).rejects.toThrow(/Did you mean/);
+    await expect(printed(() => changeRoleCommand('allow', projectDir, 'nope', []))).rejects.toThrow(/no role/);
+  });
+});

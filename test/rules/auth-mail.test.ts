@@ -1,0 +1,74 @@
+/** Mails leave through SMTP; a server that does not answer fails the mail and nothing else (contract 12, row 44). */
+import net from 'node:net';
+import { afterEach, describe, expect, it } from 'vitest';
+import { type Mail, newSmtpMail } from '../../src/accounts/mail.js';
+
+const mail: Mail = {
+  to: 'reader@example.com',
+  from: '"Desk" <desk@site.example>',
+  replyTo: 'help@site.example',
+  subject: 'Grüße',
+  text: 'a text',
+  html: '<p>a text</p>',
+};
+
+/** As much of a mail server as one mail needs; gives what it was told. */
+const listen = async (): Promise<{ port: number; heard: string[]; server: net.Server }> => {
+  const heard: string[] = [];
+  const server = net.createServer((socket) => {
+    let inData = false;
+    socket.write('220 test\r\n');
+    socket.on('data', (chunk) => {
+      for (const line of chunk.toString().split('\r\n')) {
+        heard.push(line);
+        if (inData) {
+          if (line !== '.') continue;
+          inData = false;
+          socket.write('250 kept\r\n');
+        } else if (/^EHLO/i.test(line)) socket.write('250 test\r\n');
+        else if (/^DATA/i.test(line)) {
+          inData = true;
+          socket.write('354 go on\r\n');
+        } else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
+        else if (line !== '') socket.write('250 fine\r\n');
+      }
+    });
+    socket.on('error', () => undefined);
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return { port: (server.address() as net.AddressInfo).port, heard, server };
+};
+
+describe('SMTP', () => {
+  let opened: net.Server | null = null;
+  afterEach(() => opened?.close());
+  const sender = (port: number, from: string | null = null) =>
+    newSmtpMail({ host: '127.0.0.1', port, username: null, password: null, from });
+
+  it('sends both forms, with sender and place for answers', async () => {
+    const { port, heard, server } = await listen();
+    opened = server;
+    await sender(port).send(mail);
+    const text = heard.join('\n');
+    expect(text).toContain('MAIL FROM:<desk@site.example>');
+    expect(text).toContain('RCPT TO:<reader@example.com>');
+    expect(text).toMatch(/Reply-To: help@site\.example/i);
+    expect(text).toContain('text/plain');
+    expect(text).toContain('text/html');
+  });
+
+  it('the sender of the configuration comes first; a line break opens no header', async () => {
+    const { port, heard, server } = await listen();
+    opened = server;
+    await sender(port, 'own@site.example').send({ ...mail, subject: 'x\r\nBcc: other@example.com' });
+    expect(heard).toContainEqual(expect.stringContaining('MAIL FROM:<own@site.example>'));
+    expect(heard.filter((line) => /^bcc:/i.test(line))).toEqual([]);
+    expect(heard.join()).not.toContain('RCPT TO:<other@example.com>');
+  });
+
+  it('a server that is not there is a rejection', async () => {
+    const { port, server } = await listen();
+    await new Promise((resolve) => server.close(resolve));
+    await expect(sender(port).send(mail)).rejects.toThrow();
+  });
+});

@@ -1,0 +1,207 @@
+/** Every route with every credential against one table. A route that nobody put into the table does not pass (contract 1, 8). */
+import { describe, expect, it } from 'vitest';
+import { actionsOf } from '../../src/access/actions.js';
+import { accountRoutes } from '../../src/http/accounts.js';
+import { routesOf } from '../../src/http/routes.js';
+import type { Model } from '../../src/model/model.js';
+import { bearer, type PeopleWorld, type TokenName, type UserName, usePeople } from '../world/people.js';
+import { newTestDeps } from '../world/server.js';
+import { dialects, publicActions, worldModel } from '../world/world.js';
+
+interface Row {
+  readonly method: string;
+  /** With a colon for what a path holds. */
+  readonly path: string;
+  /** The permission that the route needs. */
+  readonly action: string;
+}
+
+const plugin = (line: string): Row => {
+  const [method = '', path = '', action = ''] = line.trim().split(/\s+/);
+  return { method, path: `/api${path}`, action: `plugin::users-permissions.${action}` };
+};
+
+/** Routes of users and roles, written down once more: the source may not change without this table. */
+const accountTable: readonly Row[] = `
+  POST   /auth/local                            auth.callback
+  POST   /auth/local/register                   auth.register
+  POST   /auth/forgot-password                  auth.forgotPassword
+  POST   /auth/reset-password                   auth.resetPassword
+  POST   /auth/change-password                  auth.changePassword
+  POST   /auth/send-email-confirmation          auth.sendEmailConfirmation
+  GET    /auth/email-confirmation               auth.emailConfirmation
+  GET    /auth/:provider/callback               auth.callback
+  GET    /connect/*                             auth.connect
+  GET    /users                                 user.find
+  POST   /users                                 user.create
+  GET    /users/count                           user.count
+  GET    /users/me                              user.me
+  GET    /users/:id                             user.findOne
+  PUT    /users/:id                             user.update
+  DELETE /users/:id                             user.destroy
+  GET    /users-permissions/roles               role.find
+  POST   /users-permissions/roles               role.createRole
+  GET    /users-permissions/roles/:id           role.findOne
+  PUT    /users-permissions/roles/:id           role.updateRole
+  DELETE /users-permissions/roles/:id           role.deleteRole
+  GET    /users-permissions/permissions         permissions.getPermissions`
+  .trim()
+  .split('\n')
+  .map(plugin);
+
+/** Routes of content by the kinds of contract 1. */
+const contentTable = (model: Model): readonly Row[] =>
+  [...model.types.values()].flatMap(({ uid, kind, origin, plural, singular }): readonly Row[] => {
+    if (origin !== 'project' || kind === 'component') return [];
+    const rows =
+      kind === 'single'
+        ? [`GET /${singular} find`, `PUT /${singular} update`, `DELETE /${singular} delete`]
+        : [
+            `GET /${plural} find`,
+            `POST /${plural} create`,
+            `GET /${plural}/:id findOne`,
+            `PUT /${plural}/:id update`,
+            `DELETE /${plural}/:id delete`,
+          ];
+    return rows.map((row) => {
+      const [method = '', path = '', action = ''] = row.split(' ');
+      return { method, path: `/api${path}`, action: `${uid}.${action}` };
+    });
+  });
+
+const model = worldModel();
+const table = [...accountTable, ...contentTable(model)];
+const every = (nth: number, from: number): readonly string[] =>
+  table.map((it) => it.action).filter((_action, i) => i % nth === from);
+
+const grants = {
+  public: every(2, 0),
+  authenticated: every(2, 1),
+  editor: every(3, 0),
+} as const;
+const custom = every(3, 1);
+
+/** What each credential may, said independently of the code. */
+const credentials: Readonly<
+  Record<string, { as?: UserName | TokenName; text?: string; may: (action: string) => boolean }>
+> = {
+  nobody: { may: (it) => grants.public.includes(it) || publicActions(model).includes(it) },
+  reader: { as: 'reader', may: (it) => grants.authenticated.includes(it) },
+  editor: { as: 'editor', may: (it) => grants.editor.includes(it) },
+  'read-only token': { as: 'reading', may: (it) => ['find', 'findOne'].includes(it.split('.').at(-1)!) },
+  'full-access token': { as: 'full', may: () => true },
+  'custom token': { as: 'custom', may: (it) => custom.includes(it) },
+};
+const strangers: Readonly<Record<string, { as?: UserName | TokenName; text?: string }>> = {
+  'blocked user': { as: 'blocked' },
+  'user without a role': { as: 'roleless' },
+  'expired token': { as: 'expired' },
+  garbage: { text: 'garbage' },
+};
+
+/** An address that finds nothing, so that what is allowed is refused for another reason. */
+const address = (path: string): string =>
+  path.replace(':id', '999999').replace(':provider', 'github').replace('*', 'github');
+
+const ask = ({ ask: send }: PeopleWorld, row: Row, { as, text }: { as?: UserName | TokenName; text?: string }) =>
+  send(row.method, address(row.path), {
+    ...(as === undefined ? {} : { as }),
+    ...(text === undefined ? {} : { headers: bearer(text) }),
+    ...(row.method === 'POST' || row.method === 'PUT' ? { body: {} } : {}),
+  });
+
+describe('the table', () => {
+  it('has every route of the server, and no other', async () => {
+    const key = ({ method, path, action }: Row): string => `${method} ${path} ${action}`;
+    // nothing is asked of it
+    const deps = newTestDeps(
+      { dialect: { lock: () => null, compile: () => ({ sql: '', params: [], ids: [] }) } } as never,
+      model,
+    );
+    const served = [
+      ...accountRoutes(deps.accounts).map((it) =>
+        key({ method: it.method, path: `/api${it.path}`, action: `plugin::users-permissions.${it.permission}` }),
+      ),
+      ...routesOf(model, '/api').flatMap(({ path, type, actions }) =>
+        Object.entries(actions).map(([method, action]) =>
+          key({ method, path, action: `${type.uid}.${action === 'single' ? 'find' : action}` }),
+        ),
+      ),
+    ];
+    expect(served.toSorted()).toEqual(table.map(key).sort());
+  });
+
+  it('asks for actions that roles can be given', () => {
+    const known = new Set(actionsOf(model));
+    expect(table.filter((row) => !known.has(row.action))).toEqual([]);
+  });
+});
+
+describe.each(dialects)('who may what on %s', (dialect) => {
+  const people = usePeople(dialect, { grants, custom });
+
+  it.each(Object.keys(credentials))('%s', async (name) => {
+    const { may, ...credential } = credentials[name]!;
+    const wrong: string[] = [];
+    for (const row of table) {
+      const { status, text } = await ask(people(), row, credential);
+      // only users have a self
+      const needsUser = ['user.me', 'auth.changePassword'].some((it) => row.action.endsWith(it));
+      const isUser = credential.as === 'reader' || credential.as === 'editor';
+      const expected = !may(row.action)
+        ? status === 403
+        : needsUser && !isUser
+          ? status === 401
+          : status !== 401 && status !== 403;
+      if (!expected || status >= 500) wrong.push(`${row.method} ${row.path}: ${status} ${text.slice(0, 200)}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it.each(Object.keys(strangers))('%s is 401 everywhere', async (name) => {
+    const wrong: string[] = [];
+    for (const row of table) {
+      const { status } = await ask(people(), row, strangers[name]!);
+      if (status !== 401) wrong.push(`${row.method} ${row.path}: ${status}`);
+    }
+    expect(wrong).toEqual([]);
+  });
+
+  it('what is not in the table is 404, or 405 where the path is known, for everybody', async () => {
+    const paths = new Map<string, Set<string>>();
+    for (const { path, method } of table) paths.set(path, (paths.get(path) ?? new Set()).add(method));
+    for (const as of [undefined, 'full'] as const) {
+      const wrong: string[] = [];
+      for (const [path, known] of paths) {
+        for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+          if (known.has(method)) continue;
+          // `/users/count` with another method than GET is a user of that name
+          const isUser = /^\/api\/users\/(count|me)$/.test(path) && (method === 'PUT' || method === 'DELETE');
+          const { status } = await ask(people(), { method, path, action: '' }, as ? { as } : {});
+          const single = /^\/api\/[\w-]+$/.test(path) && method === 'GET';
+          const expected = method === 'GET' || single ? [404] : isUser ? [404, 403, 405] : [405];
+          if (!expected.includes(status)) wrong.push(`${method} ${path}: ${status}`);
+        }
+      }
+      for (const path of [
+        '/api/admin',
+        '/api/users-permissions',
+        '/api/auth',
+        '/api/roles',
+        '/api/permissions',
+        '/api/api-tokens',
+        '/api/up_users',
+        '/api/users/1/role',
+        '/admin/users',
+        '/users',
+        '/auth/local',
+      ]) {
+        for (const method of ['GET', 'POST', 'PUT', 'DELETE']) {
+          const { status } = await ask(people(), { method, path, action: '' }, as ? { as } : {});
+          if (status !== 404) wrong.push(`${method} ${path}: ${status}`);
+        }
+      }
+      expect(wrong).toEqual([]);
+    }
+  });
+});

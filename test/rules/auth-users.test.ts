@@ -1,0 +1,302 @@
+/** `/users` (contract 8.4; 12, rows 36, 82, 83): bare objects, the same rules as elsewhere, and no way to hidden attributes. */
+import { describe, expect, it } from 'vitest';
+import { allOfAccounts, newPeopleWorld, refusal, usePeople, users } from '../world/people.js';
+import { dialects } from '../world/world.js';
+
+const without = (...names: readonly string[]): readonly string[] =>
+  allOfAccounts.filter((it) => !names.some((name) => it.endsWith(name)));
+const options = { grants: { authenticated: without('role.find'), editor: allOfAccounts } } as const;
+
+const reader = {
+  id: 1,
+  username: 'reader',
+  email: 'reader@example.com',
+  provider: 'local',
+  confirmed: true,
+  blocked: false,
+  createdAt: '2023-11-14T22:13:20.000Z',
+  updatedAt: '2023-11-14T22:14:20.000Z',
+};
+const notFound = refusal(404, 'NotFoundError', 'User not found');
+
+describe.each(dialects)('reading users on %s', (dialect) => {
+  const it_ = usePeople(dialect, options);
+  const get = (query: string, as: 'reader' | 'editor' = 'reader') => it_().ask('GET', `/api/users${query}`, { as });
+
+  it('8.4: a bare list, and a bare object', async () => {
+    const { body } = await get('');
+    expect((body as unknown[]).length).toBe(6);
+    expect((body as unknown[])[0]).toEqual(reader);
+    expect((await get('/1')).body).toEqual(reader);
+    expect((await get('/me')).body).toEqual(reader);
+  });
+
+  it('8.4: fields, sort, filters, _q and pagination as elsewhere (row 83)', async () => {
+    const ids = async (query: string) => ((await get(query)).body as { id: number }[]).map((it) => it.id);
+    expect((await get('?fields=username&sort=username:desc&pagination[pageSize]=2')).body).toEqual([
+      { id: users.unconfirmed, username: 'unconfirmed' },
+      { id: users.roleless, username: 'roleless' },
+    ]);
+    expect(await ids('?filters[blocked]=true')).toEqual([users.blocked]);
+    expect(await ids('?filters[email][$startsWith]=r')).toEqual([users.reader, users.roleless]);
+    expect(await ids('?_q=foreign')).toEqual([users.foreign]);
+    expect(await ids('?start=1&limit=2')).toEqual([2, 3]);
+    expect(await ids('?pagination[page]=3&pagination[pageSize]=2')).toEqual([5, 6]);
+    expect((await get('/me?fields=email')).body).toEqual({ id: 1, email: 'reader@example.com' });
+    for (const query of ['?page=1', '?limit=x', '?filters[nope]=1', '?fields=nope', '?populate=nope', '?sort=nope'])
+      expect([query, (await get(query)).status]).toEqual([query, 400]);
+    for (const query of ['?fields=nope', '?populate[role][fields]=nope'])
+      expect([query, (await get(`/1${query}`)).status, (await get(`/me${query}`)).status]).toEqual([query, 400, 400]);
+  });
+
+  it('row 83: no more than the cap', async () => {
+    const people = await newPeopleWorld(dialect, options);
+    try {
+      await people.world.insert(
+        'up_users',
+        Array.from({ length: 120 }, (_, i) => ({ id: 100 + i, username: `u${i}`, email: `u${i}@example.com` })),
+      );
+      const count = async (query: string) =>
+        ((await people.ask('GET', `/api/users?fields=id&${query}`, { as: 'reader' })).body as unknown[]).length;
+      expect(await count('')).toBe(25);
+      expect(await count('limit=5000')).toBe(100);
+      expect(await count('pagination[pageSize]=5000')).toBe(100);
+      expect(await count('limit=-1')).toBe(100);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('8.4: the role is flat, and there for those who may find roles', async () => {
+    const role = {
+      id: 1,
+      name: 'Authenticated',
+      description: 'Logged in',
+      type: 'authenticated',
+      createdAt: reader.createdAt,
+      updatedAt: reader.updatedAt,
+    };
+    for (const path of ['/1', '/1?fields=*'])
+      expect((await get(`${path}${path.includes('?') ? '&' : '?'}populate=role`, 'editor')).body).toEqual({
+        ...reader,
+        role,
+      });
+    expect((await get('/1?populate=role')).body).toEqual(reader);
+    expect((await get('/1?populate=*')).body).toEqual(reader);
+    expect((await get('/4?populate=role&fields=id', 'editor')).body).toEqual({ id: 4, role: null });
+    expect((await get('?populate[role][populate]=users&fields=id&filters[id]=2', 'editor')).body).toMatchObject([
+      { id: 2, role: { id: 3, users: [{ id: 2, username: 'editor' }] } },
+    ]);
+    // permissions of roles are no type that anybody may find
+    expect((await get('/1?populate[role][populate]=permissions', 'editor')).body).toEqual({ ...reader, role });
+    expect((await get('?filters[role][type]=editor')).status).toBe(400);
+    expect((await get('?filters[role][type]=editor&fields=id', 'editor')).body).toEqual([{ id: 2 }]);
+    expect((await get('?sort=role.name')).status).toBe(400);
+  });
+
+  it.each(['password', 'resetPasswordToken', 'confirmationToken'])('8.4: nothing leads to %s', async (name) => {
+    for (const query of [
+      `?fields=${name}`,
+      `?fields[0]=id&fields[1]=${name}`,
+      `?sort=${name}`,
+      `?sort=${name}:desc`,
+      `?filters[${name}][$startsWith]=$2a`,
+      `?filters[${name}]=x`,
+      `?filters[${name}][$null]=true`,
+      `?filters[$or][0][${name}][$gt]=a`,
+      `?filters[$not][${name}][$eq]=a`,
+      `?filters[role][users][${name}][$startsWith]=$2a`,
+      `?populate[role][populate][users][filters][${name}][$startsWith]=$2a`,
+      `?populate[role][populate][users][fields]=${name}`,
+      `?populate[role][populate][users][sort]=${name}`,
+    ]) {
+      expect([query, (await get(query, 'editor')).status]).toEqual([query, 400]);
+      expect([query, (await it_().ask('GET', `/api/users${query}`, { as: 'full' })).status]).toEqual([query, 400]);
+    }
+    for (const query of [
+      `/count?${name}=x`,
+      `/count?filters[${name}][$startsWith]=$2a`,
+      `/count?filters[${name}][$null]=true`,
+    ])
+      expect([query, (await get(query, 'editor')).status]).toEqual([query, 400]);
+    for (const query of ['', '/1', '/me', '?populate=*', '/1?populate=*', '?_q=$2a', '?populate[role][populate]=*'])
+      expect((await get(query, 'editor')).text).not.toMatch(/\$2[ab]\$|resetPassword|confirmationToken|"password"/);
+    expect((await get('?_q=$2a', 'editor')).body).toEqual([]);
+  });
+
+  it('8.4: count is a number, of what filters (row 36) or plain attributes leave', async () => {
+    for (const [query, count] of [
+      ['', 6],
+      ['?filters[username]=reader', 1],
+      ['?filters[blocked]=true', 1],
+      ['?blocked=true', 1],
+      ['?username=reader&blocked=false', 1],
+      ['?username=reader&filters[blocked]=true', 0],
+      ['?_q=example', 6],
+      ['?unknown=1', 6],
+      ['?pagination[pageSize]=2&fields=username&populate=role&sort=id', 6],
+      ['?id=2', 1],
+    ] as const)
+      expect([query, (await get(`/count${query}`)).body]).toEqual([query, count]);
+    for (const query of ['?filters[nope]=1', '?filters=x', '?blocked=maybe'])
+      expect([query, (await get(`/count${query}`)).status]).toEqual([query, 400]);
+  });
+
+  it.each(['/999', '/abc', '/0', '/-1', '/1e0', '/01', '/2147483648'])(
+    'row 82: GET, PUT and DELETE %s are 404',
+    async (path) => {
+      expect((await get(path)).body).toEqual(notFound);
+      expect((await it_().ask('PUT', `/api/users${path}`, { as: 'reader', body: { username: 'x-x-x' } })).body).toEqual(
+        notFound,
+      );
+      expect((await it_().ask('DELETE', `/api/users${path}`, { as: 'reader' })).body).toEqual(notFound);
+    },
+  );
+
+  it('entity tags and HEAD work', async () => {
+    const { headers } = await get('/1');
+    const again = await it_().ask('GET', '/api/users/1', {
+      as: 'reader',
+      headers: { 'if-none-match': String(headers['etag']) },
+    });
+    expect(again.status).toBe(304);
+    expect((await it_().ask('HEAD', '/api/users', { as: 'reader' })).status).toBe(200);
+  });
+
+  it('what is kept for one user is not shown to another', async () => {
+    for (const as of ['reader', 'editor', 'reader'] as const)
+      expect((await get('/me?fields=username', as)).body).toEqual({ id: users[as], username: as });
+  });
+});
+
+describe.each(dialects)('writing users on %s', (dialect) => {
+  const it_ = usePeople(dialect, options);
+  let serial = 0;
+  const form = (given: Readonly<Record<string, unknown>> = {}) => {
+    serial += 1;
+    return { username: `made-${serial}`, email: `Made-${serial}@example.com`, password: 'secret-1', role: 1, ...given };
+  };
+  const create = (body: unknown, as: 'reader' | 'editor' = 'editor', query = '') =>
+    it_().ask('POST', `/api/users${query}`, { as, body });
+  const update = (id: number, body: unknown) => it_().ask('PUT', `/api/users/${id}`, { as: 'editor', body });
+  const made = async (given: Readonly<Record<string, unknown>> = {}) => {
+    const { body, status, text } = await create(form(given));
+    if (status !== 201) throw new Error(text);
+    return body as { id: number; username: string; email: string };
+  };
+
+  it('8.4: 201, the user with its role, unwrapped', async () => {
+    const { status, body } = await create(form({ username: 'fresh', email: 'Fresh@Example.com' }));
+    expect(status).toBe(201);
+    expect(body).toEqual({
+      ...reader,
+      id: expect.any(Number),
+      username: 'fresh',
+      email: 'fresh@example.com',
+      confirmed: false,
+      createdAt: expect.any(String),
+      updatedAt: expect.any(String),
+      role: expect.objectContaining({ id: 1, type: 'authenticated' }),
+    });
+    await it_().login('fresh', 'secret-1');
+  });
+
+  it('8.4: who may not find roles makes users with roles all the same', async () => {
+    const { status, body } = await create(form({ role: { connect: [{ id: 3 }] }, confirmed: true }), 'reader');
+    expect(status).toBe(201);
+    expect(body).not.toHaveProperty('role');
+    const { id } = body as { id: number };
+    expect((await it_().ask('GET', `/api/users/${id}?populate=role&fields=id`, { as: 'full' })).body).toMatchObject({
+      id,
+      role: { id: 3 },
+    });
+  });
+
+  it('8.4: fields and populate shape the answer', async () => {
+    expect((await create(form(), 'editor', '?fields=username')).body).toMatchObject({ role: { id: 1 } });
+    const { body } = await create(form(), 'editor', '?fields=username&populate=false');
+    expect(Object.keys(body as object)).not.toContain('email');
+  });
+
+  it('8.4: what is missing is named', async () => {
+    expect((await create({})).body).toMatchObject({ error: { status: 400, message: '4 errors occurred' } });
+    for (const name of ['username', 'email', 'password', 'role'])
+      expect((await create(form({ [name]: undefined }))).body).toMatchObject({
+        error: { message: `${name} is a required field`, details: { errors: [{ path: [name] }] } },
+      });
+    for (const body of [undefined, [], null, '"x"']) expect((await create(body)).status).toBe(400);
+  });
+
+  it.each([
+    [{ email: 'reader@example.com' }, 'ApplicationError', 'Email already taken'],
+    [{ email: 'READER@example.com' }, 'ApplicationError', 'Email already taken'],
+    [{ username: 'reader' }, 'ValidationError', 'This attribute must be unique'],
+    [{ username: 'reader@example.com' }, 'ApplicationError', 'Username already taken'],
+    [{ role: 99 }, 'ValidationError', /relation\(s\) of type plugin::users-permissions.role/],
+    [{ password: '12345' }, 'ValidationError', 'password must be at least 6 characters'],
+    [{ password: 'x'.repeat(73) }, 'ValidationError', 'Password must be less than 73 bytes'],
+    [{ email: 'no-email-at-all' }, 'ValidationError', 'email must be a valid email'],
+    [{ nope: 1 }, 'ValidationError', /nope/],
+  ])('8.4: %j is refused', async (extra, name, message) => {
+    const { body } = await create(form(extra));
+    expect(body).toMatchObject({
+      error: { status: 400, name, message: typeof message === 'string' ? message : expect.stringMatching(message) },
+    });
+  });
+
+  it('8.4: an update is partial and answers the user', async () => {
+    const { id, email } = await made();
+    const { status, body } = await update(id, { username: 'renamed', blocked: true });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({ id, username: 'renamed', blocked: true, email });
+    expect((await update(id, { username: 'renamed' })).status).toBe(200);
+    expect((await update(id, { email: 'Other@Example.com' })).body).toMatchObject({ email: 'other@example.com' });
+    expect((await update(id, { role: 3 })).status).toBe(200);
+    expect((await it_().ask('GET', `/api/users/${id}?populate=role`, { as: 'full' })).body).toMatchObject({
+      role: { id: 3 },
+    });
+  });
+
+  it('8.4: an update takes no name or e-mail of another', async () => {
+    const { id } = await made();
+    const application = (message: string) => refusal(400, 'ApplicationError', message);
+    expect((await update(id, { username: 'reader' })).body).toEqual(application('Username already taken'));
+    expect((await update(id, { email: 'Reader@example.com' })).body).toEqual(application('Email already taken'));
+    expect((await update(id, { username: 'READER@example.com' })).body).toEqual(application('Username already taken'));
+    expect((await update(id, { id: 1, email: 'mine@example.com' })).body).toMatchObject({ id });
+  });
+
+  it('row 54: another password ends JWTs of before', async () => {
+    const { id, username } = await made();
+    const jwt = await it_().login(username, 'secret-1');
+    const me = () => it_().server.get('/api/users/me', { authorization: `Bearer ${jwt}` });
+    expect((await me()).status).toBe(200);
+    await update(id, { confirmed: true });
+    expect((await me()).status).toBe(200);
+    await update(id, { password: 'secret-2' });
+    expect((await me()).status).toBe(401);
+    await it_().login(username, 'secret-2');
+  });
+
+  it('8.4: a deleted user is answered once more', async () => {
+    const { id, username } = await made();
+    const { status, body } = await it_().ask('DELETE', `/api/users/${id}`, { as: 'editor' });
+    expect([status, body]).toMatchObject([200, { id, username }]);
+    expect((await it_().ask('DELETE', `/api/users/${id}`, { as: 'editor' })).body).toEqual(notFound);
+  });
+
+  it('If-Match holds for users too', async () => {
+    const { id } = await made();
+    const { headers } = await it_().ask('GET', `/api/users/${id}`, { as: 'editor' });
+    const change = (etag: string) =>
+      it_().ask('PUT', `/api/users/${id}`, { as: 'editor', body: { confirmed: true }, headers: { 'if-match': etag } });
+    expect((await change(String(headers['etag']))).status).toBe(200);
+    expect((await change(String(headers['etag']))).status).toBe(412);
+  });
+
+  it('two users of one name at the same time: one is made', async () => {
+    const body = form();
+    const answers = await Promise.all([1, 2, 3].map(() => create(body)));
+    expect(answers.map((it) => it.status).sort()).toEqual([201, 400, 400]);
+  });
+});

@@ -1,0 +1,189 @@
+/** A project's handlers and hooks, over HTTP on both databases (issue: creator fields Q9, handlers, hooks). */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Handlers } from '../../src/handlers/handlers.js';
+import { HandlerFault, loadHandlers } from '../../src/handlers/load.js';
+import { loadModel } from '../../src/model/load.js';
+import type { Model } from '../../src/model/model.js';
+import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
+import { newTestServer, type TestServer } from '../world/server.js';
+
+const NOTE = 'api::note.note';
+
+const projectDir = (): string => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-handlers-'));
+  const type = path.join(dir, 'src/api/note/content-types/note');
+  fs.mkdirSync(type, { recursive: true });
+  const schema = {
+    kind: 'collectionType',
+    collectionName: 'notes',
+    info: { singularName: 'note', pluralName: 'notes', displayName: 'Note' },
+    options: { populateCreatorFields: true },
+    attributes: { text: { type: 'string' }, count: { type: 'integer' } },
+  };
+  fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
+  return dir;
+};
+
+const handlers: Handlers = {
+  find: ({ next, request }) => next({ creatorFields: !request.search.includes('plain') }),
+  findOne: async ({ next, caller, selection }) => {
+    const { data, meta } = (await next()).json();
+    return { data, meta: { ...meta, mayDelete: caller.may(`${NOTE}.delete`), fields: selection().fields.length } };
+  },
+  delete: ({ refuse }) => refuse('Notes are kept', 409),
+  beforeCreate: ({ data, refuse }) => {
+    if (data?.['text'] === 'forbidden') refuse('Not that word', 403);
+    if (data) data['count'] = Number(data['count'] ?? 0) + 1;
+  },
+  afterCreate: async ({ id, content, data, refuse }) => {
+    if (data?.['text'] === 'copy') await content.create(NOTE, { text: `copy of ${id}` });
+    if (data?.['text'] === 'late') refuse('Too late');
+  },
+  beforeUpdate: ({ data }) => {
+    if (data?.['text'] === 'broken') throw new Error('a bug of the project');
+  },
+};
+
+describe.each(dialects)('handlers on %s', (dialect) => {
+  let database: TestDatabase;
+  let model: Model;
+  let server: TestServer;
+  const dir = projectDir();
+
+  beforeAll(async () => {
+    const loaded = loadModel(dir);
+    if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+    model = loaded.model;
+    database = await newDatabase(dialect);
+    const tables = await createTables(database.db, model);
+    const insert = (name: string, rows: Parameters<typeof insertRows>[2]): Promise<void> =>
+      insertRows(database.db, tables.find((it) => it.name === name)!, rows);
+    const actions = ['find', 'findOne', 'create', 'update', 'delete'];
+    await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
+    await insert(
+      'up_permissions',
+      actions.map((action, i) => ({ id: i + 1, action: `${NOTE}.${action}` })),
+    );
+    await insert(
+      'up_permissions_role_links',
+      actions.map((_action, i) => ({ permission_id: i + 1, role_id: 1 })),
+    );
+    await insert('admin_users', [{ id: 1, firstname: 'Ada', lastname: null, email: 'ada@example.org', password: 'x' }]);
+    await insert('notes', [{ id: 1, text: 'first', created_by_id: 1 }]);
+    server = await newTestServer(database.db, model, {}, undefined, { handlers: new Map([[NOTE, handlers]]) });
+  });
+  afterAll(async () => {
+    await server.close();
+    await database.drop();
+    fs.rmSync(dir, { recursive: true });
+  });
+
+  const texts = async (): Promise<unknown> =>
+    ((await server.get('/api/notes?fields=text')).body as { data: { attributes: { text: string } }[] }).data.map(
+      (it) => it.attributes.text,
+    );
+
+  it('Q9: creator fields need the option, the handler and the request; exactly id, firstname, lastname', async () => {
+    const creator = { id: 1, firstname: 'Ada', lastname: null };
+    const populated = await server.get('/api/notes?fields=text&populate=createdBy,updatedBy');
+    expect(populated.body).toMatchObject({
+      data: [{ id: 1, attributes: { text: 'first', createdBy: creator, updatedBy: null } }],
+    });
+    expect(Object.keys((populated.body as { data: { attributes: object }[] }).data[0]!.attributes).sort()).toEqual([
+      'createdBy',
+      'text',
+      'updatedBy',
+    ]);
+    expect((await server.get('/api/notes?fields=text')).body).toMatchObject({
+      data: [{ attributes: { text: 'first' } }],
+    });
+    expect((await server.get('/api/notes?fields=text')).text).not.toContain('Ada');
+    expect((await server.get('/api/notes?populate=createdBy&plain=1')).text).not.toContain('Ada');
+    expect((await server.get('/api/notes/1?populate=createdBy')).text).not.toContain('Ada');
+    expect((await server.get('/api/notes?filters[createdBy][email]=ada@example.org')).status).toBe(400);
+    expect((await server.get('/api/notes?filters[createdBy][firstname]=Ada&fields=id')).body).toMatchObject({
+      data: [{ id: 1 }],
+    });
+  });
+
+  it('a handler wraps the answer as objects, and knows caller and selection', async () => {
+    expect((await server.get('/api/notes/1?fields=text')).body).toEqual({
+      data: { id: 1, attributes: { text: 'first' } },
+      meta: { mayDelete: true, fields: 1 },
+    });
+    expect((await server.get('/api/notes/99')).status).toBe(404);
+    expect((await server.get('/api/notes/1?fields=nope')).status).toBe(400);
+  });
+
+  it('a handler replaces an action and refuses in its own words', async () => {
+    const { status, body } = await server.send('DELETE', '/api/notes/1');
+    expect([status, body]).toEqual([
+      409,
+      { data: null, error: { status: 409, name: 'ConflictError', message: 'Notes are kept', details: {} } },
+    ]);
+    expect(await texts()).toContain('first');
+  });
+
+  it('a hook before a write changes its data, and what it gives is checked', async () => {
+    const made = await server.send('POST', '/api/notes', { body: { data: { text: 'counted', count: 4 } } });
+    expect(made.body).toMatchObject({ data: { attributes: { text: 'counted', count: 5 } } });
+    expect((await server.send('POST', '/api/notes', { body: { data: { text: 'x', count: 'many' } } })).status).toBe(
+      400,
+    );
+  });
+
+  it('a hook refuses before and after, and nothing stays', async () => {
+    const before = await texts();
+    expect((await server.send('POST', '/api/notes', { body: { data: { text: 'forbidden' } } })).status).toBe(403);
+    expect((await server.send('POST', '/api/notes', { body: { data: { text: 'late' } } })).body).toMatchObject({
+      error: { status: 400, message: 'Too late' },
+    });
+    expect(await texts()).toEqual(before);
+  });
+
+  it('a hook writes inside the same transaction', async () => {
+    const made = await server.send('POST', '/api/notes', { body: { data: { text: 'copy' } } });
+    const { id } = (made.body as { data: { id: number } }).data;
+    expect(await texts()).toContain(`copy of ${id}`);
+  });
+
+  it('a hook that throws is a 500 with an id, and harms nothing else', async () => {
+    const before = await texts();
+    const { status, body } = await server.send('PUT', '/api/notes/1', { body: { data: { text: 'broken' } } });
+    expect([status, body]).toEqual([
+      500,
+      {
+        data: null,
+        error: {
+          status: 500,
+          name: 'InternalServerError',
+          message: 'Internal Server Error',
+          details: { id: expect.any(String) },
+        },
+      },
+    ]);
+    expect(await texts()).toEqual(before);
+    expect((await server.send('PUT', '/api/notes/1', { body: { data: { text: 'first' } } })).status).toBe(200);
+  });
+
+  it.each([
+    ['export default { find: ({ next }) => next() };', null],
+    ['export default { fnd: () => null };', 'did you mean "find"'],
+    ['export default { find: 5 };', 'not a function'],
+    ['export default 5;', 'export an object'],
+    ['export default {', 'cannot be loaded'],
+  ])('a handler file is loaded for its type, or says what is wrong: %s', async (text, message) => {
+    const own = projectDir();
+    fs.writeFileSync(path.join(own, 'src/api/note/handlers.js'), text);
+    if (message === null) expect([...(await loadHandlers(own, model)).keys()]).toEqual([NOTE]);
+    else {
+      const loading = loadHandlers(own, model);
+      await expect(loading).rejects.toThrow(HandlerFault);
+      await expect(loading).rejects.toThrow(message);
+    }
+    fs.rmSync(own, { recursive: true });
+  });
+});
