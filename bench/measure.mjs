@@ -1,4 +1,4 @@
-/** Slices of load on several sides in turn, and what is counted beside them. */
+/** Slices of load on several sides in turn. */
 import { runSlice } from './client.mjs';
 
 export const median = (numbers) => {
@@ -36,51 +36,3 @@ export const measure = async (ports, { urlFor, rounds, seconds, connections }) =
 
 /** How much faster the one side is: the median over the rounds, each compared within itself. */
 export const ratio = (one, other) => median(one.slices.map((rate, i) => rate / other.slices[i]));
-
-/**
- * Statements that a request costs, without begin and commit, and the rounds in which they go out: counted at the
- * server's own database interface.
- * @returns {Promise<Record<string, { statements: number, rounds: number }>>} by request
- */
-export const countStatements = async (dovetail, project, world, requests) => {
-  const db = world.name === 'sqlite' ? dovetail.openSqlite(world.place) : await dovetail.openPostgres(world.place);
-  const seen = { statements: 0, rounds: 0 };
-  function* counted(program) {
-    let step = program.next();
-    while (!step.done) {
-      seen.statements += step.value.length;
-      seen.rounds += 1;
-      step = program.next(yield step.value);
-    }
-    return step.value;
-  }
-  try {
-    const { model } = dovetail.loadModel(project);
-    const permissions = await dovetail.newPermissionStore(db, () => performance.now()).current();
-    const reader = dovetail.newReader({ ...db, read: (program) => db.read(counted(program)) }, { answersBytesMax: 0 });
-    const context = {
-      model,
-      gate: dovetail.newGate(dovetail.publicCaller(permissions), model),
-      rest: { defaultLimit: 25, maxLimit: 100, withCount: true },
-      strict: true,
-      defaultLocale: 'en',
-    };
-    const counts = {};
-    for (const { name, url } of requests) {
-      const { pathname, search } = new URL(url(0), 'http://localhost');
-      const [, id] = /\/(\d+)$/.exec(pathname) ?? [];
-      const action = id === undefined ? 'find' : 'findOne';
-      const type = model.types.get('api::article.article');
-      Object.assign(seen, { statements: 0, rounds: 0 });
-      const answer = await reader.read(
-        { action, type, id: id === undefined ? null : Number(id), search: search.slice(1) },
-        context,
-      );
-      if (!answer.ok) throw new Error(`${url(0)}: ${JSON.stringify(answer.issues)}`);
-      counts[name] = { ...seen };
-    }
-    return counts;
-  } finally {
-    await db.close();
-  }
-};

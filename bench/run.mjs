@@ -9,10 +9,11 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runSlice } from './client.mjs';
 import { dropPostgresWorld, postgresServer, postgresWorld, sqliteWorld } from './databases.mjs';
-import { countStatements, measure, median, ratio } from './measure.mjs';
+import { measure, median, ratio } from './measure.mjs';
 import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
 import { profileRequest } from './profile.mjs';
 import { filteredPage, requestsFor } from './requests.mjs';
+import { countStatements, timeStatements } from './statements.mjs';
 
 const usage = `npm run bench -- [options]
   --articles N         size of the data set: 30 (default), 10000, 100000
@@ -199,7 +200,8 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
     const parts = Object.entries(figures.byIdMs).map(([articles, ms]) => `${ms.toFixed(2)} ms of ${articles} articles`);
     say(`entry by id, one at a time: ${parts.join(', ')}`);
   }
-  if (options.profile) for (const request of slow) await printProfile(request, { projects, world, dir, options });
+  if (options.profile)
+    for (const request of slow) await printProfile(request, { dovetail, projects, world, dir, options });
   return figures;
 };
 
@@ -310,12 +312,19 @@ const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) => {
   );
 };
 
-const printProfile = async (request, { projects, world, dir, options }) => {
+const printProfile = async (request, { dovetail, projects, world, dir, options }) => {
   const { dist, connections } = options;
   const found = await profileRequest(dist, projects.anew, world, request, { dir, connections });
-  say(`\nprofile of ${request.name} on ${world.name}: share of all time by function, without what it calls`);
-  for (const { where, share } of found.slice(0, 14)) say(`  ${(share * 100).toFixed(1).padStart(5)} %  ${where}`);
+  say(`\n${request.name} on ${world.name}: share of the server's time by function, without what it calls`);
+  for (const { where, share } of found.slice(0, 12)) say(`  ${(share * 100).toFixed(1).padStart(5)} %  ${where}`);
+  const times = await timeStatements(dovetail, projects.anew, world, request);
+  const sum = times.reduce((total, { ms }) => total + ms, 0);
+  say(`  ${times.length} different statements, one after the other ${sum.toFixed(2)} ms; the slowest:`);
+  for (const { sql, ms } of times.slice(0, 4)) say(`  ${ms.toFixed(2).padStart(6)} ms  ${middleCut(sql, 150)}`);
 };
+
+const middleCut = (text, length) =>
+  text.length <= length ? text : `${text.slice(0, length / 2)} … ${text.slice(-length / 2)}`;
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {

@@ -60,26 +60,29 @@ export interface MailFacts {
   readonly code: string;
 }
 
-/** What is written where the admin panel's template is missing. */
-const ownTemplates: Readonly<Record<MailName, MailTemplate>> = {
-  reset_password: {
+/** What is written where the admin panel's template is missing. Without a page to enter a new password on, the code is all. */
+const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
+  const rest = { from: null, replyTo: null };
+  if (name === 'email_confirmation')
+    return {
+      ...rest,
+      subject: 'Account confirmation',
+      message: '<p>Welcome! Please confirm your address: <%= URL %>?confirmation=<%= CODE %></p>',
+    };
+  const way =
+    url === null
+      ? 'Use this code within an hour: <%= TOKEN %>'
+      : 'Use this link within an hour: <%= URL %>?code=<%= TOKEN %>';
+  return {
+    ...rest,
     subject: 'Reset password',
-    message:
-      '<p>Somebody, probably you, asked for a new password.</p><p>Use this link within an hour: <%= URL %>?code=<%= TOKEN %></p><p>If it was not you, nothing needs to be done.</p>',
-    from: null,
-    replyTo: null,
-  },
-  email_confirmation: {
-    subject: 'Account confirmation',
-    message: '<p>Welcome! Please confirm your address: <%= URL %>?confirmation=<%= CODE %></p>',
-    from: null,
-    replyTo: null,
-  },
+    message: `<p>Somebody, probably you, asked for a new password.</p><p>${way}</p><p>If it was not you, nothing needs to be done.</p>`,
+  };
 };
 
 /** A mail without a sender gets the sender of the configuration. */
 export const mailOf = (name: MailName, template: MailTemplate | null, facts: MailFacts): Mail => {
-  const { subject, message, from: sender, replyTo } = template ?? ownTemplates[name];
+  const { subject, message, from: sender, replyTo } = template ?? ownTemplate(name, facts.url);
   const html = fill(message, facts, escapeHtml);
   return {
     to: facts.to,

@@ -20,7 +20,15 @@ if (!fs.existsSync(path.join(kit, 'run.mjs'))) {
 const play = (...args) =>
   new Promise((resolve) => {
     const start = `node ${path.join(root, 'dist/cli/main.js')} start --project "$PROJECT_DIR"`;
-    const all = [path.join(kit, 'run.mjs'), '--start', start, '--overlay', path.join(here, 'overlay'), ...args, ...process.argv.slice(2)];
+    const all = [
+      path.join(kit, 'run.mjs'),
+      '--start',
+      start,
+      '--overlay',
+      path.join(here, 'overlay'),
+      ...args,
+      ...process.argv.slice(2),
+    ];
     spawn(process.execPath, all, { stdio: 'inherit' }).on('close', (code) => resolve(code ?? 1));
   });
 

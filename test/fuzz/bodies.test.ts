@@ -6,7 +6,7 @@ import { dialects, newRelationsWorld } from '../world/relations/world.js';
 
 const seed = seedOfRun();
 /** 100,000 in a full run, for both databases together. */
-const bodies = Number(process.env['DOVETAIL_FUZZ_BODIES'] ?? 4000);
+const bodies = Number(process.env['DOVETAIL_FUZZ_BODIES'] ?? 5000);
 
 const texts = [
   '',
@@ -263,13 +263,20 @@ describe.each(dialects)('hostile bodies on %s', (dialect) => {
       const random = newRandom(`${seed}/bodies`);
       await world.createMany('shelves', 6);
       await world.createMany('books', 6);
-      for (let i = 0; i < 3; i++)
+      for (let i = 0; i < 6; i++) {
+        await world.create('sheets');
+        await world.create('forms', {
+          publishedAt: null,
+          cards: [{ label: 'a' }],
+          zone: [{ __component: 'parts.note' }],
+        });
         await world.create('holders', {
           card: { label: 'a', inner: { word: 'x' } },
           cards: [{ label: 'b' }],
           zone: [{ __component: 'parts.note', text: 'n' }],
           gallery: [1, 2],
         });
+      }
       const statuses = new Map<number, number>();
       let known = await world.dump();
       for (let i = 0; i < bodies / 2; i++) {

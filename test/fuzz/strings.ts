@@ -30,7 +30,8 @@ export const anyAsked = (project: ProjectSpec, world: World, random: Random): As
           : roll < 94
             ? costly(type, project, random)
             : noise(random);
-  return { uid, action, id, search: search.slice(0, charactersMax) };
+  // half of a surrogate pair cannot stand in a URL: it comes percent-encoded
+  return { uid, action, id, search: search.slice(0, charactersMax).replace(/\p{Surrogate}/gu, '%ED%A0%80') };
 };
 
 export const operators: readonly string[] = [

@@ -99,9 +99,7 @@ const pageOf = (
 /** `_q` with a text that is no number (contract 4.7). */
 const isFound = ({ type, entry }: Found, text: string): boolean =>
   attributesOf(type).some((it) => {
-    if (it.kind !== 'scalar' || it.hidden || familyOf(it.type) !== 'text') return false;
-    // the server's own attributes are searchable, and `locale` is a text
-    if (!it.searchable && it.name !== 'locale') return false;
+    if (it.kind !== 'scalar' || it.hidden || !it.searchable || familyOf(it.type) !== 'text') return false;
     const value = entry.values.get(it.name);
     return typeof value === 'string' && fold(value).includes(fold(text));
   });

@@ -91,8 +91,13 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
       else addLinks(type, attribute, growth);
     }
   }
+  for (const [uid, rows] of growth.parts) growth.parts.set(uid, renumbered(rows, random));
   return growth;
 };
+
+/** Rows of parts in no order that their components have: equal ranks go by the row in zones, by the component elsewhere. */
+const renumbered = (rows: readonly PartRow[], random: Random): PartRow[] =>
+  random.shuffle(rows).map((row, i) => ({ ...row, id: i + 1 }));
 
 /** An entry with all that it contains. */
 const newEntry = (type: TypeSpec, growth: Growth): Entry => {

@@ -28,7 +28,7 @@ const post = ({ ask }: PeopleWorld, path: string, body: unknown, headers: Record
 /** The code of the only link in the newest mail. */
 const codeIn = (people: PeopleWorld): string => {
   const text = people.mails.at(-1)?.text ?? '';
-  return /(?:code|confirmation)=([\w-]+)/.exec(text)?.[1] ?? '';
+  return /(?:code|confirmation)(?:=|[^:]*: )([\w-]{20,})/.exec(text)?.[1] ?? '';
 };
 
 describe.each(dialects)('login on %s', (dialect) => {
