@@ -27,6 +27,8 @@ export const limits = {
   responseCharactersMax: 16 * 1024 * 1024,
   /** Milliseconds that one request may spend reading. Above: 400, ask for less. */
   readMsMax: 5_000,
+  /** Milliseconds of one statement on SQLite, during which no other request is answered. Above: 400, ask for less. */
+  sqliteStatementMsMax: 1_000,
   /** Milliseconds of uninterrupted reading on SQLite before other requests get their turn. */
   readSliceMsMax: 10,
   /** Connections for reading one SQLite file; each keeps a page cache of its own. */

@@ -75,10 +75,12 @@ const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql =>
 
 /** Conditions of the page; long scans watch the time. */
 const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] => [
-  ...(plan.filter || plan.sort.some((key) => key.steps.length > 0) ? guard(dialect) : []),
+  ...(plan.filter || plan.sort.some((key) => key.steps.length > 0) ? guard('e', dialect) : []),
   ...(plan.filter ? [condition(plan.filter, 'e', dialect)] : []),
 ];
-const guard = (dialect: Dialect): readonly Sql[] => (dialect.stillRunning ? [dialect.stillRunning] : []);
+/** @param alias the innermost table of the statement. */
+const guard = (alias: string, dialect: Dialect): readonly Sql[] =>
+  dialect.stillRunning ? [dialect.stillRunning(column(alias, 'id'))] : [];
 
 /** Rows to take and to skip. */
 const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: number } => {
@@ -93,7 +95,7 @@ const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect)
     node.sort.length === 0
       ? []
       : [sql`dense_rank() over (order by ${sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)))})`];
-  const filter = node.filter ? [...guard(dialect), condition(node.filter, 'e', dialect)] : [];
+  const filter = node.filter ? [...guard('e', dialect), condition(node.filter, 'e', dialect)] : [];
   const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e'), ...filter]);
   return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place, ...version])} from ${sql.table(node.table)} e${where}`;
 };
@@ -167,7 +169,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
       const { step } = filter;
       const source = joined(step, link, target);
       const conditions = [...stepConditions(step, link, target, dialect)];
-      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guard(dialect), ...conditions, condition(filter.member, target, dialect)])})`;
+      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guard(target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
       if (!filter.orNone) return some;
       const none = sql`not exists (select 1 from ${source}${all([sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
       return sql`(${some} or ${none})`;
@@ -203,6 +205,8 @@ const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: str
   });
   const conditions = [
     sql`${column('l0', first.path.from)} = ${column(alias, 'id')}`,
+    // ways multiply with every step: the time is watched where they are walked
+    ...guard(last, dialect),
     ...steps.flatMap((step, i) => stepConditions(step, `l${i}`, `t${i}`, dialect)),
   ];
   const toOne = steps.every((step) => step.shape === 'one');

@@ -91,8 +91,11 @@ export interface Dialect {
   position(text: Sql, part: Sql): Sql;
   /** A column that the planner must not choose an index by; the engine's statistics may be missing. */
   unindexed(column: Sql): Sql;
-  /** A condition that is always true and ends a statement that runs too long, where the engine has no timeout of its own. */
-  readonly stillRunning: Sql | null;
+  /**
+   * A condition that is always true and ends a statement that runs too long; null where the engine has a timeout. It is
+   * looked at for every row that the column comes from, so the column is one of the innermost table.
+   */
+  readonly stillRunning: ((column: Sql) => Sql) | null;
   /** Ids that no row of the table has or will get otherwise: one row each. */
   reserveIds(table: string, count: number): Statement;
   /** Waits until no other transaction holds one of the names; null where there is one writer anyway. */

@@ -89,7 +89,7 @@ export const sqliteDialect: Dialect = {
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
-  stillRunning: sql`dovetail_still_running()`,
+  stillRunning: (column) => sql`dovetail_still_running(${column})`,
   // the sequence table is behind when rows came with ids of their own
   reserveIds: (table, count) =>
     compile(sql`with last(id) as (select max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0)))
@@ -139,7 +139,7 @@ const connect = (file: string, serial: number): Connection => {
     const epoch = epochOf(stored);
     return epoch === null ? null : String(epoch);
   });
-  raw.function('dovetail_still_running', { directOnly: true }, () => {
+  raw.function('dovetail_still_running', { directOnly: true }, (_row) => {
     calls = (calls + 1) % 1024;
     if (calls === 0 && performance.now() > connection.deadline) throw tooSlow();
     return 1;
@@ -170,7 +170,7 @@ const connect = (file: string, serial: number): Connection => {
   });
 };
 
-const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
+const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.sqliteStatementMsMax }));
 
 const constraintFault = (fault: unknown): ConstraintFault | null => {
   if (!(fault instanceof Database.SqliteError)) return null;
@@ -201,16 +201,16 @@ export const openSqlite = (file: string): Db => {
 
   const read = async <T>(program: ReadProgram<T>): Promise<T> => {
     const connection = await take();
-    const started = performance.now();
-    connection.deadline = started + limits.readMsMax;
+    const deadline = performance.now() + limits.readMsMax;
     connection.exec('begin');
     try {
-      let sliceEnd = started + limits.readSliceMsMax;
+      let sliceEnd = performance.now() + limits.readSliceMsMax;
       let step = program.next();
       while (!step.done) {
+        connection.deadline = performance.now() + limits.sqliteStatementMsMax;
         const rows = step.value.map(connection.rows);
         const now = performance.now();
-        if (now > connection.deadline) throw tooSlow();
+        if (now > deadline) throw tooSlow();
         if (now > sliceEnd) {
           await new Promise(setImmediate);
           sliceEnd = performance.now() + limits.readSliceMsMax;
