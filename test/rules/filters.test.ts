@@ -490,7 +490,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[$or][title]=x', '[$or]', 'expected a list'],
       ['films', '[$or][0]=', null, 'expected an object'],
       ['films', '[$and][]=', '[$and][0]', 'expected an object'],
-      ['films', '[$eq]=1', null, 'is not a filter operator'],
+      ['films', '[$eq]=1', null, 'needs an attribute before it'],
       ['films', '[$not]=1', null, 'expected an object'],
       ['films', '[title]=x&filters[title][$eq]=y', '[title]', 'given as a value and as an object'],
       // 12, rows 29, 30

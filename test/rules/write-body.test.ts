@@ -331,7 +331,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       const first = await tagOf(url);
       expect((await put(first)).status).toBe(200);
       expect((await put(first)).status).toBe(412);
-      expect((await put(`W/${await tagOf(url)}`)).status).toBe(200);
+      expect((await put((await tagOf(url)).replace(/^W\//, ''))).status).toBe(200);
       expect((await put(`"other", ${await tagOf(url)}`)).status).toBe(200);
       expect((await put('*')).status).toBe(200);
       const answered = await put('*');
