@@ -8,5 +8,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     // two cores: more workers only make each other wait
     maxWorkers: 2,
+    reporters: ['dot'],
   },
 });

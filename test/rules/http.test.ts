@@ -339,7 +339,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     it('If-None-Match with the tag is 304 without a body; with another it is the answer', async () => {
       const { headers, text } = await world.get('/api/films?populate=director');
       const tag = String(headers['etag']);
-      for (const given of [tag, `"other", ${tag}`, `W/${tag}`, '*']) {
+      for (const given of [tag, `"other", ${tag}`, tag.replace('W/', ''), '*']) {
         const answer = await world.get('/api/films?populate=director', { 'if-none-match': given });
         expect(answer.status).toBe(304);
         expect(answer.text).toBe('');

@@ -24,7 +24,7 @@ export const startPostgres = async (): Promise<{ readonly url: string; stop(): P
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'max_connections=200'],
+    postgresFlags: ['-c', 'fsync=off', '-c', 'autovacuum=off', '-c', 'max_connections=200'],
     onLog: () => undefined,
   });
   await server.initialise();
