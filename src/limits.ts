@@ -17,8 +17,8 @@ export const limits = {
   sortStepsMax: 10,
   /** Distinct sort keys of one list. Above: 400. */
   sortKeysMax: 20,
-  /** Nested objects in `filters`. SQLite refuses expressions deeper than 1,000; each level takes a few. Above: 400. */
-  filterDepthMax: 50,
+  /** Nested objects in `filters`. SQLite refuses expressions deeper than 1,000, and a level takes some thirty. Above: 400. */
+  filterDepthMax: 24,
   /** Selections (an entry type with fields and populate) in one request. Each may cost two statements. Above: 400. */
   selectionsMax: 10_000,
   /** Rows that one request may read from the database. Above: 400, ask for less. */

@@ -210,7 +210,14 @@ const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: str
     ...steps.flatMap((step, i) => stepConditions(step, `l${i}`, `t${i}`, dialect)),
   ];
   const toOne = steps.every((step) => step.shape === 'one');
-  const order = toOne ? sql.join(steps.map((_step, i) => column(`t${i}`, 'id'))) : sql`${column(last, name)} ${way}`;
+  const order = toOne
+    ? sql.join(
+        steps.flatMap(({ path }, i) => [
+          ...(path.rank === null ? [] : [column(`l${i}`, path.rank)]),
+          column(`t${i}`, 'id'),
+        ]),
+      )
+    : sql`${column(last, name)} ${way}`;
   const where = all(toOne ? conditions : [...conditions, sql`${column(last, name)} is not null`]);
   return sql`(select ${column(last, name)} from ${sql.join(joins, sql``)}${where} order by ${order} limit 1) ${way}`;
 };
