@@ -6,34 +6,47 @@ import net from 'node:net';
 
 /** @typedef {{ requests: number, seconds: number, latenciesMs: number[] }} Slice */
 
-/** Answers of each connection that come first and are not counted. */
+/** Answers for each connection that come first and are not counted. */
 const discarded = 2;
 
 /**
- * Sends requests over some connections at once, each connection one at a time, until the time is over or the requests
- * are answered.
+ * Sends requests over some connections at once, each connection one at a time, until both the time is over and enough
+ * requests are answered.
  * @param urlFor the path of the n-th request.
  * @returns {Promise<Slice>}
  */
-export const runSlice = ({ port, urlFor, seconds, requests = Number.POSITIVE_INFINITY, connections }) =>
+export const runSlice = ({ port, urlFor, seconds, connections, requests = 2 * connections }) =>
   new Promise((resolve, reject) => {
     const latenciesMs = [];
     const sockets = [];
     let sent = 0;
-    let open = 0;
-    let started = Number.NaN;
-    let end = Number.POSITIVE_INFINITY;
+    let warmUpLeft = discarded * connections;
+    let started = 0;
+    let isOver = false;
 
-    const finish = () => {
-      resolve({ requests: latenciesMs.length, seconds: (end - started) / 1000, latenciesMs });
+    const finish = (settle) => {
+      isOver = true;
+      for (const socket of sockets) socket.destroy();
+      settle();
     };
     const fail = (fault) => {
-      for (const socket of sockets) socket.destroy();
-      reject(fault);
+      if (!isOver) finish(() => reject(fault));
+    };
+    /** Counts an answer; true once the slice is over. */
+    const count = (sentAt) => {
+      const now = performance.now();
+      if (warmUpLeft > 0) {
+        warmUpLeft -= 1;
+        started = now;
+        return;
+      }
+      latenciesMs.push(now - sentAt);
+      const elapsed = (now - started) / 1000;
+      if (elapsed >= seconds && latenciesMs.length >= requests)
+        finish(() => resolve({ requests: latenciesMs.length, seconds: elapsed, latenciesMs }));
     };
 
     const connect = () => {
-      let answers = 0;
       let sentAt = 0;
       let url = '';
       const next = () => {
@@ -42,54 +55,48 @@ export const runSlice = ({ port, urlFor, seconds, requests = Number.POSITIVE_INF
         socket.write(`GET ${url} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`, 'latin1');
       };
       const answered = (status) => {
-        const now = performance.now();
         if (status !== 200) return fail(new Error(`${status} for ${url}`));
-        answers += 1;
-        if (Number.isNaN(started) && answers > discarded) {
-          started = sentAt;
-          end = started + seconds * 1000;
-        }
-        if (sentAt >= started && now <= end && latenciesMs.push(now - sentAt) === requests) end = now;
-        if (now < end) return next();
-        socket.destroy();
-        open -= 1;
-        if (open === 0) finish();
+        count(sentAt);
+        return isOver ? undefined : next();
       };
-      const reader = newReader(answered);
       const socket = net.connect({
         host: '127.0.0.1',
         port,
         noDelay: true,
-        onread: { buffer: Buffer.allocUnsafe(256 * 1024), callback: reader },
+        onread: { buffer: Buffer.allocUnsafe(256 * 1024), callback: newReader(answered, fail) },
       });
       sockets.push(socket);
-      open += 1;
       socket.on('connect', next);
       socket.on('error', fail);
-      socket.on('end', () => fail(new Error(`the server closed the connection during ${url}`)));
+      socket.on('close', () => fail(new Error(`the server closed the connection during ${url}`)));
     };
     for (let i = 0; i < connections; i++) connect();
   });
 
+/** More than the head of any answer here. */
+const headBytesMax = 4096;
+
 /** Reads answers that say their length; calls back with the status when one is complete. */
-const newReader = (answered) => {
+const newReader = (answered, fail) => {
   let head = '';
   let status = 0;
   let bodyLeft = 0;
   return (size, buffer) => {
     let at = 0;
     if (bodyLeft === 0) {
-      // heads are short: one piece nearly always
-      const found = buffer.subarray(0, size).indexOf('\r\n\r\n');
-      head += buffer.latin1Slice(0, found === -1 ? size : found);
-      if (found === -1) return true;
-      const [, code = '0'] = /^HTTP\/1\.1 (\d{3})/.exec(head) ?? [];
-      const [, length] = /\r\ncontent-length: *(\d+)/i.exec(head) ?? [];
-      if (length === undefined) throw new Error(`an answer without a length:\n${head}`);
+      const text = head + buffer.latin1Slice(0, Math.min(size, headBytesMax));
+      const end = text.indexOf('\r\n\r\n');
+      if (end === -1) {
+        head = text;
+        return true;
+      }
+      const [, code = '0'] = /^HTTP\/1\.1 (\d{3})/.exec(text) ?? [];
+      const [, length] = /\r\ncontent-length: *(\d+)/i.exec(text.slice(0, end + 2)) ?? [];
+      if (length === undefined) return fail(new Error(`an answer without a length:\n${text.slice(0, end)}`));
       status = Number(code);
       bodyLeft = Number(length);
+      at = end + 4 - head.length;
       head = '';
-      at = found + 4;
     }
     bodyLeft -= size - at;
     if (bodyLeft === 0) answered(status);

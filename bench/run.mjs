@@ -235,7 +235,7 @@ const soak = async (port, requests, connections) => {
   const mix = ['star', 'tree', ...Array(8).fill('one')].flatMap((name) => named[name] ?? []);
   const urlFor = (turn) => mix[turn % mix.length].url(turn);
   progress('soak');
-  await runSlice({ port, urlFor, seconds: Number.POSITIVE_INFINITY, requests: soakRequests, connections });
+  await runSlice({ port, urlFor, seconds: 0, requests: soakRequests, connections });
   progress(null);
 };
 
