@@ -63,6 +63,8 @@ export const limits = {
   attemptCountersMax: 50_000,
   /** Largest id (and `integer` value) that both databases hold: 32 bits, signed. */
   integerMax: 2_147_483_647,
+  /** Milliseconds in which a whole request must have come in, so that slow bodies hold no connection. Above: 408. */
+  requestMsMax: 60_000,
   /** Bytes of a JSON body (contract 11). Above: 413. */
   bodyBytesMax: 1024 * 1024,
   /** Nesting of a JSON value. SQLite's JSON functions end at 1,000 (contract 12, row 9). Above: 400. */

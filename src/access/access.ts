@@ -1,5 +1,5 @@
 /** Who may see what: implements the `Gate` that resolving a query passes every name through. */
-import { type Attribute, type EntryType, FILE_UID, type Model, type Uid } from '../model/model.js';
+import { ADMIN_UID, type Attribute, type EntryType, FILE_UID, type Model, type Uid } from '../model/model.js';
 import type { Gate, Use } from '../query/selection.js';
 import type { Action, Permissions } from './permissions.js';
 
@@ -16,6 +16,8 @@ export const publicCaller = (permissions: Permissions): Caller => {
   return { version: `public:${permissions.version}`, may: (action) => role?.actions.has(action) === true };
 };
 
+const creatorNames: ReadonlySet<string> = new Set(['firstname', 'lastname']);
+
 export interface GateOptions {
   /** The type whose handler adds creator fields; the schema file must have the option too (Q9). */
   readonly creatorFieldsOf?: Uid | null;
@@ -30,6 +32,8 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
   allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
     if (attribute.kind === 'link' && attribute.source === 'creator')
       return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
+    // what answers never show of a creator (Q9) is no condition either
+    if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
     // private attributes can be written, as in v4 (contract 6.1)
     if (attribute.hidden && use !== 'write') return false;
     if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;

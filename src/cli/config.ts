@@ -56,7 +56,7 @@ export const configSchema = z.strictObject({
       trustProxy: z
         .boolean()
         .default(false)
-        .describe('Whether X-Forwarded-* headers are believed; true behind a proxy of your own.'),
+        .describe('Whether the last address in X-Forwarded-For is believed; true behind one proxy of your own.'),
       url: z
         .url()
         .nullable()

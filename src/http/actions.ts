@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
-import { type Issue, issue, Refusal } from '../errors.js';
+import { Bug, type Issue, issue, Refusal } from '../errors.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
 import { handlerFor, newContent, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
@@ -48,7 +48,9 @@ export const answerAction = async (
     return sendAnswer(reply, await handled(asked, deps));
   } catch (fault) {
     if (fault instanceof Refusal) return refuse(...fault.issues);
-    throw fault;
+    if (fault instanceof Bug) throw fault;
+    // whatever a handler threw, with whatever status a library put on it, is a fault of ours
+    throw new Error('the action failed', { cause: fault });
   }
 };
 

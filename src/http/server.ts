@@ -2,6 +2,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
@@ -42,7 +43,7 @@ export interface ServerSettings {
   readonly corsOrigin: true | readonly string[];
   /** Folder that is served below `/uploads`; null serves none. */
   readonly uploadsDir: string | null;
-  /** Whether addresses in `X-Forwarded-*` headers are believed. */
+  /** Whether the one proxy in front is believed about where a request came from (`X-Forwarded-For`). */
   readonly trustProxy: boolean;
   /** Attempts to log in of one address for one account in `limits.attemptsMs`; 0 for no bound. */
   readonly attemptsMax: number;
@@ -55,8 +56,10 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     loggerInstance: deps.logger,
     // one line for each request, at debug level, below
     logController: new LogController({ disableRequestLogging: true }),
-    trustProxy: settings.trustProxy,
+    // the one proxy in front says where a request came from; what stands before that in X-Forwarded-For anybody may claim
+    trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     bodyLimit: limits.bodyBytesMax,
+    requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
     http: { maxHeaderSize: limits.headerBytesMax },
     routerOptions: {
@@ -112,6 +115,8 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     encodings: ['br', 'gzip'],
     threshold: 1024,
     brotliOptions: { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
+    requestEncodings: ['br', 'gzip', 'deflate', 'identity'],
+    zlib: boundedZlib,
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'string' }, (_request, body, done) =>
@@ -154,6 +159,26 @@ const addRoute = (app: FastifyInstance, route: Route, deps: ServerDeps): void =>
       : [[method, (request, reply) => answerAction(request, reply, route, action, deps)]];
   });
   addPath(app, route.path, Object.fromEntries(handlers));
+};
+
+/** Ends with the bound of bodies: a few bytes that hold gigabytes would be unpacked to their end after the refusal. */
+const bounded =
+  <Stream extends Transform>(create: () => Stream) =>
+  (): Stream => {
+    const stream = create();
+    let bytes = 0;
+    stream.on('data', (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > limits.bodyBytesMax) stream.destroy();
+    });
+    return stream;
+  };
+
+const boundedZlib = {
+  ...zlib,
+  createBrotliDecompress: bounded(() => zlib.createBrotliDecompress()),
+  createGunzip: bounded(() => zlib.createGunzip()),
+  createInflate: bounded(() => zlib.createInflate()),
 };
 
 /** Stands for a body that is no JSON; the action refuses it before anything else (contract 0, point 3). */
@@ -232,6 +257,8 @@ const uploadsOptions = (dir: string) => ({
   root: path.resolve(dir),
   prefix: '/uploads/',
   index: false as const,
+  // files that begin with a dot were never uploaded
+  dotfiles: 'ignore' as const,
   decorateReply: false,
   setHeaders: (reply: { setHeader(name: string, value: string): unknown }, file: string) => {
     if (/\.(html?|xhtml|svgz?|xml)$/i.test(file)) reply.setHeader('content-disposition', 'attachment');

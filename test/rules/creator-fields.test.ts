@@ -1,5 +1,8 @@
-/** Q9 where no handler of the project adds them: creator fields are absent everywhere. */
+/** Q9: without a handler of the project creator fields are absent everywhere; what tokens of administrators write has them. */
+import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import type { Handlers } from '../../src/handlers/handlers.js';
+import { newPeopleWorld, type PeopleWorld, tokens } from '../world/people.js';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
 describe.each(dialects)('creator fields on %s', (dialect) => {
@@ -42,5 +45,161 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
       at,
       message: expect.stringContaining(`Invalid parameter ${at}: `),
     });
+  });
+});
+
+describe.each(dialects)('who wrote an entry on %s', (dialect) => {
+  /** Administrators 1 and 2 own the tokens `full` and `custom`; `reading` belongs to nobody. */
+  const opened = async (): Promise<PeopleWorld> => {
+    const actions = ['create', 'update', 'delete', 'find'].map((it) => `api::reel.reel.${it}`);
+    const find: Handlers['find'] = ({ next }) => next({ creatorFields: true });
+    const people = await newPeopleWorld(dialect, {
+      grants: { public: actions, authenticated: [...actions, 'api::house-rules.house-rules.update'] },
+      custom: actions,
+      people: { handlers: new Map([['api::reel.reel', { find }]]) },
+    });
+    await people.world.insert('admin_users', [{ id: 2, firstname: 'Bea', lastname: 'Pen', email: 'bea@example.org' }]);
+    await people.world.update('strapi_api_tokens', tokens.full.id, 'created_by_id', 1);
+    await people.world.update('strapi_api_tokens', tokens.custom.id, 'created_by_id', 2);
+    return people;
+  };
+  const signers = async ({ world }: PeopleWorld, table: string, id: number): Promise<unknown> => {
+    const statement = world.db.dialect.compile(
+      sql`select created_by_id, updated_by_id from ${sql.table(table)} where id = ${sql.lit(id)}`,
+    );
+    return (await world.db.write((tx) => tx.run(statement)))[0];
+  };
+  const create = async (
+    { ask }: PeopleWorld,
+    as?: 'full' | 'custom' | 'reader',
+    extra: object = {},
+  ): Promise<number> => {
+    const body = { data: { label: 'signed', ...extra } };
+    const answer = await ask('POST', '/api/reels', as === undefined ? { body } : { as, body });
+    if (answer.status !== 200) throw new Error(answer.text);
+    expect(answer.text).not.toMatch(/createdBy|updatedBy/);
+    return (answer.body as { data: Entry }).data.id;
+  };
+  const update = ({ ask }: PeopleWorld, id: number, as?: 'full' | 'custom' | 'reader', extra: object = {}) => {
+    const body = { data: { remark: 'changed', ...extra } };
+    return ask('PUT', `/api/reels/${id}`, as === undefined ? { body } : { as, body });
+  };
+
+  it('Q9: a token of an administrator signs what it creates as both, and what it changes as the last one only', async () => {
+    const people = await opened();
+    try {
+      const id = await create(people, 'full');
+      expect(await signers(people, 'reels', id)).toEqual([1, 1]);
+      expect((await update(people, id, 'custom')).status).toBe(200);
+      expect(await signers(people, 'reels', id)).toEqual([1, 2]);
+      expect((await update(people, id, 'full', { film: [1] })).status).toBe(200);
+      expect(await signers(people, 'reels', id)).toEqual([1, 1]);
+      await update(people, id, 'custom');
+      const url = `/api/reels?filters[id]=${id}&fields=label&populate=createdBy,updatedBy`;
+      expect((await people.ask('GET', url)).body).toMatchObject({
+        data: [
+          {
+            id,
+            attributes: {
+              label: 'signed',
+              createdBy: { id: 1, firstname: 'Ada', lastname: 'Quill' },
+              updatedBy: { id: 2, firstname: 'Bea', lastname: 'Pen' },
+            },
+          },
+        ],
+      });
+      expect((await people.ask('GET', url)).text).not.toMatch(/email|bea@|password|isActive/);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('Q9: a user, nobody and a token of nobody sign nothing, and leave signatures as they are', async () => {
+    const people = await opened();
+    try {
+      for (const as of [undefined, 'reader'] as const)
+        expect(await signers(people, 'reels', await create(people, as))).toEqual([null, null]);
+      await people.world.update('reels', 1, 'created_by_id', 2);
+      await people.world.update('reels', 1, 'updated_by_id', 1);
+      for (const as of [undefined, 'reader'] as const) {
+        expect((await update(people, 1, as)).status).toBe(200);
+        expect(await signers(people, 'reels', 1)).toEqual([2, 1]);
+      }
+      await people.world.update('strapi_api_tokens', tokens.full.id, 'created_by_id', null);
+      const forgetful = await opened();
+      await forgetful.world.update('strapi_api_tokens', tokens.full.id, 'created_by_id', null);
+      expect(await signers(forgetful, 'reels', await create(forgetful, 'full'))).toEqual([null, null]);
+      await forgetful.close();
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('Q9: a body forges no signature', async () => {
+    const people = await opened();
+    try {
+      for (const createdBy of [2, '2', { id: 2 }, [2], { set: [2] }, { connect: [{ id: 2 }] }, null]) {
+        const forged = { createdBy, updatedBy: createdBy };
+        expect(await signers(people, 'reels', await create(people, undefined, forged))).toEqual([null, null]);
+        const id = await create(people, 'full', forged);
+        expect(await signers(people, 'reels', id)).toEqual([1, 1]);
+        expect((await update(people, id, 'reader', forged)).status).toBe(200);
+        expect(await signers(people, 'reels', id)).toEqual([1, 1]);
+        expect((await update(people, id, 'full', forged)).status).toBe(200);
+        expect(await signers(people, 'reels', id)).toEqual([1, 1]);
+      }
+      for (const name of ['created_by_id', 'createdById', 'created_by', 'adminId', 'updated_by_id']) {
+        const answer = await update(people, 1, 'full', { [name]: 2 });
+        expect([name, answer.status]).toEqual([name, 400]);
+        expect(answer.text).toContain(name);
+      }
+      expect(await signers(people, 'reels', 1)).toEqual([null, null]);
+      // nor does a header or a query
+      await people.ask('PUT', '/api/reels/1?createdBy=2&adminId=2&updatedBy=2', {
+        body: { data: { remark: 'x' }, createdBy: 2, adminId: 2 },
+        headers: { 'x-admin-id': '2' },
+      });
+      expect(await signers(people, 'reels', 1)).toEqual([null, null]);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('Q9: single types are signed like others; a refused or failed write signs nothing', async () => {
+    const people = await opened();
+    try {
+      const rules = (as: 'full' | 'reader') =>
+        people.ask('PUT', '/api/house-rules', { as, body: { data: { text: 'No cats.' } } });
+      expect((await rules('reader')).status).toBe(200);
+      expect(await signers(people, 'house_rules', 1)).toEqual([null, null]);
+      expect((await rules('full')).status).toBe(200);
+      expect(await signers(people, 'house_rules', 1)).toEqual([null, 1]);
+      expect((await people.ask('PUT', '/api/closure', { as: 'full', body: { data: { reason: 'rain' } } })).status).toBe(
+        200,
+      );
+      expect(await signers(people, 'closures', 1)).toEqual([1, 1]);
+      expect((await update(people, 1, 'full', { frames: 'many' })).status).toBe(400);
+      expect((await people.ask('PUT', '/api/films/1', { as: 'custom', body: { data: { title: 'x' } } })).status).toBe(
+        403,
+      );
+      expect(await signers(people, 'reels', 1)).toEqual([null, null]);
+      expect(await signers(people, 'films', 1)).toEqual([1, null]);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('Q9: an administrator who is gone leaves entries without a signature', async () => {
+    const people = await opened();
+    try {
+      const id = await create(people, 'custom');
+      expect(await signers(people, 'reels', id)).toEqual([2, 2]);
+      await people.world.remove('admin_users', 2);
+      expect(await signers(people, 'reels', id)).toEqual([null, null]);
+      const url = `/api/reels?filters[id]=${id}&fields=id&populate=createdBy`;
+      expect((await people.ask('GET', url)).body).toMatchObject({ data: [{ id, attributes: { createdBy: null } }] });
+    } finally {
+      await people.close();
+    }
   });
 });

@@ -2,13 +2,15 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
+import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
 import { HandlerFault, loadHandlers } from '../../src/handlers/load.js';
+import { newServer } from '../../src/http/server.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
-import { newTestServer, type TestServer } from '../world/server.js';
+import { newTestDeps, newTestServer, type TestServer } from '../world/server.js';
 
 const NOTE = 'api::note.note';
 
@@ -167,6 +169,84 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ]);
     expect(await texts()).toEqual(before);
     expect((await server.send('PUT', '/api/notes/1', { body: { data: { text: 'first' } } })).status).toBe(200);
+  });
+
+  it.each([
+    ['an error', new Error('a bug of the project')],
+    ['an error with a status of its own', Object.assign(new Error('of a library'), { statusCode: 404 })],
+    ['an error that says the client sent too much', Object.assign(new Error('of a library'), { statusCode: 413 })],
+    ['an error that says the server is busy', Object.assign(new Error('of a library'), { statusCode: 503 })],
+    ['an error with a status and a code', Object.assign(new Error('x'), { status: 401, code: 'FST_ERR_CTP_INVALID' })],
+    ['a text', 'a text'],
+    ['null', null],
+    ['nothing', undefined],
+  ])('a handler that throws %s is a 500 whose id is in the log, and harms nothing else', async (_name, thrown) => {
+    const lines: string[] = [];
+    const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+    const faulty: Handlers = {
+      find: async ({ next, request }) => {
+        if (request.search.includes('after')) await next();
+        throw thrown;
+      },
+      update: async ({ next }) => {
+        await next();
+        throw thrown;
+      },
+    };
+    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: new Map([[NOTE, faulty]]) });
+    const app = await newServer({ ...deps, logger });
+    try {
+      const before = await texts();
+      for (const url of ['/api/notes', '/api/notes?after=1']) {
+        lines.length = 0;
+        const [answer, beside] = await Promise.all([app.inject(url), app.inject('/api/notes/1?fields=text')]);
+        const { error } = answer.json() as { error: { details: { id: string } } };
+        expect([answer.statusCode, error]).toEqual([
+          500,
+          {
+            status: 500,
+            name: 'InternalServerError',
+            message: 'Internal Server Error',
+            details: { id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+          },
+        ]);
+        expect(answer.payload).not.toMatch(/a bug|library|a text/);
+        expect(lines.map((it) => (JSON.parse(it) as { faultId: string }).faultId)).toEqual([error.details.id]);
+        if (thrown instanceof Error) expect(lines[0]).toContain(thrown.message);
+        expect([beside.statusCode, beside.json()]).toMatchObject([200, { data: { id: 1 } }]);
+      }
+      const payload = { data: { count: 1 } };
+      expect((await app.inject({ method: 'PUT', url: '/api/notes/1', payload })).statusCode).toBe(500);
+      expect((await app.inject('/api/notes/1?fields=text')).statusCode).toBe(200);
+      expect(await texts()).toEqual(before);
+    } finally {
+      await app.close();
+    }
+  });
+
+  it.each([
+    ['nothing', () => undefined],
+    ['a function', () => () => 1],
+    [
+      'a circle',
+      () => {
+        const circle: Record<string, unknown> = {};
+        circle['self'] = circle;
+        return circle;
+      },
+    ],
+  ])('a handler that answers %s is a 500', async (_name, find) => {
+    const bad = await newTestServer(database.db, model, {}, undefined, {
+      handlers: new Map([[NOTE, { find: find as unknown as NonNullable<Handlers['find']> }]]),
+    });
+    try {
+      expect((await bad.get('/api/notes')).body).toMatchObject({
+        error: { status: 500, details: { id: expect.any(String) } },
+      });
+      expect((await bad.get('/api/notes/1')).status).toBe(200);
+    } finally {
+      await bad.close();
+    }
   });
 
   it.each([
