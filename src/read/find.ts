@@ -7,10 +7,10 @@ import type { EntryType } from '../model/model.js';
 import { readBrackets } from '../query/brackets.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
-import { type Db, type ReadProgram, readInside, type Tx } from '../sql/dialect.js';
+import { type Db, readInside, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { type AnswerForm, planRead } from './plan.js';
-import { runRead } from './run.js';
+import { type ReadData, runRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
 
 export interface ReadRequest {
@@ -39,6 +39,11 @@ export const answerOf = (text: string, version: string | null): Answer => {
   const body = Buffer.from(text);
   const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
   return { body, etag: `"${prefix}${crypto.hash('sha1', body, 'base64url')}"` };
+};
+
+const answerFrom = ({ plan }: CompiledRead, data: ReadData): Answer | null => {
+  const text = assemble(plan, data);
+  return text === null ? null : answerOf(text, data.version);
 };
 
 export interface Reader {
@@ -102,33 +107,24 @@ export const newReader = (
     return ok(prepared.value.compiled);
   };
 
+  const answerAnew = async (compiled: CompiledRead, id: number | null): Promise<Answer | null> => {
+    const data = await db.read(runRead(compiled, id, db.dialect));
+    return answerFrom(compiled, data);
+  };
+
   /**
-   * A kept answer is right for as long as no snapshot differs from the one it came from: the database says so by its
-   * snapshot version, which is read in the same transaction.
+   * A kept answer is right for as long as the database's version is the one that it was kept under. That was asked for
+   * before the answer was read, so that the answer may be newer than its version says, and never older.
    */
-  function* answerProgram(compiled: CompiledRead, id: number | null, key: string): ReadProgram<Answer | null> {
-    const kept = answers?.get(key);
-    const versionOf = (rows: readonly (readonly unknown[])[] | undefined): string => String(rows?.[0]?.[0]);
-    if (kept) {
-      const [rows] = yield [db.dialect.snapshotVersion];
-      if (versionOf(rows) === kept.version) return kept.answer;
-    }
-    const reading = runRead(compiled, id, db.dialect);
-    let step = reading.next();
-    let version: string | null = null;
-    while (!step.done) {
-      if (version === null) {
-        const [versionRows, ...rows] = yield [db.dialect.snapshotVersion, ...step.value];
-        version = versionOf(versionRows);
-        step = reading.next(rows);
-      } else step = reading.next(yield step.value);
-    }
-    const text = assemble(compiled.plan, step.value);
-    if (text === null) return null;
-    const answer = answerOf(text, step.value.version);
-    if (answers && version !== null) answers.set(key, { version, answer });
-    return answer;
-  }
+  const answer = async (compiled: CompiledRead, id: number | null, key: string): Promise<Answer | null> => {
+    if (!answers) return answerAnew(compiled, id);
+    const version = await db.version();
+    const kept = answers.get(key);
+    if (kept?.version === version) return kept.answer;
+    const made = await answerAnew(compiled, id);
+    if (made) answers.set(key, { version, answer: made });
+    return made;
+  };
 
   return {
     prepare,
@@ -137,16 +133,15 @@ export const newReader = (
       const compiled = compiledFor(request, context, planKey(request, context));
       if (!compiled.ok) return compiled;
       const data = await readInside(runRead(compiled.value, request.id, db.dialect), tx);
-      const text = assemble(compiled.value.plan, data);
-      return ok(text === null ? null : answerOf(text, data.version));
+      return ok(answerFrom(compiled.value, data));
     },
     read: async (request, context) => {
       const key = planKey(request, context);
       const compiled = compiledFor(request, context, key);
       if (!compiled.ok) return compiled;
       try {
-        const answer = await db.read(answerProgram(compiled.value, request.id, `${request.id ?? ''} ${key}`));
-        return answer ? ok(answer) : refused(issue('http.not-found', []));
+        const found = await answer(compiled.value, request.id, `${request.id ?? ''} ${key}`);
+        return found ? ok(found) : refused(issue('http.not-found', []));
       } catch (fault) {
         if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
         throw fault;

@@ -102,8 +102,6 @@ export interface Dialect {
   lock(names: readonly string[]): Statement | null;
   /** Ends a `select` of rows that are about to change; nothing where there is one writer anyway. */
   readonly forUpdate: Sql;
-  /** One row, one text: it differs whenever anything that a snapshot shows may differ. */
-  readonly snapshotVersion: Statement;
   /** The run-time form of a list of ids. */
   idsText(ids: readonly number[]): string;
 }
@@ -112,6 +110,8 @@ export interface Db {
   readonly dialect: Dialect;
   /** Where the data is, for messages; without passwords. */
   readonly place: string;
+  /** The version of what is committed now: two equal ones mean that nothing was committed between them, by anybody. */
+  version(): Promise<string>;
   /** Runs the program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`. */
   read<T>(program: ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; what it throws rolls everything back. */

@@ -144,9 +144,34 @@ export const postgresDialect = (collation: string | null): Dialect => ({
       : compile(sql`select ${sql.join(ordered.map((name) => sql`pg_advisory_xact_lock(hashtext(${name}::text))`))}`);
   },
   forUpdate: sql` for no key update`,
-  snapshotVersion: compile(sql`select pg_current_snapshot()::text`),
   idsText: (ids) => `{${ids.join(',')}}`,
 });
+
+const snapshotStatement: Statement = { sql: 'select pg_current_snapshot()::text', params: [], ids: [] };
+
+/** Who asks while a question is under way shares the next one: no answer is older than its asking. */
+const shared = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
+  let running: Promise<T> | null = null;
+  let next: Promise<T> | null = null;
+  const start = (): Promise<T> => {
+    const asked = ask();
+    running = asked;
+    const done = (): void => {
+      if (running === asked) running = null;
+    };
+    asked.then(done, done);
+    return asked;
+  };
+  return () => {
+    if (!running) return start();
+    const begin = (): Promise<T> => {
+      next = null;
+      return start();
+    };
+    next ??= running.then(begin, begin);
+    return next;
+  };
+};
 
 /** Deadlocks with other programs end one of the two; it begins anew, with nothing done. */
 const retried = async <T>(work: () => Promise<T>, attemptsLeft = 3): Promise<T> => {
@@ -227,8 +252,14 @@ export const openPostgres = async (url: string): Promise<Db> => {
     return step.value;
   };
 
+  const version = shared(async () => {
+    const [[text] = []] = await send(pool, snapshotStatement);
+    return String(text);
+  });
+
   return {
     dialect,
+    version,
     place: url.replace(/\/\/[^@/]*@/, '//'),
     // what was read is known before the transaction has ended: nobody needs to wait for that
     read: <T>(program: ReadProgram<T>) =>

@@ -96,8 +96,6 @@ export const sqliteDialect: Dialect = {
       select last.id + n.value from last, json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`}) n`),
   lock: () => null,
   forUpdate: sql``,
-  // counts what other connections commit, so `rows` adds the connection that says so
-  snapshotVersion: fixed('pragma data_version'),
   idsText: (ids) => `[${ids.join(',')}]`,
 };
 
@@ -125,7 +123,7 @@ interface Connection {
   deadline: number;
 }
 
-const connect = (file: string, serial: number): Connection => {
+const connect = (file: string): Connection => {
   const raw = new Database(file);
   raw.pragma('foreign_keys = on');
   raw.pragma('busy_timeout = 5000');
@@ -156,7 +154,6 @@ const connect = (file: string, serial: number): Connection => {
   return Object.assign(connection, {
     rows: (statement: Statement): Rows => {
       const it = prepare(statement.sql);
-      if (statement === sqliteDialect.snapshotVersion) return [[`${serial}:${String((it.get() as unknown[])[0])}`]];
       if (it.reader) return it.all(...statement.params) as Rows;
       it.run(...statement.params);
       return [];
@@ -181,16 +178,21 @@ const constraintFault = (fault: unknown): ConstraintFault | null => {
 
 /** Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not wait for each other. */
 export const openSqlite = (file: string): Db => {
-  const writer = connect(file, 0);
+  const writer = connect(file);
   writer.rows(fixed('pragma journal_mode = wal'));
+  // counts what other connections have committed; so it never writes, and never stands in a transaction
+  const watch = connect(file);
+  const dataVersion = fixed('pragma data_version');
   const idle: Connection[] = [];
   const waiting: ((connection: Connection) => void)[] = [];
   let opened = 0;
-  // the connection opened first is preferred: snapshot versions are comparable within one connection only
   const take = (): Connection | Promise<Connection> => {
     const free = idle.pop();
     if (free) return free;
-    if (opened < limits.sqliteReadersMax) return connect(file, ++opened);
+    if (opened < limits.sqliteReadersMax) {
+      opened += 1;
+      return connect(file);
+    }
     return new Promise((resolve) => waiting.push(resolve));
   };
   const give = (connection: Connection): void => {
@@ -255,12 +257,12 @@ export const openSqlite = (file: string): Db => {
   return {
     dialect: sqliteDialect,
     place: file,
+    version: async () => String(watch.rows(dataVersion)[0]?.[0]),
     read,
     write,
     close: async () => {
       await last;
-      for (const connection of idle) connection.close();
-      writer.close();
+      for (const connection of [...idle, watch, writer]) connection.close();
     },
   };
 };

@@ -207,9 +207,16 @@ export const useWorld = (dialect: DialectName, options: WorldOptions = {}): Worl
   };
 };
 
+/** Stands in the log of statements for a look at the database's version. */
+export const versionLook = 'version';
+
 /** The same database, with the SQL text of every statement that is read written down. */
 const logged = (db: Db, log: string[]): Db => ({
   ...db,
+  version: () => {
+    log.push(versionLook);
+    return db.version();
+  },
   read: <T>(program: ReadProgram<T>) => {
     function* watched(): ReadProgram<T> {
       let step = program.next();
