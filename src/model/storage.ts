@@ -114,8 +114,9 @@ export const partPath = (table: string, attribute: string): LinkPath => ({
 // ---- the tables of a model
 
 const column = (name: string, kind: Column['kind']): Column => ({ name, kind });
-const index = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false });
-const uniqueIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: true });
+const index = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false, own: false });
+const uniqueIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: true, own: false });
+const ownIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false, own: true });
 const key = (name: string, from: string, target: string, onDelete: ForeignKey['onDelete']): ForeignKey => ({
   name,
   column: from,
@@ -251,6 +252,8 @@ const entryTable = (type: EntryType, model: Model): Table => {
       foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
     }
   }
+  // every list counts what is published; without it that reads the whole table
+  if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
   // whatever the attribute is called (storage-layout 1.4, point 4)
   if (type.morphs.some((it) => it.shape === 'one'))
     columns.push(column('target_id', 'reference'), column('target_type', 'string'));

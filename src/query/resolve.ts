@@ -631,9 +631,9 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
       refuse('query.too-deep', path.slice(0, 3), { max: limits.filterDepthMax });
       return nothing;
     }
-    if (key === '$not') return { kind: 'not', member: filterScalar(attribute, node, path, depth + 1) };
+    if (key === '$not') return { kind: 'not', member: filterScalar(attribute, node, path, depth) };
     if (key === '$and' || key === '$or')
-      return filterGroup(key, node, path, (item, at) => filterScalar(attribute, item, at, depth + 1));
+      return filterGroup(key, node, path, (item, at) => filterScalar(attribute, item, at, depth));
     if (!isOperatorName(key)) {
       refuse('query.unknown-operator', path, { name: key, near: nearest(key, operatorNames) });
       return nothing;

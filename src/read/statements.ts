@@ -51,12 +51,13 @@ const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly 
   return chunks;
 };
 
-const visible = (node: { readonly publishedOnly: boolean }, alias: string): readonly Sql[] =>
-  node.publishedOnly ? [sql`${column(alias, 'published_at')} is not null`] : [];
+/** The index of published entries serves counting only: it knows no order and no other condition. */
+const visible = (node: { readonly publishedOnly: boolean }, alias: string, dialect: Dialect): readonly Sql[] =>
+  node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
 const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const { limit, offset } = bounds(plan);
-  const where = all([...visible(root, 'e'), ...rootFilter(plan, dialect)]);
+  const where = all([...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const slice = sql`limit ${sql.lit(limit)} offset ${sql.lit(offset)}`;
   const from = sql`from ${sql.table(root.table)} e`;
@@ -70,14 +71,18 @@ const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
 const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
   isVersioned(plan) ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
 
-const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql =>
-  sql`select count(*) from ${sql.table(root.table)} e${all([...visible(root, 'e'), ...rootFilter(plan, dialect)])}`;
+const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
+  const from = sql`select count(*) from ${sql.table(root.table)} e`;
+  if (plan.filter) return sql`${from}${all([...visible(root, 'e', dialect), ...rootFilter(plan, dialect)])}`;
+  return root.publishedOnly ? sql`${from} where ${column('e', 'published_at')} is not null` : from;
+};
 
 /** Conditions of the page; long scans watch the time. */
 const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] => [
   ...(plan.filter || plan.sort.some((key) => key.steps.length > 0) ? guard('e', dialect) : []),
   ...(plan.filter ? [condition(plan.filter, 'e', dialect)] : []),
 ];
+
 /** @param alias the innermost table of the statement. */
 const guard = (alias: string, dialect: Dialect): readonly Sql[] =>
   dialect.stillRunning ? [dialect.stillRunning(column(alias, 'id'))] : [];
@@ -96,7 +101,7 @@ const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect)
       ? []
       : [sql`dense_rank() over (order by ${sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)))})`];
   const filter = node.filter ? [...guard('e', dialect), condition(node.filter, 'e', dialect)] : [];
-  const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e'), ...filter]);
+  const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e', dialect), ...filter]);
   return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place, ...version])} from ${sql.table(node.table)} e${where}`;
 };
 
@@ -185,7 +190,7 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
   ...(step.component === null || step.path.typeColumn === null
     ? []
     : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.component}`]),
-  ...visible(step, target),
+  ...visible(step, target, dialect),
 ];
 
 /**

@@ -44,7 +44,8 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       const rest = sql`to_char(${utc}, '-MM-DD"T"HH24:MI:SS.MS"Z"')`;
       const year = sql`extract(year from ${utc})::int`;
       // ISO counts years without an era, and writes those of more than four digits with a sign and six
-      return sql`case when ${utc} >= '10000-01-01' then '+' || lpad(${year}::text, 6, '0') || ${rest} when ${utc} >= '0001-01-01' then to_char(${utc}, 'YYYY') || ${rest} when ${year} = -1 then '0000' || ${rest} else '-' || lpad((-1 - ${year})::text, 6, '0') || ${rest} end`;
+      const odd = sql`case when ${utc} > '0001-01-01' then '+' || lpad(${year}::text, 6, '0') when ${year} = -1 then '0000' else '-' || lpad((-1 - ${year})::text, 6, '0') end || ${rest}`;
+      return sql`case when ${utc} between '0001-01-01' and '9999-12-31 23:59:59.9999' then to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') else ${odd} end`;
     }
   }
 };
@@ -121,7 +122,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   // a function call takes 100 arguments at the most
   jsonPairsMax: 50,
   compile,
-  inIds: (column) => sql`${column} = any((${idsParameter()}::text)::int4[])`,
+  inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
   jsonObject: (pairs) =>
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,
@@ -194,7 +195,13 @@ export const openPostgres = async (url: string): Promise<Db> => {
     // hostile clients could make new statement texts for ever: a fresh connection forgets them
     max_lifetime: 30 * 60,
     onnotice: () => undefined,
-    connection: { statement_timeout: limits.readMsMax, application_name: 'dovetail' },
+    connection: {
+      statement_timeout: limits.readMsMax,
+      application_name: 'dovetail',
+      // statements are run often: planning one takes longer than running it
+      plan_cache_mode: 'force_generic_plan',
+      jit: 'off',
+    },
   });
   const collations = await pool
     .unsafe(

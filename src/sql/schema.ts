@@ -15,6 +15,8 @@ export interface Index {
   readonly name: string;
   readonly columns: readonly string[];
   readonly unique: boolean;
+  /** Not in v4's layout: existing tables get it too, and v4 may drop it again (storage-layout 6). */
+  readonly own: boolean;
 }
 export interface ForeignKey {
   readonly name: string;
@@ -38,7 +40,7 @@ export interface Catalog {
 export interface TableDiff {
   readonly missingTables: readonly Table[];
   readonly missingColumns: readonly { readonly table: string; readonly column: Column }[];
-  /** Indexes on columns that are missing themselves; an index on columns that exist may not fit the stored rows. */
+  /** Indexes of our own, and those on columns that are missing themselves: any other may not fit the stored rows. */
   readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
   readonly surplusTables: readonly string[];
   readonly surplusColumns: readonly { readonly table: string; readonly column: string }[];
@@ -120,7 +122,8 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
     }
     for (const index of table.indexes) {
       const isNew = index.columns.some((column) => !columns.has(stored(column, dialect)));
-      if (isNew && !found.indexes.has(stored(index.name, dialect))) missingIndexes.push({ table: table.name, index });
+      if ((isNew || index.own) && !found.indexes.has(stored(index.name, dialect)))
+        missingIndexes.push({ table: table.name, index });
     }
     for (const column of columns.keys())
       if (!wantedColumns.has(column)) surplusColumns.push({ table: table.name, column });
