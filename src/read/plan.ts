@@ -17,6 +17,8 @@ export interface ReadPlan {
   readonly form: AnswerForm;
   readonly page: Page | null;
   readonly withCount: boolean;
+  /** The answer carries its entry's version: the time of its last change. Not where that is private. */
+  readonly withVersion: boolean;
   readonly filter: PlanFilter | null;
   readonly sort: readonly PlanSort[];
   /** Children before their parents; the last one is the root. */
@@ -121,6 +123,7 @@ export const planRead = ({ action, selection, page, withCount }: Query, form: An
   page,
   // a plain list has no place for its count
   withCount: withCount && form === 'envelope',
+  withVersion: action !== 'find' && selection.type.attributes.get('updatedAt')?.hidden === false,
   filter: selection.filter && planFilter(selection.filter, false),
   sort: selection.sort.map(planSort),
   nodes: planNodes(selection, form),
@@ -306,9 +309,6 @@ const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
   column: attribute.column,
   direction,
 });
-
-/** Answers of one entry carry its version: the time of its last change. */
-export const isVersioned = (plan: ReadPlan): boolean => plan.action !== 'find';
 
 export const rootOf = (plan: ReadPlan): PlanNode => {
   const root = plan.nodes.at(-1);

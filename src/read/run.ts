@@ -5,7 +5,7 @@
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
-import { isVersioned, type PlanNode } from './plan.js';
+import type { PlanNode } from './plan.js';
 import type { CompiledRead } from './statements.js';
 
 /** Everything that assembling needs. */
@@ -77,8 +77,8 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
   ];
   const [pageRows = [], countRows] = yield first;
   const rootNode = nodes[root]!;
-  const version = isVersioned(plan) ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
-  placeEntries(plan.nodes[root]!, rootNode, isVersioned(plan) ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
+  const version = plan.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
+  placeEntries(plan.nodes[root]!, rootNode, plan.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
   const page = [...rootNode.entries.keys()];
   // the root's entries are here already; only its links are to be fetched
   let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);

@@ -4,7 +4,7 @@ import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import type { PlanFilter, PlanLinks, PlanNode, PlanSort, PlanStep, ReadPlan } from './plan.js';
-import { isVersioned, rootOf } from './plan.js';
+import { rootOf } from './plan.js';
 
 export interface CompiledRead {
   readonly plan: ReadPlan;
@@ -69,7 +69,7 @@ const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
 };
 
 const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
-  isVersioned(plan) ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
+  plan.withVersion ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
 
 const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const from = sql`select count(*) from ${sql.table(root.table)} e`;

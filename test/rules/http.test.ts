@@ -327,6 +327,12 @@ describe.each(dialects)('http on %s', (dialect) => {
   });
 
   describe('entity tags (decision g)', () => {
+    it('2.2: the tag of an entry tells its version, except where the time of the last change is private', async () => {
+      const tagOf = async (url: string): Promise<string> => String((await world.get(url)).headers['etag']);
+      expect(await tagOf('/api/films/1')).toMatch(/^W\/"[0-9a-z]+\.[\w-]{27}"$/);
+      expect(await tagOf('/api/people/1')).toMatch(/^W\/"[\w-]{27}"$/);
+    });
+
     it('the same answer has the same tag, another answer another', async () => {
       const one = await world.get('/api/films/1');
       const again = await world.get('/api/films/1?');
