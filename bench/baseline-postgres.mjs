@@ -7,6 +7,7 @@
  */
 import postgres from 'postgres';
 import { attributesOf, data, element, entry, inside, pageSize, pagination, part, serve } from './baseline.mjs';
+import { newWriter } from './baseline-postgres-writes.mjs';
 import { filteredCategory } from './requests.mjs';
 
 const [url, port] = process.argv.slice(2);
@@ -289,7 +290,7 @@ const oneOf = (rows) => {
   return `{"data":${treeText(found, id, json)},"meta":{}}`;
 };
 
-serve(Number(port), async (name, number) => {
+const answer = async (name, number) => {
   switch (name) {
     case 'list':
       return listOf(await rowsOf('list'), 1);
@@ -302,4 +303,5 @@ serve(Number(port), async (name, number) => {
     default:
       return listOf(await rowsOf('page', number), number);
   }
-});
+};
+serve(Number(port), answer, newWriter(url, types));

@@ -5,6 +5,7 @@
  */
 import Database from 'better-sqlite3';
 import { attributesOf, concat, data, element, entry, pageSize, part, serve } from './baseline.mjs';
+import { newWriter } from './baseline-sqlite-writes.mjs';
 import { filteredCategory } from './requests.mjs';
 
 const [file, port] = process.argv.slice(2);
@@ -230,6 +231,8 @@ const statements = {
 };
 const prepared = Object.fromEntries(Object.entries(statements).map(([name, text]) => [name, db.prepare(text).pluck()]));
 
-serve(Number(port), (name, number) =>
-  name === 'one' || name === 'page' ? prepared[name].get({ number }) : prepared[name].get(),
+serve(
+  Number(port),
+  (name, number) => (name === 'one' || name === 'page' ? prepared[name].get({ number }) : prepared[name].get()),
+  newWriter(file, types),
 );

@@ -80,14 +80,48 @@ export const pageSize = 25;
 export const pagination = (page, total) =>
   `{"pagination":{"page":${page},"pageSize":${pageSize},"pageCount":${Math.ceil(total / pageSize)},"total":${total}}}`;
 
+// ---- bodies of writes, checked as far as the database does not
+
+const kinds = ['essay', 'report', 'interview', 'notes'];
+const elements = ['sections.text', 'sections.quote'];
+const isList = (value) => Array.isArray(value);
+
+/** The data of a new article as it was sent; null where something is wrong with it. */
+export const articleOf = (body) => {
+  const { data } = body;
+  const isRight =
+    typeof data?.title === 'string' &&
+    data.title !== '' &&
+    kinds.includes(data.kind) &&
+    isList(data.categories) &&
+    isList(data.gallery) &&
+    isList(data.seo?.socials) &&
+    isList(data.zone) &&
+    data.zone.every((it) => elements.includes(it.__component));
+  return isRight ? data : null;
+};
+
+/** The one article that a list is to have, and the article before which it stands; null for the end. */
+export const moveOf = (body) => {
+  const move = body.data?.articles?.connect?.[0];
+  if (!Number.isInteger(move?.id)) return null;
+  const { before = null } = move.position ?? {};
+  return before === null || (Number.isInteger(before) && before !== move.id) ? { id: move.id, before } : null;
+};
+
+/** Least distance of two ranks; nearer ones have the list numbered anew. */
+export const rankGapMin = 1e-6;
+
 // ---- HTTP
 
 /**
  * Serves the requests by their URLs.
  * @param answer gives the body for a request's name and its number, an id or a page: a buffer, or a text whose
  *   characters are the bytes of the body; null where there is none.
+ * @param writer `create(data, text)` and `connect(category, move)` give the body of what they have written; null where
+ *   it does not exist. What the database refuses they throw.
  */
-export const serve = (port, answer) => {
+export const serve = (port, answer, writer) => {
   const [list, star, tree, one] = requestsFor({ articles: 1, lastPage: 1 }).map((it) => it.url(0));
   const names = new Map([
     [list, 'list'],
@@ -102,16 +136,43 @@ export const serve = (port, answer) => {
     if (url.startsWith(pageStart)) return ['page', Number(url.slice(pageStart.length))];
     return url.endsWith(oneEnd) ? ['one', Number(url.slice('/api/articles/'.length, -oneEnd.length))] : null;
   };
+  const send = (response, status, body) => {
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
+    response.end(body, 'latin1');
+  };
+  const write = async ({ method, url }, text) => {
+    const body = JSON.parse(text);
+    if (method === 'POST' && url === '/api/articles') {
+      const data = articleOf(body);
+      return data && writer.create(data, text);
+    }
+    const [, category] = /^\/api\/categories\/(\d+)$/.exec(url) ?? [];
+    const move = method === 'PUT' && category !== undefined ? moveOf(body) : null;
+    return move && writer.connect(Number(category), move);
+  };
   const server = http.createServer(async (request, response) => {
-    const found = route(request.url);
-    const body = found && (await answer(...found));
-    if (!body) {
-      response.statusCode = request.url === '/_health' ? 204 : 404;
-      response.end();
+    if (request.method !== 'GET') {
+      let text = '';
+      request.setEncoding('utf8');
+      request.on('data', (part) => {
+        text += part;
+      });
+      request.on('end', async () => {
+        try {
+          const body = await write(request, text);
+          if (body) send(response, 200, body);
+          else send(response, 400, '{"error":"refused"}');
+        } catch (fault) {
+          send(response, 400, JSON.stringify({ error: fault.message }));
+        }
+      });
       return;
     }
-    response.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': body.length });
-    response.end(body, 'latin1');
+    const found = route(request.url);
+    const body = found && (await answer(...found));
+    if (body) return send(response, 200, body);
+    response.statusCode = request.url === '/_health' ? 204 : 404;
+    response.end();
   });
   server.keepAliveTimeout = 72_000;
   server.listen(port, '127.0.0.1');

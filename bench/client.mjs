@@ -4,6 +4,7 @@
  */
 import net from 'node:net';
 
+/** @typedef {string | { method: string, path: string, body: unknown }} ClientRequest a text is the path of a GET */
 /** @typedef {{ requests: number, seconds: number, latenciesMs: number[] }} Slice */
 
 /** Answers for each connection that come first and are not counted. */
@@ -12,28 +13,15 @@ const discarded = 2;
 /**
  * Sends requests over some connections at once, each connection one at a time, until both the time is over and enough
  * requests are answered.
- * @param urlFor the path of the n-th request.
+ * @param requestFor the n-th request.
  * @returns {Promise<Slice>}
  */
-export const runSlice = ({ port, urlFor, seconds, connections, requests = 2 * connections }) =>
+export const runSlice = ({ port, requestFor, seconds, connections, requests = 2 * connections }) =>
   new Promise((resolve, reject) => {
     const latenciesMs = [];
-    const sockets = [];
-    let sent = 0;
     let warmUpLeft = discarded * connections;
     let started = 0;
-    let isOver = false;
-
-    const finish = (settle) => {
-      isOver = true;
-      for (const socket of sockets) socket.destroy();
-      settle();
-    };
-    const fail = (fault) => {
-      if (!isOver) finish(() => reject(fault));
-    };
-    /** Counts an answer; true once the slice is over. */
-    const count = (sentAt) => {
+    const onAnswer = (sentAt) => {
       const now = performance.now();
       if (warmUpLeft > 0) {
         warmUpLeft -= 1;
@@ -42,36 +30,105 @@ export const runSlice = ({ port, urlFor, seconds, connections, requests = 2 * co
       }
       latenciesMs.push(now - sentAt);
       const elapsed = (now - started) / 1000;
-      if (elapsed >= seconds && latenciesMs.length >= requests)
-        finish(() => resolve({ requests: latenciesMs.length, seconds: elapsed, latenciesMs }));
+      if (elapsed < seconds || latenciesMs.length < requests) return;
+      load.stop();
+      resolve({ requests: latenciesMs.length, seconds: elapsed, latenciesMs });
     };
-
-    const connect = () => {
-      let sentAt = 0;
-      let url = '';
-      const next = () => {
-        url = urlFor(sent++);
-        sentAt = performance.now();
-        socket.write(`GET ${url} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`, 'latin1');
-      };
-      const answered = (status) => {
-        if (status !== 200) return fail(new Error(`${status} for ${url}`));
-        count(sentAt);
-        return isOver ? undefined : next();
-      };
-      const socket = net.connect({
-        host: '127.0.0.1',
-        port,
-        noDelay: true,
-        onread: { buffer: Buffer.allocUnsafe(256 * 1024), callback: newReader(answered, fail) },
-      });
-      sockets.push(socket);
-      socket.on('connect', next);
-      socket.on('error', fail);
-      socket.on('close', () => fail(new Error(`the server closed the connection during ${url}`)));
-    };
-    for (let i = 0; i < connections; i++) connect();
+    const load = startLoad({ port, connections, requestFor, onAnswer, onFault: reject });
   });
+
+/**
+ * Sends so many requests, no more, and waits for the last answer: what writes leave behind is known.
+ * @param requestFor the n-th request.
+ * @returns {Promise<Slice>}
+ */
+export const runExactly = ({ port, requestFor, requests, connections }) =>
+  new Promise((resolve, reject) => {
+    const latenciesMs = [];
+    let started = 0;
+    const onAnswer = (sentAt) => {
+      const now = performance.now();
+      latenciesMs.push(now - sentAt);
+      if (latenciesMs.length < requests) return;
+      load.stop();
+      resolve({ requests, seconds: (now - started) / 1000, latenciesMs });
+    };
+    const numbered = (turn) => {
+      if (turn === 0) started = performance.now();
+      return turn < requests ? requestFor(turn) : null;
+    };
+    const load = startLoad({ port, connections, requestFor: numbered, onAnswer, onFault: reject });
+  });
+
+/**
+ * Readers in the background, each with a pause after every answer, so that a slow server has no fewer of them.
+ * @returns {{ stop(): number[] }} `stop` gives the milliseconds that the answers took.
+ */
+export const startReaders = ({ port, requestFor, connections, pauseMs, onFault }) => {
+  const latenciesMs = [];
+  const onAnswer = (sentAt) => latenciesMs.push(performance.now() - sentAt);
+  const load = startLoad({ port, connections, requestFor, pauseMs, onAnswer, onFault });
+  return {
+    stop: () => {
+      load.stop();
+      return latenciesMs;
+    },
+  };
+};
+
+/**
+ * Connections that send one request after the other, each the next one of all; null is none.
+ * @param onAnswer hears when the request was sent. @param onFault hears the first fault; everything has stopped then.
+ */
+const startLoad = ({ port, connections, requestFor, pauseMs = 0, onAnswer, onFault }) => {
+  const sockets = [];
+  let sent = 0;
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  const fail = (fault) => {
+    if (isOver) return;
+    stop();
+    onFault(fault);
+  };
+  const connect = () => {
+    let sentAt = 0;
+    let request = null;
+    const next = () => {
+      request = isOver ? null : requestFor(sent++);
+      if (request === null) return;
+      sentAt = performance.now();
+      socket.write(textOf(request, port));
+    };
+    const answered = (status) => {
+      if (status !== 200) return fail(new Error(`${status} for ${nameOf(request)}`));
+      onAnswer(sentAt);
+      return pauseMs > 0 ? setTimeout(next, pauseMs) : next();
+    };
+    const socket = net.connect({
+      host: '127.0.0.1',
+      port,
+      noDelay: true,
+      onread: { buffer: Buffer.allocUnsafe(256 * 1024), callback: newReader(answered, fail) },
+    });
+    sockets.push(socket);
+    socket.on('connect', next);
+    socket.on('error', fail);
+    socket.on('close', () => fail(new Error(`the server closed the connection during ${nameOf(request)}`)));
+  };
+  for (let i = 0; i < connections; i++) connect();
+  return { stop };
+};
+
+const textOf = (request, port) => {
+  if (typeof request === 'string') return `GET ${request} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
+  const body = JSON.stringify(request.body);
+  return `${request.method} ${request.path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+};
+
+const nameOf = (request) => (typeof request === 'string' ? request : `${request?.method} ${request?.path}`);
 
 /** More than the head of any answer here. */
 const headBytesMax = 4096;

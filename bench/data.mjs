@@ -10,11 +10,90 @@ export const isDraft = (article) => article % 20 === 7;
 
 /** @typedef {{ table: string, columns: string[], rows: Iterable<unknown[]> }} TableRows rows in ascending order of id */
 
+const sizesOf = (articles) => ({ articles, authors: Math.max(1, Math.floor(articles / 10)), categories: 50 });
+
 /** @returns {TableRows[]} targets before the tables that link to them */
 export const rowsOf = (articles) => {
-  const sizes = { articles, authors: Math.max(1, Math.floor(articles / 10)), categories: 50 };
+  const sizes = sizesOf(articles);
   return [...settings(), ...entries(sizes), ...components(sizes), ...links(sizes), ...media(sizes)];
 };
+
+/** The category with a list as long as this; the articles after the first so many are not in it. */
+export const longList = { category: 51, articles: 10_000 };
+
+/** The rows of the long list, for a data set of more articles. @returns {TableRows[]} */
+export const longListRows = (articles) => {
+  const { categories } = sizesOf(articles);
+  const each = 3;
+  return [
+    {
+      table: 'categories',
+      columns: ['id', 'name', 'slug', 'description', ...stamps],
+      rows: [[longList.category, 'everything', `category-${categories + 1}`, line(0), ...stampsOf(0)]],
+    },
+    {
+      table: 'articles_categories_links',
+      columns: ['id', 'article_id', 'category_id', 'category_order', 'article_order'],
+      rows: range(longList.articles, (id) => [articles * each + id, id, longList.category, each + 1, id]),
+    },
+  ];
+};
+
+/** The n-th body that makes an article: every scalar attribute, relations, media, a component with nested ones, a zone. */
+export const articleBody = (turn, articles) => {
+  const { authors, categories } = sizesOf(articles);
+  const file = (salt) => 1 + pick(turn, salt, articles);
+  return {
+    data: {
+      title: `${word(turn, 81)} ${word(turn, 82)} ${turn}`,
+      slug: `created-${turn}`,
+      summary: line(turn),
+      body: body(turn),
+      kind: 'report',
+      contact: `desk-${turn}@example.org`,
+      internalNote: 'For editors only.',
+      views: turn,
+      reads: String(9_007_199_254_740_993n + BigInt(turn)),
+      rating: pick(turn, 83, 50) / 10,
+      price: pick(turn, 84, 100_000) / 100,
+      featured: turn % 2 === 0,
+      publishedOn: `2025-03-${two(1 + pick(turn, 85, 28))}`,
+      opensAt: '09:30:00.000',
+      eventAt: new Date(instant(turn, 86)).toISOString(),
+      syncedAt: String(instant(turn, 87)),
+      details: { tags: [word(turn, 88), word(turn, 89)], layout: { columns: 2, wide: true } },
+      author: 1 + pick(turn, 90, authors),
+      categories: several(turn, 91, 3, categories),
+      cover: file(92),
+      gallery: several(turn, 93, 3, articles),
+      seo: {
+        metaTitle: heading(turn),
+        metaDescription: line(turn),
+        keywords: [word(turn, 94), word(turn, 95)],
+        shareImage: file(96),
+        socials: [
+          { network: 'mastodon', title: heading(turn + 1), image: file(97) },
+          { network: 'bluesky', title: heading(turn + 2), image: file(98) },
+        ],
+      },
+      zone: [
+        { __component: 'sections.text', heading: heading(turn + 3), body: paragraph(turn) },
+        {
+          __component: 'sections.quote',
+          text: line(turn + 4),
+          source: word(turn, 99),
+          person: 1 + pick(turn, 80, authors),
+        },
+      ],
+    },
+  };
+};
+
+/** The n-th entry that is put into the long list, and one of the list before which it can stand. */
+export const listMove = (turn, articles) => ({
+  id: longList.articles + 1 + (turn % (articles - longList.articles)),
+  before: 1 + pick(turn, 79, longList.articles),
+});
 
 // ---- chance and words
 
@@ -72,7 +151,11 @@ const stampsOf = (id) => [instant(id, 1), instant(id, 1) + 86_400_000];
 
 const settings = () => {
   const types = ['article', 'author', 'category', 'comment'];
-  const actions = types.flatMap((it) => ['find', 'findOne'].map((action) => `api::${it}.${it}.${action}`));
+  const actions = [
+    ...types.flatMap((it) => ['find', 'findOne'].map((action) => `api::${it}.${it}.${action}`)),
+    'api::article.article.create',
+    'api::category.category.update',
+  ];
   return [
     {
       table: 'up_roles',

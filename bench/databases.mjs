@@ -53,19 +53,14 @@ const kindsFor = ({ table, columns }, kindsOf) =>
 /** @returns {Promise<World>} */
 export const sqliteWorld = async (dovetail, dir, articles, progress) => {
   const file = path.join(dir, `articles-${articles}.db`);
-  const world = {
-    name: 'sqlite',
-    articles,
-    place: file,
-    env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
-  };
+  const world = sqliteAt(file, articles);
   const stamp = stampOf();
   if (fs.existsSync(file) && readStamp(file) === stamp) return world;
-  for (const suffix of ['', '-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
+  dropSqlite(file);
   const db = dovetail.openSqlite(file);
   const plan = await planTables(dovetail, db);
   await dovetail.applyAdditions(plan.tables, db);
-  fillSqlite(file, articles, plan.kindsOf, progress);
+  fillSqlite(file, rowsOf(articles), plan.kindsOf, (rows) => progress(`sqlite, ${articles} articles: ${rows}`));
   progress(`sqlite, ${articles} articles: indexes`);
   await dovetail.applyAdditions(plan.afterwards, db);
   await db.close();
@@ -77,6 +72,29 @@ export const sqliteWorld = async (dovetail, dir, articles, progress) => {
   return world;
 };
 
+/** A copy that one side of a comparison may write to, with more rows. @returns {Promise<World>} */
+export const copySqlite = async (dovetail, { place, articles }, side, batches) => {
+  const file = place.replace(/\.db$/, `-${side}.db`);
+  dropSqlite(file);
+  fs.copyFileSync(place, file);
+  const db = dovetail.openSqlite(file);
+  const { kindsOf } = await planTables(dovetail, db);
+  await db.close();
+  fillSqlite(file, batches, kindsOf, () => undefined);
+  return sqliteAt(file, articles);
+};
+
+const sqliteAt = (file, articles) => ({
+  name: 'sqlite',
+  articles,
+  place: file,
+  env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
+});
+
+export const dropSqlite = (file) => {
+  for (const suffix of ['', '-wal', '-shm']) fs.rmSync(file + suffix, { force: true });
+};
+
 const readStamp = (file) => {
   const raw = new Database(file, { readonly: true });
   const stamp = raw.pragma('user_version', { simple: true });
@@ -84,12 +102,12 @@ const readStamp = (file) => {
   return stamp;
 };
 
-const fillSqlite = (file, articles, kindsOf, progress) => {
+const fillSqlite = (file, batches, kindsOf, progress) => {
   const raw = new Database(file);
   raw.pragma('foreign_keys = off');
   raw.pragma('synchronous = off');
   raw.exec('begin');
-  for (const batch of rowsOf(articles)) {
+  for (const batch of batches) {
     const kinds = kindsFor(batch, kindsOf);
     const marks = kinds.map((kind) => (kind === 'bigint' ? 'cast(? as integer)' : '?'));
     const columns = batch.columns.map((it) => `"${it}"`);
@@ -97,7 +115,7 @@ const fillSqlite = (file, articles, kindsOf, progress) => {
     let count = 0;
     for (const row of batch.rows) {
       insert.run(row.map((value) => (typeof value === 'boolean' ? Number(value) : value)));
-      if (++count % 50_000 === 0) progress(`sqlite, ${articles} articles: ${batch.table} ${count}`);
+      if (++count % 50_000 === 0) progress(`${batch.table} ${count}`);
     }
   }
   raw.exec('commit');
@@ -139,12 +157,7 @@ export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
   const name = `dovetail_bench_${articles}`;
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const world = {
-    name: 'postgres',
-    articles,
-    place: url.href,
-    env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url.href },
-  };
+  const world = postgresAt(url.href, articles);
   const stamp = String(stampOf());
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   try {
@@ -157,7 +170,7 @@ export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
     const plan = await planTables(dovetail, db);
     await dovetail.applyAdditions(plan.tables, db);
     await db.close();
-    await fillPostgres(url.href, articles, plan, progress);
+    await fillPostgres(url.href, rowsOf(articles), plan, (what) => progress(`postgres, ${articles} articles: ${what}`));
     await admin.unsafe(`comment on database ${name} is '${stamp}'`);
   } finally {
     await admin.end();
@@ -165,32 +178,56 @@ export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
   return world;
 };
 
-/** Drops what `postgresWorld` has made. */
+/** A copy that one side of a comparison may write to, with more rows. @returns {Promise<World>} */
+export const copyPostgres = async (dovetail, adminUrl, { place, articles }, side, batches) => {
+  const url = new URL(place);
+  const source = url.pathname.slice(1);
+  const name = `${source}_${side}`;
+  url.pathname = `/${name}`;
+  const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
+  await admin.unsafe(`drop database if exists ${name} with (force)`);
+  await admin.unsafe(`create database ${name} template ${source}`);
+  await admin.end();
+  const db = await dovetail.openPostgres(url.href);
+  const { kindsOf } = await planTables(dovetail, db);
+  await db.close();
+  await fillPostgres(url.href, batches, { kindsOf, afterwards: [] }, () => undefined);
+  return postgresAt(url.href, articles);
+};
+
+const postgresAt = (url, articles) => ({
+  name: 'postgres',
+  articles,
+  place: url,
+  env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
+});
+
+/** Drops what `postgresWorld` or `copyPostgres` has made. */
 export const dropPostgresWorld = async (adminUrl, { place }) => {
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   await admin.unsafe(`drop database if exists ${new URL(place).pathname.slice(1)} with (force)`);
   await admin.end();
 };
 
-const fillPostgres = async (url, articles, plan, progress) => {
+const fillPostgres = async (url, batches, plan, progress) => {
   // one connection without the statement timeout that the server gives its own
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   try {
-    for (const batch of rowsOf(articles)) {
+    for (const batch of batches) {
       const kinds = kindsFor(batch, plan.kindsOf);
       const columns = batch.columns.map((it) => `"${it}"`).join(',');
       const sink = await sql.unsafe(`copy "${batch.table}" (${columns}) from stdin`).writable();
-      const count = (rows) => progress(`postgres, ${articles} articles: ${batch.table} ${rows}`);
+      const count = (rows) => progress(`${batch.table} ${rows}`);
       await pipeline(copyText(batch.rows, kinds, count), sink);
       await sql.unsafe(
         `select setval(pg_get_serial_sequence('"${batch.table}"', 'id'), (select max(id) from "${batch.table}"))`,
       );
     }
     for (const [i, statement] of plan.afterwards.entries()) {
-      if (i % 20 === 0) progress(`postgres, ${articles} articles: indexes and keys ${i} of ${plan.afterwards.length}`);
+      if (i % 20 === 0) progress(`indexes and keys ${i} of ${plan.afterwards.length}`);
       await sql.unsafe(statement.sql);
     }
-    progress(`postgres, ${articles} articles: vacuum and analyze`);
+    progress('vacuum and analyze');
     await sql.unsafe('vacuum analyze');
   } finally {
     await sql.end();

@@ -1,5 +1,5 @@
 /** Slices of load on several sides in turn. */
-import { runSlice } from './client.mjs';
+import { runExactly, runSlice, startReaders } from './client.mjs';
 
 export const median = (numbers) => {
   const sorted = numbers.toSorted((a, b) => a - b);
@@ -11,15 +11,58 @@ const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floo
 /** @typedef {{ perSecond: number, p50Ms: number, p99Ms: number, slices: number[] }} Measured */
 
 /**
- * Short slices A B C A B C …, so that what else the machine does meets all sides alike; a first round is discarded.
+ * Reads for some time in each slice.
  * @param {Record<string, number>} ports by side. @param urlFor the path of a side's n-th request.
  * @returns {Promise<Record<string, Measured>>}
  */
-export const measure = async (ports, { urlFor, rounds, seconds, connections }) => {
+export const measure = (ports, { urlFor, rounds, seconds, connections }) =>
+  inTurn(ports, rounds, (side, port) =>
+    runSlice({ port, requestFor: (turn) => urlFor(turn, side), seconds, connections }),
+  );
+
+/**
+ * Writes: the same requests on every side, as many in each slice, so that the databases grow alike; with readers beside
+ * them where they are given.
+ * @param firstTurn of the requests. @param readers their connections, pause and requests; null for none.
+ * @returns {Promise<Record<string, Measured & { readP99Ms: number | null }>>}
+ */
+export const measureWrites = async (ports, { requestFor, firstTurn, perSlice, rounds, connections, readers }) => {
+  const turns = Object.fromEntries(Object.keys(ports).map((side) => [side, firstTurn]));
+  const readMs = Object.fromEntries(Object.keys(ports).map((side) => [side, []]));
+  const measured = await inTurn(ports, rounds, async (side, port) => {
+    let fault = null;
+    const onFault = (it) => {
+      fault = it;
+    };
+    const reading = readers && startReaders({ ...readers, port, onFault });
+    const numbered = () => requestFor(turns[side]++);
+    const slice = await runExactly({ port, requestFor: numbered, requests: perSlice, connections });
+    if (reading) readMs[side].push(...reading.stop());
+    if (fault) throw fault;
+    return slice;
+  });
+  return Object.fromEntries(
+    Object.entries(measured).map(([side, it]) => [
+      side,
+      {
+        ...it,
+        readP99Ms: readers
+          ? quantile(
+              readMs[side].sort((a, b) => a - b),
+              0.99,
+            )
+          : null,
+      },
+    ]),
+  );
+};
+
+/** Slices A B C A B C …, so that what else the machine does meets all sides alike; a first round is discarded. */
+const inTurn = async (ports, rounds, runOne) => {
   const slices = Object.fromEntries(Object.keys(ports).map((side) => [side, []]));
   for (let round = 0; round <= rounds; round++)
     for (const [side, port] of Object.entries(ports)) {
-      const slice = await runSlice({ port, urlFor: (turn) => urlFor(turn, side), seconds, connections });
+      const slice = await runOne(side, port);
       if (round > 0) slices[side].push(slice);
     }
   return Object.fromEntries(

@@ -4,11 +4,11 @@ import path from 'node:path';
 import { runSlice } from './client.mjs';
 import { startDovetail } from './processes.mjs';
 
-/** @returns {Promise<{ where: string, share: number }[]>} shares of all time, the greatest first */
-export const profileRequest = async (dist, project, world, request, { dir, connections }) => {
+/** @param requestFor the n-th request. @returns {Promise<{ where: string, share: number }[]>} shares of all time, the greatest first */
+export const profileRequest = async (dist, project, world, requestFor, { dir, connections }) => {
   const profiles = fs.mkdtempSync(path.join(dir, 'profile-'));
   const side = await startDovetail(dist, project, world, ['--cpu-prof', `--cpu-prof-dir=${profiles}`]);
-  await runSlice({ port: side.port, urlFor: request.url, seconds: 4, connections });
+  await runSlice({ port: side.port, requestFor, seconds: 4, connections });
   await side.stop();
   const [file] = fs.readdirSync(profiles);
   const { nodes, samples, timeDeltas } = JSON.parse(fs.readFileSync(path.join(profiles, file), 'utf8'));

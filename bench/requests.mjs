@@ -1,5 +1,5 @@
 /** The requests that are measured. The baselines know these and nothing else, by the same names. */
-import { isDraft } from './data.mjs';
+import { articleBody, isDraft, listMove, longList } from './data.mjs';
 
 const query = (parts) => parts.map((it) => it.replaceAll('[', '%5B').replaceAll(']', '%5D')).join('&');
 const fields = (place, ...names) => names.map((name, i) => `${place}[fields][${i}]=${name}`);
@@ -62,6 +62,52 @@ export const requestsFor = ({ articles, lastPage }) => {
       url: (turn) => `/api/articles/${ids[turn % ids.length]}?${tree}`,
     },
     { name: 'page', about: `filter through a relation, sort, page ${page}`, url: () => filteredPage(page) },
+  ];
+};
+
+/**
+ * Requests that change the data; no two turns ask for the same.
+ * @typedef {{
+ *   name: string, about: string, request: (turn: number) => import('./client.mjs').ClientRequest,
+ *   connections: number, perSlice: number, readers: object | null,
+ * }} BenchWrite
+ */
+
+/** @returns {BenchWrite[]} */
+export const writesFor = ({ articles }) => {
+  const [list, , , one] = requestsFor({ articles, lastPage: 1 });
+  const connect = (id, position) => ({
+    method: 'PUT',
+    path: `/api/categories/${longList.category}`,
+    body: { data: { articles: { connect: [{ id, position }] } } },
+  });
+  const oneByOne = { connections: 1, perSlice: 20, readers: null };
+  const half = (articles - longList.articles) >> 1;
+  return [
+    {
+      name: 'create',
+      about: 'relations, components, media, zone',
+      request: (turn) => ({ method: 'POST', path: '/api/articles', body: articleBody(turn, articles) }),
+      connections: 4,
+      perSlice: 100,
+      // a hundred reads a second at most, lists and entries in turn
+      readers: { connections: 2, pauseMs: 20, requestFor: (turn) => (turn % 2 === 0 ? list : one).url(turn) },
+    },
+    {
+      name: 'connect',
+      about: `into a list of ${longList.articles}, before one of it`,
+      request: (turn) => {
+        const { id, before } = listMove(turn, articles);
+        return connect(id, { before });
+      },
+      ...oneByOne,
+    },
+    {
+      name: 'append',
+      about: `to the end of a list of ${longList.articles}`,
+      request: (turn) => connect(listMove(turn + half, articles).id, { end: true }),
+      ...oneByOne,
+    },
   ];
 };
 

@@ -8,22 +8,32 @@ import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { runSlice } from './client.mjs';
-import { dropPostgresWorld, postgresServer, postgresWorld, sqliteWorld } from './databases.mjs';
+import {
+  copyPostgres,
+  copySqlite,
+  dropPostgresWorld,
+  dropSqlite,
+  postgresServer,
+  postgresWorld,
+  sqliteWorld,
+} from './databases.mjs';
 import { measure, median, ratio } from './measure.mjs';
+import { bothMs, newTable, printProfile, progress, say } from './print.mjs';
 import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
 import { profileRequest } from './profile.mjs';
-import { filteredPage, requestsFor } from './requests.mjs';
+import { filteredPage, requestsFor, writesFor } from './requests.mjs';
 import { countStatements, timeStatements } from './statements.mjs';
+import { compareWrites, writtenArticles } from './writing.mjs';
 
 const usage = `npm run bench -- [options]
-  --articles N         size of the data set: 30 (default), 10000, 100000
+  --articles N         size of the data set: 30 (default), 10000, 100000; writes have ${writtenArticles} at least
   --database NAME      sqlite or postgres; both without it
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
-  --requests a,b       some of list, star, tree, one, page
-  --rounds N           slices for each side and request (7)
-  --seconds S          length of a slice (0.8)
-  --connections N      requests at a time (8)
+  --requests a,b       some of list, star, tree, one, page; create, connect, append, which write
+  --rounds N           slices for each side and request (7; 10 of writes)
+  --seconds S          length of a slice (0.8); those of writes have a number of requests instead
+  --connections N      reads at a time (8)
   --soak               100,000 more requests before memory is read
   --profile            where the time goes, for requests that are slower than wanted
   --json FILE          writes the figures
@@ -32,11 +42,14 @@ const usage = `npm run bench -- [options]
 
 /** Ratios below these deserve a look at the profile. */
 const wanted = { sqlite: 0.85, postgres: 0.8 };
+const wantedOfWrites = 0.7;
 const busyLoad = 1.5;
 const smallArticles = 30;
 const soakRequests = 100_000;
 
-const requestNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
+const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
+const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
+const requestNames = [...readNames, ...writeNames];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -48,7 +61,7 @@ const readOptions = () => {
       postgres: text(),
       keep: text(),
       requests: text(requestNames.join(',')),
-      rounds: text('7'),
+      rounds: text(),
       seconds: text('0.8'),
       connections: text('8'),
       json: text(),
@@ -73,7 +86,7 @@ const readOptions = () => {
     ...values,
     dist: path.resolve(values.dist),
     articles: number('articles'),
-    rounds: number('rounds'),
+    rounds: values.rounds === undefined ? undefined : number('rounds'),
     seconds: number('seconds'),
     connections: number('connections'),
     databases: values.database === undefined ? Object.keys(wanted) : [values.database],
@@ -107,24 +120,40 @@ const main = async () => {
     };
     if (options.databases.includes('postgres'))
       server = await postgresServer(options.postgres, dir, options.keep !== undefined);
-    const prepare = (name, articles) =>
-      name === 'sqlite'
-        ? sqliteWorld(dovetail, dir, articles, progress)
-        : postgresWorld(dovetail, server.url, articles, progress);
+    const stores = storesFor(dovetail, dir, () => server.url);
+    const has = (names) => options.requests.some((it) => names.includes(it));
     for (const name of options.databases) {
+      const store = stores[name];
+      const worlds = new Map();
+      const prepare = async (articles) => {
+        if (!worlds.has(articles)) worlds.set(articles, await store.prepare(articles));
+        return worlds.get(articles);
+      };
       const began = performance.now();
-      const world = await prepare(name, options.articles);
-      const small = options.articles > smallArticles ? await prepare(name, smallArticles) : null;
+      const world = has(readNames) ? await prepare(options.articles) : null;
+      const small = world && options.articles > smallArticles ? await prepare(smallArticles) : null;
+      const written = has(writeNames) ? await prepare(Math.max(options.articles, writtenArticles)) : null;
       progress(null);
-      say(
-        `\n${name}, ${options.articles} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`,
-      );
+      const sizes = [...new Set([world, written].flatMap((it) => (it ? [it.articles] : [])))].join(' and ');
+      say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
       try {
-        figures.databases[name] = await compare({ dovetail, projects, world, small, dir, options });
+        figures.databases[name] = {
+          ...(world && (await compare({ dovetail, projects, world, small, dir, options }))),
+          ...(written && {
+            writes: await compareWrites({
+              dovetail,
+              project: projects.anew,
+              store,
+              world: written,
+              dir,
+              wanted: wantedOfWrites,
+              options,
+            }),
+          }),
+        };
       } finally {
         await stopAll();
-        if (name === 'postgres' && options.keep === undefined)
-          for (const made of [world, small]) if (made) await dropPostgresWorld(server.url, made);
+        if (options.keep === undefined) for (const made of worlds.values()) await store.drop(made);
       }
     }
     figures.load = { before: load, after: os.loadavg()[0] };
@@ -137,6 +166,20 @@ const main = async () => {
   }
   return undefined;
 };
+
+/** How the data of each database is made, copied and removed. */
+const storesFor = (dovetail, dir, adminUrl) => ({
+  sqlite: {
+    prepare: (articles) => sqliteWorld(dovetail, dir, articles, progress),
+    copy: (world, side, rows) => copySqlite(dovetail, world, side, rows),
+    drop: async ({ place }) => dropSqlite(place),
+  },
+  postgres: {
+    prepare: (articles) => postgresWorld(dovetail, adminUrl(), articles, progress),
+    copy: (world, side, rows) => copyPostgres(dovetail, adminUrl(), world, side, rows),
+    drop: (world) => dropPostgresWorld(adminUrl(), world),
+  },
+});
 
 /** The parts of the server that the benchmark uses itself. */
 const loadDist = async (dist) => {
@@ -151,6 +194,7 @@ const loadDist = async (dist) => {
     'access/access.js',
     'access/permissions.js',
     'read/find.js',
+    'write/apply.js',
   ];
   const modules = await Promise.all(files.map((file) => import(path.join(dist, file))));
   return Object.assign({}, ...modules);
@@ -158,7 +202,7 @@ const loadDist = async (dist) => {
 
 /** All figures of one database. */
 const compare = async ({ dovetail, projects, world, small, dir, options }) => {
-  const { dist, rounds, seconds, connections } = options;
+  const { dist, rounds = 7, seconds, connections } = options;
   const sides = {
     dovetail: await startDovetail(dist, projects.anew, world),
     baseline: await startBaseline(world),
@@ -201,7 +245,10 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
     say(`entry by id, one at a time: ${parts.join(', ')}`);
   }
   if (options.profile)
-    for (const request of slow) await printProfile(request, { dovetail, projects, world, dir, options });
+    for (const { name, url } of slow) {
+      const functions = await profileRequest(dist, projects.anew, world, url, { dir, connections });
+      printProfile(`${name} on ${world.name}`, functions, await timeStatements(dovetail, projects.anew, world, url));
+    }
   return figures;
 };
 
@@ -233,9 +280,9 @@ const checkEqual = async (ports, requests) => {
 const soak = async (port, requests, connections) => {
   const named = Object.fromEntries(requests.map((it) => [it.name, it]));
   const mix = ['star', 'tree', ...Array(8).fill('one')].flatMap((name) => named[name] ?? []);
-  const urlFor = (turn) => mix[turn % mix.length].url(turn);
+  const requestFor = (turn) => mix[turn % mix.length].url(turn);
   progress('soak');
-  await runSlice({ port, urlFor, seconds: 0, requests: soakRequests, connections });
+  await runSlice({ port, requestFor, seconds: 0, requests: soakRequests, connections });
   progress(null);
 };
 
@@ -266,19 +313,7 @@ const timeById = async (dist, project, worlds) => {
 
 // ---- output
 
-const say = (text) => process.stdout.write(`${text}\n`);
-
-/** One line that is written over; null ends it. Without a terminal: a line now and then. */
-let saidAt = 0;
-const progress = (text) => {
-  if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${text ?? ''}`);
-  else if (text !== null && performance.now() - saidAt > 5000) {
-    saidAt = performance.now();
-    say(`  ${text}`);
-  }
-};
-
-const columns = [
+const table = newTable([
   ['request', 42],
   ['dovetail/s', 11],
   ['baseline/s', 11],
@@ -288,43 +323,23 @@ const columns = [
   ['kept/s', 9],
   ['ratio', 7],
   ['statements', 12],
-];
-const line = (cells) =>
-  cells.map((cell, i) => (i === 0 ? cell.padEnd(columns[i][1]) : cell.padStart(columns[i][1]))).join('');
+]);
 const printHead = () => {
   say('latencies: Dovetail / baseline; kept: Dovetail with kept answers, and its ratio to the baseline');
-  say(line(columns.map(([title]) => title)));
+  table.head();
 };
-const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) => {
-  const two = (key) => `${dovetail[key].toFixed(1)} / ${baseline[key].toFixed(1)}`;
-  say(
-    line([
-      `${name}: ${about}`,
-      dovetail.perSecond.toFixed(0),
-      baseline.perSecond.toFixed(0),
-      it.ratio.toFixed(2),
-      two('p50Ms'),
-      two('p99Ms'),
-      kept.perSecond.toFixed(0),
-      it.keptRatio.toFixed(2),
-      `${it.statements} in ${it.rounds}`,
-    ]),
-  );
-};
-
-const printProfile = async (request, { dovetail, projects, world, dir, options }) => {
-  const { dist, connections } = options;
-  const found = await profileRequest(dist, projects.anew, world, request, { dir, connections });
-  say(`\n${request.name} on ${world.name}: share of the server's time by function, without what it calls`);
-  for (const { where, share } of found.slice(0, 12)) say(`  ${(share * 100).toFixed(1).padStart(5)} %  ${where}`);
-  const times = await timeStatements(dovetail, projects.anew, world, request);
-  const sum = times.reduce((total, { ms }) => total + ms, 0);
-  say(`  ${times.length} different statements, one after the other ${sum.toFixed(2)} ms; the slowest:`);
-  for (const { sql, ms } of times.slice(0, 4)) say(`  ${ms.toFixed(2).padStart(6)} ms  ${middleCut(sql, 150)}`);
-};
-
-const middleCut = (text, length) =>
-  text.length <= length ? text : `${text.slice(0, length / 2)} … ${text.slice(-length / 2)}`;
+const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) =>
+  table.row([
+    `${name}: ${about}`,
+    dovetail.perSecond.toFixed(0),
+    baseline.perSecond.toFixed(0),
+    it.ratio.toFixed(2),
+    bothMs({ dovetail, baseline }, 'p50Ms'),
+    bothMs({ dovetail, baseline }, 'p99Ms'),
+    kept.perSecond.toFixed(0),
+    it.keptRatio.toFixed(2),
+    `${it.statements} in ${it.rounds}`,
+  ]);
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {

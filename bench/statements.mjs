@@ -7,33 +7,79 @@
 export const countStatements = (dovetail, project, world, requests) => {
   const seen = { statements: 0, rounds: 0 };
   const counts = {};
-  function* counted(program) {
-    let step = program.next();
-    while (!step.done) {
-      seen.statements += step.value.length;
-      seen.rounds += 1;
-      step = program.next(yield step.value);
-    }
-    return step.value;
-  }
-  return withReader(dovetail, project, world, counted, async (read) => {
+  const watched = (db) => ({ ...db, read: (program) => db.read(watchedProgram(program, seen)) });
+  return withServer(dovetail, project, world, watched, async (send) => {
     for (const request of requests) {
       Object.assign(seen, { statements: 0, rounds: 0 });
-      await read(request);
+      await send(request.url(0));
       counts[request.name] = { ...seen };
     }
     return counts;
   });
 };
 
+function* watchedProgram(program, seen) {
+  let step = program.next();
+  while (!step.done) {
+    seen.statements += step.value.length;
+    seen.rounds += 1;
+    step = program.next(yield step.value);
+  }
+  return step.value;
+}
+
+/**
+ * The same for writes, with the rows that they insert, change and delete.
+ * @param turn which of each request's turns is sent.
+ * @returns {Promise<Record<string, { statements: number, rounds: number, rows: number }>>} by request
+ */
+export const countWrites = (dovetail, project, world, requests, turn) => {
+  const seen = { statements: 0, rounds: 0, rows: 0 };
+  const counts = {};
+  const watched = (db) => ({
+    ...db,
+    write: (work) =>
+      db.write(async (tx) => {
+        const rowsWritten = async () => Number((await tx.run(rowsWrittenBy[world.name]))[0][0]);
+        const before = await rowsWritten();
+        const runAll = (statements) => {
+          seen.statements += statements.length;
+          if (statements.length > 0) seen.rounds += 1;
+          return tx.runAll(statements);
+        };
+        const result = await work({ runAll, run: async (statement) => (await runAll([statement]))[0] });
+        seen.rows = (await rowsWritten()) - before;
+        return result;
+      }),
+  });
+  return withServer(dovetail, project, world, watched, async (send) => {
+    for (const { name, request } of requests) {
+      Object.assign(seen, { statements: 0, rounds: 0, rows: 0 });
+      await send(request(turn));
+      counts[name] = { ...seen };
+    }
+    return counts;
+  });
+};
+
+const plain = (sql) => ({ sql, params: [], ids: [] });
+/** On SQLite since the connection was opened, on PostgreSQL since the transaction began. */
+const rowsWrittenBy = {
+  sqlite: plain('select total_changes()'),
+  postgres: plain('select coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::int4 from pg_stat_xact_user_tables'),
+};
+
 /**
  * The time of every statement of a request, each run for itself; on PostgreSQL with its round trip.
+ * @param requestFor the n-th request. @param firstTurn of them.
  * @returns {Promise<{ sql: string, ms: number }[]>} the slowest first
  */
-export const timeStatements = (dovetail, project, world, request) => {
+export const timeStatements = (dovetail, project, world, requestFor, firstTurn = 0) => {
   const repeats = 20;
   const warmUp = 10;
   let times = new Map();
+  const keep = (statement, began) =>
+    times.set(statement.sql, (times.get(statement.sql) ?? 0) + performance.now() - began);
   function* timed(program) {
     let step = program.next();
     while (!step.done) {
@@ -41,28 +87,49 @@ export const timeStatements = (dovetail, project, world, request) => {
       for (const statement of step.value) {
         const began = performance.now();
         const [rows] = yield [statement];
-        times.set(statement.sql, (times.get(statement.sql) ?? 0) + performance.now() - began);
+        keep(statement, began);
         results.push(rows);
       }
       step = program.next(results);
     }
     return step.value;
   }
-  return withReader(dovetail, project, world, timed, async (read) => {
-    for (let i = 0; i < warmUp; i++) await read(request);
+  const timedTx = (tx) => {
+    const run = async (statement) => {
+      const began = performance.now();
+      const rows = await tx.run(statement);
+      keep(statement, began);
+      return rows;
+    };
+    const runAll = async (statements) => {
+      const results = [];
+      for (const it of statements) results.push(await run(it));
+      return results;
+    };
+    return { run, runAll };
+  };
+  const watched = (db) => ({
+    ...db,
+    read: (program) => db.read(timed(program)),
+    write: (work) => db.write((tx) => work(timedTx(tx))),
+  });
+  return withServer(dovetail, project, world, watched, async (send) => {
+    for (let i = 0; i < warmUp; i++) await send(requestFor(firstTurn + i));
     times = new Map();
-    for (let i = 0; i < repeats; i++) await read(request);
+    for (let i = 0; i < repeats; i++) await send(requestFor(firstTurn + warmUp + i));
     return [...times].map(([sql, ms]) => ({ sql, ms: ms / repeats })).sort((a, b) => b.ms - a.ms);
   });
 };
 
-/** A reader whose programs pass through `watched`, as the public role. */
-const withReader = async (dovetail, project, world, watched, use) => {
+/** A reader and a writer over a watched database, as the public role. */
+const withServer = async (dovetail, project, world, watched, use) => {
   const db = world.name === 'sqlite' ? dovetail.openSqlite(world.place) : await dovetail.openPostgres(world.place);
   try {
     const { model } = dovetail.loadModel(project);
     const permissions = await dovetail.newPermissionStore(db, () => performance.now()).current();
-    const reader = dovetail.newReader({ ...db, read: (program) => db.read(watched(program)) }, { answersBytesMax: 0 });
+    const watchedDb = watched(db);
+    const reader = dovetail.newReader(watchedDb, { answersBytesMax: 0 });
+    const writer = dovetail.newWriter(watchedDb, reader, Date.now);
     const context = {
       model,
       gate: dovetail.newGate(dovetail.publicCaller(permissions), model),
@@ -70,21 +137,25 @@ const withReader = async (dovetail, project, world, watched, use) => {
       strict: true,
       defaultLocale: 'en',
     };
-    return await use(async ({ url }) => {
-      const { pathname, search } = new URL(url(0), 'http://localhost');
-      const [, id] = /\/(\d+)$/.exec(pathname) ?? [];
-      const answer = await reader.read(
-        {
-          action: id === undefined ? 'find' : 'findOne',
-          type: model.types.get('api::article.article'),
-          id: id === undefined ? null : Number(id),
-          search: search.slice(1),
-        },
-        context,
-      );
-      if (!answer.ok) throw new Error(`${url(0)}: ${JSON.stringify(answer.issues)}`);
+    const types = [...model.types.values()];
+    return await use(async (request) => {
+      const { method, path, body } = typeof request === 'string' ? { method: 'GET', path: request } : request;
+      const { pathname, search } = new URL(path, 'http://localhost');
+      const [, collection, id] = /^\/api\/([^/]+)(?:\/(\d+))?$/.exec(pathname);
+      const asked = {
+        type: types.find((it) => it.plural === collection),
+        id: id === undefined ? null : Number(id),
+        search: search.slice(1),
+      };
+      const answer =
+        method === 'GET'
+          ? await reader.read({ ...asked, action: asked.id === null ? 'find' : 'findOne' }, context)
+          : await writer.write({ ...asked, action: writes[method], body, ifMatch: null }, context);
+      if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(answer.issues)}`);
     });
   } finally {
     await db.close();
   }
 };
+
+const writes = { POST: 'create', PUT: 'update' };
