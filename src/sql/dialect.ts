@@ -35,6 +35,18 @@ export type JsonForm = 'text' | 'number' | 'digits' | 'boolean' | 'date' | 'time
  */
 export type DbValue = string | number | boolean | null;
 
+/** A value for one column of a row. */
+export interface Cell {
+  readonly column: string;
+  readonly kind: ColumnKind;
+  readonly value: DbValue;
+}
+
+export interface NewRow {
+  readonly table: string;
+  readonly cells: readonly Cell[];
+}
+
 /** What drivers bind. */
 export type Param = string | number | bigint | null;
 
@@ -85,6 +97,8 @@ export interface Dialect {
   jsonValue(form: JsonForm, column: Sql): Sql;
   /** A bound value, cast so that comparison with a column of that kind is exact. */
   bind(kind: ColumnKind, value: DbValue): Sql;
+  /** Statements that insert the rows, in their order where they refer to each other; texts depend on the columns only. */
+  insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** Text without upper and lower case, for comparing (Unicode). */
   fold(text: Sql): Sql;
   /** The 1-based place of a part in a text, 0 for none; case-sensitive. */

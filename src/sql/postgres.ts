@@ -11,6 +11,7 @@ import {
   type DbValue,
   type Dialect,
   type JsonForm,
+  type NewRow,
   type ReadProgram,
   type Rows,
   type Sql,
@@ -59,42 +60,94 @@ const instantLiteral = (epochMs: number): string => {
   return `${String(Number(year) + 1).padStart(4, '0')}${rest} BC`;
 };
 
-const bind = (kind: ColumnKind, value: DbValue): Sql => {
-  if (value === null) return sql`null`;
-  const text = typeof value === 'string' ? value : String(value);
+const columnTypes: Dialect['columnTypes'] = {
+  id: 'serial primary key',
+  reference: 'integer',
+  rank: 'double precision',
+  string: 'character varying(255)',
+  text: 'text',
+  integer: 'integer',
+  bigint: 'bigint',
+  float: 'double precision',
+  decimal: 'numeric(10,2)',
+  boolean: 'boolean',
+  date: 'date',
+  time: 'time without time zone',
+  datetime: 'timestamp(6) without time zone',
+  json: 'jsonb',
+  jsonText: 'json',
+};
+
+/** A value's text, as `fromText` reads it. */
+const textOf = (kind: ColumnKind, value: DbValue): string | null => {
+  if (value === null) return null;
+  if (kind === 'datetime') return instantLiteral(Number(value));
+  return typeof value === 'string' ? value : String(value);
+};
+
+/** A column's value from an expression of type text. */
+const fromText = (kind: ColumnKind, text: Sql): Sql => {
   switch (kind) {
     case 'id':
     case 'reference':
     case 'integer':
-      // a number that the column cannot hold is compared as a number, not refused by the cast
-      return Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax
-        ? sql`${text}::text::int4`
-        : sql`${text}::text::float8`;
+      return sql`${text}::int4`;
     case 'bigint':
-      return sql`${text}::text::numeric`;
     case 'decimal':
-      return sql`${text}::text::numeric`;
+      return sql`${text}::numeric`;
     case 'float':
     case 'rank':
-      return sql`${text}::text::float8`;
+      return sql`${text}::float8`;
     case 'boolean':
-      return sql`${text}::text::boolean`;
+      return sql`${text}::boolean`;
     case 'date':
-      return sql`${text}::text::date`;
+      return sql`${text}::date`;
     case 'time':
-      return sql`${text}::text::time`;
-    case 'datetime': {
-      const instant = sql`${instantLiteral(Number(value))}::text::timestamptz`;
-      return sql`(${instant} at time zone ${sql.lit(zone)})`;
-    }
+      return sql`${text}::time`;
+    case 'datetime':
+      return sql`(${text}::timestamptz at time zone ${sql.lit(zone)})`;
     case 'json':
-      return sql`${text}::text::jsonb`;
+      return sql`${text}::jsonb`;
     case 'jsonText':
-      return sql`${text}::text::json`;
+      return sql`${text}::json`;
     case 'string':
     case 'text':
-      return sql`${text}::text`;
+      return text;
   }
+};
+
+const isInteger = (kind: ColumnKind): boolean => kind === 'id' || kind === 'reference' || kind === 'integer';
+
+const bind = (kind: ColumnKind, value: DbValue): Sql => {
+  const text = textOf(kind, value);
+  if (text === null) return sql`null`;
+  // a number that the column cannot hold is compared as a number, not refused by the cast
+  const isHeld = !isInteger(kind) || (Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax);
+  return fromText(isHeld ? kind : 'float', sql`${text}::text`);
+};
+
+/**
+ * One statement for all rows, each table's as one JSON parameter: a statement costs more than a row. References between
+ * the rows are looked at when all are there.
+ */
+const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
+  if (rows.length === 0) return [];
+  const groups = new Map<string, NewRow[]>();
+  for (const row of rows) {
+    const key = JSON.stringify([row.table, ...row.cells.map((it) => it.column)]);
+    groups.set(key, [...(groups.get(key) ?? []), row]);
+  }
+  const inserts = [...groups.values()].map((group, i) => {
+    const [{ table, cells }] = group as [NewRow];
+    const names = cells.map((it) => sql.ref(it.column));
+    const values = cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`)));
+    const types = names.map((name) => sql`${name} text`);
+    const json = JSON.stringify(
+      group.map((row) => Object.fromEntries(row.cells.map((it) => [it.column, textOf(it.kind, it.value)]))),
+    );
+    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) select ${sql.join(values)} from json_to_recordset((${json}::text)::json) as r(${sql.join(types)}))`;
+  });
+  return [compile(sql`with ${sql.join(inserts)} select 1`)];
 };
 
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
@@ -102,23 +155,7 @@ const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, quer
 /** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
 export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
-  columnTypes: {
-    id: 'serial primary key',
-    reference: 'integer',
-    rank: 'double precision',
-    string: 'character varying(255)',
-    text: 'text',
-    integer: 'integer',
-    bigint: 'bigint',
-    float: 'double precision',
-    decimal: 'numeric(10,2)',
-    boolean: 'boolean',
-    date: 'date',
-    time: 'time without time zone',
-    datetime: 'timestamp(6) without time zone',
-    json: 'jsonb',
-    jsonText: 'json',
-  },
+  columnTypes,
   // a function call takes 100 arguments at the most
   jsonPairsMax: 50,
   compile,
@@ -127,6 +164,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,
   bind,
+  insertRows: insertAll,
   // a sigma at the end of a word is the same letter
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,

@@ -6,11 +6,13 @@ import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { compileWith, idsParameter, sqliteBuilder } from './compile.js';
 import {
+  type Cell,
   ConstraintFault,
   type Db,
   type DbValue,
   type Dialect,
   type JsonForm,
+  type NewRow,
   type ReadProgram,
   type Rows,
   type Sql,
@@ -55,6 +57,23 @@ const bind = (kind: string, value: DbValue): Sql => {
   return sql`${value}`;
 };
 
+/** A statement for each row: it has no way to go. */
+const insertRow = ({ table, cells }: NewRow): Statement => {
+  const key = JSON.stringify([table, ...cells.map((it) => [it.column, it.kind])]);
+  const text = insertTexts.get(key) ?? insertText(table, cells);
+  insertTexts.set(key, text);
+  const params = cells.map(({ value }) => (typeof value === 'boolean' ? Number(value) : value));
+  return { sql: text, params, ids: [] };
+};
+
+const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+
+const insertText = (table: string, cells: readonly Cell[]): string => {
+  const columns = sql.join(cells.map((it) => sql.ref(it.column)));
+  const values = sql.join(cells.map(({ kind }) => bind(kind, '0')));
+  return compile(sql`insert into ${sql.table(table)} (${columns}) values (${values})`).sql;
+};
+
 const fixed = (text: string): Statement => ({ sql: text, params: [], ids: [] });
 /** A sigma at the end of a word is the same letter. */
 const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
@@ -86,6 +105,7 @@ export const sqliteDialect: Dialect = {
   jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
   jsonValue,
   bind,
+  insertRows: (rows) => rows.map(insertRow),
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,

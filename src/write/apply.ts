@@ -10,10 +10,19 @@ import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
-import { ConstraintFault, type Db, type Dialect, type Sql, type Statement, type Tx } from '../sql/dialect.js';
+import {
+  type Cell,
+  ConstraintFault,
+  type Db,
+  type Dialect,
+  type NewRow,
+  type Sql,
+  type Statement,
+  type Tx,
+} from '../sql/dialect.js';
 import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
 import { missingInStored } from './complete.js';
-import { type Cell, isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
+import { isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
 import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
 export type WriteAction = 'create' | 'update' | 'delete';
@@ -173,12 +182,18 @@ const applyCreate = async (
     parseChange(data, type, parseContext(write, 'create', type.draftAndPublish && publishedAt === null)),
   );
   const changes = changesOf(change, null);
-  // two requests may create the entry of a single type at the same time
-  await takeLocks([...lockNames(changes), ...(type.kind === 'single' ? [`single ${type.table}`] : [])], write, tx);
-  if (type.kind === 'single' && (await findEntry(write, tx, 'plain')) !== null) return applyWrite(write, tx);
+  if (type.kind === 'single') {
+    // two requests may create its entry at the same time
+    await takeLocks([`single ${type.table}`], write, tx);
+    if ((await findEntry(write, tx, 'plain')) !== null) return applyWrite(write, tx);
+  }
   const time = now();
-  const snapshot = await check(change, null, new Map(), write, tx);
-  const [[id] = []] = await tx.run(dialect.reserveIds(type.table, 1));
+  const [, checked, [[id] = []]] = await together([
+    takeLocks(lockNames(changes), write, tx),
+    check(changes, write, tx),
+    tx.run(dialect.reserveIds(type.table, 1)),
+  ]);
+  const snapshot: Snapshot = { ...granted(checked), parts: noParts };
   const system: Cell[] = [
     instant('created_at', time),
     instant('updated_at', time),
@@ -189,10 +204,10 @@ const applyCreate = async (
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
   const plan = granted(planWrite(await hashed(change), id as number, true, system, snapshot, context.model));
-  await runOperations(plan.operations, write, tx);
-  await write.hooks?.after?.('create', { id: id as number, data, tx });
-  return answer(write, id as number, tx);
+  return runAndAnswer(plan.operations, 'create', id as number, data, write, tx);
 };
+
+const noParts: Snapshot['parts'] = new Map();
 
 const applyUpdate = async (
   write: Write,
@@ -206,15 +221,18 @@ const applyUpdate = async (
   const parse = (stored: StoredEntry): Change =>
     granted(parseChange(data, type, parseContext(write, 'update', isDraftAfter(type, stored, publishedAt))));
   let change = parse(found);
-  await takeLocks(lockNames(changesOf(change, found.id)), write, tx);
-  const stored = await findEntry(write, tx, 'locked');
+  const changes = changesOf(change, found.id);
+  const [, stored, parts, checked] = await together([
+    takeLocks(lockNames(changes), write, tx),
+    findEntry(write, tx, 'locked'),
+    change.parts.length > 0 ? readParts(type, found.id, context.model, tx, write.dialect) : noParts,
+    check(changes, write, tx),
+  ]);
   if (stored === null) return refuse([issue('http.not-found', [])]);
-  // somebody published or unpublished it while this request waited
+  // somebody published or unpublished it while this request waited: other rules hold for it now
   if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = parse(stored);
   await checkIfMatch(write, stored.id, tx);
-  const parts =
-    change.parts.length > 0 ? await readParts(type, stored.id, context.model, tx, write.dialect) : new Map();
-  const snapshot = await check(change, stored.id, parts, write, tx);
+  const snapshot: Snapshot = { ...granted(checked), parts };
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
   if (isPublishedNow) {
@@ -228,9 +246,7 @@ const applyUpdate = async (
   ];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const plan = granted(planWrite(await hashed(change), stored.id, false, system, snapshot, context.model));
-  await runOperations(plan.operations, write, tx);
-  await write.hooks?.after?.('update', { id: stored.id, data, tx });
-  return answer(write, stored.id, tx);
+  return runAndAnswer(plan.operations, 'update', stored.id, data, write, tx);
 };
 
 const applyDelete = async (write: Write, tx: Tx): Promise<Answer> => {
@@ -295,32 +311,24 @@ const versionOf = (etag: string): string => etag.trim().replace(/^W\//, '').repl
 
 // ---- checks that only the database can make
 
-/** Existence of targets, uniqueness of values; gives the snapshot that planning needs. */
+/** Existence of targets, uniqueness of values; gives the snapshot that planning needs. All in one round trip. */
 const check = async (
-  change: Change,
-  id: number | null,
-  parts: Snapshot['parts'],
-  write: Write,
+  changes: Changes,
+  { dialect, context }: Write,
   tx: Tx,
-): Promise<Snapshot> => {
-  const { dialect, context } = write;
-  const changes = changesOf(change, id).map((it, i) => (i === 0 || it.id !== null ? it : { ...it, id: null }));
-  const issues: Issue[] = [];
-  await checkTargets(changes, context.model, dialect, tx, issues);
-  await checkUnique(changes, dialect, tx, issues);
-  if (issues.length > 0) return refuse(issues);
-  return readSnapshot(changes, parts, tx, dialect);
+): Promise<Result<Omit<Snapshot, 'parts'>>> => {
+  const [absent, taken, snapshot] = await together([
+    absentTargets(changes, context.model, dialect, tx),
+    takenValues(changes, dialect, tx),
+    readSnapshot(changes, tx, dialect),
+  ]);
+  const issues = [...absent, ...taken];
+  return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
 
 type Changes = readonly { readonly change: Change; readonly id: number | null }[];
 
-const checkTargets = async (
-  changes: Changes,
-  model: Model,
-  dialect: Dialect,
-  tx: Tx,
-  issues: Issue[],
-): Promise<void> => {
+const absentTargets = async (changes: Changes, model: Model, dialect: Dialect, tx: Tx): Promise<readonly Issue[]> => {
   const groups = groupBy(
     changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
     (link) => link.attribute.target,
@@ -330,18 +338,18 @@ const checkTargets = async (
       existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
     ),
   );
-  groups.forEach((links, i) => {
+  return groups.flatMap((links, i) => {
     const found = new Set((results[i] ?? []).map(([target]) => target as number));
-    for (const link of links) {
+    return links.flatMap((link) => {
       const { attribute, path } = link;
       const absent = askedIds(link).filter((target) => !found.has(target));
-      if (absent.length > 0) issues.push(issue('relation.absent', path, { uid: attribute.target, ids: absent }));
-    }
+      return absent.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: absent })] : [];
+    });
   });
 };
 
 /** Unique values, against the whole table and within the request (contract 6.3; 12, row 71). */
-const checkUnique = async (changes: Changes, dialect: Dialect, tx: Tx, issues: Issue[]): Promise<void> => {
+const takenValues = async (changes: Changes, dialect: Dialect, tx: Tx): Promise<readonly Issue[]> => {
   const values = changes.flatMap(({ change, id }) =>
     change.values
       .filter((it) => it.value !== null && isUnique(it.attribute))
@@ -357,10 +365,11 @@ const checkUnique = async (changes: Changes, dialect: Dialect, tx: Tx, issues: I
       );
     }),
   );
-  values.forEach(({ type, attribute, value, path }, i) => {
+  return values.flatMap(({ type, attribute, value, path }, i) => {
     const key = JSON.stringify([type.uid, attribute.name, value]);
-    if (results[i]!.length > 0 || seen.has(key)) issues.push(issue('body.unique', path));
+    const isTaken = results[i]!.length > 0 || seen.has(key);
     seen.add(key);
+    return isTaken ? [issue('body.unique', path)] : [];
   });
 };
 
@@ -384,19 +393,64 @@ const hashed = async (change: Change): Promise<Change> => {
   return { ...change, values, parts };
 };
 
+/**
+ * Steps whose statements go out without waiting for each other. A fault is thrown when all have ended: a transaction
+ * must not end under a step that still runs.
+ */
+const together = async <const Steps extends readonly unknown[]>(
+  steps: Steps,
+): Promise<{ -readonly [K in keyof Steps]: Awaited<Steps[K]> }> => {
+  await Promise.allSettled(steps);
+  return Promise.all(steps) as Promise<{ -readonly [K in keyof Steps]: Awaited<Steps[K]> }>;
+};
+
+/** The answer's first statements travel with the operations, unless a hook wants to come between. */
+const runAndAnswer = async (
+  operations: readonly Operation[],
+  action: WriteAction,
+  id: number,
+  data: Data,
+  write: Write,
+  tx: Tx,
+): Promise<Answer> => {
+  const running = runOperations(operations, write, tx);
+  if (write.hooks?.after) {
+    await running;
+    await write.hooks.after(action, { id, data, tx });
+    return answer(write, id, tx);
+  }
+  const [, answered] = await together([running, answer(write, id, tx)]);
+  return answered;
+};
+
 const runOperations = async (operations: readonly Operation[], { dialect }: Write, tx: Tx): Promise<void> => {
-  await tx.runAll(operations.map((it) => statementOf(it, dialect)));
+  await tx.runAll(statementsOf(operations, dialect));
+};
+
+/** In their order; inserts that follow each other go together. */
+const statementsOf = (operations: readonly Operation[], dialect: Dialect): readonly Statement[] => {
+  const statements: Statement[] = [];
+  let rows: NewRow[] = [];
+  const flush = (): void => {
+    statements.push(...dialect.insertRows(rows));
+    rows = [];
+  };
+  for (const operation of operations) {
+    if (operation.kind === 'insert') {
+      rows.push(operation);
+      continue;
+    }
+    flush();
+    statements.push(statementOf(operation, dialect));
+  }
+  flush();
+  return statements;
 };
 
 /** One operation as one statement; its text depends on the columns only, so it is prepared once. */
-const statementOf = (operation: Operation, dialect: Dialect): Statement => {
+const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
   const table = sql.table(operation.table);
   switch (operation.kind) {
-    case 'insert': {
-      const columns = sql.join(operation.cells.map((it) => sql.ref(it.column)));
-      const values = sql.join(operation.cells.map((it) => dialect.bind(it.kind, it.value)));
-      return dialect.compile(sql`insert into ${table} (${columns}) values (${values})`);
-    }
     case 'update': {
       const cells = sql.join(
         operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),

@@ -15,7 +15,7 @@ import type {
   Uid,
 } from '../model/model.js';
 import { mediaPath } from '../model/storage.js';
-import type { ColumnKind, DbValue } from '../sql/dialect.js';
+import type { Cell, NewRow } from '../sql/dialect.js';
 import type { Change, LinkChange, PartItem } from './change.js';
 import { applyMoves, rankList } from './order.js';
 import {
@@ -28,14 +28,8 @@ import {
   type StoredPart,
 } from './snapshot.js';
 
-export interface Cell {
-  readonly column: string;
-  readonly kind: ColumnKind;
-  readonly value: DbValue;
-}
-
 export type Operation =
-  | { readonly kind: 'insert'; readonly table: string; readonly cells: readonly Cell[] }
+  | ({ readonly kind: 'insert' } & NewRow)
   /** Rows whose column holds one of the ids. */
   | {
       readonly kind: 'update';
@@ -238,7 +232,7 @@ const unlink = (path: LinkPath, id: number): readonly Operation[] => {
 
 const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void => {
   const { attribute } = link;
-  const stored = planning.snapshot.lists.get(listKey(attribute.path, ownerId)) ?? [];
+  const stored = planning.snapshot.lists.get(listKey(pathKey(attribute.path), ownerId)) ?? [];
   const wanted = wantedIds(link, distinctIds(stored));
   if (!wanted.ok) {
     planning.issues.push(...wanted.issues);

@@ -39,7 +39,7 @@ export type ListKey = string;
 export const ownerKey = (uid: Uid, id: number): OwnerKey => `${uid} ${id}`;
 /** Tells link paths apart; media of one table differ in their fixed values. */
 export const pathKey = (path: LinkPath): string => JSON.stringify([path.table, path.from, path.to, path.fixed]);
-export const listKey = (path: LinkPath, owner: number): ListKey => `${pathKey(path)} ${owner}`;
+export const listKey = (pathName: string, owner: number): ListKey => `${pathName} ${owner}`;
 
 /** Whether a target can hang on one owner only: connecting it takes it away from another (contract 6.6). */
 export const isExclusive = ({ attribute }: LinkChange): boolean =>
@@ -122,10 +122,9 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
 /** All that depends on the change; one round trip. */
 export const readSnapshot = async (
   changes: readonly { readonly change: Change; readonly id: number | null }[],
-  parts: Snapshot['parts'],
   tx: Tx,
   dialect: Dialect,
-): Promise<Snapshot> => {
+): Promise<Omit<Snapshot, 'parts'>> => {
   const statements: Statement[] = [];
   const readers: ((rows: Rows) => void)[] = [];
   const ask = (statement: Statement, read: (rows: Rows) => void): void => {
@@ -133,7 +132,7 @@ export const readSnapshot = async (
     readers.push(read);
   };
   const lists = new Map<ListKey, StoredLink[]>();
-  const partners = new Map<string, StoredLink[]>();
+  const partners = new Map<string, readonly StoredLink[]>();
   const lastRanks = new Map<string, Map<number, number>>();
   const newIds = new Map<Uid, readonly number[]>();
 
@@ -141,16 +140,17 @@ export const readSnapshot = async (
   for (const group of groupBy(links, ({ link }) => pathKey(link.attribute.path))) {
     const { attribute } = group[0]!.link;
     const { path, inverseRank } = attribute;
+    const name = pathKey(path);
     const owners = group.flatMap(({ id }) => (id === null ? [] : [id]));
     const asked = [...new Set(group.flatMap(({ link }) => askedIds(link)))];
     if (owners.length > 0) {
       ask(withIds(linksStatement(path, path.from, dialect), owners, dialect), (rows) => {
-        for (const link of storedLinks(rows)) push(lists, listKey(path, link.from), link);
+        for (const link of storedLinks(rows)) push(lists, listKey(name, link.from), link);
       });
     }
     if (asked.length > 0 && group.some(({ link }) => isExclusive(link))) {
       ask(withIds(linksStatement(path, path.to, dialect), asked, dialect), (rows) => {
-        partners.set(pathKey(path), [...storedLinks(rows)]);
+        partners.set(name, storedLinks(rows));
       });
     }
     if (asked.length > 0 && inverseRank !== null) {
@@ -158,7 +158,7 @@ export const readSnapshot = async (
         sql`select ${column('l', path.to)}, max(${column('l', inverseRank)}) from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.to))} group by ${column('l', path.to)}`,
       );
       ask(withIds(last, asked, dialect), (rows) => {
-        lastRanks.set(pathKey(path), new Map(rows.map(([to, rank]) => [to as number, Number(rank ?? 0)])));
+        lastRanks.set(name, new Map(rows.map(([to, rank]) => [to as number, Number(rank ?? 0)])));
       });
     }
   }
@@ -178,7 +178,7 @@ export const readSnapshot = async (
   results.forEach((rows, i) => {
     readers[i]!(rows);
   });
-  return { parts, lists, partners, lastRanks, newIds };
+  return { lists, partners, lastRanks, newIds };
 };
 
 const linksStatement = (path: LinkPath, by: string, dialect: Dialect): Statement => {
