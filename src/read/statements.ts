@@ -182,8 +182,10 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
   }
 };
 
+const tableAs = (table: string, alias: string): Sql => sql`${sql.table(table)} as ${sql.id(alias)}`;
+
 const joined = (step: PlanStep, link: string, target: string): Sql =>
-  sql`${sql.table(step.path.table)} as ${sql.id(link)} join ${sql.table(step.table)} as ${sql.id(target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
+  sql`${tableAs(step.path.table, link)} join ${tableAs(step.table, target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
 
 const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
   ...fixedConditions(step.path.fixed, link, dialect),
@@ -194,35 +196,39 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
 ];
 
 /**
- * A sort key as one value for each entry: through to-one steps the value of the related entry, through to-many steps the
- * least (asc) or greatest (desc), so that no entry repeats (contract 12, row 74).
+ * A sort key as one value for each entry: a to-one step leads to the entry that populating it shows, a to-many step to
+ * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (contract 12, row 74).
  */
 const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: string, dialect: Dialect): Sql => {
   const way = direction === 'asc' ? sql`asc` : sql`desc`;
   if (steps.length === 0) return sql`${column(alias, name)} ${way}`;
   const last = `t${steps.length - 1}`;
-  const [first] = steps as [PlanStep];
-  const joins = steps.map((step, i) => {
-    const source = joined(step, `l${i}`, `t${i}`);
-    return i === 0
-      ? source
-      : sql` join ${sql.table(step.path.table)} as ${sql.id(`l${i}`)} on ${column(`l${i}`, step.path.from)} = ${column(`t${i - 1}`, 'id')} join ${sql.table(step.table)} as ${sql.id(`t${i}`)} on ${column(`t${i}`, 'id')} = ${column(`l${i}`, step.path.to)}`;
+  const sources: Sql[] = [];
+  const conditions: Sql[] = [];
+  steps.forEach((step, i) => {
+    const [link, target] = [`l${i}`, `t${i}`];
+    const owner = column(i === 0 ? alias : `t${i - 1}`, 'id');
+    if (step.shape === 'one') {
+      sources.push(tableAs(step.table, target));
+      conditions.push(sql`${column(target, 'id')} = (${shownTarget(step, owner, dialect)})`);
+    } else {
+      sources.push(joined(step, link, target));
+      conditions.push(sql`${column(link, step.path.from)} = ${owner}`, ...stepConditions(step, link, target, dialect));
+    }
   });
-  const conditions = [
-    sql`${column('l0', first.path.from)} = ${column(alias, 'id')}`,
-    // ways multiply with every step: the time is watched where they are walked
-    ...guard(last, dialect),
-    ...steps.flatMap((step, i) => stepConditions(step, `l${i}`, `t${i}`, dialect)),
-  ];
-  const toOne = steps.every((step) => step.shape === 'one');
-  const order = toOne
-    ? sql.join(
-        steps.flatMap(({ path }, i) => [
-          ...(path.rank === null ? [] : [column(`l${i}`, path.rank)]),
-          column(`t${i}`, 'id'),
-        ]),
-      )
-    : sql`${column(last, name)} ${way}`;
-  const where = all(toOne ? conditions : [...conditions, sql`${column(last, name)} is not null`]);
-  return sql`(select ${column(last, name)} from ${sql.join(joins, sql``)}${where} order by ${order} limit 1) ${way}`;
+  // ways multiply with every step: the time is watched where they are walked
+  conditions.push(...guard(last, dialect));
+  const isOne = steps.every((step) => step.shape === 'one');
+  if (!isOne) conditions.push(sql`${column(last, name)} is not null`);
+  const order = isOne ? sql`` : sql` order by ${column(last, name)} ${way}`;
+  return sql`(select ${column(last, name)} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1) ${way}`;
+};
+
+/** The id of the entry that a to-one step shows: the first visible one in stored order (storage-layout 9). */
+const shownTarget = (step: PlanStep, owner: Sql, dialect: Dialect): Sql => {
+  const [link, target] = ['l', 't'];
+  const { from, rank } = step.path;
+  const conditions = [sql`${column(link, from)} = ${owner}`, ...stepConditions(step, link, target, dialect)];
+  const order = sql.join([...(rank === null ? [] : [column(link, rank)]), column(target, 'id')]);
+  return sql`select ${column(target, 'id')} from ${joined(step, link, target)}${all(conditions)} order by ${order} limit 1`;
 };
