@@ -145,7 +145,9 @@ export const readSnapshot = async (
     const asked = [...new Set(group.flatMap(({ link }) => askedIds(link)))];
     if (owners.length > 0) {
       ask(withIds(linksStatement(path, path.from, dialect), owners, dialect), (rows) => {
-        for (const link of storedLinks(rows)) push(lists, listKey(name, link.from), link);
+        const byOwner = new Map<number, StoredLink[]>();
+        for (const link of storedLinks(rows)) push(byOwner, link.from, link);
+        for (const [owner, list] of byOwner) lists.set(listKey(name, owner), list);
       });
     }
     if (asked.length > 0 && group.some(({ link }) => isExclusive(link))) {
