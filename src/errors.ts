@@ -17,6 +17,7 @@ export type IssueName =
   | 'PayloadTooLargeError'
   | 'UriTooLongError'
   | 'PreconditionFailedError'
+  | 'RequestTimeoutError'
   | 'ConflictError'
   | 'ServiceUnavailableError'
   | 'BadRequestError'
@@ -361,6 +362,8 @@ export const issueKinds = {
   'http.url-too-long': kind<{ max: number }>(414, 'UriTooLongError', (f) => `The URL is longer than ${f.max} bytes`),
   'http.body-too-large': kind(413, 'PayloadTooLargeError', () => 'request entity too large'),
   'http.malformed-path': kind(400, 'BadRequestError', () => 'The path cannot be decoded'),
+  'http.malformed-request': kind(400, 'BadRequestError', () => 'The request is not HTTP'),
+  'http.too-slow': kind(408, 'RequestTimeoutError', () => 'The request took too long to come in'),
   'http.changed-meanwhile': kind(412, 'PreconditionFailedError', () => 'The entry has changed since it was read'),
   'http.busy': kind(503, 'ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
   'http.malformed-body': kind(400, 'ValidationError', () => 'The body is not valid JSON'),

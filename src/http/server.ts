@@ -1,6 +1,8 @@
 /** The HTTP layers in order: limits, security headers, CORS, routes, errors (contract 0 and 11). */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
+import http from 'node:http';
+import type net from 'node:net';
 import path from 'node:path';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
@@ -17,14 +19,14 @@ import fastify, {
   type RouteHandlerMethod,
 } from 'fastify';
 import type { Accounts } from '../accounts/accounts.js';
-import { Bug, issue } from '../errors.js';
+import { Bug, errorEnvelope, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { addAccountPaths } from './accounts.js';
 import { type ActionDeps, answerAction, BrokenJson } from './actions.js';
 import { newAttempts } from './attempts.js';
 import { addPath } from './paths.js';
-import { sendIssues } from './respond.js';
+import { JSON_TYPE, sendIssues } from './respond.js';
 import { type Method, methods, type Route, routesOf } from './routes.js';
 
 export interface ServerDeps extends ActionDeps {
@@ -72,14 +74,15 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     },
     // the framework answers such paths before any layer; a route of ours answers them after all layers
     rewriteUrl: ({ url = '/' }) => (isDecodable(url) ? url : MALFORMED_PATH),
+    clientErrorHandler: refuseConnection,
     frameworkErrors: (_fault, _request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]),
   });
   app.setErrorHandler((fault, request, reply) => sendFault(fault, request, reply));
-  app.setNotFoundHandler((request, reply) =>
-    request.method === 'OPTIONS'
-      ? reply.code(200).header('allow', 'HEAD, GET').send()
-      : sendIssues(reply, [issue('http.not-found', [])]),
-  );
+  app.setNotFoundHandler((request, reply) => {
+    if (request.method === 'OPTIONS') return reply.code(200).header('allow', 'HEAD, GET').send();
+    if (!usualMethods.has(request.method)) return reply.code(501).type('text/plain').send('Not Implemented');
+    return sendIssues(reply, [issue('http.not-found', [])]);
+  });
   app.addHook('onResponse', async (request, reply) => {
     request.log.debug(
       {
@@ -140,6 +143,26 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
 };
 
 const MALFORMED_PATH = '/_malformed-path';
+/** Others are not implemented (contract 0, point 1). */
+const usualMethods: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);
+
+/** What is no HTTP request, or too long or too slow a one, never reaches the layers (contract 0, point 1). */
+const refuseConnection = (fault: { readonly code?: string }, socket: net.Socket): void => {
+  if (!socket.writable || fault.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const isTooLong = fault.code === 'HPE_HEADER_OVERFLOW';
+  const refusal = fault.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'http.too-slow' : 'http.malformed-request';
+  const { status, body } = isTooLong ? { status: 431, body: '' } : errorEnvelope([issue(refusal, [])]);
+  const head = [
+    `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`,
+    `Content-Type: ${JSON_TYPE}`,
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
+};
 
 const isDecodable = (url: string): boolean => {
   const [path = ''] = url.split('?', 1);

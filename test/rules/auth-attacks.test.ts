@@ -360,6 +360,35 @@ const statuses = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((it) => Number(it[1]));
 const jsonOf = (text: string): unknown => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
 
+describe('what is no request', () => {
+  const { raw } = usePort();
+
+  it('0: headers beyond the bound are a 431 without a body', async () => {
+    const text = await raw(
+      `GET /api/donors HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(limits.headerBytesMax)}\r\n\r\n`,
+    );
+    expect(statuses(text)).toEqual([431]);
+    expect(text).toMatch(/\r\n\r\n$/);
+  });
+
+  it.each(['GARBAGE\r\n\r\n', 'GET /api/donors HTTP/9\r\n\r\n', 'GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n'])(
+    '0: %j is a 400 in the envelope',
+    async (sent) => {
+      const text = await raw(sent);
+      expect(statuses(text)).toEqual([400]);
+      expect(jsonOf(text)).toEqual({
+        data: null,
+        error: { status: 400, name: 'BadRequestError', message: 'The request is not HTTP', details: {} },
+      });
+    },
+  );
+
+  it.each(['TRACE', 'PROPFIND', 'PURGE'])('0: %s is a 501 on every path', async (method) => {
+    for (const path of ['/api/donors', '/nowhere'])
+      expect(statuses(await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))).toEqual([501]);
+  });
+});
+
 describe('header smuggling', () => {
   const { raw } = usePort();
   const get = (lines: readonly string[], path = '/api/donors') =>
