@@ -2,8 +2,9 @@
  * The types that every v4 project has besides its own (storage-layout 5), written as schema files. A project changes
  * one by a file of its own in `src/extensions/<plugin>/content-types/<name>/schema.json`.
  */
-import type { SchemaFile } from './load.js';
+
 import type { Uid } from './model.js';
+import type { SchemaFile } from './schema.js';
 
 const text = { type: 'string' } as const;
 const hiddenText = { type: 'string', private: true } as const;

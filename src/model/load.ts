@@ -4,9 +4,9 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { z } from 'zod';
+import type { z } from 'zod';
 import { nearest } from '../errors.js';
-import { isScalarTypeName, isSecretType, scalarTypes } from './attributes.js';
+import { isScalarTypeName, isSecretType } from './attributes.js';
 import { builtinSchemas } from './builtin.js';
 import {
   ADMIN_UID,
@@ -23,6 +23,22 @@ import {
   type Uid,
 } from './model.js';
 import {
+  type AttributeFile,
+  attributeTypes,
+  componentFileSchema,
+  componentSchema,
+  contentTypeSchema,
+  mediaSchema,
+  morphSchema,
+  morphs,
+  relationSchema,
+  relations,
+  type SchemaFile,
+  type SchemaOptions,
+  scalarSchema,
+  zoneSchema,
+} from './schema.js';
+import {
   columnName,
   inverseJoinColumnPath,
   inversePath,
@@ -33,96 +49,6 @@ import {
   ownerPath,
   partPath,
 } from './storage.js';
-
-// ---- the form of a schema file
-
-const name = z.string().min(1);
-const count = z.int().min(0);
-const base = { private: z.boolean().optional(), required: z.boolean().optional() };
-const scalarRules = {
-  ...base,
-  unique: z.boolean().optional(),
-  writable: z.boolean().optional(),
-  searchable: z.boolean().optional(),
-  min: z.union([z.number(), z.string()]).optional(),
-  max: z.union([z.number(), z.string()]).optional(),
-  minLength: count.optional(),
-  maxLength: count.optional(),
-  regex: z.string().optional(),
-  enum: z.array(z.string()).optional(),
-  default: z.unknown().optional(),
-  targetField: z.string().optional(),
-  encryption: z.looseObject({ rounds: z.int().min(4).max(31).optional() }).optional(),
-};
-const relations = ['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany'] as const;
-const morphs = ['morphToOne', 'morphToMany', 'morphOne', 'morphMany'] as const;
-const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone'];
-
-const scalarSchema = z.looseObject({ type: z.string().refine(isScalarTypeName), ...scalarRules });
-const relationSchema = z.looseObject({
-  type: z.literal('relation'),
-  relation: z.enum(relations),
-  target: name,
-  inversedBy: name.nullish(),
-  mappedBy: name.nullish(),
-  useJoinTable: z.boolean().optional(),
-  ...base,
-});
-const morphSchema = z.looseObject({ type: z.literal('relation'), relation: z.enum(morphs), ...base });
-const mediaSchema = z.looseObject({
-  type: z.literal('media'),
-  multiple: z.boolean().optional(),
-  allowedTypes: z.array(z.string()).nullish(),
-  ...base,
-});
-const componentSchema = z.looseObject({
-  type: z.literal('component'),
-  component: name,
-  repeatable: z.boolean().optional(),
-  min: count.nullish(),
-  max: count.nullish(),
-  ...base,
-});
-const zoneSchema = z.looseObject({
-  type: z.literal('dynamiczone'),
-  components: z.array(name),
-  min: count.nullish(),
-  max: count.nullish(),
-  ...base,
-});
-
-const attributeSchema = z.union([scalarSchema, relationSchema, morphSchema, mediaSchema, componentSchema, zoneSchema]);
-type AttributeFile = z.input<typeof attributeSchema>;
-
-const options = z.looseObject({
-  draftAndPublish: z.boolean().optional(),
-  populateCreatorFields: z.boolean().optional(),
-  privateAttributes: z.array(z.string()).optional(),
-});
-
-const contentTypeSchema = z.looseObject({
-  kind: z.enum(['collectionType', 'singleType']),
-  collectionName: name.optional(),
-  info: z.looseObject({ singularName: name, pluralName: name }),
-  options: options.optional(),
-  pluginOptions: z.looseObject({ i18n: z.looseObject({ localized: z.boolean().optional() }).optional() }).optional(),
-  attributes: z.record(z.string(), z.unknown()),
-});
-const componentFileSchema = z.looseObject({
-  collectionName: name,
-  options: options.optional(),
-  attributes: z.record(z.string(), z.unknown()),
-});
-
-/** A content type's schema file with the attributes still to be read. */
-export interface SchemaFile {
-  readonly kind: 'collectionType' | 'singleType';
-  readonly collectionName?: string | undefined;
-  readonly info: { readonly singularName: string; readonly pluralName: string; readonly [other: string]: unknown };
-  readonly options?: z.infer<typeof options> | undefined;
-  readonly pluginOptions?: { readonly i18n?: { readonly localized?: boolean | undefined } | undefined } | undefined;
-  readonly attributes: Readonly<Record<string, unknown>>;
-}
 
 // ---- faults
 
@@ -152,7 +78,7 @@ interface Draft {
   readonly table: string;
   readonly singular: string;
   readonly plural: string;
-  readonly options: z.infer<typeof options>;
+  readonly options: SchemaOptions;
   readonly localized: boolean;
   readonly attributes: ReadonlyMap<string, AttributeFile>;
 }

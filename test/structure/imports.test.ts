@@ -29,9 +29,6 @@ interface Arrow {
   readonly to: string;
 }
 
-/** Circles that stand; the list may only become shorter. This one is a type: schema files are described where they are read. */
-const knownCircles = ['model/load.ts -> model/builtin.ts -> model/load.ts'];
-
 const files = fs
   .readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((it) => it.endsWith('.ts'))
@@ -96,7 +93,7 @@ describe('imports', () => {
   });
 
   it('make no circles but the known ones', () => {
-    expect(circlesOf(arrows)).toEqual(knownCircles);
+    expect(circlesOf(arrows)).toEqual([]);
   });
 
   it('a circle would be seen', () => {
