@@ -65,9 +65,15 @@ interface Named {
 
 export const issueKinds = {
   // ---- brackets: the syntax of the query string
-  'query.malformed-key': query<{ key: string }>((f) => `the key "${f.key}" has unbalanced brackets`),
+  'query.malformed-key': query<{ key: string }>(
+    (f) => `the key "${f.key}" cannot be read; brackets must balance, as in filters[name][$eq]`,
+  ),
   'query.mixed-forms': query(() => 'is given as a value and as an object; choose one form'),
-  'query.too-many-parameters': query<{ max: number }>((f) => `more than ${f.max} parameters`),
+  'query.too-many-parameters': kind<{ max: number }>(
+    400,
+    'ValidationError',
+    (f) => `The query string has more than ${f.max} parameters`,
+  ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
   'query.unknown-name': query<Named>((f) => `${f.type} has no attribute "${f.name}"${near(f.near)}`),
@@ -96,7 +102,11 @@ export const issueKinds = {
     (f) => `${f.operator} does not apply to attributes of type ${f.type}`,
   ),
   'query.flag': query<{ text: string }>((f) => `"${f.text}" is not a flag; expected true, t, 1, false, f or 0`),
-  'query.expected-object': query(() => 'expected an object such as filters[name][$eq]=value'),
+  'query.expected-object': kind(
+    400,
+    'ValidationError',
+    (_f, at) => `Invalid parameter ${at}: expected an object, as in ${at}[…]=…`,
+  ),
   'query.expected-list': query(() => 'expected a list such as [0]=first&[1]=second'),
   'query.expected-text': query(() => 'expected a single value'),
   'query.expected-names': query(() => 'expected a name or a list of names'),
@@ -119,6 +129,7 @@ export const issueKinds = {
   ),
   'query.number': query<{ text: string }>((f) => `"${f.text}" is not a number`),
   'query.integer': query<{ text: string }>((f) => `"${f.text}" is not an integer`),
+  'query.too-large': query<{ max: string }>((f) => `is larger than ${f.max}`),
   'query.biginteger': query<{ text: string }>((f) => `"${f.text}" is not an integer in digits`),
   'query.boolean': query<{ text: string }>((f) => `"${f.text}" is not a boolean; expected true, t, 1, false, f or 0`),
   'query.unknown-pagination': query<{ name: string; near?: string | undefined }>(
@@ -176,10 +187,12 @@ export const issueKinds = {
   ),
   'body.required': kind(400, 'ValidationError', (_f, at) => `${at} must be defined.`),
   'body.null': kind(400, 'ValidationError', (_f, at) => `${at} cannot be null.`),
+  /** Secrets are not told: their value is undefined. */
   'body.type': kind<{ expected: string; value: unknown }>(
     400,
     'ValidationError',
-    (f, at) => `${at} must be a \`${f.expected}\` type, but the final value was: \`${printed(f.value)}\`.`,
+    (f, at) =>
+      `${at} must be a \`${f.expected}\` type${f.value === undefined ? '' : `, but the final value was: \`${printed(f.value)}\``}.`,
   ),
   'body.number': kind<{ value: unknown }>(
     400,

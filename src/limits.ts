@@ -79,6 +79,10 @@ export const limits = {
   decimalMax: 100_000_000,
   /** Milliseconds of the earliest instant that both databases hold, about 4680 BC. Earlier: 400. */
   instantMin: -210_000_000_000_000,
+  /** Milliseconds that one hook of a project may take: it holds its transaction, on SQLite the only one. Above: 500. */
+  hookMsMax: 5_000,
+  /** Hooks inside each other in one transaction. Above: 500, because one that calls itself would never end. */
+  hookDepthMax: 10,
   /** Least distance between two stored ranks before a list is numbered anew. */
   rankGapMin: 1e-6,
   /** Milliseconds that running requests get to finish after SIGTERM. */

@@ -132,14 +132,15 @@ type Form<Name extends string> = Readonly<Record<Name, string>>;
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** Required texts of a body; all faults together. */
+/** Required texts of a body; all faults together. No value is told: people type passwords into the wrong fields. */
 export const readForm = <Name extends string>(body: unknown, names: readonly Name[]): Result<Form<Name>> => {
   const given = isObject(body) ? body : {};
   const issues: Issue[] = [];
   const values = names.map((name): [Name, string] => {
     const value = Object.hasOwn(given, name) ? given[name] : undefined;
     if (value === undefined || value === null || value === '') issues.push(issue('account.required', [name]));
-    else if (typeof value !== 'string') issues.push(issue('body.type', [name], { expected: 'string', value: null }));
+    else if (typeof value !== 'string')
+      issues.push(issue('body.type', [name], { expected: 'string', value: undefined }));
     else if (value.includes('\0') || !value.isWellFormed()) issues.push(issue('body.text', [name]));
     return [name, typeof value === 'string' ? value : ''];
   });

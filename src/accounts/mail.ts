@@ -16,6 +16,9 @@ export interface MailSender {
   send(mail: Mail): Promise<void>;
 }
 
+/** A mail that could not be handed over, in words for the log. */
+export class MailFault extends Error {}
+
 /** Mails go nowhere. */
 export const noMail: MailSender = { send: async () => undefined };
 
@@ -47,7 +50,12 @@ export const newSmtpMail = ({ host, port, username, password, ...options }: Smtp
     send: async ({ to, replyTo, subject, text, html, ...mail }) => {
       opened ??= transport();
       const from = options.from ?? mail.from ?? 'no-reply@localhost';
-      await (await opened).sendMail({ to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }) });
+      const sent = { to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }) };
+      try {
+        await (await opened).sendMail(sent);
+      } catch (fault) {
+        throw new MailFault(`mail: not sent; look at SMTP_HOST (${host}) and SMTP_PORT (${port})`, { cause: fault });
+      }
     },
   };
 };
@@ -60,7 +68,7 @@ export interface MailFacts {
   readonly code: string;
 }
 
-/** What is written where the admin panel's template is missing. Without a page to enter a new password on, the code is all. */
+/** What is written where the admin panel's template is missing or cannot be used. Without a page to enter a new password on, the code is all. */
 const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
   const rest = { from: null, replyTo: null };
   if (name === 'email_confirmation')
@@ -82,7 +90,13 @@ const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
 
 /** A mail without a sender gets the sender of the configuration. */
 export const mailOf = (name: MailName, template: MailTemplate | null, facts: MailFacts): Mail => {
-  const { subject, message, from: sender, replyTo } = template ?? ownTemplate(name, facts.url);
+  const own = ownTemplate(name, facts.url);
+  const { subject, from: sender, replyTo } = template ?? own;
+  // without a page a link leads nowhere
+  const message =
+    template === null || (facts.url === null && /<%[=-]?\s*URL\s*%>/.test(template.message))
+      ? own.message
+      : template.message;
   const html = fill(message, facts, escapeHtml);
   return {
     to: facts.to,

@@ -199,7 +199,7 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
 };
 
 /** What a role that was read before brings along and nobody changes. */
-const ignored: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'nb_users', 'users']);
+const ignored: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'nb_users']);
 const writable: readonly string[] = ['name', 'description', 'type', 'permissions'];
 
 const readRole = (body: unknown, strict: boolean): Result<Readonly<Record<string, unknown>>> => {

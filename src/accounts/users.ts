@@ -1,4 +1,5 @@
 /** `/users`: the read and the write line with bare objects (contract 8.4), and the rules that only users have. */
+import { sql } from 'kysely';
 import { type Issue, issue, ok, Refusal, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
@@ -95,7 +96,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
         : [request.search, 'populate=role'].filter((it) => it !== '').join('&');
       const answer = await changing(deps, async (tx) => {
         const named = { ...data, ...(await namesOf(data, null, settings.uniqueEmail, tx, db.dialect)) };
-        return write('create', { ...named, provider: 'local' }, request, tx, search);
+        const made = await write('create', { ...named, provider: 'local' }, request, tx, search);
+        // a list of none, or one that only takes away, is a role in form alone
+        if (!(await hasRole(idOf(made), tx, db.dialect))) return refuse(issue('account.required', ['role']));
+        return made;
       });
       return ok({ kind: 'entries', answer, isNew: true });
     }),
@@ -175,6 +179,12 @@ const namesOf = async (
   return lower === null ? {} : { email: lower };
 };
 
+const hasRole = async (id: number, tx: Tx, dialect: Dialect): Promise<boolean> => {
+  const user = dialect.bind('id', id);
+  const rows = await tx.run(dialect.compile(sql`select 1 from up_users_role_links where user_id = ${user} limit 1`));
+  return rows.length > 0;
+};
+
 /** A user by the server's own hand: registered, or made on the command line. Gives its id. */
 export const createUser = async (
   deps: AccountDeps,
@@ -208,14 +218,26 @@ const pairsOf = (search: string): readonly { readonly text: string; readonly key
 const paginationOf = (search: string): string =>
   search.replaceAll(/(^|&)(start|limit)=/g, (_whole, before: string, name: string) => `${before}pagination[${name}]=`);
 
-/** `filters` and `_q`, and v4's plain `attribute=value`; nothing else matters to a number. */
+/** What shapes a list and not its number. */
+const listParameters: ReadonlySet<string> = new Set([
+  'fields',
+  'populate',
+  'sort',
+  'pagination',
+  'start',
+  'limit',
+  'publicationState',
+  'locale',
+]);
+
+/** `filters` and `_q`, and v4's plain `attribute=value`: any other key is a condition, and the read line refuses unknown ones. */
 const conditionsOf = (search: string, type: EntryType): string => {
   const conditions = pairsOf(search).flatMap(({ text, key }) => {
     if (key.startsWith('filters') || key === '_q' || key.startsWith('_q[')) return [text];
-    const isAttribute = key === 'id' || type.attributes.has(key);
-    return isAttribute
-      ? [`filters[${key}]${text.slice(text.indexOf('=') === -1 ? text.length : text.indexOf('='))}`]
-      : [];
+    const [name = ''] = key.split('[', 1);
+    if (listParameters.has(name) && !type.attributes.has(name)) return [];
+    const value = text.includes('=') ? text.slice(text.indexOf('=')) : '';
+    return [`${encodeURIComponent(`filters[${name}]${key.slice(name.length)}`)}${value}`];
   });
   return [...conditions, 'fields=id', 'pagination[pageSize]=1', 'pagination[withCount]=true'].join('&');
 };

@@ -1,5 +1,7 @@
 /** `token`, `user` and `role`: who may what, from the command line. A running server follows within a second. */
 import crypto from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Action } from '../access/permissions.js';
@@ -14,7 +16,7 @@ import { newWriter } from '../write/apply.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { gatherPeople, type People } from './people.js';
-import { openDatabase, openProject } from './project.js';
+import { openDatabase, openProject, requireStarted } from './project.js';
 import { readSecrets } from './secrets.js';
 
 export interface TokenOptions {
@@ -125,8 +127,14 @@ const withPeople = async (
   work: (people: People, secrets: LateSecrets) => Promise<void>,
 ): Promise<void> => {
   const project = await openProject(dir);
+  // opening would make the file
+  const { env } = project;
+  const file = path.resolve(project.dir, env.DATABASE_FILENAME);
+  if (env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
+    throw new StartFault(`There is no file ${file} yet. Run start or sync first.`);
   const db = await openDatabase(project);
   try {
+    await requireStarted(project, db);
     const reader = newReader(db, { answersBytesMax: 0 });
     const writer = newWriter(db, reader, Date.now);
     const { rest, strict } = project.config.api;
@@ -149,6 +157,8 @@ const withPeople = async (
     });
   } catch (fault) {
     if (fault instanceof Refusal) throw new StartFault(fault.issues.map(sayIssue).join('\n'));
+    if (/^SQLITE_(BUSY|LOCKED)/.test(String((fault as { readonly code?: unknown } | null)?.code)))
+      throw new StartFault(`${db.place} is locked by another program. Nothing was changed; try again later.`);
     throw fault;
   } finally {
     await db.close();

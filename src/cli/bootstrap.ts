@@ -42,10 +42,14 @@ export const prepareData = async (
   const { dialect } = db;
   const [[count] = []] = await db.read(readRows(dialect.compile(sql`select count(*) from up_roles`)));
   if (Number(count) > 0) return;
-  const granted = readSeedPermissions(project.dir);
+  const granted = readSeedPermissions(
+    project.dir,
+    project.model,
+    roles.map((it) => it.type),
+  );
   const seeds = await db.write(async (tx) => {
     for (const role of roles)
-      await createRole({ ...role, actions: [...role.actions, ...(granted[role.type] ?? [])] }, dialect, tx);
+      await createRole({ ...role, actions: new Set([...role.actions, ...(granted[role.type] ?? [])]) }, dialect, tx);
     const context = {
       model: project.model,
       gate: openGate,
@@ -74,7 +78,7 @@ const createRole = async (
     readonly type: string;
     readonly name: string;
     readonly description: string;
-    readonly actions: readonly string[];
+    readonly actions: ReadonlySet<string>;
   },
   dialect: Dialect,
   tx: Tx,
@@ -87,7 +91,7 @@ const createRole = async (
   const roleId = await insert(
     sql`insert into up_roles (name, description, type, created_at, updated_at) values (${role.name}, ${role.description}, ${role.type}, ${now}, ${now}) returning id`,
   );
-  for (const [i, action] of role.actions.entries()) {
+  for (const [i, action] of [...role.actions].entries()) {
     const permissionId = await insert(
       sql`insert into up_permissions (action, created_at, updated_at) values (${action}, ${now}, ${now}) returning id`,
     );

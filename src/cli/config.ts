@@ -8,6 +8,7 @@ import path from 'node:path';
 import { parse } from 'dotenv';
 import { z } from 'zod';
 import { limits } from '../limits.js';
+import { orNearest } from '../model/contradictions.js';
 
 export const configSchema = z.strictObject({
   api: z
@@ -115,14 +116,20 @@ export const environmentSchema = z.object({
     .describe('`debug` logs every request.'),
   DATABASE_CLIENT: z.enum(['sqlite', 'postgres']).default('sqlite').describe('Which database.'),
   DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
-  DATABASE_URL: z.string().optional().describe('PostgreSQL URL; or the parts below.'),
+  DATABASE_URL: z
+    .string()
+    .optional()
+    .describe('PostgreSQL URL, whose own sslmode and search_path win; or the parts below.'),
   DATABASE_HOST: z.string().default('127.0.0.1').describe('PostgreSQL host.'),
   DATABASE_PORT: port.default(5432).describe('PostgreSQL port.'),
   DATABASE_NAME: z.string().default('strapi').describe('PostgreSQL database.'),
   DATABASE_USERNAME: z.string().default('strapi').describe('PostgreSQL user.'),
   DATABASE_PASSWORD: z.string().default('').describe('PostgreSQL password.'),
-  DATABASE_SSL: z.enum(['true', 'false']).default('false').describe('Whether PostgreSQL is spoken to over TLS.'),
-  DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema.'),
+  DATABASE_SSL: z
+    .enum(['true', 'false'])
+    .default('false')
+    .describe('Whether PostgreSQL is spoken to over TLS, with a URL too.'),
+  DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema, with a URL too.'),
   JWT_SECRET: z
     .string()
     .optional()
@@ -145,9 +152,16 @@ const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
   const faults = parsed.error.issues.map(
-    (it) => `${source}: ${[...it.path.map(String)].join('.') || '(all)'}: ${it.message}`,
+    (it) => `${source}: ${it.path.map(String).join('.') || '(all)'}: ${it.message}${nearestKeys(schema, it)}`,
   );
   throw new StartFault(faults.join('\n'));
+};
+
+const nearestKeys = (schema: z.ZodType, fault: z.core.$ZodIssue): string => {
+  if (fault.code !== 'unrecognized_keys') return '';
+  let place = z.toJSONSchema(schema, { io: 'input' });
+  for (const key of fault.path) place = (place.properties?.[String(key)] ?? {}) as typeof place;
+  return fault.keys.map((it) => orNearest(it, Object.keys(place.properties ?? {}))).join('');
 };
 
 /** The environment; a variable set outside wins over the project's `.env`. */
@@ -171,21 +185,33 @@ export const readConfig = async (projectDir: string): Promise<Config> => {
 };
 
 const readFile = async (file: string): Promise<unknown> => {
-  if (file.endsWith('.json')) return JSON.parse(fs.readFileSync(file, 'utf8'));
-  const { createJiti } = await import('jiti');
-  return createJiti(import.meta.url).import(file, { default: true });
+  try {
+    if (file.endsWith('.json')) return JSON.parse(fs.readFileSync(file, 'utf8'));
+    const { createJiti } = await import('jiti');
+    return await createJiti(import.meta.url).import(file, { default: true });
+  } catch (fault) {
+    throw new StartFault(`${path.basename(file)}: cannot be read: ${(fault as Error).message}`);
+  }
 };
 
-/** The URL that the driver connects to. */
+/** The URL that the driver connects to. What DATABASE_URL itself says wins over DATABASE_SSL and DATABASE_SCHEMA. */
 export const postgresUrl = (env: Environment): string => {
-  if (env.DATABASE_URL !== undefined) return env.DATABASE_URL;
+  // kept as text: the driver takes more forms, such as several hosts, than the parser of URLs
+  const url = env.DATABASE_URL ?? urlOfParts(env);
+  const [, search = ''] = url.split(/\?(.*)/s);
+  const named = new URLSearchParams(search);
+  const added = new URLSearchParams();
+  if (env.DATABASE_SSL === 'true' && !named.has('sslmode') && !named.has('ssl')) added.set('sslmode', 'require');
+  if (env.DATABASE_SCHEMA !== 'public' && !named.has('search_path')) added.set('search_path', env.DATABASE_SCHEMA);
+  return added.size === 0 ? url : `${url}${url.includes('?') ? '&' : '?'}${added}`;
+};
+
+const urlOfParts = (env: Environment): string => {
   const url = new URL('postgres://localhost');
   url.hostname = env.DATABASE_HOST;
   url.port = String(env.DATABASE_PORT);
   url.username = encodeURIComponent(env.DATABASE_USERNAME);
   url.password = encodeURIComponent(env.DATABASE_PASSWORD);
   url.pathname = `/${encodeURIComponent(env.DATABASE_NAME)}`;
-  if (env.DATABASE_SSL === 'true') url.searchParams.set('sslmode', 'require');
-  if (env.DATABASE_SCHEMA !== 'public') url.searchParams.set('search_path', env.DATABASE_SCHEMA);
   return url.href;
 };

@@ -5,7 +5,7 @@ import { compareDatabase, openDatabase, openProject } from './project.js';
 /** Reports what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
 export const check = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
-  const db = await openDatabase(project);
+  const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
     process.stdout.write(`${report(diff, project.model.types.size, db.place)}\n`);
@@ -18,7 +18,7 @@ export const check = async (dir: string): Promise<void> => {
 /** Adds what is missing; with `dryRun` prints the statements instead. */
 export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }): Promise<void> => {
   const project = await openProject(dir);
-  const db = await openDatabase(project);
+  const db = await openDatabase(project, { readOnly: dryRun });
   try {
     const statements = planAdditions(await compareDatabase(project, db), db);
     if (dryRun) {
@@ -36,7 +36,8 @@ export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }
   }
 };
 
-const isMissing = (diff: TableDiff): boolean => diff.missingTables.length + diff.missingColumns.length > 0;
+const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
+  missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
 const report = (diff: TableDiff, types: number, place: string): string => {
   const section = (title: string, lines: readonly string[]): string =>
@@ -45,6 +46,7 @@ const report = (diff: TableDiff, types: number, place: string): string => {
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
       ...diff.missingColumns.map((it) => `column ${it.table}.${it.column.name}`),
+      ...diff.missingIndexes.map((it) => `index  ${it.index.name} on ${it.table}`),
     ]),
     section('In the database only, left alone:', [
       ...diff.surplusTables.map((it) => `table  ${it}`),

@@ -24,7 +24,7 @@ command('check', 'report model and database side by side').action(async ({ proje
   await check(project);
 });
 
-command('sync', 'add the tables and columns that the database lacks')
+command('sync', 'add the tables, columns and indexes that the database lacks')
   .option('--dry-run', 'print the statements instead')
   .action(async ({ project, dryRun }: ProjectOption & { readonly dryRun?: boolean }) => {
     const { sync } = await import('./database.js');

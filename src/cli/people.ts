@@ -4,7 +4,7 @@ import { type Callers, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
 import { newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps } from '../accounts/account.js';
-import { type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
+import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
@@ -31,7 +31,11 @@ export const gatherPeople = ({ project, secrets, db, reader, writer, settings, l
   const now = Date.now;
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: config.users.jwtDays * 24 * 60 * 60 * 1000, now });
   const permissions = newPermissionStore(db, () => performance.now());
-  const onFault = (fault: unknown): void => logger.error({ err: fault }, 'accounts: something beside an answer failed');
+  const onFault = (fault: unknown): void =>
+    logger.error(
+      { err: fault },
+      fault instanceof MailFault ? fault.message : 'accounts: something beside an answer failed',
+    );
   const callers = newCallers({
     db,
     permissions,

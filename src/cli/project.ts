@@ -31,13 +31,24 @@ export const openProject = async (dir: string): Promise<Project> => {
   return { dir: absolute, env, config, model: loaded.model };
 };
 
-/** Drivers are loaded when they are needed: the other one costs nothing. */
-export const openDatabase = async ({ dir, env }: Project): Promise<Db> => {
+/** Drivers are loaded when they are needed: the other one costs nothing. With `readOnly` no file is made or changed. */
+export const openDatabase = async (
+  { dir, env }: Project,
+  { readOnly = false }: { readonly readOnly?: boolean } = {},
+): Promise<Db> => {
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
     const { openSqlite } = await import('../sql/sqlite.js');
-    return openSqlite(file);
+    if (readOnly && !fs.existsSync(file)) {
+      process.stderr.write(`There is no file ${file} yet: the database counts as empty.\n`);
+      return { ...openSqlite(':memory:', { readOnly }), place: file };
+    }
+    try {
+      if (!readOnly) fs.mkdirSync(path.dirname(file), { recursive: true });
+      return openSqlite(file, { readOnly });
+    } catch (fault) {
+      throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);
+    }
   }
   const { openPostgres } = await import('../sql/postgres.js');
   const url = postgresUrl(env);
@@ -55,4 +66,11 @@ export const openDatabase = async ({ dir, env }: Project): Promise<Db> => {
 export const compareDatabase = async (project: Project, db: Db): Promise<TableDiff> => {
   const diff = diffTables(tablesOf(project.model), await readCatalog(db), db);
   return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
+};
+
+/** Commands that ask who may what need the tables that the first start makes. */
+export const requireStarted = async (project: Project, db: Db): Promise<void> => {
+  const { missingTables } = await compareDatabase(project, db);
+  if (missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
+    throw new StartFault(`${db.place} has no roles and permissions yet. Run start or sync first.`);
 };

@@ -20,7 +20,8 @@ const placeholder = /^"?tobemodified/i;
 /** @param say told what was written, never the secrets themselves. */
 export const readSecrets = (projectDir: string, env: Environment, say: (text: string) => void): Secrets => {
   const isMissing = (name: Name): boolean =>
-    env[name] === undefined || (env.NODE_ENV === 'production' && placeholder.test(env[name]));
+    env[name] === undefined ||
+    (env.NODE_ENV === 'production' && (env[name].trim() === '' || placeholder.test(env[name])));
   const missing = names.filter(isMissing);
   const made: Partial<Record<Name, string>> = {};
   if (missing.length > 0) {

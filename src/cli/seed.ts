@@ -6,7 +6,10 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { Refusal } from '../errors.js';
+import { actionsOf } from '../access/actions.js';
+import type { Action } from '../access/permissions.js';
+import { isObject } from '../accounts/account.js';
+import { nearest, Refusal } from '../errors.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Tx } from '../sql/dialect.js';
@@ -21,10 +24,36 @@ interface Seed {
   readonly data: Data;
 }
 
-/** Actions that each role gets, by the role's type. */
-export const readSeedPermissions = (projectDir: string): Readonly<Record<string, readonly string[]>> => {
+/** Actions that each role gets, by the role's type. Whatever would be lost in silence stops the start. */
+export const readSeedPermissions = (
+  projectDir: string,
+  model: Model,
+  roles: readonly string[],
+): Readonly<Record<string, readonly Action[]>> => {
   const file = path.join(seedDir(projectDir), 'permissions.json');
-  return fs.existsSync(file) ? (readJson(file) as Record<string, string[]>) : {};
+  if (!fs.existsSync(file)) return {};
+  const known = actionsOf(model);
+  const fault = (place: string, text: string): StartFault => new StartFault(`${file}: ${place}${text}`);
+  const meant = (name: string, names: readonly string[]): string => {
+    const near = nearest(name, names);
+    return near === undefined ? '' : `; did you mean "${near}"?`;
+  };
+  const json = readJson(file);
+  if (!isObject(json)) throw fault('', 'expected an object of lists: { "public": ["api::article.article.find"] }');
+  for (const [role, actions] of Object.entries(json)) {
+    if (!roles.includes(role))
+      throw fault(
+        '',
+        `there is no role "${role}" on first start${meant(role, roles) || `; roles: ${roles.join(', ')}`}`,
+      );
+    if (!Array.isArray(actions)) throw fault(role, ': expected a list of actions');
+    for (const [place, action] of (actions as readonly unknown[]).entries()) {
+      if (typeof action !== 'string') throw fault(`${role}[${place}]`, ': expected the name of an action');
+      if (!known.includes(action))
+        throw fault(`${role}[${place}]`, `: there is no action "${action}"${meant(action, known)}`);
+    }
+  }
+  return json as Record<string, readonly Action[]>;
 };
 
 /** Writes all seeds inside the given transaction; gives their number. */

@@ -27,7 +27,8 @@ export const start = async (dir: string): Promise<void> => {
   if (additions.length > 0) {
     await applyAdditions(additions, db);
     const columns = diff.missingColumns.map((it) => `${it.table}.${it.column.name}`);
-    logger.info({ tables: diff.missingTables.length, columns }, 'database: added what was missing');
+    const indexes = diff.missingIndexes.map((it) => it.index.name);
+    logger.info({ tables: diff.missingTables.length, columns, indexes }, 'database: added what was missing');
   }
   if (diff.surplusTables.length + diff.surplusColumns.length > 0) {
     logger.info(

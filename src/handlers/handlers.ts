@@ -48,7 +48,7 @@ export interface Step {
   readonly refuse: Refuse;
 }
 
-/** @param message what the client is told. @param status 400 by default. */
+/** @param message what the client is told; the status in words by default. @param status 400 by default. */
 export type Refuse = (message: string, status?: 400 | 403 | 404 | 409) => never;
 
 export type Handler = (step: Step) => Promise<StepAnswer | Json> | StepAnswer | Json;
@@ -67,12 +67,16 @@ export interface Event {
   readonly id: number | null;
   /** The body's `data`; before a write it may be changed. Null for deletions. */
   readonly data: Record<string, unknown> | null;
-  /** The content inside the same transaction. */
+  /**
+   * The content inside the same transaction, until the hook ends: its calls run one after the other, and later ones are
+   * rejected.
+   */
   readonly content: Content;
   /** Ends the request and undoes everything. */
   readonly refuse: Refuse;
 }
 
+/** Ends within `limits.hookMsMax`. */
 export type Hook = (event: Event) => Promise<void> | void;
 
 export interface Handlers {

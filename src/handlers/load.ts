@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { nearest } from '../errors.js';
-import type { Model, Uid } from '../model/model.js';
+import type { EntryType, Model, Uid } from '../model/model.js';
 import { type Handlers, handlerNames, hookNames } from './handlers.js';
 
 export type HandlersByType = ReadonlyMap<Uid, Handlers>;
@@ -10,7 +10,11 @@ export type HandlersByType = ReadonlyMap<Uid, Handlers>;
 /** A handler file that cannot be used, in words for its author. */
 export class HandlerFault extends Error {}
 
-const names: readonly string[] = [...handlerNames, ...hookNames];
+/** A single type is made by its first update, and read by `find`. */
+const namesFor = ({ kind }: EntryType): readonly string[] => [
+  ...handlerNames.filter((it) => kind !== 'single' || (it !== 'findOne' && it !== 'create')),
+  ...hookNames,
+];
 
 /** `src/api/<name>/handlers.ts` belongs to the content type of that name, or to the only one below the folder. */
 export const loadHandlers = async (projectDir: string, model: Model): Promise<HandlersByType> => {
@@ -25,12 +29,12 @@ export const loadHandlers = async (projectDir: string, model: Model): Promise<Ha
     const uid = uids.find((it) => it === `api::${api}.${api}`) ?? (uids.length === 1 ? uids[0] : undefined);
     if (uid === undefined)
       throw new HandlerFault(`${file}: the folder has ${uids.length} content types, and none is named "${api}"`);
-    found.set(uid, await loadFile(file));
+    found.set(uid, await loadFile(file, model.types.get(uid)!));
   }
   return found;
 };
 
-const loadFile = async (file: string): Promise<Handlers> => {
+const loadFile = async (file: string, type: EntryType): Promise<Handlers> => {
   const { createJiti } = await import('jiti');
   let loaded: unknown;
   try {
@@ -40,11 +44,12 @@ const loadFile = async (file: string): Promise<Handlers> => {
   }
   if (loaded === null || typeof loaded !== 'object')
     throw new HandlerFault(`${file}: export an object of handlers by default`);
+  const names = namesFor(type);
   for (const [name, value] of Object.entries(loaded)) {
     const near = nearest(name, names);
     if (!names.includes(name))
       throw new HandlerFault(
-        `${file}: "${name}" is not a handler or hook${near === undefined ? '' : `; did you mean "${near}"?`} Known are ${names.join(', ')}.`,
+        `${file}: "${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Known are ${names.join(', ')}.`,
       );
     if (typeof value !== 'function') throw new HandlerFault(`${file}: "${name}" is not a function`);
   }

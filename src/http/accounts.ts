@@ -1,11 +1,11 @@
 /** Routes of users, roles and all that leads to a JWT (contract 1 and 8). A route that is not listed here does not exist. */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
-import type { Callers } from '../access/caller.js';
-import type { AccountAction, AccountAnswer } from '../accounts/account.js';
+import type { Callers, KnownCaller } from '../access/caller.js';
+import { type AccountAction, type AccountAnswer, isObject } from '../accounts/account.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
-import { BrokenJson, searchOf } from './actions.js';
+import { searchOf } from './actions.js';
 import type { Attempts } from './attempts.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
@@ -18,44 +18,51 @@ export interface AccountRoute {
   /** The permission, without `plugin::users-permissions.`. */
   readonly permission: string;
   readonly action: AccountAction;
-  /** Whether attempts are counted. */
-  readonly counted?: boolean;
+  /** What attempts are counted by beside the address: the attribute of the body that the endpoint reads, the user, or nothing. */
+  readonly counted?: 'identifier' | 'email' | 'user' | 'address';
 }
 
 export const accountRoutes = ({ login, users, roles }: Accounts): readonly AccountRoute[] => [
-  { method: 'POST', path: '/auth/local', permission: 'auth.callback', action: login.login, counted: true },
-  { method: 'POST', path: '/auth/local/register', permission: 'auth.register', action: login.register, counted: true },
+  { method: 'POST', path: '/auth/local', permission: 'auth.callback', action: login.login, counted: 'identifier' },
+  {
+    method: 'POST',
+    path: '/auth/local/register',
+    permission: 'auth.register',
+    action: login.register,
+    counted: 'email',
+  },
   {
     method: 'POST',
     path: '/auth/forgot-password',
     permission: 'auth.forgotPassword',
     action: login.forgotPassword,
-    counted: true,
+    counted: 'email',
   },
   {
     method: 'POST',
     path: '/auth/reset-password',
     permission: 'auth.resetPassword',
     action: login.resetPassword,
-    counted: true,
+    // each guess is another code
+    counted: 'address',
   },
   {
     method: 'POST',
     path: '/auth/change-password',
     permission: 'auth.changePassword',
     action: login.changePassword,
-    counted: true,
+    counted: 'user',
   },
   {
     method: 'POST',
     path: '/auth/send-email-confirmation',
     permission: 'auth.sendEmailConfirmation',
     action: login.sendConfirmation,
-    counted: true,
+    counted: 'email',
   },
   { method: 'GET', path: '/auth/email-confirmation', permission: 'auth.emailConfirmation', action: login.confirmEmail },
   { method: 'GET', path: '/auth/:provider/callback', permission: 'auth.callback', action: login.provider },
-  { method: 'GET', path: '/connect/*', permission: 'auth.connect', action: login.provider, counted: true },
+  { method: 'GET', path: '/connect/*', permission: 'auth.connect', action: login.provider, counted: 'address' },
   { method: 'GET', path: '/users', permission: 'user.find', action: users.find },
   { method: 'POST', path: '/users', permission: 'user.create', action: users.create },
   { method: 'GET', path: '/users/count', permission: 'user.count', action: users.count },
@@ -95,14 +102,13 @@ export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>
 };
 
 const handlerOf =
-  ({ action, permission, counted = false }: AccountRoute, deps: AccountRouteDeps): RouteHandlerMethod =>
+  ({ action, permission, counted }: AccountRoute, deps: AccountRouteDeps): RouteHandlerMethod =>
   async (request, reply) => {
-    if (request.body instanceof BrokenJson) return sendIssues(reply, [issue('http.malformed-body', [])]);
-    if (counted && !(await deps.attempts(request, reply)))
-      return sendIssues(reply, [issue('http.too-many-requests', [])]);
     const identified = await deps.callers.identify(request.headers.authorization);
     if (!identified.ok) return sendIssues(reply, identified.issues);
     const caller = identified.value;
+    if (counted && !(await deps.attempts(request, reply, accountOf(counted, request.body, caller))))
+      return sendIssues(reply, [issue('http.too-many-requests', [])]);
     if (!caller.may(`plugin::users-permissions.${permission}`)) return sendIssues(reply, [issue('http.forbidden', [])]);
     // whoever looks whether a link is alive must not use it up
     if (request.method === 'HEAD' && permission === 'auth.emailConfirmation') return reply.send();
@@ -116,6 +122,14 @@ const handlerOf =
     });
     return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);
   };
+
+/** The account that an attempt is about; '' where none is named. */
+const accountOf = (counted: NonNullable<AccountRoute['counted']>, body: unknown, { who }: KnownCaller): string => {
+  if (counted === 'address') return '';
+  if (counted === 'user') return who.kind === 'user' ? `user ${who.id}` : '';
+  const name = isObject(body) && Object.hasOwn(body, counted) ? body[counted] : '';
+  return typeof name === 'string' ? name.trim().toLowerCase() : '';
+};
 
 const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
   switch (answer.kind) {

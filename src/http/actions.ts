@@ -35,7 +35,6 @@ export const answerAction = async (
 ): Promise<FastifyReply> => {
   const { type } = route;
   const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
-  if (request.body instanceof BrokenJson) return refuse(issue('http.malformed-body', []));
   const identified = await deps.callers.identify(request.headers.authorization);
   if (!identified.ok) return refuse(...identified.issues);
   const caller = identified.value;
@@ -83,7 +82,7 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
     content: newContent({ model, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
-  return runHandler(handler, step, (json) => answerOf(JSON.stringify(json), null));
+  return runHandler(handler, step, asked, (json) => answerOf(JSON.stringify(json), null));
 };
 
 /** What the server does without handlers. Throws `Refusal`. */

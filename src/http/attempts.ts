@@ -4,25 +4,31 @@ import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.js';
 
-/** Counts one attempt; false when there were too many. Writes the headers either way. */
-export type Attempts = (request: FastifyRequest, reply: FastifyReply) => Promise<boolean>;
+/**
+ * Counts one attempt at the account, as the endpoint names it; '' is no account. False when there were too many. Writes
+ * the headers either way.
+ */
+export type Attempts = (request: FastifyRequest, reply: FastifyReply, account: string) => Promise<boolean>;
 
 /** @param max attempts of one address for one account at one endpoint in `limits.attemptsMs`; 0 counts nothing. */
 export const newAttempts = async (app: FastifyInstance, max: number): Promise<Attempts> => {
   if (max === 0) return async () => true;
   await app.register(rateLimit, { global: false });
+  const accounts = new WeakMap<FastifyRequest, string>();
+  const accountOf = (request: FastifyRequest): string => accounts.get(request) ?? '';
   const counter = (attemptsMax: number, keyGenerator: (request: FastifyRequest) => string) => {
     const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
     return app.createRateLimit(options);
   };
   const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), addressOf);
   const ofBoth = counter(max, (request) =>
-    [addressOf(request), request.routeOptions.url, accountOf(request.body)].join(' '),
+    [addressOf(request), request.routeOptions.url, accountOf(request)].join(' '),
   );
-  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), (request) => accountOf(request.body));
-  return async (request, reply) => {
+  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), accountOf);
+  return async (request, reply, account) => {
+    accounts.set(request, account === '' ? '' : digestOf(account));
     // in this order: what one address is refused does not count against the account, which others may own
-    for (const count of [ofAddress, ofBoth, ...(accountOf(request.body) === '' ? [] : [forAccount])]) {
+    for (const count of [ofAddress, ofBoth, ...(account === '' ? [] : [forAccount])]) {
       const counted = await count(request);
       if (counted.isAllowed) continue;
       if (counted.isExceeded || count === ofBoth)
@@ -41,9 +47,5 @@ export const newAttempts = async (app: FastifyInstance, max: number): Promise<At
 
 const addressOf = (request: FastifyRequest): string => normalizeIP(request.ip);
 
-/** Whose account the body names, as a digest of one length; '' where it names none. */
-const accountOf = (body: unknown): string => {
-  const { identifier, email } = (body ?? {}) as { readonly identifier?: unknown; readonly email?: unknown };
-  const name = identifier ?? email;
-  return typeof name === 'string' ? crypto.hash('sha256', name.trim().toLowerCase(), 'base64url') : '';
-};
+/** Of one length, however long the name is. */
+const digestOf = (account: string): string => crypto.hash('sha256', account, 'base64url');

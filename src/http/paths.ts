@@ -10,13 +10,18 @@ export const addPath = (app: FastifyInstance, url: string, handlers: PathHandler
   const others: Method[] = [];
   for (const method of methods) {
     const handler = handlers[method];
-    if (handler) app.route({ method, url, handler });
-    else if (method === 'GET') app.get(url, (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]));
+    if (handler) app.route({ method: withHead(method), url, handler });
+    else if (method === 'GET')
+      app.route({
+        method: withHead(method),
+        url,
+        handler: (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]),
+      });
     else others.push(method);
   }
   const allow = methods
     .filter((it) => !others.includes(it))
-    .flatMap((it) => (it === 'GET' ? ['HEAD', 'GET'] : [it]))
+    .flatMap(withHead)
     .join(', ');
   app.route({ method: 'OPTIONS', url, handler: (_request, reply) => reply.header('allow', allow).send() });
   app.route({
@@ -26,3 +31,5 @@ export const addPath = (app: FastifyInstance, url: string, handlers: PathHandler
       sendIssues(reply.header('allow', allow), [issue('http.method', [], { method: request.method })]),
   });
 };
+
+const withHead = (method: Method): string[] => (method === 'GET' ? ['HEAD', 'GET'] : [method]);

@@ -5,6 +5,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import path from 'node:path';
 import type { Transform } from 'node:stream';
+import { setImmediate } from 'node:timers/promises';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
 import cors from '@fastify/cors';
@@ -63,6 +64,10 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     bodyLimit: limits.bodyBytesMax,
     requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
+    // what was sent before the server stopped is answered
+    return503OnClosing: false,
+    // HEAD is a method of its own paths, so that its headers are those of GET
+    exposeHeadRoutes: false,
     http: { maxHeaderSize: limits.headerBytesMax },
     routerOptions: {
       caseSensitive: false,
@@ -83,6 +88,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     if (!usualMethods.has(request.method)) return reply.code(501).type('text/plain').send('Not Implemented');
     return sendIssues(reply, [issue('http.not-found', [])]);
   });
+  answerWhatWasSent(app);
   app.addHook('onResponse', async (request, reply) => {
     request.log.debug(
       {
@@ -95,6 +101,10 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     );
   });
   await app.register(helmet, helmetOptions);
+  // also on short answers, 304 and errors: another client's may be compressed; CORS adds Origin
+  app.addHook('onRequest', async (_request, reply) => {
+    reply.header('vary', 'accept-encoding');
+  });
   const corsOptions = {
     origin: settings.corsOrigin === true ? true : [...settings.corsOrigin],
     credentials: true,
@@ -105,8 +115,10 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   };
   await app.register(cors, {
     // any other OPTIONS asks what a path allows, and its route answers
-    delegator: (request, done) =>
-      done(null, { ...corsOptions, preflight: request.headers['access-control-request-method'] !== undefined }),
+    delegator: ({ headers }, done) => {
+      const preflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+      done(null, { ...corsOptions, preflight });
+    },
   });
   app.addHook('onRequest', async (request, reply) =>
     request.raw.url!.length > limits.urlBytesMax
@@ -128,8 +140,15 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   // any other body is none: the action says that its data is missing (contract 6.1)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 
+  app.addHook('preHandler', async (request, reply) =>
+    request.body instanceof BrokenJson ? sendIssues(reply, [issue('http.malformed-body', [])]) : undefined,
+  );
+
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
-  app.all('/_health', { logLevel: 'silent' }, (_request, reply) => reply.code(204).send());
+  app.all('/_health', { logLevel: 'silent' }, (_request, reply) =>
+    // what v4 says there, and its clients may look for
+    reply.code(204).header('strapi', 'You are so French!').send(),
+  );
   if (settings.uploadsDir !== null && fs.existsSync(settings.uploadsDir))
     await app.register(staticFiles, uploadsOptions(settings.uploadsDir));
   const routes = routesOf(deps.model, settings.prefix);
@@ -143,6 +162,36 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
 };
 
 const MALFORMED_PATH = '/_malformed-path';
+/**
+ * A server that stops answers what had been sent to it: the kernel keeps connections and requests that the process has
+ * not seen yet, and closing would reset them. One connection is taken at each turn of the event loop.
+ */
+const answerWhatWasSent = (app: FastifyInstance): void => {
+  let isClosing = false;
+  let heard = 0;
+  const hear = (): void => {
+    heard += 1;
+  };
+  app.server.on('connection', hear).on('request', hear);
+  app.addHook('preClose', async () => {
+    isClosing = true;
+    let quiet = 0;
+    for (let turn = 0; turn < TURNS_MAX && quiet < QUIET_TURNS; turn++) {
+      const before = heard;
+      await setImmediate();
+      quiet = heard === before ? quiet + 1 : 0;
+    }
+  });
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close');
+  });
+};
+
+/** As many connections as wait at most to be taken (the `backlog` of Node). */
+const TURNS_MAX = 511;
+/** A connection that was taken is read at the next turn. */
+const QUIET_TURNS = 3;
+
 /** Others are not implemented (contract 0, point 1). */
 const usualMethods: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);
 
@@ -204,7 +253,7 @@ const boundedZlib = {
   createInflate: bounded(() => zlib.createInflate()),
 };
 
-/** Stands for a body that is no JSON; the action refuses it before anything else (contract 0, point 3). */
+/** Stands for a body that is no JSON; it is refused before anything else (contract 0, point 3). */
 const parseJson = (text: string): unknown => {
   if (text === '') return undefined;
   try {

@@ -387,3 +387,5 @@ export const isScalarTypeName = (name: string): name is ScalarTypeName => Object
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
 /** The type that has a unique index in the database (storage-layout 1.5). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';
+/** The type whose values stand in `enum`. */
+export const isEnumerated = (name: ScalarTypeName): boolean => name === 'enumeration';

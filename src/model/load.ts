@@ -5,9 +5,9 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
-import { nearest } from '../errors.js';
 import { isScalarTypeName, isSecretType } from './attributes.js';
 import { builtinSchemas } from './builtin.js';
+import { contradictions, orNearest } from './contradictions.js';
 import {
   ADMIN_UID,
   type Attribute,
@@ -17,7 +17,6 @@ import {
   type Model,
   type Morph,
   type RelationKind,
-  rulesOf,
   type ScalarAttribute,
   systemScalar,
   type Uid,
@@ -30,9 +29,10 @@ import {
   contentTypeSchema,
   mediaSchema,
   morphSchema,
-  morphs,
+  readRules,
   relationSchema,
   relations,
+  type ScalarFile,
   type SchemaFile,
   type SchemaOptions,
   scalarSchema,
@@ -63,11 +63,6 @@ export interface SchemaFault {
 export const sayFault = (fault: SchemaFault): string =>
   `${fault.file}${fault.place === '' ? '' : `: ${fault.place}`}: ${fault.message}`;
 
-const orNearest = (text: string, known: Iterable<string>): string => {
-  const near = nearest(text, known);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
-};
-
 // ---- loading
 
 interface Draft {
@@ -81,6 +76,8 @@ interface Draft {
   readonly options: SchemaOptions;
   readonly localized: boolean;
   readonly attributes: ReadonlyMap<string, AttributeFile>;
+  /** Attributes with a fault: they are there, so nobody who names them is at fault. */
+  readonly faulty: ReadonlySet<string>;
 }
 
 export interface LoadOptions {
@@ -96,8 +93,9 @@ export type LoadedModel =
 export const loadModel = (projectDir: string, { privateAttributes = [] }: LoadOptions = {}): LoadedModel => {
   const faults: SchemaFault[] = [];
   const drafts = new Map<Uid, Draft>();
-  const add = (draft: Draft | null): void => {
-    if (!draft) return;
+  // types of faulty files: they are there, so nobody who names them is at fault
+  const unread = new Set<Uid>();
+  const add = (draft: Draft): void => {
     const known = drafts.get(draft.uid);
     if (known && known.origin === 'project')
       faults.push({ file: draft.file, place: '', message: `"${draft.uid}" is defined in ${known.file} already` });
@@ -107,10 +105,14 @@ export const loadModel = (projectDir: string, { privateAttributes = [] }: LoadOp
   const files = findSchemaFiles(projectDir);
   for (const { uid, file, form } of files) {
     const json = readJson(path.join(projectDir, file), file, faults);
-    if (json === undefined) continue;
-    add(
-      form === 'component' ? componentDraft(uid, file, json, faults) : readContentType(uid, file, json, form, faults),
-    );
+    const draft =
+      json === undefined
+        ? null
+        : form === 'component'
+          ? componentDraft(uid, file, json, faults)
+          : readContentType(uid, file, json, form, faults);
+    if (!draft || (form === 'api' && draft.uid !== uid)) unread.add(uid);
+    if (draft) add(draft);
   }
   if (!files.some((it) => it.form === 'api')) {
     faults.push({
@@ -119,12 +121,9 @@ export const loadModel = (projectDir: string, { privateAttributes = [] }: LoadOp
       message: 'no schema file src/api/*/content-types/*/schema.json; is this a project folder?',
     });
   }
-  checkNames(drafts, faults);
+  checkNames(drafts, unread, faults);
   if (faults.length > 0) return { ok: false, faults };
-  const types = new Map(
-    [...drafts.values()].map((draft) => [draft.uid, build(draft, drafts, privateAttributes, faults)]),
-  );
-  if (faults.length > 0) return { ok: false, faults };
+  const types = new Map([...drafts.values()].map((draft) => [draft.uid, build(draft, drafts, privateAttributes)]));
   return { ok: true, model: deepFreeze({ types }) };
 };
 
@@ -177,7 +176,8 @@ const report = (file: string, error: z.ZodError, prefix: string, faults: SchemaF
     faults.push({
       file,
       place: [prefix, ...it.path.map(String)].filter((part) => part !== '').join('.'),
-      message: it.message,
+      message:
+        it.code === 'invalid_value' ? `${it.message}${orNearest(String(it.input), it.values.map(String))}` : it.message,
     });
 };
 
@@ -188,7 +188,7 @@ const readContentType = (
   form: 'api' | 'extension',
   faults: SchemaFault[],
 ): Draft | null => {
-  const parsed = contentTypeSchema.safeParse(json);
+  const parsed = contentTypeSchema.safeParse(json, { reportInput: true });
   if (!parsed.success) {
     report(file, parsed.error, '', faults);
     return null;
@@ -226,11 +226,11 @@ const contentTypeDraft = (
   plural: schema.info.pluralName,
   options: schema.options ?? {},
   localized: schema.pluginOptions?.i18n?.localized === true,
-  attributes: readAttributes(file, schema.attributes, faults),
+  ...readAttributes(file, schema.attributes, schema.options?.draftAndPublish === true, faults),
 });
 
 const componentDraft = (uid: Uid, file: string, json: unknown, faults: SchemaFault[]): Draft | null => {
-  const parsed = componentFileSchema.safeParse(json);
+  const parsed = componentFileSchema.safeParse(json, { reportInput: true });
   if (!parsed.success) {
     report(file, parsed.error, '', faults);
     return null;
@@ -246,33 +246,43 @@ const componentDraft = (uid: Uid, file: string, json: unknown, faults: SchemaFau
     plural: singular,
     options: parsed.data.options ?? {},
     localized: false,
-    attributes: readAttributes(file, parsed.data.attributes, faults),
+    ...readAttributes(file, parsed.data.attributes, false, faults),
   };
 };
 
 const readAttributes = (
   file: string,
   given: Readonly<Record<string, unknown>>,
+  draft: boolean,
   faults: SchemaFault[],
-): ReadonlyMap<string, AttributeFile> => {
+): Pick<Draft, 'attributes' | 'faulty'> => {
   const attributes = new Map<string, AttributeFile>();
+  const faulty = new Set<string>();
   for (const [attribute, value] of Object.entries(given)) {
     const place = `attributes.${attribute}`;
-    const parsed = schemaFor(value)?.safeParse(value);
-    if (parsed?.success) attributes.set(attribute, parsed.data as AttributeFile);
-    else if (parsed) report(file, parsed.error, place, faults);
-    else {
-      const type = String((value as { type?: unknown } | null)?.type);
-      faults.push({
-        file,
-        place: `${place}.type`,
-        message: `"${type}" is not a type of attribute${orNearest(type, attributeTypes)}`,
-      });
+    const parsed = schemaFor(value)?.safeParse(value, { reportInput: true });
+    if (parsed?.success) {
+      const it = parsed.data as AttributeFile;
+      attributes.set(attribute, it);
+      for (const [key, message] of contradictions(it, draft)) faults.push({ file, place: `${place}.${key}`, message });
+    } else {
+      faulty.add(attribute);
+      if (parsed) report(file, parsed.error, place, faults);
+      else faults.push({ file, place: `${place}.type`, message: sayUnknownType(value) });
     }
+    // names become columns, by their letters and digits
+    if (columnName(attribute) === '') faults.push({ file, place, message: 'a name needs a letter or a digit' });
     if (['id', '__proto__', 'constructor', 'prototype', '__component', '__type'].includes(attribute))
       faults.push({ file, place, message: `"${attribute}" is reserved` });
   }
-  return attributes;
+  return { attributes, faulty };
+};
+
+const sayUnknownType = (value: unknown): string => {
+  const type = String((value as { type?: unknown } | null)?.type);
+  return type === 'customField'
+    ? 'custom fields need the plain type that they store as, which their plugin names as its "type", such as "string"'
+    : `"${type}" is not a type of attribute${orNearest(type, attributeTypes)}`;
 };
 
 /** Chooses by `type`, so that messages speak of that type alone. */
@@ -280,7 +290,7 @@ const schemaFor = (value: unknown): z.ZodType | null => {
   const { type, relation } = (value ?? {}) as { type?: unknown; relation?: unknown };
   switch (type) {
     case 'relation':
-      return (morphs as readonly unknown[]).includes(relation) ? morphSchema : relationSchema;
+      return String(relation).startsWith('morph') ? morphSchema : relationSchema;
     case 'media':
       return mediaSchema;
     case 'component':
@@ -293,7 +303,7 @@ const schemaFor = (value: unknown): z.ZodType | null => {
 };
 
 /** Faults that show only when all files are known: tables, routes, targets, inverse sides, components. */
-const checkNames = (drafts: ReadonlyMap<Uid, Draft>, faults: SchemaFault[]): void => {
+const checkNames = (drafts: ReadonlyMap<Uid, Draft>, unread: ReadonlySet<Uid>, faults: SchemaFault[]): void => {
   const contentUids = [...drafts.values()].filter((it) => it.kind !== 'component').map((it) => it.uid);
   const componentUids = [...drafts.values()].filter((it) => it.kind === 'component').map((it) => it.uid);
   const tables = new Map<string, Draft>();
@@ -318,58 +328,53 @@ const checkNames = (drafts: ReadonlyMap<Uid, Draft>, faults: SchemaFault[]): voi
         });
       routes.set(route.toLowerCase(), draft);
     }
-    const columns = new Map<string, string>();
+    const columns = new Map<string, string>([['id', 'id']]);
+    for (const it of systemAttributes(draft)) {
+      const { name } = it;
+      // v4 lets its own definition of localizations win
+      if (name === 'localizations') continue;
+      columns.set(it.kind === 'scalar' ? it.column : joinColumn(name), name);
+      if (isDeclared(draft, name))
+        faults.push({
+          file: draft.file,
+          place: `attributes.${name}`,
+          message: `"${name}" is added by the server and cannot be defined`,
+        });
+    }
+    const checkComponent = (place: string, uid: string): void => {
+      if (componentUids.includes(uid) || unread.has(uid)) return;
+      const message = `there is no component "${uid}"${orNearest(uid, componentUids)}`;
+      faults.push({ file: draft.file, place, message });
+    };
     for (const [attribute, it] of draft.attributes) {
       const place = `attributes.${attribute}`;
-      if (it.type === 'component')
-        checkComponent(draft.file, `${place}.component`, it.component as string, componentUids, faults);
+      if (it.type === 'component') checkComponent(`${place}.component`, it.component as string);
       else if (it.type === 'dynamiczone') {
         (it.components as string[]).forEach((uid, position) => {
-          checkComponent(draft.file, `${place}.components.${position}`, uid, componentUids, faults);
+          checkComponent(`${place}.components.${position}`, uid);
         });
       } else if (it.type === 'relation') {
-        if (isRelation(it)) checkRelation(draft, attribute, it, drafts, contentUids, faults);
+        if (isRelation(it) && !unread.has(it.target)) checkRelation(draft, attribute, it, drafts, contentUids, faults);
       } else if (it.type !== 'media') {
         const column = columnName(attribute);
         const same = columns.get(column);
-        if (same !== undefined)
+        if (same !== undefined && same !== attribute)
           faults.push({ file: draft.file, place, message: `has the column "${column}", and so has "${same}"` });
         columns.set(column, attribute);
         const targetField = (it as { targetField?: string }).targetField;
-        if (it.type === 'uid' && targetField !== undefined && !draft.attributes.has(targetField)) {
+        if (it.type === 'uid' && targetField !== undefined && !isDeclared(draft, targetField)) {
           faults.push({
             file: draft.file,
             place: `${place}.targetField`,
             message: `"${targetField}" is not an attribute${orNearest(targetField, draft.attributes.keys())}`,
           });
         }
-        const regex = (it as { regex?: string }).regex;
-        if (regex !== undefined && !isRegex(regex))
-          faults.push({ file: draft.file, place: `${place}.regex`, message: 'is not a regular expression' });
       }
     }
   }
 };
 
-const isRegex = (text: string): boolean => {
-  try {
-    new RegExp(text);
-    return true;
-  } catch {
-    return false;
-  }
-};
-
-const checkComponent = (
-  file: string,
-  place: string,
-  uid: string,
-  known: readonly string[],
-  faults: SchemaFault[],
-): void => {
-  if (!known.includes(uid))
-    faults.push({ file, place, message: `there is no component "${uid}"${orNearest(uid, known)}` });
-};
+const isDeclared = ({ attributes, faulty }: Draft, name: string): boolean => attributes.has(name) || faulty.has(name);
 
 type RelationFile = z.infer<typeof relationSchema>;
 const isRelation = (it: AttributeFile): it is RelationFile =>
@@ -422,6 +427,7 @@ const checkRelation = (
     const named = it[side];
     if (!named) continue;
     const back = target.attributes.get(named);
+    if (target.faulty.has(named)) continue;
     if (!back || !isRelation(back)) {
       const known = [...target.attributes].filter(([, value]) => isRelation(value)).map(([key]) => key);
       faults.push({
@@ -448,18 +454,22 @@ const checkRelation = (
           place: `${place}.relation`,
           message: `is ${it.relation}, but "${named}" of ${it.target} is ${back.relation}`,
         });
+    } else if (back.target !== draft.uid) {
+      faults.push({
+        file,
+        place: `${place}.inversedBy`,
+        message: `"${named}" of ${it.target} points to ${back.target}`,
+      });
+    } else if (back.mappedBy && back.mappedBy !== attribute) {
+      const message = `"${named}" of ${it.target} is mapped by "${back.mappedBy}"`;
+      faults.push({ file, place: `${place}.inversedBy`, message });
     }
   }
 };
 
 // ---- building
 
-const build = (
-  draft: Draft,
-  drafts: ReadonlyMap<Uid, Draft>,
-  privateAttributes: readonly string[],
-  faults: SchemaFault[],
-): EntryType => {
+const build = (draft: Draft, drafts: ReadonlyMap<Uid, Draft>, privateAttributes: readonly string[]): EntryType => {
   const attributes = new Map<string, Attribute>();
   const morphList: Morph[] = [];
   const secret = new Set([...privateAttributes, ...(draft.options.privateAttributes ?? [])]);
@@ -472,30 +482,8 @@ const build = (
         morphList.push({ name: attribute, shape: it['relation'] === 'morphToOne' ? 'one' : 'many' });
     } else attributes.set(attribute, built);
   }
-  if (draft.kind !== 'component') {
-    const reserved = (attribute: string): void => {
-      const message = `"${attribute}" is added by the server and cannot be defined`;
-      faults.push({ file: draft.file, place: `attributes.${attribute}`, message });
-    };
-    const system = (attribute: string, type: ScalarAttribute['type']): void => {
-      if (attributes.has(attribute)) reserved(attribute);
-      attributes.set(attribute, {
-        ...systemScalar(attribute, type, columnName(attribute)),
-        hidden: secret.has(attribute),
-      });
-    };
-    system('createdAt', 'datetime');
-    system('updatedAt', 'datetime');
-    if (draft.options.draftAndPublish === true) system('publishedAt', 'datetime');
-    for (const creator of ['createdBy', 'updatedBy']) {
-      if (attributes.has(creator)) reserved(creator);
-      attributes.set(creator, creatorLink(draft, creator));
-    }
-    if (draft.localized) {
-      system('locale', 'string');
-      attributes.set('localizations', localizations(draft));
-    }
-  }
+  for (const it of systemAttributes(draft))
+    attributes.set(it.name, it.kind === 'scalar' ? { ...it, hidden: secret.has(it.name) } : it);
   return {
     uid: draft.uid,
     kind: draft.kind,
@@ -566,11 +554,11 @@ const buildAttribute = (
     case 'relation':
       return isRelation(it) ? buildRelation(draft, attribute, it, drafts, hidden) : null;
     default:
-      return buildScalar(attribute, it as z.infer<typeof scalarSchema>, hidden);
+      return buildScalar(attribute, it as ScalarFile, hidden);
   }
 };
 
-const buildScalar = (attribute: string, it: z.infer<typeof scalarSchema>, hidden: boolean): ScalarAttribute => {
+const buildScalar = (attribute: string, it: ScalarFile, hidden: boolean): ScalarAttribute => {
   const type = it.type as ScalarAttribute['type'];
   return {
     kind: 'scalar',
@@ -579,20 +567,7 @@ const buildScalar = (attribute: string, it: z.infer<typeof scalarSchema>, hidden
     column: columnName(attribute),
     hidden: hidden || (isSecretType(type) && it.private !== false),
     searchable: it.searchable !== false,
-    rules: rulesOf({
-      required: it.required === true,
-      unique: it.unique === true,
-      writable: it.writable !== false,
-      min: it.min ?? null,
-      max: it.max ?? null,
-      minLength: it.minLength ?? null,
-      maxLength: it.maxLength ?? null,
-      regex: it.regex ?? null,
-      values: it.enum ?? [],
-      defaultValue: it.default,
-      targetField: it.targetField ?? null,
-      hashRounds: it.encryption?.rounds ?? 10,
-    }),
+    rules: readRules(it),
   };
 };
 
@@ -628,6 +603,20 @@ const buildRelation = (
     return { ...owner, path: joinColumnPath(draft.table, joinColumn(attribute)), inverseRank: null };
   const link = linkTable(draft, attribute, target, it.relation, it.inversedBy != null);
   return { ...owner, path: ownerPath(link), inverseRank: link.targetRank };
+};
+
+/** What the server adds to a content type, in v4's order (storage-layout 1.1). */
+const systemAttributes = (draft: Draft): readonly (ScalarAttribute | LinkAttribute)[] => {
+  if (draft.kind === 'component') return [];
+  const scalar = (name: string, type: ScalarAttribute['type']) => systemScalar(name, type, columnName(name));
+  return [
+    scalar('createdAt', 'datetime'),
+    scalar('updatedAt', 'datetime'),
+    ...(draft.options.draftAndPublish === true ? [scalar('publishedAt', 'datetime')] : []),
+    creatorLink(draft, 'createdBy'),
+    creatorLink(draft, 'updatedBy'),
+    ...(draft.localized ? [scalar('locale', 'string'), localizations(draft)] : []),
+  ];
 };
 
 const creatorLink = (draft: Draft, attribute: string): LinkAttribute => ({

@@ -1,6 +1,7 @@
 /** The form of schema files, as v4 writes them; keys that nobody asks for are let through. */
 import { z } from 'zod';
-import { isScalarTypeName, scalarTypes } from './attributes.js';
+import { isScalarTypeName, type ScalarRules, scalarTypes } from './attributes.js';
+import { rulesOf } from './model.js';
 
 const name = z.string().min(1);
 const count = z.int().min(0);
@@ -10,11 +11,11 @@ const scalarRules = {
   unique: z.boolean().optional(),
   writable: z.boolean().optional(),
   searchable: z.boolean().optional(),
-  min: z.union([z.number(), z.string()]).optional(),
-  max: z.union([z.number(), z.string()]).optional(),
-  minLength: count.optional(),
-  maxLength: count.optional(),
-  regex: z.string().optional(),
+  min: z.union([z.number(), z.string()]).nullish(),
+  max: z.union([z.number(), z.string()]).nullish(),
+  minLength: count.nullish(),
+  maxLength: count.nullish(),
+  regex: z.string().nullish(),
   enum: z.array(z.string()).optional(),
   default: z.unknown().optional(),
   targetField: z.string().optional(),
@@ -22,6 +23,7 @@ const scalarRules = {
 };
 export const relations = ['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany'] as const;
 export const morphs = ['morphToOne', 'morphToMany', 'morphOne', 'morphMany'] as const;
+const mediaTypes = ['images', 'videos', 'files', 'audios'] as const;
 export const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone'];
 
 export const scalarSchema = z.looseObject({ type: z.string().refine(isScalarTypeName), ...scalarRules });
@@ -38,7 +40,7 @@ export const morphSchema = z.looseObject({ type: z.literal('relation'), relation
 export const mediaSchema = z.looseObject({
   type: z.literal('media'),
   multiple: z.boolean().optional(),
-  allowedTypes: z.array(z.string()).nullish(),
+  allowedTypes: z.array(z.enum(mediaTypes)).nullish(),
   ...base,
 });
 export const componentSchema = z.looseObject({
@@ -51,7 +53,7 @@ export const componentSchema = z.looseObject({
 });
 export const zoneSchema = z.looseObject({
   type: z.literal('dynamiczone'),
-  components: z.array(name),
+  components: z.array(name).min(1, 'needs at least one component'),
   min: count.nullish(),
   max: count.nullish(),
   ...base,
@@ -59,6 +61,23 @@ export const zoneSchema = z.looseObject({
 
 const attributeSchema = z.union([scalarSchema, relationSchema, morphSchema, mediaSchema, componentSchema, zoneSchema]);
 export type AttributeFile = z.input<typeof attributeSchema>;
+export type ScalarFile = z.infer<typeof scalarSchema>;
+
+export const readRules = (it: ScalarFile): ScalarRules =>
+  rulesOf({
+    required: it.required === true,
+    unique: it.unique === true,
+    writable: it.writable !== false,
+    min: it.min ?? null,
+    max: it.max ?? null,
+    minLength: it.minLength ?? null,
+    maxLength: it.maxLength ?? null,
+    regex: it.regex ?? null,
+    values: it.enum ?? [],
+    defaultValue: it.default,
+    targetField: it.targetField ?? null,
+    hashRounds: it.encryption?.rounds ?? 10,
+  });
 
 const options = z.looseObject({
   draftAndPublish: z.boolean().optional(),

@@ -25,7 +25,11 @@ const one = (families: readonly Family[], compare: Compare, negative = false): O
   takes: 'one',
   families,
   negative,
-  condition: (column, kind, [value = null], dialect) => compare(column, dialect.bind(kind, value), dialect),
+  condition: (column, kind, [value = null], dialect) =>
+    // no filter gets here: `_q` looks for a part of the id (contract 4.7)
+    families === textual && kind === 'integer'
+      ? compare(sql`cast(${column} as text)`, dialect.bind('text', value), dialect)
+      : compare(column, dialect.bind(kind, value), dialect),
 });
 
 /** Compares without regard to upper and lower case. */

@@ -71,18 +71,25 @@ export const resolveQuery = (
 };
 
 const inPathOrder = (issues: readonly Issue[]): readonly Issue[] => {
-  const byText = new Map(issues.map((it) => [`${it.path.join('\n')}\n${it.code}`, it]));
-  return [...byText.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, it]) => it);
+  const placeOf = (it: Issue): string => `${it.path.join('\n')}\n${it.code}`;
+  const distinct = new Map(issues.map((it) => [`${placeOf(it)}\n${JSON.stringify(it.facts)}`, it]));
+  return [...distinct.values()]
+    .map((it) => ({ place: placeOf(it), it }))
+    .sort((a, b) => (a.place < b.place ? -1 : a.place > b.place ? 1 : 0))
+    .map(({ it }) => it);
 };
 
 /**
- * v4's leniency (`api.strict: false`), the whole list: unknown names, scalars and unknown options in `populate` are
- * ignored, and so is any flag text but the falsy words; unknown keys of bodies are ignored (see `write/change.ts`).
+ * v4's leniency (`api.strict: false`), the whole list: unknown names, scalars, unknown options and unknown components of
+ * a zone in `populate` are ignored, and so are `on` outside zones and any flag text but the falsy words; unknown keys of
+ * bodies are ignored (see `write/change.ts`).
  */
 const lenient: ReadonlySet<Issue['code']> = new Set([
   'query.unknown-name',
   'query.not-populatable',
   'query.unknown-option',
+  'query.unknown-component',
+  'query.fragments-outside-zone',
   'query.flag',
 ]);
 
@@ -120,6 +127,8 @@ const paginationOptions = ['pagination', 'page', 'pageSize', 'start', 'limit'];
 const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContext, issues: Issue[]) => {
   let selections = 0;
   let conditions = 0;
+  /** Types that the request reached through what its caller may not see: their names are suggested to nobody. */
+  const unseen = new Set<EntryType>();
 
   const refuse = <Code extends Issue['code']>(...given: Parameters<typeof issue<Code>>): void => {
     issues.push(issue(...given));
@@ -129,10 +138,10 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
   };
   const label = typeLabel;
   const near = (name: string, type: EntryType): string | undefined => nearest(name, visibleNames(type));
-  const visibleNames = (type: EntryType): string[] => [
-    'id',
-    ...[...type.attributes.values()].filter((it) => !it.hidden).map((it) => it.name),
-  ];
+  const visibleNames = (type: EntryType): string[] =>
+    unseen.has(type)
+      ? []
+      : ['id', ...[...type.attributes.values()].filter((it) => gate.allows(type, it, 'select')).map((it) => it.name)];
   const typeOf = (uid: Uid): EntryType => {
     const type = model.types.get(uid);
     if (!type) throw bug('resolve.unknown-type', { uid });
@@ -141,8 +150,12 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
 
   const draft = (type: EntryType, state: PublicationState): Draft => {
     selections += 1;
-    return { type, fields: defaultFields(type), populate: [], filter: null, sort: [], state };
+    return { type, fields: shownFields(type), populate: [], filter: null, sort: [], state };
   };
+
+  /** Of an administrator the gate leaves little (Q9). */
+  const shownFields = (type: EntryType): readonly ScalarAttribute[] =>
+    defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
 
   // ---- publicationState, locale, _q
 
@@ -167,7 +180,7 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     return { kind: 'compare', attribute, operator: '$eq', values: [wanted] };
   };
 
-  /** `_q`: any searchable text attribute contains it, or a number equals it (contract 4.7). */
+  /** `_q`: the id or any searchable text attribute contains it, or a number equals it (contract 4.7). */
   const search = (type: EntryType, node: RawNode | undefined): Filter | null => {
     if (!node) return null;
     const shape = shapeOf(node);
@@ -179,8 +192,10 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     const { text } = shape;
     if (text === '') return null;
     const members: Filter[] = [];
-    for (const attribute of [idAttribute, ...defaultFields(type)]) {
-      if (attribute !== idAttribute && !attribute.searchable) continue;
+    if (/^\d+$/.test(text))
+      members.push({ kind: 'compare', attribute: idAttribute, operator: '$containsi', values: [text] });
+    for (const attribute of defaultFields(type)) {
+      if (!attribute.searchable) continue;
       const { family, numeric, parseText } = scalarTypes[attribute.type];
       if (family === 'text') members.push({ kind: 'compare', attribute, operator: '$containsi', values: [text] });
       else if (numeric) {
@@ -195,13 +210,14 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
 
   /** Sets the fields of every draft; a name must be one of each of them. */
   const fields = (drafts: readonly Draft[], node: RawNode, path: Path): void => {
-    const names = textsOf(node, path);
+    // an element without a value names nothing (contract 4.1)
+    const names = textsOf(node, path, { nulls: 'skip' });
     if (!names) return;
     for (const it of drafts) {
       const chosen = new Map<string, ScalarAttribute>();
       for (const { text, at } of names) {
         const name = text.trim();
-        if (name === '*') for (const attribute of defaultFields(it.type)) chosen.set(attribute.name, attribute);
+        if (name === '*') for (const attribute of shownFields(it.type)) chosen.set(attribute.name, attribute);
         else if (name !== 'id') {
           const attribute = selectable(it.type, name, at);
           if (attribute) chosen.set(name, attribute);
@@ -221,7 +237,11 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
   };
 
   /** A text or a list of texts, each with its path; null after a fault, and for no value at all (`fields` without `=`). */
-  const textsOf = (node: RawNode, path: Path): readonly { readonly text: string; readonly at: Path }[] | null => {
+  const textsOf = (
+    node: RawNode,
+    path: Path,
+    { nulls }: { readonly nulls: 'skip' | 'refuse' },
+  ): readonly { readonly text: string; readonly at: Path }[] | null => {
     const shape = shapeOf(node);
     if (shape.kind === 'null') return null;
     if (shape.kind === 'text') return [{ text: shape.text, at: path }];
@@ -234,7 +254,7 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
       const at = [...path, String(position)];
       const inner = shapeOf(item);
       if (inner.kind === 'text') texts.push({ text: inner.text, at });
-      else refuse('query.expected-names', at);
+      else if (inner.kind !== 'null' || nulls === 'refuse') refuse('query.expected-names', at);
     });
     return texts;
   };
@@ -273,7 +293,7 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
         return;
       }
       case 'list': {
-        const texts = textsOf(node, path);
+        const texts = textsOf(node, path, { nulls: 'refuse' });
         if (texts) populateNames(owners, texts, path, tasks);
       }
     }
@@ -356,7 +376,8 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     }
     const on = given.get('on');
     const targets = populateOne(owners, name, path, on ? { node: on, tasks } : undefined);
-    if (!targets || on) return;
+    // fragments have options of their own
+    if (!targets || (on && targets.length === 0)) return;
     applyOptions(targets, given, path, tasks);
   };
 
@@ -386,7 +407,8 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     if (found.some((it) => it && it.kind !== 'scalar')) return true;
     const [owner] = owners;
     if (!owner) return false;
-    if (found.some((it) => it)) refusePopulate('query.not-populatable', path, { type: label(owner.type), name });
+    if (name === 'id' || found.some((it) => it))
+      refusePopulate('query.not-populatable', path, { type: label(owner.type), name });
     else
       refusePopulate('query.unknown-name', path, {
         type: label(owner.type),
@@ -399,7 +421,10 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     return false;
   };
 
-  /** Populates one name in each owner that has it; gives the drafts of what it leads to, null after a fault. */
+  /**
+   * Populates one name in each owner that has it; gives the drafts of what it leads to, without those of fragments, and
+   * null after a fault.
+   */
   const populateOne = (
     owners: readonly Draft[],
     name: string,
@@ -411,10 +436,12 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
       const attribute = owner.type.attributes.get(name);
       if (!attribute || attribute.kind === 'scalar') return [];
       if (!on) return attach(owner, attribute, null);
-      if (attribute.kind === 'part' && attribute.shape === 'zone')
-        return attach(owner, attribute, fragments(owner, attribute, on.node, [...path, 'on'], on.tasks));
-      refuse('query.fragments-outside-zone', [...path, 'on'], { name });
-      return [];
+      if (attribute.kind === 'part' && attribute.shape === 'zone') {
+        attach(owner, attribute, fragments(owner, attribute, on.node, [...path, 'on'], on.tasks));
+        return [];
+      }
+      refusePopulate('query.fragments-outside-zone', [...path, 'on'], { name });
+      return strict ? [] : attach(owner, attribute, null);
     });
   };
 
@@ -428,15 +455,18 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     chosen: ReadonlyMap<Uid, Draft> | null,
   ): readonly Draft[] => {
     const visible = gate.allows(owner.type, attribute, 'populate');
+    const see = (target: Draft): void => {
+      if (!visible || unseen.has(owner.type)) unseen.add(target.type);
+    };
     if (attribute.kind === 'link') {
       const target = draft(typeOf(attribute.target), owner.state);
+      see(target);
       if (visible) owner.populate.push({ kind: 'link', attribute, target });
-      if (attribute.source !== 'creator') return [target];
-      // exactly id, firstname and lastname, whatever the options say (Q9)
-      target.fields = target.fields.filter((it) => it.name === 'firstname' || it.name === 'lastname');
-      return [];
+      // creators that no handler adds are as good as absent, with their options (Q9)
+      return attribute.source === 'creator' && !visible ? [] : [target];
     }
     const drafts = chosen ?? new Map(attribute.components.map((uid) => [uid, draft(typeOf(uid), owner.state)]));
+    for (const target of drafts.values()) see(target);
     if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });
     return [...drafts.values()];
   };
@@ -458,7 +488,11 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     for (const [uid, child] of shape.members) {
       const at = [...path, uid];
       if (!zone.components.includes(uid)) {
-        refuse('query.unknown-component', at, { zone: zone.name, name: uid, near: nearest(uid, zone.components) });
+        refusePopulate('query.unknown-component', at, {
+          zone: zone.name,
+          name: uid,
+          near: nearest(uid, zone.components),
+        });
         continue;
       }
       const inner = shapeOf(child);
@@ -647,7 +681,8 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     const shape = shapeOf(node);
     if (shape.kind === 'null' && (key === '$eq' || key === '$ne'))
       return compare(attribute, key === '$eq' ? '$null' : '$notNull', [true], path);
-    const parse = (text: string, at: Path): DbValue => {
+    const parse = (text: string | null, at: Path): DbValue => {
+      if (text === null) return null;
       const parsed = parseText(text, at);
       if (parsed.ok) return parsed.value;
       issues.push(...parsed.issues);
@@ -662,6 +697,8 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
       const at = shape.kind === 'list' ? [...path, String(i)] : path;
       const inner = shapeOf(item);
       if (inner.kind === 'text') return { text: inner.text, at };
+      // a member of a list without a value meets no row (contract 4.4)
+      if (inner.kind === 'null' && operator.takes === 'list') return { text: null, at };
       refuse('query.expected-text', at);
       return null;
     });
@@ -670,7 +707,7 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     switch (operator.takes) {
       case 'flag': {
         const [first] = given;
-        const flag = first && shape.kind === 'text' ? parseFlag(first.text) : undefined;
+        const flag = shape.kind === 'text' ? parseFlag(shape.text) : undefined;
         if (flag === undefined) refuse('query.flag', path, { text: first?.text ?? '' });
         return compare(attribute, key, [flag ?? true], path);
       }
@@ -816,8 +853,7 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
   // ---- pagination (contract 4.5)
 
   const pagination = (node: RawNode | undefined): { page: Page; withCount: boolean } => {
-    const clamp = (value: number): number =>
-      Math.max(1, rest.maxLimit === null ? value : Math.min(value, rest.maxLimit));
+    const clamp = (value: number): number => Math.max(1, Math.min(value, rest.maxLimit ?? limits.rowsMax));
     const standard: Page = { kind: 'page', page: 1, pageSize: clamp(rest.defaultLimit) };
     const fallback = { page: standard, withCount: rest.withCount };
     if (!node) return fallback;
@@ -841,11 +877,14 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     const byOffset = shape.members.has('start') || shape.members.has('limit');
     if (byOffset && (shape.members.has('page') || shape.members.has('pageSize')))
       refuse('pagination.mixed', ['pagination']);
-    if (!byOffset)
-      return {
-        page: { kind: 'page', page: Math.max(1, page ?? 1), pageSize: clamp(pageSize ?? rest.defaultLimit) },
-        withCount,
-      };
+    if (!byOffset) {
+      const size = clamp(pageSize ?? rest.defaultLimit);
+      // the number of rows to skip must be exact
+      const pageMax = Math.floor(Number.MAX_SAFE_INTEGER / size);
+      if (page !== undefined && page > pageMax)
+        refuse('query.too-large', ['pagination', 'page'], { max: `${pageMax}` });
+      return { page: { kind: 'page', page: Math.max(1, page ?? 1), pageSize: size }, withCount };
+    }
     // -1 is v4's word for "as many as there may be"
     const wanted = limit === -1 ? (rest.maxLimit ?? limits.rowsMax) : (limit ?? rest.defaultLimit);
     return { page: { kind: 'offset', start: Math.max(0, start ?? 0), limit: clamp(wanted) }, withCount };
@@ -855,13 +894,20 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
     let shape = shapeOf(node);
     if (shape.kind === 'list' && shape.items.length === 1) shape = shapeOf(shape.items[0]!);
     if (shape.kind === 'null' || (shape.kind === 'text' && shape.text.trim() === '')) return 0;
-    const text = shape.kind === 'text' ? shape.text : '';
-    const number = shape.kind === 'text' ? Number(text) : Number.NaN;
+    if (shape.kind !== 'text') {
+      refuse('query.expected-text', path);
+      return undefined;
+    }
+    const { text } = shape;
+    const number = Number(text);
     // an infinite page size is the largest there may be; an infinite page is no page
-    if (number === Number.POSITIVE_INFINITY && (path.at(-1) === 'pageSize' || path.at(-1) === 'limit'))
-      return limits.rowsMax;
-    if (Number.isInteger(number) && Math.abs(number) <= limits.integerMax) return number;
-    refuse('query.integer', path, { text });
+    if (number === Number.POSITIVE_INFINITY && (path.at(-1) === 'pageSize' || path.at(-1) === 'limit')) return number;
+    if (Number.isInteger(number)) {
+      if (path.at(-1) !== 'start') return number;
+      // a list has no place beyond the numbers that are exact
+      if (exactInteger(text, number) < 2n ** 63n) return Math.min(number, Number.MAX_SAFE_INTEGER);
+      refuse('query.too-large', path, { max: `${2n ** 63n - 1n}` });
+    } else refuse('query.integer', path, { text });
     return undefined;
   };
 
@@ -875,6 +921,10 @@ const newResolver = ({ model, gate, rest, strict, defaultLocale }: ResolveContex
 
   return { draft, publicationState, locale, search, fields, populate, filters, sort, pagination };
 };
+
+/** The integer of a text whose number may have lost digits. */
+const exactInteger = (text: string, number: number): bigint =>
+  /^\s*\d+\s*$/.test(text) ? BigInt(text) : BigInt(number);
 
 /** Stands where a condition was refused; the request ends with its issue. */
 const nothing: Filter = { kind: 'or', members: [] };

@@ -196,10 +196,15 @@ const constraintFault = (fault: unknown): ConstraintFault | null => {
   return fault.code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? new ConstraintFault('reference', '') : null;
 };
 
-/** Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not wait for each other. */
-export const openSqlite = (file: string): Db => {
+/**
+ * Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not
+ * wait for each other. With `readOnly` nothing is created or changed. Throws when the file is no database.
+ */
+export const openSqlite = (file: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): Db => {
   const writer = connect(file);
-  writer.rows(fixed('pragma journal_mode = wal'));
+  // not opened as read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
+  writer.rows(fixed(readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal'));
+  writer.rows(fixed('pragma schema_version'));
   // counts what other connections have committed; so it never writes, and never stands in a transaction
   const watch = connect(file);
   const dataVersion = fixed('pragma data_version');

@@ -4,7 +4,7 @@
  */
 import { bug, type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
-import { parseInstant, scalarTypes } from '../model/attributes.js';
+import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import {
   type Attribute,
   type EntryType,
@@ -169,7 +169,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     }
     const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
     if (parsed.ok) return [{ attribute, value: parsed.value, path }];
-    issues.push(...parsed.issues);
+    issues.push(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));
     return [];
   };
 
@@ -343,6 +343,9 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
 
   return { object };
 };
+
+/** Without the value, which is a secret. */
+const untold = ({ facts, ...issue }: Issue): Issue => ({ ...issue, facts: { ...(facts as object), value: undefined } });
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object';

@@ -66,6 +66,50 @@ describe('attempts', () => {
     }
   });
 
+  it.each([
+    ['local', 'reader', 'identifier', ['email', 'username']],
+    ['forgot-password', 'reader@example.com', 'email', ['identifier', 'username']],
+    ['send-email-confirmation', 'reader@example.com', 'email', ['identifier', 'username']],
+    ['local/register', 'new@example.com', 'email', ['identifier', 'username']],
+    ['reset-password', 'no code', 'code', ['identifier', 'email', 'code']],
+    ['change-password', 'wrong-word', 'currentPassword', ['identifier', 'email', 'currentPassword']],
+  ] as const)(
+    'row 53: %s counts by what it reads, and other keys open no new count',
+    async (path, value, key, others) => {
+      const people = await opened();
+      try {
+        const attempt = (i: number) =>
+          people.ask('POST', `/api/auth/${path}`, {
+            body: {
+              ...{ password: `wrong-word-${i}`, passwordConfirmation: `wrong-word-${i}`, [key]: value },
+              ...Object.fromEntries(others.map((name) => [name, `fresh-${i}@example.com`])),
+            },
+            ...(path === 'change-password' ? { as: 'reader' } : {}),
+          });
+        const found = await statuses(4, attempt);
+        expect(found.at(-1)).toBe(429);
+        expect(found.slice(0, -1)).not.toContain(429);
+      } finally {
+        await people.close();
+      }
+    },
+  );
+
+  it('row 53: change-password counts each user', async () => {
+    const people = await newPeopleWorld('sqlite', {
+      settings: { attemptsMax: 3, trustProxy: true },
+      grants: { editor: ['plugin::users-permissions.auth.changePassword'] },
+    });
+    try {
+      const body = { currentPassword: 'wrong-word', password: 'another-1', passwordConfirmation: 'another-1' };
+      const change = (as: 'reader' | 'editor') => people.ask('POST', '/api/auth/change-password', { as, body });
+      expect(await statuses(4, () => change('reader'))).toEqual([400, 400, 400, 429]);
+      expect((await change('editor')).status).toBe(400);
+    } finally {
+      await people.close();
+    }
+  });
+
   it('an IPv6 client has one count, whatever address of its network it uses', async () => {
     const people = await opened();
     try {

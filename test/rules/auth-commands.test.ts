@@ -9,6 +9,8 @@ import { configSchema, environmentSchema, StartFault } from '../../src/cli/confi
 import { sayWhoMay } from '../../src/cli/people.js';
 import type { Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
+import { readSeedPermissions } from '../../src/cli/seed.js';
+import { loadModel } from '../../src/model/load.js';
 import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { secrets } from '../world/server.js';
 import { dialects, projectDir } from '../world/world.js';
@@ -67,11 +69,72 @@ describe('secrets', () => {
     expect(() => read(production)).toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
     expect(() => read({ ...production, JWT_SECRET: 'x' })).toThrow(/API_TOKEN_SALT is missing/);
     expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(StartFault);
+    expect(() => read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).toThrow(/are missing/);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
     expect(read({ ...production, JWT_SECRET: 'x', API_TOKEN_SALT: 'y' }).found).toEqual({
       jwtSecret: 'x',
       apiTokenSalt: 'y',
     });
+  });
+});
+
+describe('permissions.json of the seeds', () => {
+  const loaded = loadModel(projectDir);
+  if (!loaded.ok) throw new Error(JSON.stringify(loaded.faults));
+  const read = (json: unknown): unknown => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-seed-'));
+    fs.mkdirSync(path.join(dir, 'database/seed'), { recursive: true });
+    fs.writeFileSync(path.join(dir, 'database/seed/permissions.json'), JSON.stringify(json));
+    try {
+      return readSeedPermissions(dir, loaded.model, ['authenticated', 'public']);
+    } finally {
+      fs.rmSync(dir, { recursive: true });
+    }
+  };
+
+  it('grants what it lists', () => {
+    expect(read({ public: ['api::donor.donor.find'] })).toEqual({ public: ['api::donor.donor.find'] });
+  });
+
+  it.each([
+    [[], /permissions\.json: expected an object of lists/],
+    [{ publik: [] }, /permissions\.json: there is no role "publik" on first start; did you mean "public"\?/],
+    [{ editors: [] }, /there is no role "editors" on first start; roles: authenticated, public/],
+    [{ public: 'api::donor.donor.find' }, /permissions\.json: public: expected a list/],
+    [{ public: ['api::donor.donor.find', 5] }, /permissions\.json: public\[1\]: expected the name of an action/],
+    [
+      { public: ['api::donor.donor.fnd'] },
+      /public\[0\]: there is no action .*; did you mean "api::donor.donor.find"\?/,
+    ],
+    [{ constructor: [] }, /there is no role "constructor"/],
+  ])('issue: %j stops the start', (json, message) => {
+    expect(() => read(json)).toThrow(StartFault);
+    expect(() => read(json)).toThrow(message);
+  });
+});
+
+describe('commands without a database', () => {
+  afterEach(() => vi.unstubAllEnvs());
+
+  it('issue: say what to do, and make no file', async () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-none-'));
+    vi.stubEnv('DATABASE_CLIENT', 'sqlite');
+    vi.stubEnv('DATABASE_FILENAME', path.join(dir, 'deep', 'data.db'));
+    const project = projectDir;
+    const token = { type: 'read-only', expires: 'never', name: 'x', description: '', allow: [] };
+    const user = { username: 'cli', email: 'cli@example.com', role: 'public' };
+    for (const command of [
+      () => listRolesCommand(project, undefined),
+      () => changeRoleCommand('allow', project, 'public', []),
+      () => createTokenCommand({ project, ...token }),
+      () => createUserCommand({ project, ...user }),
+    ]) {
+      const fault = await command().catch((it: unknown) => it);
+      expect(fault).toBeInstanceOf(StartFault);
+      expect((fault as Error).message).toMatch(/^There is no file .*data\.db yet\. Run start or sync first\.$/);
+    }
+    expect(fs.readdirSync(dir)).toEqual([]);
+    fs.rmSync(dir, { recursive: true });
   });
 });
 

@@ -88,6 +88,12 @@ describe.each(dialects)('login on %s', (dialect) => {
       expect((await post(it_(), 'local', body)).text).not.toContain('hunter2-secret');
   });
 
+  it('issue: a form that is no text is not called null', async () => {
+    expect((await post(it_(), 'local', { identifier: ['reader'], password })).body).toMatchObject({
+      error: { status: 400, message: 'identifier must be a `string` type.' },
+    });
+  });
+
   it('8.3: blocked users are told so, after their password', async () => {
     expect((await post(it_(), 'local', { identifier: 'blocked', password })).body).toEqual(
       application('Your account has been blocked by an administrator'),

@@ -1,7 +1,7 @@
 /** Mails leave through SMTP; a server that does not answer fails the mail and nothing else (contract 12, row 44). */
 import net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
-import { type Mail, newSmtpMail } from '../../src/accounts/mail.js';
+import { type Mail, MailFault, mailOf, newSmtpMail } from '../../src/accounts/mail.js';
 
 const mail: Mail = {
   to: 'reader@example.com',
@@ -69,6 +69,24 @@ describe('SMTP', () => {
   it('a server that is not there is a rejection', async () => {
     const { port, server } = await listen();
     await new Promise((resolve) => server.close(resolve));
-    await expect(sender(port).send(mail)).rejects.toThrow();
+    const sent = sender(port).send(mail);
+    await expect(sent).rejects.toThrow(MailFault);
+    await expect(sent).rejects.toThrow(`mail: not sent; look at SMTP_HOST (127.0.0.1) and SMTP_PORT (${port})`);
+  });
+});
+
+describe('the mail for a new password', () => {
+  const facts = { to: 'reader@example.com', username: 'reader', code: 'c0de' };
+  const stored = { subject: 'Own', message: '<p><%= URL %>?code=<%= TOKEN %></p>', from: null, replyTo: 'a@b.example' };
+
+  it('issue: without a page it has no dead link, whatever the stored template says', () => {
+    const { subject, replyTo, text } = mailOf('reset_password', stored, { ...facts, url: null });
+    expect([subject, replyTo]).toEqual(['Own', 'a@b.example']);
+    expect(text).toContain('Use this code within an hour: c0de');
+    expect(text).not.toContain('?code=');
+    const plain = { ...stored, message: '<p>Your code: <%= TOKEN %></p>' };
+    expect(mailOf('reset_password', plain, { ...facts, url: null }).text).toBe('Your code: c0de');
+    const url = 'https://site.example/new';
+    expect(mailOf('reset_password', stored, { ...facts, url }).text).toBe(`${url}?code=c0de`);
   });
 });

@@ -100,6 +100,22 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
+  it('issue: users of a role are not dropped in silence', async () => {
+    const people = await newPeopleWorld(dialect, options);
+    try {
+      for (const [method, path] of [
+        ['POST', ''],
+        ['PUT', '/3'],
+      ] as const)
+        expect((await ask(people, method, path, { name: 'Crew', users: [1] })).body).toMatchObject({
+          error: { status: 400, message: 'users: role has no attribute "users"' },
+        });
+      expect((await ask(people, 'GET')).text).not.toContain('Crew');
+    } finally {
+      await people.close();
+    }
+  });
+
   it('8.4: PUT replaces the whole set, at once; without a tree the set stays', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {

@@ -16,6 +16,9 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
     ['films/1', 'populate=*'],
     ['films/1', ''],
     ['people/1', 'populate=createdBy'],
+    // nor does anybody look at their options
+    ['reels/1', 'populate[createdBy][fields]=nope&populate[createdBy][filters][nope]=1&populate[createdBy][sort]=nope'],
+    ['reels/1', 'populate=createdBy.nope'],
     // the option alone is not enough
     ['reels/1', 'populate=createdBy'],
     ['reels/1', 'populate=*'],
@@ -109,6 +112,43 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
         ],
       });
       expect((await people.ask('GET', url)).text).not.toMatch(/email|bea@|password|isActive/);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('Q9: where creators are shown, their options are honoured, and unknown or hidden names refused', async () => {
+    const people = await opened();
+    try {
+      const id = await create(people, 'full');
+      const creators = async (query: string): Promise<unknown> => {
+        const { body } = await people.ask('GET', `/api/reels?filters[id]=${id}&fields=id&${query}`);
+        return (body as { data: readonly Entry[] }).data[0]?.attributes['createdBy'];
+      };
+      expect(await creators('populate[createdBy][fields]=firstname')).toEqual({ id: 1, firstname: 'Ada' });
+      expect(await creators('populate[createdBy][fields]=id')).toEqual({ id: 1 });
+      expect(await creators('populate[createdBy][fields]=*')).toEqual({ id: 1, firstname: 'Ada', lastname: 'Quill' });
+      expect(await creators('populate[createdBy][filters][firstname]=Ada&populate[createdBy][sort]=lastname')).toEqual({
+        id: 1,
+        firstname: 'Ada',
+        lastname: 'Quill',
+      });
+      expect(await creators('populate[createdBy][filters][firstname]=Bea')).toBeNull();
+      for (const [query, path] of [
+        ['populate[createdBy][fields]=nope', ['populate', 'createdBy', 'fields']],
+        ['populate[createdBy][fields]=email', ['populate', 'createdBy', 'fields']],
+        ['populate[createdBy][filters][nope]=1', ['populate', 'createdBy', 'filters', 'nope']],
+        ['populate[createdBy][filters][email]=x', ['populate', 'createdBy', 'filters', 'email']],
+        ['populate[createdBy][sort]=nope', ['populate', 'createdBy', 'sort']],
+        ['populate=createdBy.nope', ['populate']],
+        ['populate[createdBy][fields]=emial', ['populate', 'createdBy', 'fields']],
+        ['populate[createdBy][populate]=nope', ['populate', 'createdBy', 'populate']],
+      ] as const) {
+        const { status, body, text } = await people.ask('GET', `/api/reels?${query}`);
+        expect([query, status]).toEqual([query, 400]);
+        expect(body).toMatchObject({ error: { details: { errors: [{ path }] } } });
+        expect(text).not.toMatch(/Did you mean/);
+      }
     } finally {
       await people.close();
     }

@@ -1,6 +1,6 @@
 /** F1 to F4, and the JSON form of every scalar type (contract 2.2, 4.1). */
 import { describe, expect, it } from 'vitest';
-import { dialects, meta, times, transcript, useWorld } from '../world/world.js';
+import { dialects, type Entry, meta, times, transcript, useWorld } from '../world/world.js';
 
 const { createdAt, updatedAt } = times;
 
@@ -365,6 +365,27 @@ describe.each(dialects)('fields on %s', (dialect) => {
       name: 'ValidationError',
       at: 'fields',
       message: expect.stringContaining(`"${name}" of `),
+    });
+  });
+
+  it('4.1: an element without a value names nothing', async () => {
+    expect((await world.read<Entry>('/api/films/1?fields[0]')).data.attributes).toEqual({});
+    expect((await world.read<Entry>('/api/films/1?fields[0]&fields[1]=title')).data.attributes).toEqual({
+      title: 'Éclair',
+    });
+  });
+
+  it.each([
+    ['populate=directr,genrs', ['populate', 'populate'], ['"director"', '"genres"']],
+    ['populate=directr,directr', ['populate'], ['"director"']],
+    ['sort=foo,titel,foo', ['sort', 'sort'], ['"foo"', '"titel"']],
+  ])('contract 5: every fault of %s is told once', async (query, places, words) => {
+    const { text } = await world.get(`/api/films?${query}`);
+    const { errors } = (JSON.parse(text) as { error: { details: { errors: { path: string[]; message: string }[] } } })
+      .error.details;
+    expect(errors.map((it) => it.path.join('.'))).toEqual(places);
+    words.forEach((word, i) => {
+      expect(errors[i]?.message).toContain(word);
     });
   });
 

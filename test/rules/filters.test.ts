@@ -35,6 +35,11 @@ describe.each(dialects)('filters on %s', (dialect) => {
     rows('films', 'lists', [
       ['filters[title][$in][0]=Éclair&filters[title][$in][1]=under_score', [1, 4]],
       ['filters[title][$in]=Éclair', [1]],
+      // members without a value meet no row
+      ['filters[title][$in]', []],
+      ['filters[title][$in][0]', []],
+      ['filters[title][$in][0]&filters[title][$in][1]=Éclair', [1]],
+      ['filters[title][$notIn][0]&filters[title][$notIn][1]=Éclair', []],
       ['filters[title][0]=Éclair&filters[title][1]=under_score', [1, 4]],
       ['filters[title]=Éclair&filters[title]=under_score', [1, 4]],
       ['filters[title][$notIn][0]=Éclair&filters[title][$notIn][1]=under_score', [2, 3, 5, 7]],

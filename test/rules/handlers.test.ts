@@ -4,28 +4,37 @@ import os from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Handlers } from '../../src/handlers/handlers.js';
+import type { Content, Handlers, Refuse } from '../../src/handlers/handlers.js';
 import { HandlerFault, loadHandlers } from '../../src/handlers/load.js';
+import { hooksFrom } from '../../src/handlers/run.js';
 import { newServer } from '../../src/http/server.js';
+import { limits } from '../../src/limits.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
+import { newWriter, type Writer } from '../../src/write/apply.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
 import { newTestDeps, newTestServer, type TestServer } from '../world/server.js';
 
 const NOTE = 'api::note.note';
+const TRAIL = 'api::trail.trail';
 
 const projectDir = (): string => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-handlers-'));
-  const type = path.join(dir, 'src/api/note/content-types/note');
-  fs.mkdirSync(type, { recursive: true });
-  const schema = {
-    kind: 'collectionType',
-    collectionName: 'notes',
-    info: { singularName: 'note', pluralName: 'notes', displayName: 'Note' },
-    options: { populateCreatorFields: true },
-    attributes: { text: { type: 'string' }, count: { type: 'integer' } },
+  const add = (name: string, kind: 'collectionType' | 'singleType'): void => {
+    const type = path.join(dir, `src/api/${name}/content-types/${name}`);
+    fs.mkdirSync(type, { recursive: true });
+    const schema = {
+      kind,
+      collectionName: `${name}s`,
+      info: { singularName: name, pluralName: `${name}s`, displayName: name },
+      options: { populateCreatorFields: true },
+      attributes: { text: { type: 'string' }, count: { type: 'integer' } },
+    };
+    fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
   };
-  fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
+  add('note', 'collectionType');
+  add('trail', 'collectionType');
+  add('board', 'singleType');
   return dir;
 };
 
@@ -222,6 +231,258 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     } finally {
       await app.close();
     }
+  });
+
+  /** A server with handlers of its own, and what it logged as faults. */
+  const served = async (
+    own: ReadonlyMap<string, Handlers>,
+    hookMsMax?: number,
+  ): Promise<{ send: TestServer['send']; logged: string[]; close: () => Promise<void> }> => {
+    const logged: string[] = [];
+    const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
+    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: own });
+    const context = { rest: deps.settings.rest, strict: true, defaultLocale: 'en' };
+    const writer: Writer = newWriter(
+      database.db,
+      deps.reader,
+      Date.now,
+      hooksFrom(own, {
+        model,
+        reader: deps.reader,
+        writer: () => writer,
+        context,
+        ...(hookMsMax === undefined ? {} : { hookMsMax }),
+      }),
+    );
+    const app = await newServer({ ...deps, writer, logger });
+    return {
+      logged,
+      send: async (method, url, { body } = {}) => {
+        const answer = await app.inject({
+          method: method as 'GET',
+          url,
+          ...(body === undefined ? {} : { payload: body as object }),
+        });
+        return { status: answer.statusCode, headers: answer.headers, body: answer.json(), text: answer.payload };
+      },
+      close: () => app.close(),
+    };
+  };
+
+  /** Posts a note whose creation runs the hook; gives the status, the texts that it left, and the log. */
+  const posted = async (
+    afterCreate: NonNullable<Handlers['afterCreate']>,
+    { others = {}, hookMsMax }: { others?: Record<string, Handlers>; hookMsMax?: number } = {},
+  ): Promise<{ status: number; left: readonly string[]; logged: string }> => {
+    const all = async (): Promise<string[]> => {
+      const rows = await database.db.write((tx) =>
+        tx.runAll(['notes', 'trails'].map((it) => ({ sql: `select text from ${it}`, params: [], ids: [] }))),
+      );
+      return rows.flatMap((it) => it.map(([text]) => String(text)));
+    };
+    const before = await all();
+    const own = await served(new Map(Object.entries({ [NOTE]: { afterCreate }, ...others })), hookMsMax);
+    try {
+      const { status } = await own.send('POST', '/api/notes', { body: { data: { text: 'posted' } } });
+      const after = await all();
+      for (const text of before) after.splice(after.indexOf(text), 1);
+      return { status, left: after.sort(), logged: own.logged.join() };
+    } finally {
+      await own.close();
+    }
+  };
+
+  it('issue: creations that a hook starts together are made one after the other', async () => {
+    const made = await posted(async ({ content }) => {
+      await Promise.all(['a', 'b', 'c'].map((text) => content.create(TRAIL, { text })));
+    });
+    expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
+  });
+
+  it('issue: one of several creations that fails undoes all', async () => {
+    const failed = await posted(async ({ content }) => {
+      const wanted = ['a', 'b', 5, 'c', 'd'].map((text) => content.create(TRAIL, { text }));
+      await Promise.all([content.create(TRAIL, { nope: 1 }), ...wanted]);
+    });
+    expect(failed).toMatchObject({ status: 400, left: [] });
+  });
+
+  it('issue: a hook that throws leaves nothing of the calls that it did not wait for', async () => {
+    const failed = await posted(({ content }) => {
+      for (const text of ['a', 'b']) void content.create(TRAIL, { text }).catch(() => undefined);
+      throw new Error('a bug of the project');
+    });
+    expect(failed).toMatchObject({ status: 500, left: [] });
+  });
+
+  it('issue: a call that a hook did not wait for is made, or undoes all when it fails', async () => {
+    const made = await posted(({ content }) => {
+      void content.create(TRAIL, { text: 'a' });
+    });
+    expect(made).toEqual({ status: 200, left: ['a', 'posted'], logged: '' });
+    const failed = await posted(({ content }) => {
+      void content.create(TRAIL, { nope: 1 });
+    });
+    expect(failed).toMatchObject({ status: 400, left: [] });
+  });
+
+  it('issue: the same holds for a row of calls', async () => {
+    const made = await posted(({ content }) => {
+      const row = async (): Promise<void> => {
+        for (const text of ['a', 'b', 'c']) await content.create(TRAIL, { text });
+      };
+      void row();
+    });
+    expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
+    const failed = await posted(
+      ({ content }) => {
+        const forever = async (): Promise<void> => {
+          for (;;) await content.find(TRAIL);
+        };
+        void forever().catch(() => undefined);
+      },
+      { hookMsMax: 50 },
+    );
+    expect(failed).toMatchObject({ status: 500, left: [] });
+  });
+
+  it('issue: a hook lives with a refusal that it waited for', async () => {
+    const made = await posted(async ({ content }) => {
+      await content.create(TRAIL, { nope: 1 }).catch(() => content.create(TRAIL, { text: 'instead' }));
+    });
+    expect(made).toEqual({ status: 200, left: ['instead', 'posted'], logged: '' });
+  });
+
+  it('issue: past its event the content takes no calls', async () => {
+    let kept: Content | undefined;
+    const made = await posted(({ content }) => {
+      kept = content;
+    });
+    expect(made.status).toBe(200);
+    const over = /the event is over/;
+    await expect(kept!.create(TRAIL, { text: 'late' })).rejects.toThrow(over);
+    await expect(kept!.find(TRAIL)).rejects.toThrow(over);
+    // nor does it reach into the transaction of somebody else
+    const other = await posted(async () => {
+      await expect(kept!.create(TRAIL, { text: 'late' })).rejects.toThrow(over);
+    });
+    expect(other).toEqual({ status: 200, left: ['posted'], logged: '' });
+  });
+
+  it('issue: hooks inside hooks wait for each other', async () => {
+    const others = {
+      [TRAIL]: {
+        afterCreate: async ({ content, data }) => {
+          if (data?.['text'] === 'a') await Promise.all(['b', 'c'].map((text) => content.create(TRAIL, { text })));
+        },
+      } satisfies Handlers,
+    };
+    const made = await posted(
+      async ({ content }) => {
+        await Promise.all([content.create(TRAIL, { text: 'a' }), content.find(TRAIL)]);
+      },
+      { others },
+    );
+    expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
+  });
+
+  it('issue: a hook that waits for the content of the hook around it does not wait for ever', async () => {
+    let outer: Content | undefined;
+    const others = {
+      [TRAIL]: { afterCreate: async () => void (await outer?.find(NOTE)) } satisfies Handlers,
+    };
+    const failed = await posted(
+      async ({ content }) => {
+        outer = content;
+        await content.create(TRAIL, { text: 'a' });
+      },
+      { others, hookMsMax: 20 },
+    );
+    expect(failed).toMatchObject({ status: 500, left: [] });
+  });
+
+  it('issue: a hook that never ends is a 500, undone, and named in the log', async () => {
+    const failed = await posted(
+      async ({ content }) => {
+        await content.create(TRAIL, { text: 'a' });
+        await new Promise(() => undefined);
+      },
+      { hookMsMax: 20 },
+    );
+    expect(failed).toMatchObject({ status: 500, left: [] });
+    expect(failed.logged).toContain(`the hook afterCreate of ${NOTE} did not end in 20 ms`);
+  });
+
+  it('issue: hooks that call themselves are a 500, undone, and named in the log', async () => {
+    const failed = await posted(async ({ content }) => {
+      await content.create(NOTE, { text: 'again' });
+    });
+    expect(failed).toMatchObject({ status: 500, left: [] });
+    expect(failed.logged).toContain(
+      `the hook afterCreate of ${NOTE}: hooks lie more than ${limits.hookDepthMax} deep in each other`,
+    );
+  });
+
+  it.each([
+    ['null for an entry that is not there', 'findOne', null, 404],
+    ['nothing', 'findOne', undefined, 500],
+    ['null for a list', 'find', null, 500],
+    ['a text', 'find', 'a text', 500],
+  ] as const)('issue: a handler that gives %s', async (_name, name, given, status) => {
+    const handler = (() => given) as unknown as NonNullable<Handlers['find']>;
+    const own = await served(new Map([[NOTE, { [name]: handler }]]));
+    try {
+      expect((await own.send('GET', name === 'find' ? '/api/notes' : '/api/notes/99')).status).toBe(status);
+      if (status === 500) expect(own.logged.join()).toContain(`the handler ${name} of ${NOTE} must give an object`);
+      else expect(own.logged).toEqual([]);
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('issue: refuse takes the statuses that it names, and has words of its own', async () => {
+    const own = await served(
+      new Map([
+        [
+          NOTE,
+          {
+            find: ({ refuse }) => (refuse as (message: string, status: number) => never)('x', 418),
+            findOne: ({ refuse }) => (refuse as (message?: string, status?: number) => never)(undefined, 403),
+            update: ({ refuse }) => (refuse as unknown as () => ReturnType<Refuse>)(),
+          },
+        ],
+      ]),
+    );
+    try {
+      expect((await own.send('GET', '/api/notes')).status).toBe(500);
+      expect(own.logged.join()).toContain('refuse: the status 418 is none of 400, 403, 404, 409');
+      expect((await own.send('GET', '/api/notes/1')).body).toMatchObject({
+        error: { status: 403, message: 'Forbidden' },
+      });
+      expect((await own.send('PUT', '/api/notes/1', { body: {} })).body).toMatchObject({
+        error: { status: 400, message: 'Bad Request' },
+      });
+    } finally {
+      await own.close();
+    }
+  });
+
+  it('issue: a single type has no handlers findOne and create, which would never run', async () => {
+    const load = async (text: string): Promise<readonly string[]> => {
+      const own = projectDir();
+      fs.writeFileSync(path.join(own, 'src/api/board/handlers.js'), text);
+      try {
+        return [...(await loadHandlers(own, model)).keys()];
+      } finally {
+        fs.rmSync(own, { recursive: true });
+      }
+    };
+    for (const name of ['findOne', 'create'])
+      await expect(load(`export default { ${name}: ({ next }) => next() };`)).rejects.toThrow(
+        `"${name}" is not a handler or hook of a single type`,
+      );
+    const fine = 'export default { find: ({ next }) => next(), update: ({ next }) => next(), beforeCreate: () => {} };';
+    expect(await load(fine)).toEqual(['api::board.board']);
   });
 
   it.each([

@@ -1,5 +1,7 @@
 /** The HTTP layers: routes, methods, headers, entity tags, compression (contract 1, 5, 11; 12, rows 35, 81, 85). */
+import { once } from 'node:events';
 import http from 'node:http';
+import net from 'node:net';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -183,14 +185,19 @@ describe.each(dialects)('http on %s', (dialect) => {
       '/api/nothing',
       '/api/films?fields=nope',
     ])('HEAD %s has the status and headers of GET, and no body', async (url) => {
-      const get = await hear(base, 'GET', url, { origin });
-      const head = await hear(base, 'HEAD', url, { origin });
-      expect(head.status).toBe(get.status);
-      expect(get.text).not.toBe('');
-      expect(head.text).toBe('');
-      const { date: _get, ...expected } = get.headers;
-      const { date: _head, ...found } = head.headers;
-      expect(found).toEqual(expected);
+      for (const extra of [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br', 'if-none-match': '*' }]) {
+        const get = await hear(base, 'GET', url, { origin, ...extra });
+        const head = await hear(base, 'HEAD', url, { origin, ...extra });
+        expect(head.status).toBe(get.status);
+        expect(get.text === '').toBe(get.status === 304);
+        expect(head.text).toBe('');
+        const { date: _get, ...expected } = get.headers;
+        const { date: _head, ...found } = head.headers;
+        expect(found).toEqual(expected);
+        const varies = String(get.headers.vary).toLowerCase().split(', ').sort();
+        expect(varies).toEqual(['accept-encoding', 'origin']);
+        if (get.status === 304) expect(head.headers).not.toHaveProperty('content-length');
+      }
     });
 
     it.each([
@@ -237,6 +244,23 @@ describe.each(dialects)('http on %s', (dialect) => {
       },
     );
 
+    it('contract 1: without Origin it is no preflight', async () => {
+      const headers = { 'access-control-request-method': 'PUT' };
+      for (const url of ['/api/films', '/api/nothing']) {
+        const answer = await world.server.send('OPTIONS', url, { headers });
+        expect(answer).toMatchObject({ status: 200, text: '' });
+        expect(answer.headers['allow']).toMatch(/^HEAD, GET/);
+      }
+    });
+
+    it.each(['POST', 'PUT', 'PATCH'])('0.3: %s with broken JSON is 400 on any path', async (method) => {
+      for (const url of ['/api/nothing', '/nothing', '/api/donors', '/api/films', '/api/films/1']) {
+        const answer = await world.server.send(method, url, { body: '{"data":' });
+        expect([url, answer.status]).toEqual([url, 400]);
+        expect(answer.body).toMatchObject({ error: { message: 'The body is not valid JSON' } });
+      }
+    });
+
     it('X-HTTP-Method-Override is ignored', async () => {
       expect((await world.get('/api/films/1', { 'x-http-method-override': 'DELETE' })).status).toBe(200);
     });
@@ -247,8 +271,47 @@ describe.each(dialects)('http on %s', (dialect) => {
         const answer = await world.server.send(method, '/_health');
         expect(answer.status).toBe(204);
         expect(answer.text).toBe('');
+        expect(answer.headers['strapi']).toBe('You are so French!');
       },
     );
+  });
+
+  describe('stopping', () => {
+    it('0.1: what was sent before the server stops is answered', async () => {
+      const stopping = await newServer(newTestDeps(world.db, world.model));
+      const address = await stopping.listen({ host: '127.0.0.1', port: 0 });
+      // the first request stops the server, the others wait in the kernel
+      let stopped: Promise<unknown> | undefined;
+      stopping.server.once('request', () => {
+        stopped = stopping.close();
+      });
+      const answers = await Promise.all(
+        Array.from({ length: 12 }, () => hear(address, 'GET', '/api/films?populate=*&sort=genres.name')),
+      );
+      expect(answers.map((it) => it.status)).toEqual(answers.map(() => 200));
+      await stopped;
+    });
+
+    it('0.1: so is a request on a connection that was kept', async () => {
+      const stopping = await newServer(newTestDeps(world.db, world.model));
+      await stopping.listen({ host: '127.0.0.1', port: 0 });
+      const socket = net.connect((stopping.server.address() as net.AddressInfo).port, '127.0.0.1');
+      const ask = (): Promise<boolean> =>
+        new Promise((sent) => socket.write('GET /api/films/1 HTTP/1.1\r\nHost: x\r\n\r\n', () => sent(true)));
+      const first = once(socket, 'data');
+      await ask();
+      await first;
+      let rest = '';
+      socket.on('data', (chunk: Buffer) => {
+        rest += chunk.toString();
+      });
+      const ended = once(socket, 'close');
+      await ask();
+      await stopping.close();
+      await ended;
+      expect(rest).toMatch(/^HTTP\/1.1 200 OK/);
+      expect(rest.toLowerCase()).toContain('connection: close');
+    });
   });
 
   describe('headers (contract 11)', () => {

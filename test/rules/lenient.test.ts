@@ -22,6 +22,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['populate[director][nope]=x', ['director']],
     ['populate[director][feilds]=name', ['director']],
     ['populate=deep', []],
+    ['populate[director][on][x]=true', ['director']],
     ['populate[director]=yes', ['director']],
     ['populate[director]=null', ['director']],
     ['populate[director]=2', ['director']],
@@ -29,6 +30,15 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['populate[director]=false', []],
   ])('decision b: %s populates %j', async (query, expected) => {
     expect(await populated(query)).toEqual(expected);
+  });
+
+  it('contract 4.2: on with an unknown component gives an empty zone, on outside a zone leaves the other options', async () => {
+    const of = async (query: string) => (await world.read<Entry>(`/api/films/1?fields=id&${query}`)).data.attributes;
+    expect(await of('populate[body][on][blocks.nope]=true')).toEqual({ body: [] });
+    expect(await of('populate[body][on][blocks.nope][fields]=x')).toEqual({ body: [] });
+    expect(await of('populate[director][on][x]=true&populate[director][fields]=id')).toEqual({
+      director: { data: { id: expect.any(Number), attributes: {} } },
+    });
   });
 
   it.each([

@@ -213,6 +213,94 @@ describe('schema files', () => {
       'attributes.x.targetField',
       '"nme" is not an attribute; did you mean "name"?',
     ],
+    ['an enumeration without values', { x: { type: 'enumeration' } }, 'attributes.x.enum', 'at least one value'],
+    ['an empty enumeration', { x: { type: 'enumeration', enum: [] } }, 'attributes.x.enum', 'at least one value'],
+    ['a value twice', { x: { type: 'enumeration', enum: ['a', 'b', 'a'] } }, 'attributes.x.enum', 'names "a" twice'],
+    [
+      'a default that is not in the enumeration',
+      { x: { type: 'enumeration', enum: ['draft', 'final'], default: 'finl' } },
+      'attributes.x.default',
+      '"finl" is not in "enum"; did you mean "final"?',
+    ],
+    ['a default of another type', { x: { type: 'boolean', default: 'maybe' } }, 'attributes.x.default', 'boolean'],
+    ['a default that is no number', { x: { type: 'integer', default: 1.5 } }, 'attributes.x.default', 'an integer'],
+    [
+      'a default that is no day',
+      { x: { type: 'date', default: '2024-02-30' } },
+      'attributes.x.default',
+      'Invalid date',
+    ],
+    [
+      'a default outside of the bounds',
+      { x: { type: 'decimal', default: 5, max: 4 } },
+      'attributes.x.default',
+      'less than or equal to 4',
+    ],
+    ['a default that is too short', { x: { type: 'string', default: 'a', minLength: 2 } }, 'attributes.x.default', '2'],
+    [
+      'a bound that is no number',
+      { x: { type: 'float', min: 'low' } },
+      'attributes.x.min',
+      '"low" is no bound of float',
+    ],
+    ['a bound that is not whole', { x: { type: 'biginteger', max: 1.5 } }, 'attributes.x.max', '"1.5" is no bound'],
+    ['crossed bounds', { x: { type: 'integer', min: 5, max: 3 } }, 'attributes.x.min', '5 is above "max": 3'],
+    [
+      'crossed lengths',
+      { x: { type: 'string', minLength: 5, maxLength: 3 } },
+      'attributes.x.minLength',
+      '5 is above "maxLength": 3',
+    ],
+    [
+      'crossed counts of a component',
+      { x: { type: 'component', component: 'shared.seo', repeatable: true, min: 3, max: 2 } },
+      'attributes.x.min',
+      '3 is above "max": 2',
+    ],
+    [
+      'crossed counts of a zone',
+      { x: { type: 'dynamiczone', components: ['shared.seo'], min: 3, max: 2 } },
+      'attributes.x.min',
+      '3 is above "max": 2',
+    ],
+    ['an empty zone', { x: { type: 'dynamiczone', components: [] } }, 'attributes.x.components', 'at least one'],
+    [
+      'an unknown type of file',
+      { x: { type: 'media', allowedTypes: ['files', 'image'] } },
+      'attributes.x.allowedTypes.1',
+      'did you mean "images"?',
+    ],
+    ['a name that makes no column', { '--': { type: 'string' } }, 'attributes.--', 'needs a letter or a digit'],
+    [
+      "the column of the server's own attribute",
+      { created_at: { type: 'string' } },
+      'attributes.created_at',
+      'has the column "created_at", and so has "createdAt"',
+    ],
+    [
+      'an inverse side that belongs to another relation',
+      { x: toAuthor({ relation: 'oneToOne', target: 'api::author.author', inversedBy: 'books' }) },
+      'attributes.x.inversedBy',
+      '"books" of api::author.author points to api::book.book',
+    ],
+    [
+      'a kind of relation with a slip',
+      { x: toAuthor({ relation: 'manyToMani' }) },
+      'attributes.x.relation',
+      'did you mean "manyToMany"?',
+    ],
+    [
+      'a polymorphic relation with a slip',
+      { x: { type: 'relation', relation: 'morphToOn' } },
+      'attributes.x.relation',
+      'did you mean "morphToOne"?',
+    ],
+    [
+      'a custom field',
+      { x: { type: 'customField', customField: 'plugin::color-picker.color' } },
+      'attributes.x.type',
+      'custom fields need the plain type that they store as',
+    ],
     ['a broken regex', { x: { type: 'string', regex: '(' } }, 'attributes.x.regex', 'is not a regular expression'],
   ])('%s: %j', (_what, attributes, place, words) => {
     const faults = faultsOf(withThing(attributes));
@@ -227,6 +315,7 @@ describe('schema files', () => {
   it.each<[what: string, changes: Json, place: string, words: string]>([
     ['no kind', { kind: undefined }, 'kind', 'collectionType'],
     ['an unknown kind', { kind: 'doubleType' }, 'kind', 'singleType'],
+    ['a kind with a slip', { kind: 'collectiontype' }, 'kind', 'did you mean "collectionType"?'],
     ['no info', { info: undefined }, 'info', 'object'],
     ['no singular name', { info: { pluralName: 'things' } }, 'info.singularName', 'string'],
     ['an empty plural name', { info: { singularName: 'thing', pluralName: '' } }, 'info.pluralName', '>=1'],
@@ -319,6 +408,7 @@ describe('schema files', () => {
         c: { type: 'component', component: 'shared.soe' },
         d: { type: 'string', regex: '(' },
         id: { type: 'string' },
+        createdAt: { type: 'datetime' },
       }),
       [typeFile('other')]: contentType('other', { e: { type: 'uid', targetField: 'x' } }, { collectionName: 'books' }),
       [typeFile('broken')]: 'nonsense',
@@ -337,10 +427,62 @@ describe('schema files', () => {
         `${thing} attributes.a.type`,
         `${thing} attributes.b.target`,
         `${thing} attributes.c.component`,
+        `${thing} attributes.createdAt`,
         `${thing} attributes.d.regex`,
         `${thing} attributes.id`,
       ].sort(),
     );
+  });
+
+  it('what only follows from a faulty file or attribute is not told', () => {
+    const refers = (target: string): Json => ({ a: toAuthor({ target }), b: toAuthor({ target, inversedBy: 'x' }) });
+    expect(
+      faultsOf({
+        ...withThing({ ...refers('api::genre.genre'), ...refers('api::author.author') }),
+        [typeFile('genre')]: contentType('genre', {}, { kind: 'list' }),
+      }).map((it) => it.place),
+    ).toEqual(['kind', 'attributes.b.inversedBy']);
+    expect(
+      faultsOf({
+        ...withThing({ seo: { type: 'component', component: 'shared.seo' }, ...refers('api::genre.genre') }),
+        [typeFile('genre')]: 'nonsense',
+        'src/components/shared/seo.json': { attributes: {} },
+      }).map((it) => `${it.file} ${it.place}`),
+    ).toEqual([`${typeFile('genre')} `, 'src/components/shared/seo.json collectionName']);
+    // the other side of a relation with a slip, and the source of a uid
+    expect(
+      faultsOf({
+        ...sound,
+        [typeFile('author')]: contentType('author', {
+          name: { type: 'strng' },
+          slug: { type: 'uid', targetField: 'name' },
+          books: { type: 'relation', relation: 'oneToMani', target: 'api::book.book', mappedBy: 'author' },
+        }),
+      }).map((it) => it.place),
+    ).toEqual(['attributes.name.type', 'attributes.books.relation']);
+  });
+
+  it('an inverse side that is mapped by another relation', () => {
+    const editor = { type: 'relation', relation: 'oneToOne', target: 'api::author.author', inversedBy: 'books' };
+    const book = contentType('book', { author: toAuthor({ inversedBy: 'books' }), editor });
+    expect(faultsOf({ ...sound, [typeFile('book')]: book }).map(sayFault)).toEqual([
+      `${typeFile('book')}: attributes.editor.inversedBy: "books" of api::author.author is mapped by "author"`,
+    ]);
+  });
+
+  it('what v4 ignores is no fault: rules of null, unknown keys, counts of a single component, unusual names', () => {
+    const attributes = {
+      a: { type: 'integer', min: null, max: null, default: null, pluginOptions: {}, unheardOf: true },
+      b: { type: 'string', minLength: null, maxLength: null, regex: null },
+      c: { type: 'component', component: 'shared.seo', min: 3, max: 2 },
+      d: { type: 'datetime', min: 'today' },
+      e: { type: 'string', default: 'a', minLength: 2 },
+      _lead: { type: 'string' },
+      'kebab-name': { type: 'string' },
+      éTat: { type: 'string' },
+      '2nd': { type: 'string' },
+    };
+    expect(faultsOf(withThing(attributes, { options: { draftAndPublish: true } }))).toEqual([]);
   });
 
   it('a fault is told as file, place and words', () => {

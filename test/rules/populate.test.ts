@@ -485,6 +485,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['populate[credit][populate]=award', 'populate[credit][populate]', 'Did you mean "awards"?'],
     ['populate[0]', 'populate[0]', 'expected a name or a list of names'],
     ['populate[director]', 'populate[director]', 'expected an object'],
+    ['populate=id', 'populate', '"id" of film is a field and cannot be populated; use fields'],
     ['populate[director][0]=mentor', 'populate[director]', 'expected an object'],
     ['populate[director][]=mentor', 'populate[director]', 'expected an object'],
     ['populate[0][director]=true', 'populate[0]', 'expected a name or a list of names'],
@@ -505,6 +506,15 @@ describe.each(dialects)('populate on %s', (dialect) => {
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
     expect(refusal.message).toContain(`Invalid parameter ${at}: `);
     expect(refusal.message).toContain(words);
+  });
+
+  it.each([
+    'populate[lender][fields]=nam',
+    'populate[lender][sort]=nam',
+    'populate[lender][filters][nam]=x',
+    'populate=lender.nam',
+  ])('Authentication 2: %s suggests no name of a type that the caller may not find', async (query) => {
+    expect((await world.refusal(`/api/films?${query}`)).message).toMatch(/donor has no attribute "nam"$/);
   });
 
   it.each([

@@ -90,7 +90,7 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     expect(await world.refusal(`/api/films?${query(1001)}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
-      message: expect.stringContaining('more than 1000 parameters'),
+      message: expect.stringMatching(/^The query string has more than 1000 parameters$/),
     });
   });
 

@@ -50,6 +50,21 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     expect(found.data.map((it) => it.id)).toEqual(text === 'Em' ? [4] : []);
   });
 
+  it('4.7: digits are looked for in ids', async () => {
+    const ids = [731, 1731, 732];
+    await world.insert(
+      'genres',
+      ids.map((id) => ({ id, name: 'added', published_at: 0 })),
+    );
+    try {
+      expect(await world.ids('/api/genres?_q=731')).toEqual([731, 1731]);
+      expect(await world.ids('/api/genres?_q=7')).toEqual([731, 732, 1731]);
+      expect(await world.ids('/api/genres?_q=-731')).toEqual([]);
+    } finally {
+      for (const id of ids) await world.remove('genres', id);
+    }
+  });
+
   it.each(['_q', '_q='])('4.7: %s finds everything', async (query) => {
     expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
   });

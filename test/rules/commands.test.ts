@@ -1,0 +1,184 @@
+/** Commands that look and change nothing, and faults of the configuration in words. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { sql } from 'kysely';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { listRolesCommand } from '../../src/cli/accounts.js';
+import { environmentSchema, postgresUrl, readConfig, StartFault } from '../../src/cli/config.js';
+import { check, sync } from '../../src/cli/database.js';
+import { explain } from '../../src/cli/explain.js';
+import { openDatabase, openProject } from '../../src/cli/project.js';
+import { tablesOf } from '../../src/model/storage.js';
+import { readRows } from '../../src/sql/dialect.js';
+import { newDatabase } from '../world/databases.js';
+import { dialects, projectDir } from '../world/world.js';
+
+/** What a command prints, for programs and for people. */
+const printed = async (work: () => Promise<void>): Promise<{ readonly out: string; readonly said: string }> => {
+  const text = { out: '', said: '' };
+  const listen = (stream: NodeJS.WriteStream, key: 'out' | 'said') =>
+    vi.spyOn(stream, 'write').mockImplementation((chunk) => {
+      text[key] += String(chunk);
+      return true;
+    });
+  const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'said')];
+  try {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  return text;
+};
+const stub = (env: Readonly<Record<string, string>>): void => {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+};
+
+let dir = '';
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-commands-'));
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  process.exitCode = undefined;
+  fs.rmSync(dir, { recursive: true });
+});
+
+/** An index that v4's layout does not have: it may be missing from any database. */
+const ownIndex = async () => {
+  const { model } = await openProject(projectDir);
+  const [found] = tablesOf(model).flatMap(({ name, indexes }) =>
+    indexes.filter((it) => it.own).map((it) => ({ table: name, name: it.name })),
+  );
+  return found!;
+};
+
+describe('commands that look', () => {
+  const url = '/api/films?fields=title';
+
+  it('make no file and no folder: a database that is not there counts as empty', async () => {
+    const file = path.join(dir, 'deep', 'data.db');
+    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+    const checked = await printed(() => check(projectDir));
+    expect(checked.out).toMatch(/table {2}films \(/);
+    expect(checked.said).toBe(`There is no file ${file} yet: the database counts as empty.\n`);
+    expect(process.exitCode).toBe(1);
+    expect((await printed(() => sync(projectDir, { dryRun: true }))).out).toContain('create table "films"');
+    await expect(printed(() => explain(projectDir, url, { json: false }))).rejects.toThrow(/Run start or sync first/);
+    expect(fs.readdirSync(dir)).toEqual([]);
+  });
+
+  it.each(['delete', 'wal'])('leave a file in journal mode %s as it is, and nothing beside it', async (mode) => {
+    const file = path.join(dir, 'data.db');
+    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+    await printed(() => sync(projectDir, { dryRun: false }));
+    const raw = new Database(file);
+    raw.pragma(`journal_mode = ${mode}`);
+    raw.exec(`drop index ${(await ownIndex()).name}`);
+    raw.close();
+    const before = fs.readFileSync(file);
+    await printed(() => check(projectDir));
+    await printed(() => sync(projectDir, { dryRun: true }));
+    expect((await printed(() => explain(projectDir, url, { json: false }))).out).toContain('films');
+    expect(fs.readFileSync(file).equals(before)).toBe(true);
+    expect(fs.readdirSync(dir)).toEqual(['data.db']);
+  });
+
+  it.each(dialects)('check tells missing indexes, as sync --dry-run does, on %s', async (dialect) => {
+    const database = await newDatabase(dialect);
+    try {
+      stub(database.env);
+      await printed(() => sync(projectDir, { dryRun: false }));
+      expect((await printed(() => check(projectDir))).out).toContain('Model and database agree.');
+      expect(process.exitCode).toBeUndefined();
+      const index = await ownIndex();
+      await database.db.write(async (tx) => {
+        await tx.run(database.db.dialect.compile(sql`drop index ${sql.id(index.name)}`));
+      });
+      expect((await printed(() => check(projectDir))).out).toMatch(
+        new RegExp(`Missing, .*\\n  index  ${index.name} on ${index.table}$`, 'm'),
+      );
+      expect(process.exitCode).toBe(1);
+      expect((await printed(() => sync(projectDir, { dryRun: true }))).out).toMatch(
+        new RegExp(`^create index "${index.name}" on "${index.table}" [^\\n]*;\\n$`),
+      );
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it.each(dialects)('a database that was never started is told, not thrown, on %s', async (dialect) => {
+    const database = await newDatabase(dialect);
+    try {
+      stub(database.env);
+      const fault = /has no roles and permissions yet\. Run start or sync first\./;
+      await expect(printed(() => explain(projectDir, url, { json: false }))).rejects.toThrow(fault);
+      await expect(printed(() => listRolesCommand(projectDir, undefined))).rejects.toThrow(fault);
+      await printed(() => sync(projectDir, { dryRun: false }));
+      expect((await printed(() => explain(projectDir, url, { json: false }))).out).toContain('Statements (');
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it.each([true, false])('a file that is no database is a fault in words (read only: %s)', async (readOnly) => {
+    const file = path.join(dir, 'data.db');
+    fs.writeFileSync(file, 'no database '.repeat(100));
+    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+    const project = await openProject(projectDir);
+    const fault = await openDatabase(project, { readOnly }).catch((it: unknown) => it);
+    expect(fault).toBeInstanceOf(StartFault);
+    expect((fault as Error).message).toBe(
+      `SQLite cannot open ${file}: file is not a database\nCheck DATABASE_FILENAME.`,
+    );
+  });
+});
+
+describe('configuration', () => {
+  it.each([
+    ['postgres://h/d', {}, 'postgres://h/d'],
+    ['postgres://h/d', { DATABASE_SCHEMA: 'cms' }, 'postgres://h/d?search_path=cms'],
+    ['postgres://h/d', { DATABASE_SSL: 'true' }, 'postgres://h/d?sslmode=require'],
+    ['postgres://a:1,b:2/d?x=1', { DATABASE_SCHEMA: 'cms' }, 'postgres://a:1,b:2/d?x=1&search_path=cms'],
+    [
+      'postgres://h/d?sslmode=disable&search_path=own',
+      { DATABASE_SSL: 'true', DATABASE_SCHEMA: 'cms' },
+      'postgres://h/d?sslmode=disable&search_path=own',
+    ],
+  ])('DATABASE_URL %s with %j', (DATABASE_URL, env, url) => {
+    expect(postgresUrl(environmentSchema.parse({ DATABASE_URL, ...env }))).toBe(url);
+  });
+
+  it('DATABASE_SCHEMA holds with DATABASE_URL', async () => {
+    const database = await newDatabase('postgres');
+    try {
+      await database.db.write(async (tx) => {
+        await tx.run(database.db.dialect.compile(sql`create schema cms`));
+      });
+      stub({ ...database.env, DATABASE_SCHEMA: 'cms' });
+      const db = await openDatabase(await openProject(projectDir));
+      const rows = await db.read(readRows(db.dialect.compile(sql`select current_schema()::text`)));
+      await db.close();
+      expect(rows).toEqual([['cms']]);
+    } finally {
+      await database.drop();
+    }
+  });
+
+  it.each([
+    ['dovetail.config.json', '{ "api": ', /^dovetail\.config\.json: cannot be read: /],
+    ['dovetail.config.ts', 'export default { api: ', /^dovetail\.config\.ts: cannot be read: /],
+    ['dovetail.config.ts', 'throw new Error("on purpose");', /^dovetail\.config\.ts: cannot be read: on purpose/],
+    [
+      'dovetail.config.json',
+      '{ "api": { "rest": { "maxLimt": 5 } }, "cor": {} }',
+      /^dovetail\.config\.json: api\.rest: .*"maxLimt"; did you mean "maxLimit"\?\n.*"cor"; did you mean "cors"\?$/,
+    ],
+  ])('%s with a fault: %s', async (name, text, words) => {
+    fs.writeFileSync(path.join(dir, name), text);
+    const fault = await readConfig(dir).catch((it: unknown) => it);
+    expect(fault).toBeInstanceOf(StartFault);
+    expect((fault as Error).message).toMatch(words);
+  });
+});
