@@ -83,6 +83,10 @@ export const limits = {
   hookMsMax: 5_000,
   /** Hooks inside each other in one transaction. Above: 500, because one that calls itself would never end. */
   hookDepthMax: 10,
+  /** Links of a list that a change of some reads whole; of a longer one it reads what is near the change. */
+  wholeListMax: 200,
+  /** Ids of such a change. Each costs two statements; more are cheaper with the whole list. */
+  excerptIdsMax: 20,
   /** Least distance between two stored ranks before a list is numbered anew. */
   rankGapMin: 1e-6,
   /** Milliseconds that running requests get to finish after SIGTERM. */

@@ -143,6 +143,9 @@ const linkTableOf = (attribute: LinkAttribute, owner: EntryType, target: EntryTy
       index(`${name}_inv_fk`, to),
       uniqueIndex(`${name}_unique`, from, to),
       ...ranks.map((it) => index(it.index, it.column)),
+      // the ends and the neighbours in one list among many
+      ...(rank === null ? [] : [ownIndex(`${name}_list_index`, from, rank)]),
+      ...(attribute.inverseRank === null ? [] : [ownIndex(`${name}_list_inv_index`, to, attribute.inverseRank)]),
     ],
     foreignKeys: [key(`${name}_fk`, from, owner.table, 'cascade'), key(`${name}_inv_fk`, to, target.table, 'cascade')],
   };

@@ -92,6 +92,8 @@ export interface Dialect {
   compile(query: Sql): Statement;
   /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
   inIds(column: Sql): Sql;
+  /** A table with the ids given at run time in its only column, `id`. */
+  readonly idsTable: Sql;
   /** A JSON object as text; pairs in the given order. */
   jsonObject(pairs: readonly (readonly [key: string, value: Sql])[]): Sql;
   jsonValue(form: JsonForm, column: Sql): Sql;

@@ -160,6 +160,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   jsonPairsMax: 50,
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
+  idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
   jsonObject: (pairs) =>
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,

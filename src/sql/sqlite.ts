@@ -102,6 +102,7 @@ export const sqliteDialect: Dialect = {
   jsonPairsMax: 400,
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
+  idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
   jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
   jsonValue,
   bind,

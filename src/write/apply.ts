@@ -22,7 +22,7 @@ import {
 } from '../sql/dialect.js';
 import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
 import { missingInStored } from './complete.js';
-import { isUnique, lockNames, type Operation, planWrite, removalOf } from './plan.js';
+import { isUnique, lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
 export type WriteAction = 'create' | 'update' | 'delete';
@@ -203,7 +203,7 @@ const applyCreate = async (
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
-  const plan = granted(planWrite(await hashed(change), id as number, true, system, snapshot, context.model));
+  const plan = await planned(await hashed(change), id as number, true, system, snapshot, write, tx);
   return runAndAnswer(plan.operations, 'create', id as number, data, write, tx);
 };
 
@@ -245,7 +245,7 @@ const applyUpdate = async (
     ...creator(request, 'updated_by_id'),
   ];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
-  const plan = granted(planWrite(await hashed(change), stored.id, false, system, snapshot, context.model));
+  const plan = await planned(await hashed(change), stored.id, false, system, snapshot, write, tx);
   return runAndAnswer(plan.operations, 'update', stored.id, data, write, tx);
 };
 
@@ -320,7 +320,7 @@ const check = async (
   const [absent, taken, snapshot] = await together([
     absentTargets(changes, context.model, dialect, tx),
     takenValues(changes, dialect, tx),
-    readSnapshot(changes, tx, dialect),
+    readSnapshot(changes, 'excerpts', tx, dialect),
   ]);
   const issues = [...absent, ...taken];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
@@ -391,6 +391,24 @@ const hashed = async (change: Change): Promise<Change> => {
     })),
   );
   return { ...change, values, parts };
+};
+
+/** Plans with what the snapshot has, and with whole lists where that is too little. */
+const planned = async (
+  change: Change,
+  id: number,
+  isNew: boolean,
+  system: readonly Cell[],
+  snapshot: Snapshot,
+  { dialect, context }: Write,
+  tx: Tx,
+): Promise<WritePlan> => {
+  const first = granted(planWrite(change, id, isNew, system, snapshot, context.model));
+  if (first.kind === 'plan') return first;
+  const whole = await readSnapshot(changesOf(change, isNew ? null : id), 'whole', tx, dialect);
+  const second = granted(planWrite(change, id, isNew, system, { ...whole, parts: snapshot.parts }, context.model));
+  if (second.kind === 'plan') return second;
+  throw bug('apply.whole-lists-are-not-enough', { uid: change.type.uid, id });
 };
 
 /**

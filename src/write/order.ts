@@ -100,11 +100,10 @@ export interface Ranked {
 
 /**
  * Ranks that make the stored order the wanted one, changing as few as may be: unmoved elements keep theirs, the others
- * share the room between their neighbours. Where there is no room, or where ranks are missing or tied, the whole list is
- * numbered 1 to N, as v4 leaves its lists. In: the wanted order with the stored rank of each, null for a new element.
- * Out: a rank for each, strictly increasing.
+ * share the room between their neighbours. In: the wanted order with the stored rank of each, null for a new element.
+ * Out: a rank for each, strictly increasing; null where there is no room, or where ranks are missing or tied.
  */
-export const rankList = (wanted: readonly Ranked[]): readonly number[] => {
+export const fitRanks = (wanted: readonly Ranked[]): readonly number[] | null => {
   const kept = keptRanks(wanted);
   const ranks: number[] = [];
   for (let i = 0; i < wanted.length; ) {
@@ -121,14 +120,17 @@ export const rankList = (wanted: readonly Ranked[]): readonly number[] => {
     const count = end - i;
     // at the end there is room without bound, and whole numbers
     const step = high === null ? 1 : (high - low) / (count + 1);
-    if (step < limits.rankGapMin || (high === null && low + count > Number.MAX_SAFE_INTEGER))
-      return wanted.map((_it, place) => place + 1);
+    if (step < limits.rankGapMin || (high === null && low + count > Number.MAX_SAFE_INTEGER)) return null;
     const base = high === null ? Math.floor(low) : low;
     for (let k = 1; k <= count; k++) ranks.push(base + step * k);
     i = end;
   }
   return ranks;
 };
+
+/** The same for a whole list, which is numbered 1 to N, as v4 leaves its lists, where the ranks do not fit. */
+export const rankList = (wanted: readonly Ranked[]): readonly number[] =>
+  fitRanks(wanted) ?? wanted.map((_it, place) => place + 1);
 
 /** The stored ranks that can stay: a longest increasing run of them, so that one moved element is one changed rank. */
 const keptRanks = (wanted: readonly Ranked[]): readonly (number | null)[] => {

@@ -17,7 +17,7 @@ import type {
 import { mediaPath } from '../model/storage.js';
 import type { Cell, NewRow } from '../sql/dialect.js';
 import type { Change, LinkChange, PartItem } from './change.js';
-import { applyMoves, rankList } from './order.js';
+import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
 import {
   isExclusive,
   listKey,
@@ -51,6 +51,9 @@ export interface WritePlan {
   readonly operations: readonly Operation[];
 }
 
+/** A plan, or that it cannot be made without the whole of the lists that the snapshot holds in part. */
+export type Planned = ({ readonly kind: 'plan' } & WritePlan) | { readonly kind: 'whole-lists-needed' };
+
 /** What the server itself writes into the entry's row: times and creators. */
 export type SystemCells = readonly Cell[];
 
@@ -61,6 +64,8 @@ interface Planning {
   readonly issues: Issue[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
+  /** A part of a list that has no room for what comes there. */
+  isCramped: boolean;
 }
 
 /** @param isNew whether the entry's row is still to be inserted. */
@@ -71,10 +76,12 @@ export const planWrite = (
   system: SystemCells,
   snapshot: Snapshot,
   model: Model,
-): Result<WritePlan> => {
-  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map() };
+): Result<Planned> => {
+  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), isCramped: false };
   planEntry(change, id, isNew, system, planning);
-  return planning.issues.length > 0 ? { ok: false, issues: planning.issues } : ok({ operations: planning.operations });
+  const { issues, operations, isCramped } = planning;
+  if (issues.length > 0) return { ok: false, issues };
+  return ok(isCramped ? { kind: 'whole-lists-needed' } : { kind: 'plan', operations });
 };
 
 /** One entry or component: its row, then what hangs on it. */
@@ -289,12 +296,18 @@ const planTableLinks = (
     if (taken.length > 0)
       operations.push({ kind: 'delete', table: path.table, column: 'id', ids: taken.map((row) => row.row), fixed: [] });
   }
-  const ranks =
-    path.rank === null
-      ? null
-      : link.change.kind === 'set'
-        ? wanted.map((_id, place) => place + 1)
-        : rankList(wanted.map((id) => ({ id, rank: byTarget.get(id)?.rank ?? null })));
+  const ranked = (): readonly Ranked[] => wanted.map((id) => ({ id, rank: byTarget.get(id)?.rank ?? null }));
+  let ranks: readonly number[] | null = null;
+  if (path.rank !== null) {
+    if (link.change.kind === 'set') ranks = wanted.map((_id, place) => place + 1);
+    else if (snapshot.excerpts.has(listKey(pathKey(path), ownerId))) {
+      ranks = fitRanks(ranked());
+      if (ranks === null) {
+        planning.isCramped = true;
+        return;
+      }
+    } else ranks = rankList(ranked());
+  }
   const lastRanks = snapshot.lastRanks.get(pathKey(path));
   wanted.forEach((to, place) => {
     const rank = ranks ? ranks[place]! : null;

@@ -1,5 +1,6 @@
 /** What a write must know of the database before it is planned, read inside its transaction, after its locks. */
 import { sql } from 'kysely';
+import { limits } from '../limits.js';
 import type { EntryType, LinkPath, Model, Uid } from '../model/model.js';
 import { type Dialect, type Rows, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import type { Change, LinkChange } from './change.js';
@@ -9,6 +10,8 @@ export interface Snapshot {
   readonly parts: ReadonlyMap<OwnerKey, readonly StoredPart[]>;
   /** Rows of each changed relation of an owner, in stored order. */
   readonly lists: ReadonlyMap<ListKey, readonly StoredLink[]>;
+  /** The lists of which only the rows near the change were read; their ranks are there and differ. */
+  readonly excerpts: ReadonlySet<ListKey>;
   /** Rows by which the asked targets of a relation hang on whichever owner; only where a target has one owner at most. */
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
   /** Greatest rank in the asked targets' own lists, by link path and target. */
@@ -119,9 +122,13 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
   );
 };
 
-/** All that depends on the change; one round trip. */
+/**
+ * All that depends on the change: one round trip, and two more for a long list of which a few entries move.
+ * @param extent `excerpts` lets long lists be read in part.
+ */
 export const readSnapshot = async (
   changes: readonly { readonly change: Change; readonly id: number | null }[],
+  extent: 'excerpts' | 'whole',
   tx: Tx,
   dialect: Dialect,
 ): Promise<Omit<Snapshot, 'parts'>> => {
@@ -131,10 +138,11 @@ export const readSnapshot = async (
     statements.push(statement);
     readers.push(read);
   };
-  const lists = new Map<ListKey, StoredLink[]>();
+  const lists = new Map<ListKey, readonly StoredLink[]>();
   const partners = new Map<string, readonly StoredLink[]>();
   const lastRanks = new Map<string, Map<number, number>>();
   const newIds = new Map<Uid, readonly number[]>();
+  const long: LongList[] = [];
 
   const links = changes.flatMap(({ change, id }) => change.links.map((link) => ({ link, id })));
   for (const group of groupBy(links, ({ link }) => pathKey(link.attribute.path))) {
@@ -144,7 +152,12 @@ export const readSnapshot = async (
     const owners = group.flatMap(({ id }) => (id === null ? [] : [id]));
     const asked = [...new Set(group.flatMap(({ link }) => askedIds(link)))];
     if (owners.length > 0) {
-      ask(withIds(linksStatement(path, path.from, dialect), owners, dialect), (rows) => {
+      const list = extent === 'excerpts' && group.length === 1 ? excerptOf(group[0]!.link, owners[0]!) : null;
+      const statement = list
+        ? rowsOfList(list, null, 'asc', limits.wholeListMax + 1, dialect)
+        : withIds(linksStatement(path, path.from, dialect), owners, dialect);
+      ask(statement, (rows) => {
+        if (list && rows.length > limits.wholeListMax) long.push(list);
         const byOwner = new Map<number, StoredLink[]>();
         for (const link of storedLinks(rows)) push(byOwner, link.from, link);
         for (const [owner, list] of byOwner) lists.set(listKey(name, owner), list);
@@ -157,7 +170,7 @@ export const readSnapshot = async (
     }
     if (asked.length > 0 && inverseRank !== null) {
       const last = dialect.compile(
-        sql`select ${column('l', path.to)}, max(${column('l', inverseRank)}) from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.to))} group by ${column('l', path.to)}`,
+        sql`select i.id, (select max(${column('l', inverseRank)}) from ${sql.table(path.table)} l where ${column('l', path.to)} = i.id) from ${dialect.idsTable} i`,
       );
       ask(withIds(last, asked, dialect), (rows) => {
         lastRanks.set(name, new Map(rows.map(([to, rank]) => [to as number, Number(rank ?? 0)])));
@@ -180,21 +193,96 @@ export const readSnapshot = async (
   results.forEach((rows, i) => {
     readers[i]!(rows);
   });
-  return { lists, partners, lastRanks, newIds };
+  const excerpts = new Set<ListKey>();
+  for (const list of long) {
+    const key = listKey(pathKey(list.path), list.owner);
+    const rows = await readExcerpt(list, tx, dialect);
+    if (rows) excerpts.add(key);
+    lists.set(key, rows ?? (await readWhole(list, tx, dialect)));
+  }
+  return { lists, excerpts, partners, lastRanks, newIds };
 };
 
-const linksStatement = (path: LinkPath, by: string, dialect: Dialect): Statement => {
+/** A list that may be too long to be read for a change of a few of its entries. */
+interface LongList {
+  readonly path: LinkPath & { readonly rank: string };
+  readonly owner: number;
+  /** Ids that move, go, or say where others go. */
+  readonly ids: readonly number[];
+}
+
+const excerptOf = ({ attribute, change }: LinkChange, owner: number): LongList | null => {
+  const { path, shape } = attribute;
+  const { rank } = path;
+  if (change.kind !== 'moves' || shape !== 'many' || rank === null) return null;
+  const anchors = change.connect.flatMap(({ position }) => ('anchor' in position ? [position.anchor] : []));
+  const ids = [...new Set([...change.connect.map((it) => it.id), ...change.disconnect, ...anchors])];
+  return ids.length <= limits.excerptIdsMax ? { path: { ...path, rank }, owner, ids } : null;
+};
+
+/**
+ * The rows that a change of a few entries can depend on: theirs, and around each of them and at both ends one more than
+ * there are ids, so that however they move, each keeps a neighbour. Null where ranks are missing or tied there: then
+ * the rows near in rank need not be near in the list.
+ */
+const readExcerpt = async (list: LongList, tx: Tx, dialect: Dialect): Promise<readonly StoredLink[] | null> => {
+  const { path, ids } = list;
+  const max = ids.length + 1;
+  const own = rowsOfList(list, dialect.inIds(column('l', path.to)), 'asc', null, dialect);
+  const ends = [rowsOfList(list, null, 'asc', max, dialect), rowsOfList(list, null, 'desc', max, dialect)];
+  const [ownRows = [], ...endRows] = await tx.runAll([withIds(own, ids, dialect), ...ends]);
+  const known = storedLinks(ownRows);
+  if (known.some((it) => it.rank === null)) return null;
+  const neighbours = await tx.runAll(
+    known.flatMap((it) => {
+      const beside = (comparison: Sql): Sql =>
+        sql`${column('l', 'id')} <> ${dialect.bind('id', it.row)} and ${column('l', path.rank)} ${comparison} ${dialect.bind('rank', it.rank)}`;
+      return [
+        rowsOfList(list, beside(sql`<=`), 'desc', max, dialect),
+        rowsOfList(list, beside(sql`>=`), 'asc', max, dialect),
+      ];
+    }),
+  );
+  const rows = new Map([...known, ...[...endRows, ...neighbours].flatMap(storedLinks)].map((it) => [it.row, it]));
+  const sorted = [...rows.values()].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
+  return sorted.some((it, i) => it.rank === null || it.rank === sorted[i - 1]?.rank) ? null : sorted;
+};
+
+/** Rows of one list in stored order, or the other way round. */
+const rowsOfList = (
+  { path, owner }: LongList,
+  condition: Sql | null,
+  way: 'asc' | 'desc',
+  max: number | null,
+  dialect: Dialect,
+): Statement => {
+  const isOwner = sql`${column('l', path.from)} = ${dialect.bind('id', owner)} and ${column('l', path.to)} is not null`;
+  const where = sql`${isOwner}${fixedOf(path, dialect)}${condition ? sql` and ${condition}` : sql``}`;
+  const direction = way === 'asc' ? sql`asc` : sql`desc`;
+  const order = sql`${column('l', path.rank)} ${direction}, ${column('l', path.to)} ${direction}`;
+  const limit = max === null ? sql`` : sql` limit ${sql.lit(max)}`;
+  return dialect.compile(sql`${selectLinks(path)} where ${where} order by ${order}${limit}`);
+};
+
+const readWhole = async ({ path, owner }: LongList, tx: Tx, dialect: Dialect): Promise<readonly StoredLink[]> =>
+  storedLinks(await tx.run(withIds(linksStatement(path, path.from, dialect), [owner], dialect)));
+
+const selectLinks = (path: LinkPath): Sql => {
   const columns = [
     column('l', 'id'),
     column('l', path.from),
     column('l', path.to),
     path.rank === null ? sql`null` : column('l', path.rank),
   ];
+  return sql`select ${sql.join(columns)} from ${sql.table(path.table)} l`;
+};
+
+const linksStatement = (path: LinkPath, by: string, dialect: Dialect): Statement => {
   const order = [...(path.rank === null ? [] : [path.rank]), path.to].map((name) =>
     dialect.unindexed(column('l', name)),
   );
   return dialect.compile(
-    sql`select ${sql.join(columns)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', by))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)} order by ${sql.join(order)}`,
+    sql`${selectLinks(path)} where ${dialect.inIds(column('l', by))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)} order by ${sql.join(order)}`,
   );
 };
 

@@ -171,6 +171,18 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(indexes).not.toContain('films_source_links_order_fk');
   });
 
+  it('storage-layout 6: indexes of our own serve counting and long lists', async () => {
+    const { indexes } = await readCatalog(database.db);
+    for (const name of [
+      'films_published_at_index',
+      'films_genres_links_list_index',
+      'films_genres_links_list_inv_index',
+    ])
+      expect(indexes).toContain(name);
+    expect(indexes).not.toContain('people_published_at_index');
+    expect(indexes).not.toContain('films_source_links_list_index');
+  });
+
   it('storage-layout 6: pairs are unique, so are uid columns', async () => {
     const { db } = database;
     await run(db, "insert into films (id, title) values (1, 'one')", "insert into genres (id, name) values (1, 'one')");
@@ -262,7 +274,9 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     await run(
       db,
       ...(dialect === 'sqlite'
-        ? ['drop index films_genres_links_order_inv_fk', 'drop index reels_barcode_unique']
+        ? ['order_inv_fk', 'list_inv_index']
+            .map((it) => `drop index films_genres_links_${it}`)
+            .concat('drop index reels_barcode_unique')
         : []),
       'alter table films_genres_links drop column film_order',
       'alter table reels drop column barcode',
@@ -274,7 +288,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
       ...nothing,
       tables: ['films_similar_links', 'notices_localizations_links'],
       columns: ['films.tagline', 'reels.barcode', 'films_genres_links.film_order'],
-      indexes: ['reels_barcode_unique', 'films_genres_links_order_inv_fk'],
+      indexes: ['reels_barcode_unique', 'films_genres_links_order_inv_fk', 'films_genres_links_list_inv_index'],
     });
     await bringUp(project, db);
     expect(await summary(project, db)).toEqual(nothing);
