@@ -169,9 +169,10 @@ export const issueKinds = {
       `The request is too expensive: reading took more than ${f.max} ms. Ask for fewer entries, relations, filters or levels`,
   ),
   'read.too-large': kind<{ max: number }>(
-    413,
-    'PayloadTooLargeError',
-    (f) => `The answer is larger than ${f.max} characters. Ask for fewer entries, fields or levels`,
+    400,
+    'ValidationError',
+    (f) =>
+      `populate is too expensive: the answer is larger than ${f.max} characters. Ask for fewer entries, fields or levels`,
   ),
   // ---- bodies: wording that v4's front ends know (contract 5), with the path and the ids where v4 leaves them out
   'body.missing': kind(400, 'ValidationError', () => 'Missing "data" payload in the request body'),

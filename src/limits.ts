@@ -23,7 +23,7 @@ export const limits = {
   selectionsMax: 10_000,
   /** Rows that one request may read from the database. Above: 400, ask for less. */
   rowsMax: 200_000,
-  /** Characters of one response body. Above: 413, ask for less. */
+  /** Characters of one response body. Above: 400, ask for less (contract 12, row 4). */
   responseCharactersMax: 16 * 1024 * 1024,
   /** Milliseconds that one request may spend reading. Above: 400, ask for less. */
   readMsMax: 5_000,

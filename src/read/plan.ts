@@ -114,6 +114,7 @@ export interface PlanStep {
 export interface PlanSort {
   readonly steps: readonly PlanStep[];
   readonly column: string;
+  readonly columnKind: ColumnKind;
   readonly direction: 'asc' | 'desc';
 }
 
@@ -307,6 +308,7 @@ const planStep = ({ attribute, target, state }: Step): PlanStep => ({
 const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
   steps: steps.map(planStep),
   column: attribute.column,
+  columnKind: scalarTypes[attribute.type].column,
   direction,
 });
 

@@ -164,7 +164,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
       return sql`not (${condition(filter.member, alias, dialect)})`;
     case 'compare':
       return operators[filter.operator].condition(
-        column(alias, filter.column),
+        dialect.comparable(filter.columnKind, column(alias, filter.column)),
         filter.columnKind,
         filter.values,
         dialect,
@@ -199,10 +199,15 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
  * A sort key as one value for each entry: a to-one step leads to the entry that populating it shows, a to-many step to
  * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (contract 12, row 74).
  */
-const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: string, dialect: Dialect): Sql => {
+const sortExpression = (
+  { steps, column: name, columnKind, direction }: PlanSort,
+  alias: string,
+  dialect: Dialect,
+): Sql => {
   const way = direction === 'asc' ? sql`asc` : sql`desc`;
-  if (steps.length === 0) return sql`${column(alias, name)} ${way}`;
-  const last = `t${steps.length - 1}`;
+  const last = steps.length === 0 ? alias : `t${steps.length - 1}`;
+  const value = dialect.comparable(columnKind, column(last, name));
+  if (steps.length === 0) return sql`${value} ${way}`;
   const sources: Sql[] = [];
   const conditions: Sql[] = [];
   steps.forEach((step, i) => {
@@ -219,9 +224,9 @@ const sortExpression = ({ steps, column: name, direction }: PlanSort, alias: str
   // ways multiply with every step: the time is watched where they are walked
   conditions.push(...guard(last, dialect));
   const isOne = steps.every((step) => step.shape === 'one');
-  if (!isOne) conditions.push(sql`${column(last, name)} is not null`);
-  const order = isOne ? sql`` : sql` order by ${column(last, name)} ${way}`;
-  return sql`(select ${column(last, name)} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1) ${way}`;
+  if (!isOne) conditions.push(sql`${value} is not null`);
+  const order = isOne ? sql`` : sql` order by ${value} ${way}`;
+  return sql`(select ${value} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1) ${way}`;
 };
 
 /** The id of the entry that a to-one step shows: the first visible one in stored order (storage-layout 9). */

@@ -101,6 +101,8 @@ export interface Dialect {
   bind(kind: ColumnKind, value: DbValue): Sql;
   /** Statements that insert the rows, in their order where they refer to each other; texts depend on the columns only. */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
+  /** The column in the form in which `bind` gives values: people write some by hand in others (storage-layout 2). */
+  comparable(kind: ColumnKind, column: Sql): Sql;
   /** Text without upper and lower case, for comparing (Unicode). */
   fold(text: Sql): Sql;
   /** The 1-based place of a part in a text, 0 for none; case-sensitive. */

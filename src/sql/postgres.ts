@@ -35,7 +35,7 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
     case 'digits':
       return sql`${column}::text`;
     case 'epoch':
-      return sql`(extract(epoch from ${toUtc(column)}) * 1000)::bigint::text`;
+      return sql`case when isfinite(${column}) then (extract(epoch from ${toUtc(column)}) * 1000)::bigint::text end`;
     case 'date':
       return sql`to_char(${column}, 'YYYY-MM-DD')`;
     case 'time':
@@ -46,7 +46,7 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       const year = sql`extract(year from ${utc})::int`;
       // ISO counts years without an era, and writes those of more than four digits with a sign and six
       const odd = sql`case when ${utc} > '0001-01-01' then '+' || lpad(${year}::text, 6, '0') when ${year} = -1 then '0000' else '-' || lpad((-1 - ${year})::text, 6, '0') end || ${rest}`;
-      return sql`case when ${utc} between '0001-01-01' and '9999-12-31 23:59:59.9999' then to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') else ${odd} end`;
+      return sql`case when ${utc} between '0001-01-01' and '9999-12-31 23:59:59.9999' then to_char(${utc}, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') when isfinite(${utc}) then ${odd} end`;
     }
   }
 };
@@ -166,6 +166,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   jsonValue,
   bind,
   insertRows: insertAll,
+  comparable: (_kind, column) => column,
   // a sigma at the end of a word is the same letter
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,

@@ -7,6 +7,7 @@ import { limits } from '../limits.js';
 import { compileWith, idsParameter, sqliteBuilder } from './compile.js';
 import {
   type Cell,
+  type ColumnKind,
   ConstraintFault,
   type Db,
   type DbValue,
@@ -44,6 +45,12 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
       // a number or text that is no JSON stands for itself: nothing stored may break an answer
       return sql`iif(json_valid(${column}), json(${column}), ${column})`;
   }
+};
+
+const comparable = (kind: ColumnKind, column: Sql): Sql => {
+  if (kind === 'datetime')
+    return sql`iif(typeof(${column}) = 'text', cast(dovetail_epoch(${column}) as integer), ${column})`;
+  return kind === 'time' ? jsonValue('time', column) : column;
 };
 
 const bind = (kind: string, value: DbValue): Sql => {
@@ -107,6 +114,7 @@ export const sqliteDialect: Dialect = {
   jsonValue,
   bind,
   insertRows: (rows) => rows.map(insertRow),
+  comparable,
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,

@@ -221,8 +221,31 @@ describe.each(dialects)('fields on %s', (dialect) => {
         [null, null, '01:02:03.000', 'no JSON'],
         [null, null, null, '{'],
       ]);
+      // what is shown is what is compared and sorted by
+      const found = (query: string): Promise<readonly number[]> =>
+        world.ids(`/api/reels?filters[label]=by hand&${query}`);
+      expect(await found('filters[receivedAt]=2024-02-01T10:00:00.000Z')).toEqual([140]);
+      expect(await found('filters[receivedAt][$lt]=2030-01-01')).toEqual([140]);
+      expect(await found('filters[receivedAt][$gt]=2030-01-01')).toEqual([]);
+      expect(await found('filters[scannedAt]=1706781600500')).toEqual([140]);
+      expect(await found('filters[startsAt]=01:02:03')).toEqual([141]);
+      expect(await found('filters[startsAt][$lt]=01:02:03')).toEqual([]);
+      await world.update('reels', 142, 'received_at', 1_000);
+      expect(await found('filters[receivedAt][$notNull]=true&sort=receivedAt')).toEqual([142, 140]);
     },
   );
+
+  it.runIf(dialect === 'postgres')('PostgreSQL may hold instants without end, which JSON cannot: null', async () => {
+    await world.db.write(async (tx) => {
+      await tx.run({
+        sql: `insert into reels (id, label, received_at, scanned_at) values (143, 'endless', 'infinity', '-infinity')`,
+        params: [],
+        ids: [],
+      });
+    });
+    const { data } = await world.read('/api/reels?filters[label]=endless&fields=receivedAt&fields=scannedAt');
+    expect(data.map((it) => it.attributes)).toEqual([{ receivedAt: null, scannedAt: null }]);
+  });
 
   it.each(['fields=*', 'fields[0]=*', 'fields[0]=title&fields[1]=*', 'fields', ''])(
     'F2: "%s" selects the default fields',
