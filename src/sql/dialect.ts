@@ -114,8 +114,8 @@ export interface Dialect {
    * looked at for every row that the column comes from, so the column is one of the innermost table.
    */
   readonly stillRunning: ((column: Sql) => Sql) | null;
-  /** Ids that no row of the table has or will get otherwise: one row each. */
-  reserveIds(table: string, count: number): Statement;
+  /** Ids that no row of the tables has or will get otherwise: rows of the place in the list and an id. */
+  reserveIds(wanted: readonly { readonly table: string; readonly count: number }[]): Statement;
   /** Waits until no other transaction holds one of the names; null where there is one writer anyway. */
   lock(names: readonly string[]): Statement | null;
   /** Ends a `select` of rows that are about to change; nothing where there is one writer anyway. */

@@ -173,10 +173,13 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
   stillRunning: null,
-  reserveIds: (table, count) =>
-    compile(
-      sql`select nextval(pg_get_serial_sequence(${`"${table}"`}::text, 'id'))::int4 from generate_series(1, ${sql.lit(count)})`,
-    ),
+  reserveIds: (wanted) => {
+    const selects = wanted.map(
+      ({ table, count }, place) =>
+        sql`select ${sql.lit(place)}, nextval(pg_get_serial_sequence(${`"${table}"`}::text, 'id'))::int4 from generate_series(1, ${bind('integer', count)})`,
+    );
+    return compile(sql.join(selects, sql` union all `));
+  },
   lock: (names) => {
     // in one order everywhere, or two writers could wait for each other
     const ordered = [...new Set(names)].sort();

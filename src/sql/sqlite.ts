@@ -85,6 +85,10 @@ const fixed = (text: string): Statement => ({ sql: text, params: [], ids: [] });
 /** A sigma at the end of a word is the same letter. */
 const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
+/** The sequence table is behind when rows came with ids of their own. */
+const lastId = (table: string): Sql =>
+  sql`max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0))`;
+
 const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 export const sqliteDialect: Dialect = {
@@ -119,10 +123,13 @@ export const sqliteDialect: Dialect = {
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
   stillRunning: (column) => sql`dovetail_still_running(${column})`,
-  // the sequence table is behind when rows came with ids of their own
-  reserveIds: (table, count) =>
-    compile(sql`with last(id) as (select max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0)))
-      select last.id + n.value from last, json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`}) n`),
+  reserveIds: (wanted) => {
+    const selects = wanted.map(
+      ({ table, count }, place) =>
+        sql`select ${sql.lit(place)}, ${lastId(table)} + value from json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`})`,
+    );
+    return compile(sql.join(selects, sql` union all `));
+  },
   lock: () => null,
   forUpdate: sql``,
   idsText: (ids) => `[${ids.join(',')}]`,

@@ -175,7 +175,7 @@ const applyCreate = async (
   publishedAt: number | null | undefined,
   tx: Tx,
 ): Promise<Answer> => {
-  const { request, context, dialect, now } = write;
+  const { request, context, now } = write;
   const { type } = request;
   if (request.ifMatch !== null) return refuse([issue('http.changed-meanwhile', [])]);
   const change = granted(
@@ -188,12 +188,10 @@ const applyCreate = async (
     if ((await findEntry(write, tx, 'plain')) !== null) return applyWrite(write, tx);
   }
   const time = now();
-  const [, checked, [[id] = []]] = await together([
-    takeLocks(lockNames(changes), write, tx),
-    check(changes, write, tx),
-    tx.run(dialect.reserveIds(type.table, 1)),
-  ]);
+  const [, checked] = await together([takeLocks(lockNames(changes), write, tx), check(changes, write, tx)]);
   const snapshot: Snapshot = { ...granted(checked), parts: noParts };
+  const [id] = snapshot.newIds.get(type.uid) ?? [];
+  if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
   const system: Cell[] = [
     instant('created_at', time),
     instant('updated_at', time),
@@ -203,8 +201,8 @@ const applyCreate = async (
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
-  const plan = await planned(await hashed(change), id as number, true, system, snapshot, write, tx);
-  return runAndAnswer(plan.operations, 'create', id as number, data, write, tx);
+  const plan = await planned(await hashed(change), id, true, system, snapshot, write, tx);
+  return runAndAnswer(plan.operations, 'create', id, data, write, tx);
 };
 
 const noParts: Snapshot['parts'] = new Map();

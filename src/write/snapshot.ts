@@ -16,7 +16,7 @@ export interface Snapshot {
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
   /** Greatest rank in the asked targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
-  /** Ids that new components will have, by uid, in the order in which the change names them. */
+  /** Ids that the new entry and new components will have, by uid, in the order in which the change names them. */
   readonly newIds: ReadonlyMap<Uid, readonly number[]>;
 }
 
@@ -141,7 +141,7 @@ export const readSnapshot = async (
   const lists = new Map<ListKey, readonly StoredLink[]>();
   const partners = new Map<string, readonly StoredLink[]>();
   const lastRanks = new Map<string, Map<number, number>>();
-  const newIds = new Map<Uid, readonly number[]>();
+  const ids = new Map<Uid, number[]>();
   const long: LongList[] = [];
 
   const links = changes.flatMap(({ change, id }) => change.links.map((link) => ({ link, id })));
@@ -177,16 +177,14 @@ export const readSnapshot = async (
       });
     }
   }
-  const fresh = changes.flatMap(({ change, id }) =>
-    id === null && change.type.kind === 'component' ? [change.type] : [],
+  const fresh = groupBy(
+    changes.flatMap(({ change, id }) => (id === null ? [change.type] : [])),
+    (type) => type.uid,
   );
-  for (const group of groupBy(fresh, (type) => type.uid)) {
-    const [type] = group as [EntryType];
-    ask(dialect.reserveIds(type.table, group.length), (rows) => {
-      newIds.set(
-        type.uid,
-        rows.map(([id]) => id as number),
-      );
+  if (fresh.length > 0) {
+    const wanted = fresh.map((types) => ({ table: types[0]!.table, count: types.length }));
+    ask(dialect.reserveIds(wanted), (rows) => {
+      for (const [place, id] of rows as readonly (readonly [number, number])[]) push(ids, fresh[place]![0]!.uid, id);
     });
   }
   const results = await tx.runAll(statements);
@@ -200,7 +198,7 @@ export const readSnapshot = async (
     if (rows) excerpts.add(key);
     lists.set(key, rows ?? (await readWhole(list, tx, dialect)));
   }
-  return { lists, excerpts, partners, lastRanks, newIds };
+  return { lists, excerpts, partners, lastRanks, newIds: ids };
 };
 
 /** A list that may be too long to be read for a change of a few of its entries. */
