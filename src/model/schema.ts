@@ -53,7 +53,7 @@ export const componentSchema = z.looseObject({
 });
 export const zoneSchema = z.looseObject({
   type: z.literal('dynamiczone'),
-  components: z.array(name).min(1, 'needs at least one component'),
+  components: z.array(name),
   min: count.nullish(),
   max: count.nullish(),
   ...base,
