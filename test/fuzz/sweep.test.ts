@@ -25,7 +25,12 @@ const newModel = (): Model => {
       kind: 'collectionType',
       collectionName: 'things',
       info: { singularName: 'thing', pluralName: 'things', displayName: 'Thing' },
-      attributes: Object.fromEntries(typeNames.map((type) => [`a${type}`, { type, private: false }])),
+      attributes: Object.fromEntries(
+        typeNames.map((type) => [
+          `a${type}`,
+          { type, private: false, ...(type === 'enumeration' ? { enum: ['alpha'] } : {}) },
+        ]),
+      ),
     }),
   );
   const loaded = loadModel(dir);

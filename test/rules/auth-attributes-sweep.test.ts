@@ -652,6 +652,11 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     ]) {
       for (const as of [undefined, 'full', 'reading'] as const) {
         const answer = await people.ask('GET', `/api/reels?filters[id]=1&${query}`, as === undefined ? {} : { as });
+        // an option that names what nobody may see is refused
+        if (/email|password|username/.test(query)) {
+          expect([query, answer.status]).toEqual([query, 400]);
+          continue;
+        }
         const [entry] = (answer.body as { data: { attributes: Json }[] }).data;
         expect([query, entry?.attributes['createdBy']]).toEqual([query, creator]);
       }

@@ -263,7 +263,6 @@ describe('schema files', () => {
       'attributes.x.min',
       '3 is above "max": 2',
     ],
-    ['an empty zone', { x: { type: 'dynamiczone', components: [] } }, 'attributes.x.components', 'at least one'],
     [
       'an unknown type of file',
       { x: { type: 'media', allowedTypes: ['files', 'image'] } },
