@@ -3,7 +3,10 @@
  * stamp of the password: changing it revokes them (contract 12, row 54). v4's have none and stay good until they expire.
  */
 import crypto from 'node:crypto';
-import { errors, jwtVerify, SignJWT } from 'jose';
+// the whole of jose is much to load for two functions
+import { JOSEError } from 'jose/errors';
+import { SignJWT } from 'jose/jwt/sign';
+import { jwtVerify } from 'jose/jwt/verify';
 import { limits } from '../limits.js';
 import { isSame } from './tokens.js';
 
@@ -58,7 +61,7 @@ export const newJwts = ({ secret, lifetimeMs, now }: JwtOptions): Jwts => {
         if (pw !== undefined && typeof pw !== 'string') return null;
         return { userId: id, stamp: pw ?? null, expiresAt: exp === undefined ? null : exp * 1000 };
       } catch (fault) {
-        if (fault instanceof errors.JOSEError || fault instanceof TypeError) return null;
+        if (fault instanceof JOSEError || fault instanceof TypeError) return null;
         throw fault;
       }
     },
