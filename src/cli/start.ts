@@ -72,6 +72,14 @@ export const start = async (dir: string): Promise<void> => {
   );
   sayWhatToTry(project, (app.server.address() as AddressInfo).port);
 
+  // what a project's code leaves running must not end the server for everybody
+  process.on('unhandledRejection', (fault) => {
+    logger.error(
+      { err: fault },
+      'a promise failed that nobody waited for; handlers and hooks must await what they start',
+    );
+  });
+
   let stopping = false;
   const stop = (signal: string): void => {
     if (stopping) return;
