@@ -295,7 +295,8 @@ const storedLinks = (rows: Rows): readonly StoredLink[] =>
 /** Which of the asked ids exist. */
 export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
   withIds(
-    dialect.compile(sql`select t.id from ${sql.table(type.table)} t where ${dialect.inIds(column('t', 'id'))}`),
+    // a join: thousands of ids against a table without statistics would be compared one by one
+    dialect.compile(sql`select t.id from ${dialect.idsTable} i join ${sql.table(type.table)} t on t.id = i.id`),
     ids,
     dialect,
   );
