@@ -462,3 +462,9 @@ export const nearest = (text: string, known: Iterable<string>): string | undefin
   const best = names.find((it) => it.toLowerCase() === lower) ?? closest(text, names);
   return distance(lower, best.toLowerCase()) <= Math.max(2, Math.floor(best.length / 3)) ? best : undefined;
 };
+
+/** The end of a start-up message about a name that is not known. */
+export const orNearest = (text: string, known: Iterable<string>): string => {
+  const near = nearest(text, known);
+  return near === undefined ? '' : `; did you mean "${near}"?`;
+};

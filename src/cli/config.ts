@@ -7,8 +7,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parse } from 'dotenv';
 import { z } from 'zod';
+import { orNearest } from '../errors.js';
 import { limits } from '../limits.js';
-import { orNearest } from '../model/contradictions.js';
 
 export const configSchema = z.strictObject({
   api: z

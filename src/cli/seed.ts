@@ -9,7 +9,7 @@ import path from 'node:path';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
-import { nearest, Refusal } from '../errors.js';
+import { orNearest, Refusal } from '../errors.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Tx } from '../sql/dialect.js';
@@ -34,23 +34,19 @@ export const readSeedPermissions = (
   if (!fs.existsSync(file)) return {};
   const known = actionsOf(model);
   const fault = (place: string, text: string): StartFault => new StartFault(`${file}: ${place}${text}`);
-  const meant = (name: string, names: readonly string[]): string => {
-    const near = nearest(name, names);
-    return near === undefined ? '' : `; did you mean "${near}"?`;
-  };
   const json = readJson(file);
   if (!isObject(json)) throw fault('', 'expected an object of lists: { "public": ["api::article.article.find"] }');
   for (const [role, actions] of Object.entries(json)) {
     if (!roles.includes(role))
       throw fault(
         '',
-        `there is no role "${role}" on first start${meant(role, roles) || `; roles: ${roles.join(', ')}`}`,
+        `there is no role "${role}" on first start${orNearest(role, roles) || `; roles: ${roles.join(', ')}`}`,
       );
     if (!Array.isArray(actions)) throw fault(role, ': expected a list of actions');
     for (const [place, action] of (actions as readonly unknown[]).entries()) {
       if (typeof action !== 'string') throw fault(`${role}[${place}]`, ': expected the name of an action');
       if (!known.includes(action))
-        throw fault(`${role}[${place}]`, `: there is no action "${action}"${meant(action, known)}`);
+        throw fault(`${role}[${place}]`, `: there is no action "${action}"${orNearest(action, known)}`);
     }
   }
   return json as Record<string, readonly Action[]>;

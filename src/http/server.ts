@@ -162,6 +162,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
 };
 
 const MALFORMED_PATH = '/_malformed-path';
+
 /**
  * A server that stops answers what had been sent to it: the kernel keeps connections and requests that the process has
  * not seen yet, and closing would reset them. One connection is taken at each turn of the event loop.

@@ -1,13 +1,7 @@
 /** What an attribute of a schema file says against itself: rules that contradict each other or its type. */
-import { nearest, sayIssue } from '../errors.js';
+import { orNearest, sayIssue } from '../errors.js';
 import { isEnumerated, type ScalarTypeName, scalarTypes } from './attributes.js';
 import { type AttributeFile, readRules, type ScalarFile } from './schema.js';
-
-/** The end of a message about a name that is not known. */
-export const orNearest = (text: string, known: Iterable<string>): string => {
-  const near = nearest(text, known);
-  return near === undefined ? '' : `; did you mean "${near}"?`;
-};
 
 type Found = readonly [key: string, message: string];
 

@@ -5,9 +5,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { z } from 'zod';
+import { orNearest } from '../errors.js';
 import { isScalarTypeName, isSecretType } from './attributes.js';
 import { builtinSchemas } from './builtin.js';
-import { contradictions, orNearest } from './contradictions.js';
+import { contradictions } from './contradictions.js';
 import {
   ADMIN_UID,
   type Attribute,
