@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 /** The command line. Each command loads its own code: `start` does not wait for the others. */
 import { Command } from 'commander';
 import type { TokenOptions, UserOptions } from './accounts.js';

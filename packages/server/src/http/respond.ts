@@ -1,12 +1,14 @@
 /** Results and issues to HTTP. */
 import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
+import { limits } from '../limits.js';
 import type { Answer } from '../read/find.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
 export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply => {
   const { status, body } = errorEnvelope(issues);
+  if (status === 503) reply.header('retry-after', limits.retryAfterS);
   return reply.code(status).header('content-type', JSON_TYPE).send(body);
 };
 

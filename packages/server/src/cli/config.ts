@@ -5,7 +5,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { parse } from 'dotenv';
+import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { orNearest } from '../errors.js';
 import { limits } from '../limits.js';
@@ -167,7 +167,7 @@ const nearestKeys = (schema: z.ZodType, fault: z.core.$ZodIssue): string => {
 /** The environment; a variable set outside wins over the project's `.env`. */
 export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
   const file = path.join(projectDir, '.env');
-  const inside = fs.existsSync(file) ? parse(fs.readFileSync(file)) : {};
+  const inside = fs.existsSync(file) ? parseEnv(fs.readFileSync(file, 'utf8')) : {};
   const given = Object.fromEntries(
     Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
   );

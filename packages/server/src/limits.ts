@@ -89,6 +89,8 @@ export const limits = {
   excerptIdsMax: 20,
   /** Least distance between two stored ranks before a list is numbered anew. */
   rankGapMin: 1e-6,
+  /** Seconds after which a client may try again what was answered with 503. */
+  retryAfterS: 1,
   /** Milliseconds that running requests get to finish after SIGTERM. */
   drainMsMax: 10_000,
 } as const;

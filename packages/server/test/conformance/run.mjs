@@ -7,11 +7,11 @@ import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { createJiti } from 'jiti';
+import { startPostgres } from '../world/postgres.ts';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const root = path.resolve(here, '../..');
-const kit = path.resolve(process.env.CONFORMANCE_KIT ?? path.join(root, '../shared/conformance'));
+const kit = path.resolve(process.env.CONFORMANCE_KIT ?? path.join(root, '../../../shared/conformance'));
 if (!fs.existsSync(path.join(kit, 'run.mjs'))) {
   console.error(`There is no conformance kit in ${kit}. Set CONFORMANCE_KIT to its folder.`);
   process.exit(2);
@@ -35,7 +35,6 @@ const play = (...args) =>
 console.log('SQLite');
 const sqlite = await play();
 const given = process.env.POSTGRES_URL;
-const { startPostgres } = await createJiti(import.meta.url).import('../world/postgres.ts');
 const server = given ? null : await startPostgres();
 console.log('\nPostgreSQL');
 const postgres = await play('--postgres', given ?? server.url);

@@ -333,7 +333,7 @@ const uploadsOptions = (dir: string) => ({
   // files that begin with a dot were never uploaded
   dotfiles: 'ignore' as const,
   decorateReply: false,
-  setHeaders: (reply: { setHeader(name: string, value: string): unknown }, file: string) => {
-    if (/\.(html?|xhtml|svgz?|xml)$/i.test(file)) reply.setHeader('content-disposition', 'attachment');
+  setHeaders: (reply: FastifyReply, file: string) => {
+    if (/\.(html?|xhtml|svgz?|xml)$/i.test(file)) reply.header('content-disposition', 'attachment');
   },
 });
