@@ -12,10 +12,7 @@ import {
   sql,
 } from 'kysely';
 import { bug } from '../errors.js';
-import type { Param, Sql, Statement } from './dialect.js';
-
-type AnyTables = Record<string, Record<string, unknown>>;
-export type Builder = Kysely<AnyTables>;
+import type { Builder, Param, Sql, Statement } from './dialect.js';
 
 export const sqliteBuilder: Builder = new Kysely({
   dialect: {
@@ -53,3 +50,6 @@ export const compileWith = (builder: Builder, query: Sql): Statement => {
   });
   return { sql: compiled.sql, params, ids };
 };
+
+/** A statement without values. */
+export const fixedStatement = (text: string): Statement => ({ sql: text, params: [], ids: [] });

@@ -2,9 +2,11 @@
  * What a SQL engine must offer. This folder is about SQL only and has never heard of content types.
  * SQL text comes from Kysely's `sql` tag and schema builder alone; values are bound, identifiers are quoted by it.
  */
-import type { RawBuilder } from 'kysely';
+import type { Kysely, RawBuilder } from 'kysely';
 
 export type Sql = RawBuilder<unknown>;
+/** Kysely without tables of its own: it compiles what it is given, and holds no connection. */
+export type Builder = Kysely<Record<string, Record<string, unknown>>>;
 export type DialectName = 'sqlite' | 'postgres';
 
 /** How a column stores its values (storage-layout 2). Each dialect maps every kind to a column type. */
@@ -84,9 +86,26 @@ export class ConstraintFault extends Error {
   }
 }
 
+/** How an engine tells what it holds, and how tables are made in it. */
+export interface SchemaDialect {
+  /** Makes DDL in the engine's spelling. */
+  readonly builder: Builder['schema'];
+  /** Rows of table, column and declared type in lower case, in the order of the columns. */
+  readonly columns: Statement;
+  /** Rows of one index name each. */
+  readonly indexes: Statement;
+  /** A name as the engine keeps it. */
+  storedName(name: string): string;
+  /** Whether foreign keys can be declared with their table, or need the target to exist. */
+  readonly foreignKeys: 'with the table' | 'afterwards';
+  /** v4 makes unique indexes as constraints where that differs (storage-layout 1.5). */
+  readonly uniqueAs: 'index' | 'constraint';
+}
+
 export interface Dialect {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
+  readonly schema: SchemaDialect;
   /** Key-value pairs that one JSON object call takes. */
   readonly jsonPairsMax: number;
   compile(query: Sql): Statement;

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import postgres from 'postgres';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import { compileWith, idsParameter, postgresBuilder } from './compile.js';
+import { compileWith, fixedStatement, idsParameter, postgresBuilder } from './compile.js';
 import {
   type ColumnKind,
   ConstraintFault,
@@ -156,6 +156,19 @@ const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, quer
 export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
   columnTypes,
+  schema: {
+    builder: postgresBuilder.schema,
+    columns: fixedStatement(
+      `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
+    ),
+    indexes: fixedStatement(
+      `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
+    ),
+    // identifiers are cut at 63 bytes (storage-layout 1.6): a name that is there in its cut form is there
+    storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
+    foreignKeys: 'afterwards',
+    uniqueAs: 'constraint',
+  },
   // a function call takes 100 arguments at the most
   jsonPairsMax: 50,
   compile,

@@ -3,9 +3,8 @@
  * Only additions exist: nothing is ever dropped or altered (storage-layout 8.4).
  */
 import { type CreateTableBuilder, sql } from 'kysely';
-import { postgresBuilder, sqliteBuilder } from './compile.js';
-import type { ColumnKind, Db, DialectName, ReadProgram, Statement } from './dialect.js';
-import { readRows } from './dialect.js';
+import { fixedStatement } from './compile.js';
+import { type ColumnKind, type Db, type ReadProgram, readRows, type Statement } from './dialect.js';
 
 export interface Column {
   readonly name: string;
@@ -52,32 +51,11 @@ export interface TableDiff {
   }[];
 }
 
-const catalogQueries: Record<DialectName, { columns: Statement; indexes: Statement }> = {
-  sqlite: {
-    columns: fixed(
-      `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
-    ),
-    indexes: fixed(`select name from sqlite_master where type = 'index'`),
-  },
-  postgres: {
-    columns: fixed(
-      `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
-    ),
-    indexes: fixed(
-      `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
-    ),
-  },
-};
-
-function fixed(text: string): Statement {
-  return { sql: text, params: [], ids: [] };
-}
-
 export const readCatalog = async (db: Db): Promise<Catalog> => {
-  const queries = catalogQueries[db.dialect.name];
+  const { schema } = db.dialect;
   function* program(): ReadProgram<Catalog> {
-    const columns = yield* readRows(queries.columns);
-    const indexes = yield* readRows(queries.indexes);
+    const columns = yield* readRows(schema.columns);
+    const indexes = yield* readRows(schema.indexes);
     const tables = new Map<string, Map<string, string>>();
     for (const [table, column, type] of columns as [string, string, string][]) {
       const known = tables.get(table);
@@ -89,15 +67,11 @@ export const readCatalog = async (db: Db): Promise<Catalog> => {
   return db.read(program());
 };
 
-/** PostgreSQL cuts identifiers at 63 bytes (storage-layout 1.6); a name that is there in its cut form is there. */
-const stored = (name: string, dialect: DialectName): string =>
-  dialect === 'postgres' ? Buffer.from(name).subarray(0, 63).toString() : name;
-
 /** Types that a healthy database may declare although Dovetail would declare another (storage-layout 9: upgraded databases). */
 const declaredType = (columnType: string): string => columnType.split(' primary key')[0]!.replace('serial', 'integer');
 
 export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): TableDiff => {
-  const { name: dialect, columnTypes } = db.dialect;
+  const { schema, columnTypes } = db.dialect;
   const missingTables: Table[] = [];
   const missingColumns: { table: string; column: Column }[] = [];
   const missingIndexes: { table: string; index: Index }[] = [];
@@ -105,24 +79,24 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
   const otherTypes: { table: string; column: string; wanted: string; found: string }[] = [];
   const wantedNames = new Set<string>();
   for (const table of wanted) {
-    const name = stored(table.name, dialect);
+    const name = schema.storedName(table.name);
     wantedNames.add(name);
     const columns = found.tables.get(name);
     if (!columns) {
       missingTables.push(table);
       continue;
     }
-    const wantedColumns = new Set(table.columns.map((column) => stored(column.name, dialect)));
+    const wantedColumns = new Set(table.columns.map((column) => schema.storedName(column.name)));
     for (const column of table.columns) {
-      const type = columns.get(stored(column.name, dialect));
+      const type = columns.get(schema.storedName(column.name));
       const declared = declaredType(columnTypes[column.kind]);
       if (type === undefined) missingColumns.push({ table: table.name, column });
       else if (type !== declared)
         otherTypes.push({ table: table.name, column: column.name, wanted: declared, found: type });
     }
     for (const index of table.indexes) {
-      const isNew = index.columns.some((column) => !columns.has(stored(column, dialect)));
-      if ((isNew || index.own) && !found.indexes.has(stored(index.name, dialect)))
+      const isNew = index.columns.some((column) => !columns.has(schema.storedName(column)));
+      if ((isNew || index.own) && !found.indexes.has(schema.storedName(index.name)))
         missingIndexes.push({ table: table.name, index });
     }
     for (const column of columns.keys())
@@ -134,29 +108,25 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
 
 /** The statements that add what is missing, in an order that the database accepts. */
 export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => {
-  const { dialect } = db;
-  const schema = (dialect.name === 'sqlite' ? sqliteBuilder : postgresBuilder).schema;
-  const statement = (built: { compile(): { sql: string } }): Statement => ({
-    sql: built.compile().sql,
-    params: [],
-    ids: [],
-  });
-  const type = (column: Column) => sql.raw(dialect.columnTypes[column.kind]);
+  const { columnTypes, schema } = db.dialect;
+  const { builder } = schema;
+  const statement = (built: { compile(): { sql: string } }): Statement => fixedStatement(built.compile().sql);
+  const type = (column: Column) => sql.raw(columnTypes[column.kind]);
   const statements: Statement[] = [];
   const afterwards: Statement[] = [];
   for (const table of diff.missingTables) {
-    let create: CreateTableBuilder<string, string> = schema.createTable(table.name);
+    let create: CreateTableBuilder<string, string> = builder.createTable(table.name);
     for (const column of table.columns) create = create.addColumn(column.name, type(column) as never);
     for (const key of table.foreignKeys) {
-      if (dialect.name === 'sqlite') {
+      if (schema.foreignKeys === 'with the table') {
         create = create.addForeignKeyConstraint(key.name, [key.column], key.target, ['id'], (it) =>
           it.onDelete(key.onDelete),
         );
       } else {
-        // PostgreSQL wants the target to exist; tables may refer to each other in circles
+        // tables may refer to each other in circles
         afterwards.push(
           statement(
-            schema
+            builder
               .alterTable(table.name)
               .addForeignKeyConstraint(key.name, [key.column], key.target, ['id'], (it) => it.onDelete(key.onDelete)),
           ),
@@ -166,18 +136,18 @@ export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => 
     statements.push(statement(create));
   }
   for (const { table, column } of diff.missingColumns) {
-    statements.push(statement(schema.alterTable(table).addColumn(column.name, type(column) as never)));
+    statements.push(statement(builder.alterTable(table).addColumn(column.name, type(column) as never)));
   }
   const indexes = [
     ...diff.missingTables.flatMap((table) => table.indexes.map((index) => ({ table: table.name, index }))),
     ...diff.missingIndexes,
   ];
   for (const { table, index } of indexes) {
-    if (index.unique && dialect.name === 'postgres') {
-      statements.push(statement(schema.alterTable(table).addUniqueConstraint(index.name, [...index.columns])));
+    if (index.unique && schema.uniqueAs === 'constraint') {
+      statements.push(statement(builder.alterTable(table).addUniqueConstraint(index.name, [...index.columns])));
       continue;
     }
-    const create = schema
+    const create = builder
       .createIndex(index.name)
       .on(table)
       .columns([...index.columns]);

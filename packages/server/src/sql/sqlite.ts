@@ -4,7 +4,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import { compileWith, idsParameter, sqliteBuilder } from './compile.js';
+import { compileWith, fixedStatement, idsParameter, sqliteBuilder } from './compile.js';
 import {
   type Cell,
   type ColumnKind,
@@ -81,7 +81,6 @@ const insertText = (table: string, cells: readonly Cell[]): string => {
   return compile(sql`insert into ${sql.table(table)} (${columns}) values (${values})`).sql;
 };
 
-const fixed = (text: string): Statement => ({ sql: text, params: [], ids: [] });
 /** A sigma at the end of a word is the same letter. */
 const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
@@ -109,6 +108,16 @@ export const sqliteDialect: Dialect = {
     datetime: 'datetime',
     json: 'json',
     jsonText: 'json',
+  },
+  schema: {
+    builder: sqliteBuilder.schema,
+    columns: fixedStatement(
+      `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
+    ),
+    indexes: fixedStatement(`select name from sqlite_master where type = 'index'`),
+    storedName: (name) => name,
+    foreignKeys: 'with the table',
+    uniqueAs: 'index',
   },
   jsonPairsMax: 400,
   compile,
@@ -219,11 +228,11 @@ const constraintFault = (fault: unknown): ConstraintFault | null => {
 export const openSqlite = (file: string, { readOnly = false }: { readonly readOnly?: boolean } = {}): Db => {
   const writer = connect(file);
   // not opened as read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
-  writer.rows(fixed(readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal'));
-  writer.rows(fixed('pragma schema_version'));
+  writer.rows(fixedStatement(readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal'));
+  writer.rows(fixedStatement('pragma schema_version'));
   // counts what other connections have committed; so it never writes, and never stands in a transaction
   const watch = connect(file);
-  const dataVersion = fixed('pragma data_version');
+  const dataVersion = fixedStatement('pragma data_version');
   const idle: Connection[] = [];
   const waiting: ((connection: Connection) => void)[] = [];
   let opened = 0;
