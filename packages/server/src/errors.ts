@@ -1,44 +1,53 @@
 /**
- * Expected faults are values: an `Issue` has a code, the path of the parameter or attribute, and facts. This file holds
- * every code with its HTTP status, its name in the envelope (contract 5) and its wording; nothing else words an error.
+ * Expected faults are values: an `Issue` has a code, the path of the parameter or attribute, and the facts of that code.
+ * This file holds every code with its name in the envelope (contract 5) and its wording; nothing else words an error.
  * A `Bug` is a broken promise of our own code; it is thrown, logged with its id and answered with 500.
  */
 
 import { closest, distance } from 'fastest-levenshtein';
 
-export type IssueName =
-  | 'ValidationError'
-  | 'PaginationError'
-  | 'ApplicationError'
-  | 'NotFoundError'
-  | 'ForbiddenError'
-  | 'UnauthorizedError'
-  | 'MethodNotAllowedError'
-  | 'PayloadTooLargeError'
-  | 'UriTooLongError'
-  | 'PreconditionFailedError'
-  | 'RequestTimeoutError'
-  | 'ConflictError'
-  | 'ServiceUnavailableError'
-  | 'BadRequestError'
-  | 'RateLimitError';
+/** The name that an envelope carries decides the status of the response (contract 5). */
+export const statusOf = {
+  ValidationError: 400,
+  PaginationError: 400,
+  ApplicationError: 400,
+  BadRequestError: 400,
+  UnauthorizedError: 401,
+  ForbiddenError: 403,
+  NotFoundError: 404,
+  MethodNotAllowedError: 405,
+  RequestTimeoutError: 408,
+  ConflictError: 409,
+  PreconditionFailedError: 412,
+  PayloadTooLargeError: 413,
+  UriTooLongError: 414,
+  RateLimitError: 429,
+  ServiceUnavailableError: 503,
+} as const;
 
-interface IssueKind<Facts> {
-  readonly status: number;
+export type IssueName = keyof typeof statusOf;
+
+interface IssueKind<Facts extends object> {
   readonly name: IssueName;
-  /** @param at the path as the client wrote it: `populate[author][fields][0]`, or `seo.metaTitle` for a body. */
-  readonly say: (facts: Facts, at: string) => string;
+  readonly say: Wording<Facts>;
 }
 
-const kind = <Facts>(status: number, name: IssueName, say: (facts: Facts, at: string) => string): IssueKind<Facts> => ({
-  status,
+/** `at` is the path as the client wrote it: `populate[author][fields][0]`, or `seo.metaTitle` for a body. */
+type Wording<Facts extends object> = (facts: Facts & { readonly at: string }) => string;
+type NoFacts = Record<never, never>;
+
+const named = <Facts extends object = NoFacts>(name: IssueName, say: Wording<Facts>): IssueKind<Facts> => ({
   name,
   say,
 });
 
-/** A fault in the query string: a 400 that names the parameter by its full bracket path. */
-const query = <Facts = unknown>(say: (facts: Facts) => string): IssueKind<Facts> =>
-  kind(400, 'ValidationError', (facts, at) => `Invalid parameter ${at}: ${say(facts)}`);
+/** Input that breaks a rule. */
+const invalid = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
+  named('ValidationError', say);
+
+/** A fault in the query string: the message names the parameter by its full bracket path. */
+const query = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
+  invalid((facts) => `Invalid parameter ${facts.at}: ${say(facts)}`);
 
 /** A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. */
 const printed = (value: unknown): string => {
@@ -55,365 +64,286 @@ const jsonText = (value: unknown): string => {
   }
 };
 
-const near = (name: string | undefined): string => (name === undefined ? '' : `. Did you mean "${name}"?`);
+const didYouMean = (near: string | undefined): string => (near === undefined ? '' : `. Did you mean "${near}"?`);
 
-interface Named {
-  readonly type: string;
+interface Name {
   readonly name: string;
+  /** The known name that was probably meant. */
   readonly near?: string | undefined;
+}
+
+interface AttributeName extends Name {
+  readonly type: string;
 }
 
 export const issueKinds = {
   // ---- brackets: the syntax of the query string
   'query.malformed-key': query<{ key: string }>(
-    (f) => `the key "${f.key}" cannot be read; brackets must balance, as in filters[name][$eq]`,
+    ({ key }) => `the key "${key}" cannot be read; brackets must balance, as in filters[name][$eq]`,
   ),
   'query.mixed-forms': query(() => 'is given as a value and as an object; choose one form'),
-  'query.too-many-parameters': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f) => `The query string has more than ${f.max} parameters`,
+  'query.too-many-parameters': invalid<{ max: number }>(
+    ({ max }) => `The query string has more than ${max} parameters`,
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
-  'query.unknown-name': query<Named>((f) => `${f.type} has no attribute "${f.name}"${near(f.near)}`),
-  'query.not-selectable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be selected; use populate`),
-  'query.not-populatable': query<Named>(
-    (f) => `"${f.name}" of ${f.type} is a field and cannot be populated; use fields`,
+  'query.unknown-name': query<AttributeName>(
+    ({ type, name, near }) => `${type} has no attribute "${name}"${didYouMean(near)}`,
   ),
-  'query.not-filterable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be filtered by`),
-  'query.not-sortable': query<Named>((f) => `"${f.name}" of ${f.type} cannot be sorted by`),
-  'query.hidden': query<Named>((f) => `"${f.name}" of ${f.type} is not available`),
-  'query.unknown-option': query<{ name: string; options: readonly string[]; near?: string | undefined }>(
-    (f) => `"${f.name}" is not an option of populate; known are ${f.options.join(', ')}${near(f.near)}`,
+  'query.not-selectable': query<AttributeName>(
+    ({ name, type }) => `"${name}" of ${type} cannot be selected; use populate`,
+  ),
+  'query.not-populatable': query<AttributeName>(
+    ({ name, type }) => `"${name}" of ${type} is a field and cannot be populated; use fields`,
+  ),
+  'query.not-filterable': query<AttributeName>(({ name, type }) => `"${name}" of ${type} cannot be filtered by`),
+  'query.not-sortable': query<AttributeName>(({ name, type }) => `"${name}" of ${type} cannot be sorted by`),
+  'query.hidden': query<AttributeName>(({ name, type }) => `"${name}" of ${type} is not available`),
+  'query.unknown-option': query<Name & { options: readonly string[] }>(
+    ({ name, options, near }) =>
+      `"${name}" is not an option of populate; known are ${options.join(', ')}${didYouMean(near)}`,
   ),
   'query.populate-with-pagination': query(() => 'populate cannot be combined with pagination'),
-  'query.unknown-component': query<{ zone: string; name: string; near?: string | undefined }>(
-    (f) => `the dynamic zone "${f.zone}" has no component "${f.name}"${near(f.near)}`,
+  'query.unknown-component': query<Name & { zone: string }>(
+    ({ zone, name, near }) => `the dynamic zone "${zone}" has no component "${name}"${didYouMean(near)}`,
   ),
-  'query.fragments-outside-zone': query<{ name: string }>((f) => `"on" needs a dynamic zone, and "${f.name}" is none`),
-  'query.unknown-operator': query<{ name: string; near?: string | undefined }>(
-    (f) => `"${f.name}" is not a filter operator${near(f.near)}`,
+  'query.fragments-outside-zone': query<{ name: string }>(
+    ({ name }) => `"on" needs a dynamic zone, and "${name}" is none`,
   ),
+  'query.unknown-operator': query<Name>(({ name, near }) => `"${name}" is not a filter operator${didYouMean(near)}`),
   'query.operator-without-attribute': query<{ operator: string }>(
-    (f) => `${f.operator} needs an attribute before it, as in filters[name][${f.operator}]`,
+    ({ operator }) => `${operator} needs an attribute before it, as in filters[name][${operator}]`,
   ),
   'query.operator-not-for-type': query<{ operator: string; type: string }>(
-    (f) => `${f.operator} does not apply to attributes of type ${f.type}`,
+    ({ operator, type }) => `${operator} does not apply to attributes of type ${type}`,
   ),
-  'query.flag': query<{ text: string }>((f) => `"${f.text}" is not a flag; expected true, t, 1, false, f or 0`),
-  'query.expected-object': kind(
-    400,
-    'ValidationError',
-    (_f, at) => `Invalid parameter ${at}: expected an object, as in ${at}[…]=…`,
-  ),
+  'query.flag': query<{ text: string }>(({ text }) => `"${text}" is not a flag; expected true, t, 1, false, f or 0`),
+  'query.expected-object': query(({ at }) => `expected an object, as in ${at}[…]=…`),
   'query.expected-list': query(() => 'expected a list such as [0]=first&[1]=second'),
   'query.expected-text': query(() => 'expected a single value'),
   'query.expected-names': query(() => 'expected a name or a list of names'),
   'query.expected-two-values': query(() => 'expected exactly two values, a lower and an upper bound'),
-  'query.list-too-long': query<{ max: number }>((f) => `more than ${f.max} values`),
-  'query.too-many-conditions': query<{ max: number }>((f) => `more than ${f.max} conditions`),
-  'query.too-deep': query<{ max: number }>((f) => `nested more than ${f.max} levels deep`),
-  'query.too-many-selections': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `Invalid parameter ${at}: populate is too expensive, more than ${f.max} relations`,
+  'query.list-too-long': query<{ max: number }>(({ max }) => `more than ${max} values`),
+  'query.too-many-conditions': query<{ max: number }>(({ max }) => `more than ${max} conditions`),
+  'query.too-deep': query<{ max: number }>(({ max }) => `nested more than ${max} levels deep`),
+  'query.too-many-selections': query<{ max: number }>(
+    ({ max }) => `populate is too expensive, more than ${max} relations`,
   ),
-  'query.sort-direction': query<{ text: string }>((f) => `"${f.text}" is not a direction; expected asc or desc`),
-  'query.sort-needs-attribute': query<Named>(
-    (f) => `"${f.name}" of ${f.type} is a relation; name one of its attributes, as in ${f.name}.id`,
+  'query.sort-direction': query<{ text: string }>(({ text }) => `"${text}" is not a direction; expected asc or desc`),
+  'query.sort-needs-attribute': query<AttributeName>(
+    ({ name, type }) => `"${name}" of ${type} is a relation; name one of its attributes, as in ${name}.id`,
   ),
-  'query.sort-too-long': query<{ max: number }>((f) => `more than ${f.max} steps or keys`),
+  'query.sort-too-long': query<{ max: number }>(({ max }) => `more than ${max} steps or keys`),
   'query.publication-state': query<{ text: string }>(
-    (f) => `"${f.text}" is not a publication state; expected live or preview`,
+    ({ text }) => `"${text}" is not a publication state; expected live or preview`,
   ),
-  'query.number': query<{ text: string }>((f) => `"${f.text}" is not a number`),
-  'query.integer': query<{ text: string }>((f) => `"${f.text}" is not an integer`),
-  'query.too-large': query<{ max: string }>((f) => `is larger than ${f.max}`),
-  'query.biginteger': query<{ text: string }>((f) => `"${f.text}" is not an integer in digits`),
-  'query.boolean': query<{ text: string }>((f) => `"${f.text}" is not a boolean; expected true, t, 1, false, f or 0`),
-  'query.unknown-pagination': query<{ name: string; near?: string | undefined }>(
-    (f) => `"${f.name}" is not a pagination parameter${near(f.near)}`,
+  'query.number': query<{ text: string }>(({ text }) => `"${text}" is not a number`),
+  'query.integer': query<{ text: string }>(({ text }) => `"${text}" is not an integer`),
+  'query.too-large': query<{ max: string }>(({ max }) => `is larger than ${max}`),
+  'query.biginteger': query<{ text: string }>(({ text }) => `"${text}" is not an integer in digits`),
+  'query.boolean': query<{ text: string }>(
+    ({ text }) => `"${text}" is not a boolean; expected true, t, 1, false, f or 0`,
+  ),
+  'query.unknown-pagination': query<Name>(
+    ({ name, near }) => `"${name}" is not a pagination parameter${didYouMean(near)}`,
   ),
   // ---- values whose wording v4's front ends know (contract 5)
-  'value.date': kind(400, 'ValidationError', () => 'Invalid format, expected yyyy-MM-dd'),
-  'value.no-such-day': kind(400, 'ValidationError', () => 'Invalid date'),
-  'value.time': kind(400, 'ValidationError', () => 'Invalid time format, expected HH:mm:ss.SSS'),
-  'value.datetime': kind(400, 'ValidationError', () => 'Invalid format, expected a timestamp or an ISO date'),
-  'pagination.mixed': kind(
-    400,
-    'ValidationError',
-    () => 'Invalid pagination parameters. Expected either start/limit or page/pageSize',
-  ),
-  'pagination.top-level': kind<{ name: string }>(
-    400,
+  'value.date': invalid(() => 'Invalid format, expected yyyy-MM-dd'),
+  'value.no-such-day': invalid(() => 'Invalid date'),
+  'value.time': invalid(() => 'Invalid time format, expected HH:mm:ss.SSS'),
+  'value.datetime': invalid(() => 'Invalid format, expected a timestamp or an ISO date'),
+  'pagination.mixed': invalid(() => 'Invalid pagination parameters. Expected either start/limit or page/pageSize'),
+  'pagination.top-level': named<{ name: string }>(
     'PaginationError',
-    (f) => `Invalid pagination attributes. Write pagination[${f.name}] instead of ${f.name}`,
+    ({ name }) => `Invalid pagination attributes. Write pagination[${name}] instead of ${name}`,
   ),
-  'pagination.with-count': kind(
-    400,
-    'ValidationError',
-    () => 'Invalid withCount parameter. Expected "t","1","true","false","0","f"',
-  ),
+  'pagination.with-count': invalid(() => 'Invalid withCount parameter. Expected "t","1","true","false","0","f"'),
   // ---- run: budgets
-  'read.too-expensive': kind<{ what: string; max: number }>(
-    400,
-    'ValidationError',
-    (f) =>
-      `populate is too expensive: the answer needs more than ${f.max} ${f.what}. Ask for fewer entries, relations or levels`,
+  'read.too-expensive': invalid<{ what: string; max: number }>(
+    ({ max, what }) =>
+      `populate is too expensive: the answer needs more than ${max} ${what}. Ask for fewer entries, relations or levels`,
   ),
-  'read.too-slow': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f) =>
-      `The request is too expensive: reading took more than ${f.max} ms. Ask for fewer entries, relations, filters or levels`,
+  'read.too-slow': invalid<{ max: number }>(
+    ({ max }) =>
+      `The request is too expensive: reading took more than ${max} ms. Ask for fewer entries, relations, filters or levels`,
   ),
-  'read.too-large': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f) =>
-      `populate is too expensive: the answer is larger than ${f.max} characters. Ask for fewer entries, fields or levels`,
+  'read.too-large': invalid<{ max: number }>(
+    ({ max }) =>
+      `populate is too expensive: the answer is larger than ${max} characters. Ask for fewer entries, fields or levels`,
   ),
   // ---- bodies: wording that v4's front ends know (contract 5), with the path and the ids where v4 leaves them out
-  'body.missing': kind(400, 'ValidationError', () => 'Missing "data" payload in the request body'),
-  'body.data-type': kind<{ value: unknown }>(
-    400,
-    'ValidationError',
-    (f) => `this must be a \`object\` type, but the final value was: \`${printed(f.value)}\`.`,
+  'body.missing': invalid(() => 'Missing "data" payload in the request body'),
+  'body.data-type': invalid<{ value: unknown }>(
+    ({ value }) => `this must be a \`object\` type, but the final value was: \`${printed(value)}\`.`,
   ),
-  'body.unknown-key': kind<Named>(
-    400,
-    'ValidationError',
-    (f, at) => `${at}: ${f.type} has no attribute "${f.name}"${near(f.near)}`,
+  'body.unknown-key': invalid<AttributeName>(
+    ({ at, type, name, near }) => `${at}: ${type} has no attribute "${name}"${didYouMean(near)}`,
   ),
-  'body.required': kind(400, 'ValidationError', (_f, at) => `${at} must be defined.`),
-  'body.null': kind(400, 'ValidationError', (_f, at) => `${at} cannot be null.`),
+  'body.required': invalid(({ at }) => `${at} must be defined.`),
+  'body.null': invalid(({ at }) => `${at} cannot be null.`),
   /** Secrets are not told: their value is undefined. */
-  'body.type': kind<{ expected: string; value: unknown }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `${at} must be a \`${f.expected}\` type${f.value === undefined ? '' : `, but the final value was: \`${printed(f.value)}\``}.`,
+  'body.type': invalid<{ expected: string; value: unknown }>(
+    ({ at, expected, value }) =>
+      `${at} must be a \`${expected}\` type${value === undefined ? '' : `, but the final value was: \`${printed(value)}\``}.`,
   ),
-  'body.number': kind<{ value: unknown }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `${at} must be a \`number\` type, but the final value was: \`NaN\` (cast from the value \`${printed(f.value)}\`).`,
+  'body.number': invalid<{ value: unknown }>(
+    ({ at, value }) =>
+      `${at} must be a \`number\` type, but the final value was: \`NaN\` (cast from the value \`${printed(value)}\`).`,
   ),
-  'body.integer': kind(400, 'ValidationError', (_f, at) => `${at} must be an integer`),
-  'body.min': kind<{ min: number | string }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be greater than or equal to ${f.min}`,
+  'body.integer': invalid(({ at }) => `${at} must be an integer`),
+  'body.min': invalid<{ min: number | string }>(({ at, min }) => `${at} must be greater than or equal to ${min}`),
+  'body.max': invalid<{ max: number | string }>(({ at, max }) => `${at} must be less than or equal to ${max}`),
+  'body.min-length': invalid<{ min: number }>(({ at, min }) => `${at} must be at least ${min} characters`),
+  'body.max-length': invalid<{ max: number }>(({ at, max }) => `${at} must be at most ${max} characters`),
+  'body.regex': invalid<{ regex: string }>(({ at, regex }) => `${at} must match the following: "/${regex}/"`),
+  'body.email': invalid(({ at }) => `${at} must be a valid email`),
+  'body.empty': invalid(({ at }) => `${at} cannot be empty`),
+  'body.enumeration': invalid<{ values: readonly string[] }>(
+    ({ at, values }) => `${at} must be one of the following values: ${values.map((it) => `${it}, `).join('')}`,
   ),
-  'body.max': kind<{ max: number | string }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be less than or equal to ${f.max}`,
+  'body.unique': invalid(() => 'This attribute must be unique'),
+  'body.items-min': invalid<{ min: number }>(({ at, min }) => `${at} field must have at least ${min} items`),
+  'body.items-max': invalid<{ max: number }>(
+    ({ at, max }) => `${at} field must have less than or equal to ${max} items`,
   ),
-  'body.min-length': kind<{ min: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be at least ${f.min} characters`,
+  'body.component-missing': invalid(({ at }) => `${at} is a required field`),
+  'body.component-unknown': invalid<{ known: readonly string[] }>(
+    ({ at, known }) => `${at} must be one of the following values: ${known.join(', ')}`,
   ),
-  'body.max-length': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be at most ${f.max} characters`,
-  ),
-  'body.regex': kind<{ regex: string }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must match the following: "/${f.regex}/"`,
-  ),
-  'body.email': kind(400, 'ValidationError', (_f, at) => `${at} must be a valid email`),
-  'body.empty': kind(400, 'ValidationError', (_f, at) => `${at} cannot be empty`),
-  'body.enumeration': kind<{ values: readonly string[] }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be one of the following values: ${f.values.map((it) => `${it}, `).join('')}`,
-  ),
-  'body.unique': kind(400, 'ValidationError', () => 'This attribute must be unique'),
-  'body.items-min': kind<{ min: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} field must have at least ${f.min} items`,
-  ),
-  'body.items-max': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} field must have less than or equal to ${f.max} items`,
-  ),
-  'body.component-missing': kind(400, 'ValidationError', (_f, at) => `${at} is a required field`),
-  'body.component-unknown': kind<{ known: readonly string[] }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} must be one of the following values: ${f.known.join(', ')}`,
-  ),
-  'body.component-foreign': kind<{ id: unknown }>(
-    400,
+  'body.component-foreign': named<{ id: unknown }>(
     'ApplicationError',
-    (f, at) => `Some of the provided components in ${at} are not related to the entity: ${printed(f.id)}`,
+    ({ at, id }) => `Some of the provided components in ${at} are not related to the entity: ${printed(id)}`,
   ),
-  'body.block': kind<{ what: string }>(400, 'ValidationError', (f, at) => `${at}: ${f.what}`),
-  'body.text': kind(400, 'ValidationError', (_f, at) => `${at} must be well-formed text without NUL characters`),
-  'body.too-deep': kind<{ max: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at} is nested more than ${f.max} levels deep`,
+  'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
+  'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
+  'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
+  'body.too-many': invalid<{ max: number; what: string }>(
+    ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,
   ),
-  'body.too-many': kind<{ max: number; what: string }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at}: more than ${f.max} ${f.what} in one request`,
+  'relation.invalid': invalid<{ value: unknown }>(
+    ({ at, value }) => `Invalid relations: ${at} must be ids, but the final value was: \`${printed(value)}\`.`,
   ),
-  'relation.invalid': kind<{ value: unknown }>(
-    400,
-    'ValidationError',
-    (f, at) => `Invalid relations: ${at} must be ids, but the final value was: \`${printed(f.value)}\`.`,
+  'relation.set-with-others': invalid(({ at }) => `Invalid relations: ${at} combines set with connect or disconnect`),
+  'relation.unknown-key': invalid<Name>(
+    ({ at, name, near }) =>
+      `Invalid relations: ${at} has the unknown key "${name}"; known are connect, disconnect and set${didYouMean(near)}`,
   ),
-  'relation.set-with-others': kind(
-    400,
-    'ValidationError',
-    (_f, at) => `Invalid relations: ${at} combines set with connect or disconnect`,
+  'relation.empty-object': invalid(
+    ({ at }) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
   ),
-  'relation.unknown-key': kind<{ name: string; near?: string | undefined }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `Invalid relations: ${at} has the unknown key "${f.name}"; known are connect, disconnect and set${near(f.near)}`,
+  'relation.media-connect': invalid<{ name: string }>(
+    ({ at, name }) => `${at}: ${name} cannot be used on media; give ids or set`,
   ),
-  'relation.empty-object': kind(
-    400,
-    'ValidationError',
-    (_f, at) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
+  'relation.connected-twice': invalid<{ id: number }>(
+    ({ at, id }) =>
+      `The relation with id ${id} is already connected. You cannot connect the same relation twice. (${at})`,
   ),
-  'relation.media-connect': kind<{ name: string }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at}: ${f.name} cannot be used on media; give ids or set`,
+  'relation.position': invalid<{ value: unknown }>(
+    ({ at, value }) =>
+      `${at} must have exactly one of before, after (an id), start, end (true), but the final value was: \`${printed(value)}\`.`,
   ),
-  'relation.connected-twice': kind<{ id: number }>(
-    400,
-    'ValidationError',
-    (f, at) => `The relation with id ${f.id} is already connected. You cannot connect the same relation twice. (${at})`,
+  'relation.anchor-missing': invalid<{ id: number; position: unknown; anchor: number }>(
+    ({ at, id, position, anchor }) =>
+      `There was a problem connecting relation with id ${id} at position ${JSON.stringify(position)}. The relation with id ${anchor} needs to be connected first. (${at})`,
   ),
-  'relation.position': kind<{ value: unknown }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `${at} must have exactly one of before, after (an id), start, end (true), but the final value was: \`${printed(f.value)}\`.`,
+  'relation.circular': invalid<{ id: number }>(
+    ({ at, id }) =>
+      `A circular reference was found in the connect array. One relation is trying to connect before/after another one that is trying to connect before/after it: id ${id} (${at})`,
   ),
-  'relation.anchor-missing': kind<{ id: number; position: unknown; anchor: number }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `There was a problem connecting relation with id ${f.id} at position ${JSON.stringify(f.position)}. The relation with id ${f.anchor} needs to be connected first. (${at})`,
-  ),
-  'relation.circular': kind<{ id: number }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `A circular reference was found in the connect array. One relation is trying to connect before/after another one that is trying to connect before/after it: id ${f.id} (${at})`,
-  ),
-  'relation.absent': kind<{ uid: string; ids: readonly number[] }>(
-    400,
-    'ValidationError',
-    (f, at) =>
-      `${f.ids.length} relation(s) of type ${f.uid} associated with this entity do not exist: ${at} ${f.ids.join(', ')}`,
+  'relation.absent': invalid<{ uid: string; ids: readonly number[] }>(
+    ({ at, ids, uid }) =>
+      `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${ids.join(', ')}`,
   ),
   // ---- accounts: wording that v4's front ends compare (contract 8)
-  'account.required': kind(400, 'ValidationError', (_f, at) => `${at} is a required field`),
-  'account.login': kind(400, 'ValidationError', () => 'Invalid identifier or password'),
-  'account.not-confirmed': kind(400, 'ApplicationError', () => 'Your account email is not confirmed'),
-  'account.blocked': kind(400, 'ApplicationError', () => 'Your account has been blocked by an administrator'),
-  'account.provider-disabled': kind(400, 'ApplicationError', () => 'This provider is disabled'),
-  'account.registration-disabled': kind(400, 'ApplicationError', () => 'Register action is currently disabled'),
-  'account.default-role-missing': kind(400, 'ApplicationError', () => 'Impossible to find the default role'),
-  'account.taken': kind(400, 'ApplicationError', () => 'Email or Username are already taken'),
-  'account.email-taken': kind(400, 'ApplicationError', () => 'Email already taken'),
-  'account.username-taken': kind(400, 'ApplicationError', () => 'Username already taken'),
-  'account.reset-code': kind(400, 'ValidationError', () => 'Incorrect code provided'),
-  'account.passwords-differ': kind(400, 'ValidationError', () => 'Passwords do not match'),
-  'account.current-password': kind(400, 'ValidationError', () => 'The provided current password is invalid'),
-  'account.same-password': kind(
-    400,
-    'ValidationError',
-    () => 'Your new password must be different than your current password',
+  'account.required': invalid(({ at }) => `${at} is a required field`),
+  'account.login': invalid(() => 'Invalid identifier or password'),
+  'account.not-confirmed': named('ApplicationError', () => 'Your account email is not confirmed'),
+  'account.blocked': named('ApplicationError', () => 'Your account has been blocked by an administrator'),
+  'account.provider-disabled': named('ApplicationError', () => 'This provider is disabled'),
+  'account.registration-disabled': named('ApplicationError', () => 'Register action is currently disabled'),
+  'account.default-role-missing': named('ApplicationError', () => 'Impossible to find the default role'),
+  'account.taken': named('ApplicationError', () => 'Email or Username are already taken'),
+  'account.email-taken': named('ApplicationError', () => 'Email already taken'),
+  'account.username-taken': named('ApplicationError', () => 'Username already taken'),
+  'account.reset-code': invalid(() => 'Incorrect code provided'),
+  'account.passwords-differ': invalid(() => 'Passwords do not match'),
+  'account.current-password': invalid(() => 'The provided current password is invalid'),
+  'account.same-password': invalid(() => 'Your new password must be different than your current password'),
+  'account.password-too-long': invalid<{ bytesMax: number }>(
+    ({ bytesMax }) => `Password must be less than ${bytesMax + 1} bytes`,
   ),
-  'account.password-too-long': kind<{ bytesMax: number }>(
-    400,
-    'ValidationError',
-    (f) => `Password must be less than ${f.bytesMax + 1} bytes`,
-  ),
-  'account.confirmation': kind(400, 'ValidationError', () => 'Invalid token'),
-  'account.already-confirmed': kind(400, 'ApplicationError', () => 'Already confirmed'),
-  'account.user-blocked': kind(400, 'ApplicationError', () => 'User blocked'),
-  'account.user-absent': kind(404, 'NotFoundError', () => 'User not found'),
-  'account.role-absent': kind(404, 'NotFoundError', () => 'Role not found'),
-  'account.body-empty': kind(400, 'ValidationError', () => 'Request body cannot be empty'),
-  'account.public-role': kind(400, 'ApplicationError', () => 'Cannot delete public role'),
-  'account.unknown-action': kind<{ action: string; near?: string | undefined }>(
-    400,
-    'ValidationError',
-    (f, at) => `${at}: there is no action "${f.action}"${near(f.near)}`,
+  'account.confirmation': invalid(() => 'Invalid token'),
+  'account.already-confirmed': named('ApplicationError', () => 'Already confirmed'),
+  'account.user-blocked': named('ApplicationError', () => 'User blocked'),
+  'account.user-absent': named('NotFoundError', () => 'User not found'),
+  'account.role-absent': named('NotFoundError', () => 'Role not found'),
+  'account.body-empty': invalid(() => 'Request body cannot be empty'),
+  'account.public-role': named('ApplicationError', () => 'Cannot delete public role'),
+  'account.unknown-action': invalid<{ action: string; near?: string | undefined }>(
+    ({ at, action, near }) => `${at}: there is no action "${action}"${didYouMean(near)}`,
   ),
   // ---- refusals of a project's own handlers, in its own words
-  'handler.refused': kind<{ message: string }>(400, 'ApplicationError', (f) => f.message),
-  'handler.forbidden': kind<{ message: string }>(403, 'ForbiddenError', (f) => f.message),
-  'handler.not-found': kind<{ message: string }>(404, 'NotFoundError', (f) => f.message),
-  'handler.conflict': kind<{ message: string }>(409, 'ConflictError', (f) => f.message),
+  'handler.refused': named<{ message: string }>('ApplicationError', ({ message }) => message),
+  'handler.forbidden': named<{ message: string }>('ForbiddenError', ({ message }) => message),
+  'handler.not-found': named<{ message: string }>('NotFoundError', ({ message }) => message),
+  'handler.conflict': named<{ message: string }>('ConflictError', ({ message }) => message),
   // ---- http
-  'http.not-found': kind(404, 'NotFoundError', () => 'Not Found'),
-  'http.forbidden': kind(403, 'ForbiddenError', () => 'Forbidden'),
-  'http.bad-credentials': kind(401, 'UnauthorizedError', () => 'Missing or invalid credentials'),
-  'http.invalid-credentials': kind(401, 'UnauthorizedError', () => 'Invalid credentials'),
-  'http.token-expired': kind(401, 'UnauthorizedError', () => 'Token expired'),
-  'http.no-user': kind(401, 'UnauthorizedError', () => 'Unauthorized'),
-  'http.too-many-requests': kind(429, 'RateLimitError', () => 'Too many requests, please try again later.'),
-  'http.method': kind<{ method: string }>(405, 'MethodNotAllowedError', () => 'Method Not Allowed'),
-  'http.url-too-long': kind<{ max: number }>(414, 'UriTooLongError', (f) => `The URL is longer than ${f.max} bytes`),
-  'http.body-too-large': kind(413, 'PayloadTooLargeError', () => 'request entity too large'),
-  'http.malformed-path': kind(400, 'BadRequestError', () => 'The path cannot be decoded'),
-  'http.malformed-request': kind(400, 'BadRequestError', () => 'The request is not HTTP'),
-  'http.too-slow': kind(408, 'RequestTimeoutError', () => 'The request took too long to come in'),
-  'http.changed-meanwhile': kind(412, 'PreconditionFailedError', () => 'The entry has changed since it was read'),
-  'http.busy': kind(503, 'ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
-  'http.malformed-body': kind(400, 'ValidationError', () => 'The body is not valid JSON'),
-} as const satisfies Record<string, IssueKind<never>>;
+  'http.not-found': named('NotFoundError', () => 'Not Found'),
+  'http.forbidden': named('ForbiddenError', () => 'Forbidden'),
+  'http.bad-credentials': named('UnauthorizedError', () => 'Missing or invalid credentials'),
+  'http.invalid-credentials': named('UnauthorizedError', () => 'Invalid credentials'),
+  'http.token-expired': named('UnauthorizedError', () => 'Token expired'),
+  'http.no-user': named('UnauthorizedError', () => 'Unauthorized'),
+  'http.too-many-requests': named('RateLimitError', () => 'Too many requests, please try again later.'),
+  'http.method': named('MethodNotAllowedError', () => 'Method Not Allowed'),
+  'http.url-too-long': named<{ max: number }>('UriTooLongError', ({ max }) => `The URL is longer than ${max} bytes`),
+  'http.body-too-large': named('PayloadTooLargeError', () => 'request entity too large'),
+  'http.malformed-path': named('BadRequestError', () => 'The path cannot be decoded'),
+  'http.malformed-request': named('BadRequestError', () => 'The request is not HTTP'),
+  'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to come in'),
+  'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
+  'http.busy': named('ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
+  'http.malformed-body': invalid(() => 'The body is not valid JSON'),
+} as const;
 
 export type IssueCode = keyof typeof issueKinds;
-type FactsOf<Code extends IssueCode> = (typeof issueKinds)[Code] extends IssueKind<infer Facts> ? Facts : never;
+type FactsByCode = {
+  readonly [Code in IssueCode]: (typeof issueKinds)[Code] extends IssueKind<infer Facts extends object> ? Facts : never;
+};
 
-export interface Issue {
-  readonly code: IssueCode;
-  /** Segments: `['populate','author','fields','0']` in a query, `['seo','metaTitle']` in a body; empty: the whole request. */
-  readonly path: readonly string[];
-  readonly facts: unknown;
-}
+/** An issue of one of the codes, with the facts of that code. */
+export type Issue<Codes extends IssueCode = IssueCode> = {
+  readonly [Code in Codes]: {
+    readonly code: Code;
+    /** Segments: `['populate','author','fields','0']` in a query, `['seo','metaTitle']` in a body; empty: the whole request. */
+    readonly path: readonly string[];
+    readonly facts: FactsByCode[Code];
+  };
+}[Codes];
 
+/** Codes without facts take none. */
 export const issue = <Code extends IssueCode>(
   code: Code,
   path: readonly string[],
-  ...facts: [FactsOf<Code>] extends [never] ? [] : unknown extends FactsOf<Code> ? [] : [FactsOf<Code>]
-): Issue => ({ code, path, facts: facts[0] });
+  ...[facts]: NoFacts extends FactsByCode[Code] ? [] : [FactsByCode[Code]]
+): Issue => ({ code, path, facts: facts ?? {} }) as Issue;
 
 /** The words of an issue. Query paths are written with brackets, body paths with dots and `[0]` for places in lists. */
-export const sayIssue = (it: Issue): string => {
-  const [first = '', ...rest] = it.path;
-  const inQuery = it.code.startsWith('query.');
+export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Code>): string => {
+  const kinds: { readonly [Each in IssueCode]: IssueKind<FactsByCode[Each]> } = issueKinds;
+  const [first = '', ...rest] = path;
+  const inQuery = code.startsWith('query.');
   const at =
     first + rest.map((segment) => (inQuery || /^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
-  const say = issueKinds[it.code].say as (facts: unknown, at: string) => string;
-  return say(it.facts, at);
+  return kinds[code].say({ ...facts, at });
 };
 
 /** The error envelope of contract 5; the first issue sets status, name and, if it is alone, the message. */
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
   const [first] = issues;
   if (!first) throw bug('errors.no-issue', {});
-  const { status, name } = issueKinds[first.code];
+  const { name } = issueKinds[first.code];
+  const status = statusOf[name];
   const message = issues.length === 1 ? sayIssue(first) : `${issues.length} errors occurred`;
   const errors = issues.map((it) => ({ path: it.path, message: sayIssue(it), name: issueKinds[it.code].name }));
   const details = first.path.length > 0 || issues.length > 1 ? { errors } : {};

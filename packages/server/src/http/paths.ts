@@ -27,8 +27,7 @@ export const addPath = (app: FastifyInstance, url: string, handlers: PathHandler
   app.route({
     method: others,
     url,
-    handler: (request, reply) =>
-      sendIssues(reply.header('allow', allow), [issue('http.method', [], { method: request.method })]),
+    handler: (_request, reply) => sendIssues(reply.header('allow', allow), [issue('http.method', [])]),
   });
 };
 

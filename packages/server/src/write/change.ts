@@ -345,7 +345,8 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
 };
 
 /** Without the value, which is a secret. */
-const untold = ({ facts, ...issue }: Issue): Issue => ({ ...issue, facts: { ...(facts as object), value: undefined } });
+const untold = (it: Issue): Issue =>
+  it.code === 'body.type' ? issue(it.code, it.path, { ...it.facts, value: undefined }) : it;
 
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object';
