@@ -1,0 +1,33 @@
+/** `fields`: which scalar attributes are shown (F1 to F4, contract 4.1). */
+import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.js';
+import type { RawNode } from './brackets.js';
+import { type Draft, nearestName, type Path, type Resolving, refuse, shownFields, textsOf } from './resolving.js';
+
+/** Sets the fields of every draft; each name must be a scalar attribute of each of them. */
+export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], node: RawNode, path: Path): void => {
+  // an element without a value names nothing (contract 4.1)
+  const names = textsOf(resolving, node, path, { nulls: 'skip' });
+  if (!names) return;
+  for (const draft of drafts) {
+    const chosen = new Map<string, ScalarAttribute>();
+    for (const { text, at } of names) {
+      const name = text.trim();
+      if (name === '*') for (const it of shownFields(resolving, draft.type)) chosen.set(it.name, it);
+      else if (name !== 'id') {
+        const attribute = selectable(resolving, draft.type, name, at);
+        if (attribute) chosen.set(name, attribute);
+      }
+    }
+    draft.fields = [...chosen.values()];
+  }
+};
+
+const selectable = (resolving: Resolving, type: EntryType, name: string, path: Path): ScalarAttribute | null => {
+  const attribute = type.attributes.get(name);
+  const facts = { type: typeLabel(type), name };
+  if (!attribute) refuse(resolving, 'query.unknown-name', path, { ...facts, near: nearestName(resolving, name, type) });
+  else if (!resolving.gate.allows(type, attribute, 'select')) refuse(resolving, 'query.hidden', path, facts);
+  else if (attribute.kind !== 'scalar') refuse(resolving, 'query.not-selectable', path, facts);
+  else return attribute;
+  return null;
+};

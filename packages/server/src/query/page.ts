@@ -1,0 +1,91 @@
+/** `pagination` of a list (contract 4.5). */
+import { nearest } from '../errors.js';
+import { limits } from '../limits.js';
+import { parseFlag } from '../model/attributes.js';
+import { type RawNode, shapeOf } from './brackets.js';
+import { type Path, type Resolving, refuse } from './resolving.js';
+import type { Page } from './selection.js';
+
+export interface Paging {
+  readonly page: Page;
+  readonly withCount: boolean;
+}
+
+const known = ['page', 'pageSize', 'start', 'limit', 'withCount'];
+
+export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Paging => {
+  const { rest } = resolving;
+  const largest = rest.maxLimit ?? limits.rowsMax;
+  const clamp = (size: number): number => Math.max(1, Math.min(size, largest));
+  const standard: Paging = {
+    page: { kind: 'page', page: 1, pageSize: clamp(rest.defaultLimit) },
+    withCount: rest.withCount,
+  };
+  if (!node) return standard;
+  const shape = shapeOf(node);
+  if (shape.kind === 'null') return standard;
+  if (shape.kind !== 'tree') {
+    refuse(resolving, 'query.expected-object', ['pagination']);
+    return standard;
+  }
+  const { members } = shape;
+  for (const name of members.keys()) {
+    if (!known.includes(name))
+      refuse(resolving, 'query.unknown-pagination', ['pagination', name], { name, near: nearest(name, known) });
+  }
+  const number = (name: string): number | undefined => {
+    const given = members.get(name);
+    return given ? pageNumber(resolving, given, ['pagination', name]) : undefined;
+  };
+  const [page, pageSize, start, limit] = [number('page'), number('pageSize'), number('start'), number('limit')];
+  const withCount = countFlag(resolving, members.get('withCount')) ?? rest.withCount;
+  const byOffset = members.has('start') || members.has('limit');
+  if (byOffset && (members.has('page') || members.has('pageSize')))
+    refuse(resolving, 'pagination.mixed', ['pagination']);
+  if (byOffset) {
+    // -1 asks for as many as there may be, as in v4
+    const wanted = limit === -1 ? largest : (limit ?? rest.defaultLimit);
+    return { page: { kind: 'offset', start: Math.max(0, start ?? 0), limit: clamp(wanted) }, withCount };
+  }
+  const size = clamp(pageSize ?? rest.defaultLimit);
+  // the number of rows to skip must be exact
+  const pageMax = Math.floor(Number.MAX_SAFE_INTEGER / size);
+  if (page !== undefined && page > pageMax)
+    refuse(resolving, 'query.too-large', ['pagination', 'page'], { max: `${pageMax}` });
+  return { page: { kind: 'page', page: Math.max(1, page ?? 1), pageSize: size }, withCount };
+};
+
+const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | undefined => {
+  let shape = shapeOf(node);
+  if (shape.kind === 'list' && shape.items.length === 1) shape = shapeOf(shape.items[0]!);
+  if (shape.kind === 'null' || (shape.kind === 'text' && shape.text.trim() === '')) return 0;
+  if (shape.kind !== 'text') {
+    refuse(resolving, 'query.expected-text', path);
+    return undefined;
+  }
+  const { text } = shape;
+  const name = path.at(-1);
+  const number = Number(text);
+  // an infinite page size is the largest there may be; an infinite page is no page
+  if (number === Number.POSITIVE_INFINITY && (name === 'pageSize' || name === 'limit')) return number;
+  if (Number.isInteger(number)) {
+    if (name !== 'start') return number;
+    // a list has no place beyond the numbers that are exact
+    if (exactInteger(text, number) < 2n ** 63n) return Math.min(number, Number.MAX_SAFE_INTEGER);
+    refuse(resolving, 'query.too-large', path, { max: `${2n ** 63n - 1n}` });
+  } else refuse(resolving, 'query.integer', path, { text });
+  return undefined;
+};
+
+/** The integer of a text whose number may have lost digits. */
+const exactInteger = (text: string, number: number): bigint =>
+  /^\s*\d+\s*$/.test(text) ? BigInt(text) : BigInt(number);
+
+/** Fewer words than other flags have: lower case only (contract 4.5). */
+const countFlag = (resolving: Resolving, node: RawNode | undefined): boolean | undefined => {
+  if (!node) return undefined;
+  const shape = shapeOf(node);
+  const flag = shape.kind === 'text' && /^(true|t|1|false|f|0)$/.test(shape.text) ? parseFlag(shape.text) : undefined;
+  if (flag === undefined) refuse(resolving, 'pagination.with-count', ['pagination', 'withCount']);
+  return flag;
+};

@@ -1,0 +1,128 @@
+/** One request while it is being resolved: what it may use, what it has cost so far, and every fault found in it. */
+import { bug, type Issue, type IssueCode, issue, nearest } from '../errors.js';
+import {
+  type Attribute,
+  defaultFields,
+  type EntryType,
+  type Model,
+  type ScalarAttribute,
+  type Uid,
+} from '../model/model.js';
+import { type RawNode, shapeOf } from './brackets.js';
+import type { Filter, Gate, Populate, PublicationState, SortKey, Step } from './selection.js';
+
+export interface ResolveContext {
+  readonly model: Model;
+  readonly gate: Gate;
+  readonly rest: { readonly defaultLimit: number; readonly maxLimit: number | null; readonly withCount: boolean };
+  /** False restores v4's leniency, see `lenient` in `populate.ts`. */
+  readonly strict: boolean;
+  /** The locale of entries when a request names none; null where the project has no localized types. */
+  readonly defaultLocale: string | null;
+}
+
+/** The place of a parameter: `['populate', 'author', 'fields', '0']`. */
+export type Path = readonly string[];
+
+export interface Resolving extends ResolveContext {
+  readonly issues: Issue[];
+  /** Selections made so far; `limits.selectionsMax` bounds them. */
+  selections: number;
+  /** Conditions made so far; `limits.conditionsMax` bounds them. */
+  conditions: number;
+  /** Types reached only through what the caller may not see: no message suggests their names. */
+  readonly unseen: Set<EntryType>;
+}
+
+export const beginResolving = (context: ResolveContext): Resolving => ({
+  ...context,
+  issues: [],
+  selections: 0,
+  conditions: 0,
+  unseen: new Set(),
+});
+
+export const refuse = <Code extends IssueCode>(
+  resolving: Resolving,
+  ...given: Parameters<typeof issue<Code>>
+): void => {
+  resolving.issues.push(issue(...given));
+};
+
+/** A selection while it is being filled; nobody else sees it before it is whole. */
+export interface Draft {
+  readonly type: EntryType;
+  fields: readonly ScalarAttribute[];
+  readonly populate: Populate[];
+  filter: Filter | null;
+  sort: readonly SortKey[];
+  state: PublicationState;
+}
+
+/** A selection of all default fields and nothing else (F2, Q10). */
+export const newDraft = (resolving: Resolving, type: EntryType, state: PublicationState): Draft => {
+  resolving.selections += 1;
+  return { type, fields: shownFields(resolving, type), populate: [], filter: null, sort: [], state };
+};
+
+/** The default fields that the caller may see; of an administrator that is little (Q9). */
+export const shownFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
+  defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
+
+export const typeOf = ({ model }: Resolving, uid: Uid): EntryType => {
+  const type = model.types.get(uid);
+  if (!type) throw bug('resolve.unknown-type', { uid });
+  return type;
+};
+
+/** Where a link or a component leads; null for zones, whose elements have no attributes in common. */
+export const stepThrough = (
+  resolving: Resolving,
+  attribute: Exclude<Attribute, ScalarAttribute>,
+  state: PublicationState,
+): Step | null => {
+  if (attribute.kind === 'link') return { attribute, target: typeOf(resolving, attribute.target), state };
+  const [component] = attribute.components;
+  return attribute.shape === 'zone' || component === undefined
+    ? null
+    : { attribute, target: typeOf(resolving, component), state };
+};
+
+/** The names of a type that may be suggested to the caller. */
+export const visibleNames = ({ gate, unseen }: Resolving, type: EntryType): readonly string[] =>
+  unseen.has(type)
+    ? []
+    : ['id', ...[...type.attributes.values()].filter((it) => gate.allows(type, it, 'select')).map((it) => it.name)];
+
+export const nearestName = (resolving: Resolving, name: string, type: EntryType): string | undefined =>
+  nearest(name, visibleNames(resolving, type));
+
+/** One text of a parameter that takes one text or a list of them. */
+export interface TextAt {
+  readonly text: string;
+  readonly at: Path;
+}
+
+/** A text or a list of texts; null after a fault, and for a parameter without a value (`fields` without `=`). */
+export const textsOf = (
+  resolving: Resolving,
+  node: RawNode,
+  path: Path,
+  { nulls }: { readonly nulls: 'skip' | 'refuse' },
+): readonly TextAt[] | null => {
+  const shape = shapeOf(node);
+  if (shape.kind === 'null') return null;
+  if (shape.kind === 'text') return [{ text: shape.text, at: path }];
+  if (shape.kind !== 'list') {
+    refuse(resolving, shape.kind === 'mixed' ? 'query.mixed-forms' : 'query.expected-names', path);
+    return null;
+  }
+  const texts: TextAt[] = [];
+  shape.items.forEach((item, position) => {
+    const at = [...path, String(position)];
+    const inner = shapeOf(item);
+    if (inner.kind === 'text') texts.push({ text: inner.text, at });
+    else if (inner.kind !== 'null' || nulls === 'refuse') refuse(resolving, 'query.expected-names', at);
+  });
+  return texts;
+};

@@ -1,0 +1,134 @@
+/** `sort`: texts or objects to keys, each through any number of links and components (contract 4.3). */
+import { limits } from '../limits.js';
+import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';
+import { type RawNode, shapeOf } from './brackets.js';
+import { nearestName, type Path, type Resolving, refuse, stepThrough } from './resolving.js';
+import type { PublicationState, SortKey, Step } from './selection.js';
+
+/** One key as written: `author.name:desc` has the segments `author` and `name`. */
+interface WrittenKey {
+  readonly segments: readonly string[];
+  readonly direction: string;
+  readonly at: Path;
+}
+
+/** Keys in the order given; a repeated one counts where it occurs first. */
+export const resolveSort = (
+  resolving: Resolving,
+  type: EntryType,
+  state: PublicationState,
+  node: RawNode,
+  path: Path,
+): readonly SortKey[] => {
+  const distinct = new Map<string, SortKey>();
+  for (const written of writtenKeys(resolving, node, path)) {
+    const key = sortKey(resolving, type, state, written);
+    if (!key) continue;
+    const name = [...key.steps.map((it) => it.attribute.name), key.attribute.name].join('.');
+    if (!distinct.has(name)) distinct.set(name, key);
+  }
+  if (distinct.size > limits.sortKeysMax) refuse(resolving, 'query.sort-too-long', path, { max: limits.sortKeysMax });
+  return [...distinct.values()];
+};
+
+const writtenKeys = (resolving: Resolving, node: RawNode, path: Path): readonly WrittenKey[] => {
+  const shape = shapeOf(node);
+  switch (shape.kind) {
+    case 'null':
+      return [];
+    case 'mixed':
+      refuse(resolving, 'query.mixed-forms', path);
+      return [];
+    case 'text':
+      return keysOfText(shape.text, path);
+    case 'tree':
+      return keysOfTree(resolving, shape.members, [], path);
+    case 'list': {
+      const items = shape.items.map(shapeOf);
+      const form = items[0]?.kind;
+      return items.flatMap((item, i) => {
+        const at = [...path, String(i)];
+        if (item.kind !== form) refuse(resolving, 'query.mixed-forms', at);
+        else if (item.kind === 'text') return keysOfText(item.text, at);
+        else if (item.kind === 'tree') return keysOfTree(resolving, item.members, [], at);
+        else refuse(resolving, 'query.expected-names', at);
+        return [];
+      });
+    }
+  }
+};
+
+/** `kind,author.name:desc`. */
+const keysOfText = (text: string, at: Path): readonly WrittenKey[] =>
+  text
+    .split(',')
+    .filter((piece) => piece.trim() !== '')
+    .map((piece) => {
+      const [dotted = '', direction = 'asc'] = piece.trim().split(':');
+      return { segments: dotted.split('.'), direction, at };
+    });
+
+/** `sort[author][name]=desc`; as deep as a key may have steps. */
+const keysOfTree = (
+  resolving: Resolving,
+  members: ReadonlyMap<string, RawNode>,
+  segments: readonly string[],
+  path: Path,
+): readonly WrittenKey[] =>
+  [...members].flatMap(([name, child]) => {
+    const shape = shapeOf(child);
+    const at = [...path, name];
+    const here = [...segments, name];
+    if (shape.kind === 'text') return [{ segments: here, direction: shape.text, at }];
+    if (shape.kind === 'tree' && segments.length < limits.sortStepsMax)
+      return keysOfTree(resolving, shape.members, here, at);
+    refuse(resolving, 'query.sort-direction', at, { text: '' });
+    return [];
+  });
+
+const sortKey = (
+  resolving: Resolving,
+  type: EntryType,
+  state: PublicationState,
+  { segments, direction, at }: WrittenKey,
+): SortKey | null => {
+  const lower = direction.trim().toLowerCase();
+  if (lower !== 'asc' && lower !== 'desc') {
+    refuse(resolving, 'query.sort-direction', at, { text: direction });
+    return null;
+  }
+  if (segments.length > limits.sortStepsMax) {
+    refuse(resolving, 'query.sort-too-long', at, { max: limits.sortStepsMax });
+    return null;
+  }
+  const steps: Step[] = [];
+  let here = type;
+  for (const [position, segment] of segments.entries()) {
+    const isLast = position === segments.length - 1;
+    const name = segment.trim();
+    const facts = { type: typeLabel(here), name };
+    const attribute: Attribute | undefined = name === 'id' ? idAttribute : here.attributes.get(name);
+    if (!attribute) {
+      refuse(resolving, 'query.unknown-name', at, { ...facts, near: nearestName(resolving, name, here) });
+      return null;
+    }
+    if (attribute !== idAttribute && !resolving.gate.allows(here, attribute, 'sort')) {
+      refuse(resolving, 'query.hidden', at, facts);
+      return null;
+    }
+    if (attribute.kind === 'scalar') {
+      if (isLast) return { steps, attribute, direction: lower };
+      refuse(resolving, 'query.not-sortable', at, { ...facts, name: segments.slice(position).join('.') });
+      return null;
+    }
+    const step = stepThrough(resolving, attribute, state);
+    if (!step) {
+      refuse(resolving, 'query.not-sortable', at, facts);
+      return null;
+    }
+    if (isLast) refuse(resolving, 'query.sort-needs-attribute', at, facts);
+    steps.push(step);
+    here = step.target;
+  }
+  return null;
+};
