@@ -7,7 +7,7 @@
 export const countStatements = (dovetail, project, world, requests) => {
   const seen = { statements: 0, rounds: 0 };
   const counts = {};
-  const watched = (db) => ({ ...db, read: (program) => db.read(watchedProgram(program, seen)) });
+  const watched = (db) => ({ ...db, read: (begin) => db.read(() => watchedProgram(begin(), seen)) });
   return withServer(dovetail, project, world, watched, async (send) => {
     for (const request of requests) {
       Object.assign(seen, { statements: 0, rounds: 0 });
@@ -110,7 +110,7 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
   };
   const watched = (db) => ({
     ...db,
-    read: (program) => db.read(timed(program)),
+    read: (begin) => db.read(() => timed(begin())),
     write: (work) => db.write((tx) => work(timedTx(tx))),
   });
   return withServer(dovetail, project, world, watched, async (send) => {

@@ -62,7 +62,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     if (kept && readAt - kept.readAt <= limits.permissionsMsMax && readAt >= kept.readAt) return ok(kept.credential);
     const changesBefore = changes;
     const claims = await jwts.verify(bearer);
-    const read = await db.read(credentialProgram(hash, claims, jwts, db.dialect));
+    const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
     // what somebody changed meanwhile must not be believed for a second more
     if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
     return read;

@@ -41,7 +41,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
 
   const read = async (): Promise<Permissions> => {
     const changesBefore = changes;
-    const rows = (await db.read(readRows(statement))) as readonly [number, string | null, string | null][];
+    const rows = (await db.read(() => readRows(statement))) as readonly [number, string | null, string | null][];
     // somebody changed them meanwhile, and a later read may have come back first
     if (changes !== changesBefore) return read();
     readAt = now();

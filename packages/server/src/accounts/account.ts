@@ -118,7 +118,7 @@ export const knownOnly = (values: Readonly<Record<string, unknown>>, type: Entry
   Object.fromEntries(Object.entries(values).filter(([name]) => type.attributes.has(name)));
 
 export const readSettings = async ({ db }: AccountDeps, names: readonly SettingName[]): Promise<UserSettings> =>
-  settingsOf(await db.read(readRows(settingsStatement(names, db.dialect))));
+  settingsOf(await db.read(() => readRows(settingsStatement(names, db.dialect))));
 
 export const idOf = (answer: Answer): number => {
   const { id, data } = JSON.parse(answer.body.toString()) as { id?: number; data?: { id: number } };

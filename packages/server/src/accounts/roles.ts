@@ -104,7 +104,7 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
 
 export const readRoles = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly RoleRow[]> => {
   const time = (name: string) => db.dialect.jsonValue('instant', sql`${sql.ref(`r.${name}`)}`);
-  const rows = await db.read(
+  const rows = await db.read(() =>
     readRows(
       db.dialect.compile(sql`
         select r.id, r.name, r.description, r.type, ${time('created_at')}, ${time('updated_at')},
@@ -145,7 +145,7 @@ const storedActions = (rows: readonly (readonly unknown[])[]): readonly StoredAc
   }));
 
 export const readActions = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly StoredAction[]> =>
-  storedActions(await db.read(readRows(actionsStatement(db.dialect))));
+  storedActions(await db.read(() => readRows(actionsStatement(db.dialect))));
 
 /** Actions of the model, and those that some role has: a v4 project may have controllers of its own. */
 export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>): Promise<ReadonlySet<Action>> =>

@@ -63,7 +63,7 @@ const conditionOf = (key: UserKey, dialect: Dialect): Sql => {
 };
 
 export const findUsers = async (db: Db, key: UserKey): Promise<readonly UserRow[]> =>
-  rowsOf(await db.read(readRows(statementOf(conditionOf(key, db.dialect), db.dialect, 'plain'))));
+  rowsOf(await db.read(() => readRows(statementOf(conditionOf(key, db.dialect), db.dialect, 'plain'))));
 
 export const findUsersInside = async (tx: Tx, key: UserKey, dialect: Dialect): Promise<readonly UserRow[]> =>
   rowsOf(await tx.run(statementOf(conditionOf(key, dialect), dialect, 'locked')));

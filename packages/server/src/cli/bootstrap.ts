@@ -40,7 +40,7 @@ export const prepareData = async (
   logger: FastifyBaseLogger,
 ): Promise<void> => {
   const { dialect } = db;
-  const [[count] = []] = await db.read(readRows(dialect.compile(sql`select count(*) from up_roles`)));
+  const [[count] = []] = await db.read(() => readRows(dialect.compile(sql`select count(*) from up_roles`)));
   if (Number(count) > 0) return;
   const granted = readSeedPermissions(
     project.dir,
@@ -108,7 +108,7 @@ export const readDefaultLocale = async (db: Db): Promise<string> => {
   const statement = db.dialect.compile(
     sql`select value from strapi_core_store_settings where ${sql.ref('key')} = 'plugin_i18n_default_locale' order by id limit 1`,
   );
-  const [[value] = []] = await db.read(readRows(statement));
+  const [[value] = []] = await db.read(() => readRows(statement));
   try {
     const locale: unknown = JSON.parse(String(value));
     return typeof locale === 'string' ? locale : 'en';

@@ -108,7 +108,7 @@ export const newReader = (
   };
 
   const answerAnew = async (compiled: CompiledRead, id: number | null): Promise<Answer | null> => {
-    const data = await db.read(runRead(compiled, id, db.dialect));
+    const data = await db.read(() => runRead(compiled, id, db.dialect));
     return answerFrom(compiled, data);
   };
 

@@ -149,8 +149,11 @@ export interface Db {
   readonly place: string;
   /** The version of what is committed now: two equal ones mean that nothing was committed between them, by anybody. */
   version(): Promise<string>;
-  /** Runs the program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`. */
-  read<T>(program: ReadProgram<T>): Promise<T>;
+  /**
+   * Runs a program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`.
+   * @param begin makes the program anew: a read whose connection was lost is tried once more.
+   */
+  read<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; what it throws rolls everything back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   close(): Promise<void>;

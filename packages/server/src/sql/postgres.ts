@@ -325,11 +325,11 @@ export const openPostgres = async (url: string): Promise<Db> => {
     version,
     place: url.replace(/\/\/[^@/]*@/, '//'),
     // what was read is known before the transaction has ended: nobody needs to wait for that
-    read: <T>(program: ReadProgram<T>) =>
+    read: <T>(begin: () => ReadProgram<T>) =>
       new Promise<T>((resolve, reject) => {
         inTransaction(
           'isolation level repeatable read read only',
-          (session) => runProgram(program, session),
+          (session) => runProgram(begin(), session),
           resolve,
         ).catch(reject);
       }),

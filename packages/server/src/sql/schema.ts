@@ -64,7 +64,7 @@ export const readCatalog = async (db: Db): Promise<Catalog> => {
     }
     return { tables, indexes: new Set((indexes as [string][]).map(([name]) => name)) };
   }
-  return db.read(program());
+  return db.read(program);
 };
 
 /** Types that a healthy database may declare although Dovetail would declare another (storage-layout 9: upgraded databases). */

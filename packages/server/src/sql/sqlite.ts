@@ -251,12 +251,13 @@ export const openSqlite = (file: string, { readOnly = false }: { readonly readOn
     else idle.push(connection);
   };
 
-  const read = async <T>(program: ReadProgram<T>): Promise<T> => {
+  const read = async <T>(begin: () => ReadProgram<T>): Promise<T> => {
     const connection = await take();
     const deadline = performance.now() + limits.readMsMax;
     connection.exec('begin');
     try {
       let sliceEnd = performance.now() + limits.readSliceMsMax;
+      const program = begin();
       let step = program.next();
       while (!step.done) {
         connection.deadline = performance.now() + limits.sqliteStatementMsMax;

@@ -76,7 +76,7 @@ const isServed = async (world: RelationsWorld): Promise<boolean> => {
   const statement = world.db.dialect.compile(
     sql`select 1 from pg_stat_activity where datname = current_database() and application_name = ${victim}`,
   );
-  return (await world.db.read(readRows(statement))).length > 0;
+  return (await world.db.read(() => readRows(statement))).length > 0;
 };
 
 /** The whole state that write number `v` asks for; every part of it tells the number. */

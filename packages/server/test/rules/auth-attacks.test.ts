@@ -67,8 +67,9 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     const seen: Statement[] = [];
     const watched = {
       ...world.db,
-      read: <T>(program: ReadProgram<T>) => {
+      read: <T>(begin: () => ReadProgram<T>) => {
         function* noting(): ReadProgram<T> {
+          const program = begin();
           let step = program.next();
           while (!step.done) {
             seen.push(...step.value);
@@ -76,7 +77,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
           }
           return step.value;
         }
-        return world.db.read(noting());
+        return world.db.read(noting);
       },
     };
     const server = await newTestServer(watched, world.model);

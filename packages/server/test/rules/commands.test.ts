@@ -158,7 +158,7 @@ describe('configuration', () => {
       });
       stub({ ...database.env, DATABASE_SCHEMA: 'cms' });
       const db = await openDatabase(await openProject(projectDir));
-      const rows = await db.read(readRows(db.dialect.compile(sql`select current_schema()::text`)));
+      const rows = await db.read(() => readRows(db.dialect.compile(sql`select current_schema()::text`)));
       await db.close();
       expect(rows).toEqual([['cms']]);
     } finally {

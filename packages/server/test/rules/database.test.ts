@@ -15,7 +15,7 @@ const run = (db: Db, ...texts: readonly string[]): Promise<void> =>
   db.write(async (tx) => {
     for (const text of texts) await tx.run(db.dialect.compile(sql`${sql.raw(text)}`));
   });
-const rowsOf = (db: Db, text: string) => db.read(readRows(db.dialect.compile(sql`${sql.raw(text)}`)));
+const rowsOf = (db: Db, text: string) => db.read(() => readRows(db.dialect.compile(sql`${sql.raw(text)}`)));
 const silent = pino({ level: 'silent' });
 
 /** What a diff says, by name. */

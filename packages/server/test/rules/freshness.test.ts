@@ -153,7 +153,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
       const [last] = yield [titleOf(1)];
       return [first?.[0]?.[0], last?.[0]?.[0]];
     }
-    const [seen] = await Promise.all([world.db.read(program()), after()]);
+    const [seen] = await Promise.all([world.db.read(program), after()]);
     expect(seen).toEqual(['Éclair', 'Éclair']);
     expect((await world.read<Entry>('/api/films/1?fields=title')).data.attributes).toEqual({ title: 'Changed' });
   });
@@ -166,9 +166,11 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
     let during: unknown = null;
     await db.write(async (tx) => {
       await tx.run(db.dialect.compile(sql`update films set title = 'Unseen' where id = 2`));
-      reading = db.read(readRows(titleOf(2))).then((rows) => {
-        seen = rows[0]?.[0];
-      });
+      reading = db
+        .read(() => readRows(titleOf(2)))
+        .then((rows) => {
+          seen = rows[0]?.[0];
+        });
       // bounded by statements, not by time
       for (let i = 0; i < 500 && seen === null; i++) await tx.run(nothing);
       during = seen;

@@ -217,8 +217,9 @@ const logged = (db: Db, log: string[]): Db => ({
     log.push(versionLook);
     return db.version();
   },
-  read: <T>(program: ReadProgram<T>) => {
+  read: <T>(begin: () => ReadProgram<T>) => {
     function* watched(): ReadProgram<T> {
+      const program = begin();
       let step = program.next();
       while (!step.done) {
         const batch: readonly Statement[] = step.value;
@@ -227,7 +228,7 @@ const logged = (db: Db, log: string[]): Db => ({
       }
       return step.value;
     }
-    return db.read(watched());
+    return db.read(watched);
   },
 });
 

@@ -178,10 +178,10 @@ export const newRelationsWorld = async (
       return found ?? [];
     }
     const columns = columnsOf(name);
-    return (await db.read(one())).map((row) => Object.fromEntries(row.map((value, i) => [columns[i]!, value])));
+    return (await db.read(one)).map((row) => Object.fromEntries(row.map((value, i) => [columns[i]!, value])));
   };
   const dump = async (): Promise<string> => {
-    const all = await db.read(allRows());
+    const all = await db.read(allRows);
     if (dialect === 'postgres') return all[0]![0]!.filter((it) => it !== null).join('\n');
     return names.flatMap((name, i) => all[i]!.map((row) => `${name} ${printed(row)}`)).join('\n');
   };
