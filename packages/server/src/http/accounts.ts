@@ -5,11 +5,11 @@ import { type AccountAction, type AccountAnswer, isObject } from '../accounts/ac
 import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
-import { searchOf } from './actions.js';
 import type { Attempts } from './attempts.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
+import { searchOf } from './target.js';
 
 export interface AccountRoute {
   readonly method: Method;

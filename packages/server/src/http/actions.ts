@@ -1,5 +1,5 @@
 /** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import { Bug, type Issue, issue, Refusal } from '../errors.js';
@@ -11,8 +11,10 @@ import type { EntryType, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Answer, answerOf, type Reader } from '../read/find.js';
 import type { WriteAction, Writer } from '../write/apply.js';
+import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
-import { type Action, parseId, permissionFor, type Route } from './routes.js';
+import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
+import { searchOf } from './target.js';
 
 export interface ActionDeps {
   readonly model: Model;
@@ -23,10 +25,19 @@ export interface ActionDeps {
   readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
 }
 
-/** Stands for a body that is no JSON. */
-export class BrokenJson {}
+export const addActionPaths = (app: FastifyInstance, routes: readonly Route[], deps: ActionDeps): void => {
+  for (const route of routes) {
+    const handlers = methods.flatMap((method): readonly [Method, RouteHandlerMethod][] => {
+      const action = route.actions[method];
+      return action === undefined
+        ? []
+        : [[method, (request, reply) => answerAction(request, reply, route, action, deps)]];
+    });
+    addPath(app, route.path, Object.fromEntries(handlers));
+  }
+};
 
-export const answerAction = async (
+const answerAction = async (
   request: FastifyRequest,
   reply: FastifyReply,
   route: Route,
@@ -131,9 +142,3 @@ const contextFor = (
 
 const isWrite = (action: Action): action is WriteAction =>
   action === 'create' || action === 'update' || action === 'delete';
-
-/** The query string, without `?`. */
-export const searchOf = (url: string): string => {
-  const mark = url.indexOf('?');
-  return mark === -1 ? '' : url.slice(mark + 1);
-};

@@ -2,6 +2,7 @@
 import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
 import { limits } from '../limits.js';
+import { namesEtag } from '../read/etag.js';
 import type { Answer } from '../read/find.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
@@ -17,10 +18,8 @@ export const sendAnswer = (reply: FastifyReply, { body, etag }: Answer): Fastify
   // weak: compressed and plain answers have different bytes
   reply.header('etag', `W/${etag}`);
   const { method, headers } = reply.request;
-  if ((method === 'GET' || method === 'HEAD') && matches(headers['if-none-match'], etag)) return reply.code(304).send();
+  const known = headers['if-none-match'];
+  if (known !== undefined && (method === 'GET' || method === 'HEAD') && namesEtag(known, etag))
+    return reply.code(304).send();
   return reply.header('content-type', JSON_TYPE).send(body);
 };
-
-/** Whether a list of entity tags names this one; a weak one does, because a compressing proxy makes strong tags weak. */
-const matches = (header: string | undefined, etag: string): boolean =>
-  header?.split(',').some((it) => it.trim() === '*' || it.trim().replace(/^W\//, '') === etag) === true;

@@ -1,5 +1,4 @@
 /** The read line in order: brackets, resolve, plan, compile, run, assemble. One screen, and the caches beside it. */
-import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { issue, ok, Refusal, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -9,6 +8,7 @@ import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
+import { newEtag } from './etag.js';
 import { type AnswerForm, planRead } from './plan.js';
 import { type ReadData, runRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
@@ -26,10 +26,7 @@ export interface ReadRequest {
   readonly form?: AnswerForm;
 }
 
-/**
- * An answer as it goes out: UTF-8 JSON and its entity tag, a hash of the body in quotes. The tag of one entry begins with
- * its version and a dot: If-Match compares that alone, so that it holds whatever fields a request selects.
- */
+/** An answer as it goes out: UTF-8 JSON and its entity tag. */
 export interface Answer {
   readonly body: Buffer;
   readonly etag: string;
@@ -37,8 +34,7 @@ export interface Answer {
 
 export const answerOf = (text: string, version: string | null): Answer => {
   const body = Buffer.from(text);
-  const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
-  return { body, etag: `"${prefix}${crypto.hash('sha1', body, 'base64url')}"` };
+  return { body, etag: newEtag(body, version) };
 };
 
 const answerFrom = ({ plan }: CompiledRead, data: ReadData): Answer | null => {

@@ -8,6 +8,7 @@ import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
 import { isSecretType, scalarTypes } from '../model/attributes.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { namesVersion } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import {
@@ -300,12 +301,8 @@ const answer = async ({ request, context, reader }: Write, id: number, tx: Tx): 
 const checkIfMatch = async (write: Write, id: number, tx: Tx): Promise<void> => {
   const { ifMatch } = write.request;
   if (ifMatch === null || ifMatch.trim() === '*') return;
-  const version = versionOf((await answer(write, id, tx)).etag);
-  if (!ifMatch.split(',').some((it) => versionOf(it) === version)) refuse([issue('http.changed-meanwhile', [])]);
+  if (!namesVersion(ifMatch, (await answer(write, id, tx)).etag)) refuse([issue('http.changed-meanwhile', [])]);
 };
-
-/** The part of an entry's tag that does not depend on what the request selects. */
-const versionOf = (etag: string): string => etag.trim().replace(/^W\//, '').replaceAll('"', '').split('.')[0]!;
 
 // ---- checks that only the database can make
 

@@ -1,0 +1,56 @@
+/** The headers of every response, and what pages of other origins may send and read (contract 11). */
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+
+const contentSecurityPolicy = {
+  'connect-src': "'self' https:",
+  'img-src': "'self' data: blob:",
+  'media-src': "'self' data: blob:",
+  'default-src': "'self'",
+  'base-uri': "'self'",
+  'font-src': "'self' https: data:",
+  'form-action': "'self'",
+  'frame-ancestors': "'self'",
+  'object-src': "'none'",
+  'script-src': "'self'",
+  'script-src-attr': "'none'",
+  'style-src': "'self' https: 'unsafe-inline'",
+};
+
+/** Constant, where a plugin would compute them for each request. */
+export const securityHeaders = {
+  'content-security-policy': Object.entries(contentSecurityPolicy)
+    .map(([directive, sources]) => `${directive} ${sources}`)
+    .join(';'),
+  'referrer-policy': 'no-referrer',
+  'strict-transport-security': 'max-age=31536000; includeSubDomains',
+  'x-content-type-options': 'nosniff',
+  'x-dns-prefetch-control': 'off',
+  'x-download-options': 'noopen',
+  'x-frame-options': 'SAMEORIGIN',
+  'x-permitted-cross-domain-policies': 'none',
+} as const;
+
+/** @param corsOrigin origins whose pages may read responses; `true` allows any. */
+export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
+  app.addHook('onRequest', (_request, reply, done) => {
+    // also on short responses, 304 and errors: another client's may be compressed; CORS adds Origin
+    reply.headers(securityHeaders).header('vary', 'accept-encoding');
+    done();
+  });
+  const corsOptions = {
+    origin: corsOrigin === true ? true : [...corsOrigin],
+    credentials: true,
+    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
+    allowedHeaders: ['Content-Type', 'Authorization', 'Origin', 'Accept'],
+    exposedHeaders: ['ETag'],
+    maxAge: 31_536_000,
+  };
+  await app.register(cors, {
+    // any other OPTIONS asks what a path allows, and its route answers
+    delegator: ({ headers }, done) => {
+      const preflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
+      done(null, { ...corsOptions, preflight });
+    },
+  });
+};
