@@ -1,0 +1,36 @@
+/** The Node.js that the package asks for, and what an older one is told. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, it } from 'vitest';
+import { isSupported } from '../../src/cli/runtime.js';
+
+const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const read = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
+
+describe('the runtime', () => {
+  it.each([
+    ['20.20.2', false],
+    ['22.17.1', false],
+    ['22.18.0', true],
+    ['23.11.0', false],
+    ['24.0.0', true],
+    ['25.9.0', false],
+    ['26.10.0', true],
+    ['28.0.0', true],
+  ])('%s is supported: %s', (version, supported) => {
+    expect(isSupported(version)).toBe(supported);
+  });
+
+  it('package.json names the same versions', () => {
+    const { engines } = JSON.parse(read('package.json')) as { engines: { node: string } };
+    expect(engines.node).toBe('^22.18.0 || ^24.0.0 || >=26.0.0');
+  });
+
+  it('is looked at before anything else is loaded', () => {
+    const imports = [...read('src/cli/main.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
+    expect(imports).toEqual(['./runtime.js']);
+    const inner = [...read('src/cli/runtime.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
+    expect(inner).toEqual(['node:process']);
+  });
+});
