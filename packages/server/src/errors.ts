@@ -87,6 +87,7 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
+  'query.unknown-parameter': query<Name>(({ name, near }) => `there is no parameter "${name}"${didYouMean(near)}`),
   'query.unknown-name': query<AttributeName>(
     ({ type, name, near }) => `${type} has no attribute "${name}"${didYouMean(near)}`,
   ),

@@ -6,6 +6,7 @@
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
+import { parameterName, parameters } from './parameters.js';
 
 /** One place in the bracket tree, as written; `shapeOf` says what it amounts to. */
 export interface RawNode {
@@ -16,7 +17,7 @@ export interface RawNode {
   readonly appended: readonly RawNode[];
 }
 
-/** Known top-level parameters of one query string. */
+/** Top-level parameters of one query string, near misses included; names that mean nothing here are left out. */
 export type RawQuery = ReadonlyMap<string, RawNode>;
 
 export type Shape =
@@ -26,10 +27,6 @@ export type Shape =
   | { readonly kind: 'tree'; readonly members: ReadonlyMap<string, RawNode> }
   | { readonly kind: 'mixed' };
 
-const parameters = ['fields', 'populate', 'filters', 'sort', 'pagination', 'publicationState', 'locale', '_q'] as const;
-/** Pagination at the top level is refused on lists (contract 3). */
-const misplaced = ['page', 'pageSize', 'start', 'limit'] as const;
-const known: ReadonlySet<string> = new Set([...parameters, ...misplaced]);
 /** Also `[filters][title]`, whose name is empty, is meant as a filter. */
 const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
@@ -60,7 +57,7 @@ export const readBrackets = (search: string): Result<RawQuery> => {
       continue;
     }
     const [name = '', ...path] = segments;
-    if (!known.has(name)) {
+    if (parameterName(name).kind === 'other') {
       // `filters.title=x` is meant as a filter and must not vanish
       if (beginsKnown.test(name === '' ? key : name)) issues.push(issue('query.malformed-key', [key], { key }));
       continue;

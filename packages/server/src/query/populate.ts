@@ -2,13 +2,14 @@
  * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, contract 4.2).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
-import { type Issue, type IssueCode, type issue, nearest } from '../errors.js';
+import { nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { type Attribute, type PartAttribute, type ScalarAttribute, typeLabel, type Uid } from '../model/model.js';
 import { type RawNode, shapeOf } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
+import { refuseStrictly } from './lenient.js';
 import {
   type Draft,
   newDraft,
@@ -22,20 +23,6 @@ import {
 } from './resolving.js';
 import { resolveSort } from './sort.js';
 import { resolveState } from './state.js';
-
-/**
- * v4's leniency (`api.strict: false`), the whole list: unknown names, scalars, unknown options and unknown components of
- * a zone in `populate` are ignored, and so are `on` outside zones and any flag text but the falsy words; unknown keys of
- * bodies are ignored (see `write/change.ts`).
- */
-const lenient: ReadonlySet<Issue['code']> = new Set([
-  'query.unknown-name',
-  'query.not-populatable',
-  'query.unknown-option',
-  'query.unknown-component',
-  'query.fragments-outside-zone',
-  'query.flag',
-]);
 
 const options = ['fields', 'populate', 'filters', 'sort', 'on', 'publicationState'];
 const fragmentOptions = options.filter((it) => it !== 'on');
@@ -313,12 +300,4 @@ const fragments = (
     } else refuse(resolving, 'query.expected-object', at);
   }
   return drafts;
-};
-
-/** Refuses what v4 ignores, unless the project asks for v4's leniency. */
-const refuseStrictly = <Code extends IssueCode>(
-  resolving: Resolving,
-  ...given: Parameters<typeof issue<Code>>
-): void => {
-  if (resolving.strict || !lenient.has(given[0])) refuse(resolving, ...given);
 };

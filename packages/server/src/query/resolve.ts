@@ -8,9 +8,11 @@ import type { EntryType } from '../model/model.js';
 import type { RawQuery } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { allOf, resolveFilters, resolveSearch } from './filters.js';
+import { refuseStrictly } from './lenient.js';
 import { resolvePage } from './page.js';
+import { parameterName } from './parameters.js';
 import { resolvePopulate } from './populate.js';
-import { beginResolving, newDraft, type ResolveContext, refuse } from './resolving.js';
+import { beginResolving, newDraft, type ResolveContext, type Resolving, refuse } from './resolving.js';
 import type { Query, ReadAction } from './selection.js';
 import { resolveSort } from './sort.js';
 import { resolveLocale, resolveState } from './state.js';
@@ -26,10 +28,7 @@ export const resolveQuery = (
 ): Result<Query> => {
   const resolving = beginResolving(context);
   const isList = action === 'find';
-  if (isList) {
-    for (const name of ['page', 'pageSize', 'start', 'limit'])
-      if (raw.has(name)) refuse(resolving, 'pagination.top-level', [name], { name });
-  }
+  for (const name of raw.keys()) checkParameter(resolving, name, isList);
   const state = resolveState(resolving, raw.get('publicationState'), ['publicationState']) ?? 'live';
   const root = newDraft(resolving, type, state);
   const fields = raw.get('fields');
@@ -50,6 +49,12 @@ export const resolveQuery = (
   return resolving.issues.length > 0
     ? { ok: false, issues: inPathOrder(resolving.issues) }
     : ok({ action, selection: root, page, withCount });
+};
+
+const checkParameter = (resolving: Resolving, name: string, isList: boolean): void => {
+  const given = parameterName(name);
+  if (given.kind === 'near') refuseStrictly(resolving, 'query.unknown-parameter', [name], { name, near: given.meant });
+  if (given.kind === 'misplaced' && isList) refuse(resolving, 'pagination.top-level', [name], { name });
 };
 
 /** Without repeats, in the order of their paths. */

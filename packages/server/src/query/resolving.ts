@@ -15,7 +15,7 @@ export interface ResolveContext {
   readonly model: Model;
   readonly gate: Gate;
   readonly rest: { readonly defaultLimit: number; readonly maxLimit: number | null; readonly withCount: boolean };
-  /** False restores v4's leniency, see `lenient` in `populate.ts`. */
+  /** False restores v4's leniency, see `lenient.ts`. */
   readonly strict: boolean;
   /** The locale of entries when a request names none; null where the project has no localized types. */
   readonly defaultLocale: string | null;

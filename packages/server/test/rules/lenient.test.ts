@@ -41,6 +41,14 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     });
   });
 
+  it.each(['filter[title]=x', 'populates=director', 'where[title]=x', '_limit=1', 'status=draft'])(
+    'decision i: the near miss %s is ignored',
+    async (query) => {
+      expect(await populated(query)).toEqual([]);
+      expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
+    },
+  );
+
   it.each([
     ['fields=nope', 'fields'],
     ['filters[nope]=1', 'filters[nope]'],

@@ -40,21 +40,63 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
 
   it.each([
     'foo=bar',
-    'where[title]=x',
-    'orderBy=title',
-    'select=title',
-    '_sort=title',
-    '_limit=1',
-    'offset=3',
-    'filter[title]=x',
+    'utm_source=x',
+    'fbclid=x',
+    '_=1700000000',
+    'search=x',
+    'title=x',
     'fieldsets=x',
-    'populated=x',
     'sorting=x',
+    'resort=x',
+    '_p=x',
     '=x',
     '[]=y',
     'a[b=c',
   ])('3: the unknown parameter %s is ignored', async (query) => {
     expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
+  });
+
+  const nearMisses = [
+    ['filter[title]=x', 'filters'],
+    ['filters_[title]=x', 'filters'],
+    ['fitlers[title]=x', 'filters'],
+    ['Filters[title]=x', 'filters'],
+    ['where[title]=x', 'filters'],
+    ['_where[0][title]=x', 'filters'],
+    ['populates=director', 'populate'],
+    ['popluate=director', 'populate'],
+    ['populated=director', 'populate'],
+    ['include=director', 'populate'],
+    ['field=title', 'fields'],
+    ['feilds[0]=title', 'fields'],
+    ['select=title', 'fields'],
+    ['sorts=title', 'sort'],
+    ['_sort=title', 'sort'],
+    ['orderBy=title', 'sort'],
+    ['order_by=title', 'sort'],
+    ['order=title', 'sort'],
+    ['pagintion[page]=2', 'pagination'],
+    ['_limit=1', 'pagination[limit]'],
+    ['_start=1', 'pagination[start]'],
+    ['offset=3', 'pagination[start]'],
+    ['per_page=3', 'pagination[pageSize]'],
+    ['status=draft', 'publicationState'],
+    ['publication_state=preview', 'publicationState'],
+    ['publicationstate=preview', 'publicationState'],
+    ['_locale=de', 'locale'],
+    ['locales=de', 'locale'],
+    ['q=x', '_q'],
+  ] as const;
+
+  it.each(nearMisses)('decision i: %s is refused, and %s suggested', async (query, meant) => {
+    const name = query.slice(0, query.search(/[=[]/));
+    for (const path of ['films', 'films/1'])
+      expect(await world.refusal(`/api/${path}?${query}`)).toMatchObject({
+        status: 400,
+        name: 'ValidationError',
+        at: name,
+        message: `Invalid parameter ${name}: there is no parameter "${name}". Did you mean "${meant}"?`,
+      });
   });
 
   it.each([

@@ -203,6 +203,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
         'fields[a]=b',
         'filters[nope]=1',
         'sort=nope',
+        'populates=manyMany',
       ]) {
         for (const [method, url, body] of [
           ['POST', `/api/shelves?${query}`, { data: { name: 'y' } }],

@@ -1,0 +1,73 @@
+/** The top-level names of a query string: what a request may say (contract 4), and what a near miss was meant to say. */
+
+export const parameters = [
+  'fields',
+  'populate',
+  'filters',
+  'sort',
+  'pagination',
+  'publicationState',
+  'locale',
+  '_q',
+] as const;
+const known: ReadonlySet<string> = new Set(parameters);
+
+/** Members of `pagination` that lists refuse at the top level (contract 3). */
+const misplaced: ReadonlySet<string> = new Set(['page', 'pageSize', 'start', 'limit']);
+
+/** Names that say the same elsewhere: in v3 and v5 of the dialect and in other query languages. */
+const elsewhere: ReadonlyMap<string, string> = new Map([
+  ['where', 'filters'],
+  ['select', 'fields'],
+  ['include', 'populate'],
+  ['order', 'sort'],
+  ['orderby', 'sort'],
+  ['sortby', 'sort'],
+  ['status', 'publicationState'],
+  ['offset', 'pagination[start]'],
+  ['start', 'pagination[start]'],
+  ['limit', 'pagination[limit]'],
+  ['page', 'pagination[page]'],
+  ['pagesize', 'pagination[pageSize]'],
+  ['perpage', 'pagination[pageSize]'],
+  ['q', '_q'],
+]);
+
+export type ParameterName =
+  | { readonly kind: 'known' }
+  | { readonly kind: 'misplaced' }
+  /** Not a parameter, but nearly one (decision i). */
+  | { readonly kind: 'near'; readonly meant: string }
+  /** Whatever else a URL carries, such as `utm_source`: it is ignored. */
+  | { readonly kind: 'other' };
+
+export const parameterName = (name: string): ParameterName => {
+  if (known.has(name)) return { kind: 'known' };
+  if (misplaced.has(name)) return { kind: 'misplaced' };
+  const meant = meantBy(name);
+  return meant === undefined ? { kind: 'other' } : { kind: 'near', meant };
+};
+
+/** Differences of case, `_` and `-` do not count: `_sort`, `order_by`, `publication-state`. */
+const meantBy = (name: string): string | undefined => {
+  const plain = name.toLowerCase().replace(/[_-]/g, '');
+  return (
+    elsewhere.get(plain) ??
+    parameters.find((it) => plain === it.toLowerCase()) ??
+    // in a name as short as `_q` one error leaves nothing to recognise
+    parameters.find((it) => it.length > 2 && isOneErrorAway(name, it))
+  );
+};
+
+/** Whether one letter is missing, surplus or another one, or two neighbours are swapped. */
+const isOneErrorAway = (text: string, name: string): boolean => {
+  if (Math.abs(text.length - name.length) > 1) return false;
+  const shorter = Math.min(text.length, name.length);
+  let start = 0;
+  while (start < shorter && text[start] === name[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && text.at(-1 - end) === name.at(-1 - end)) end += 1;
+  const [left, right] = [text.slice(start, text.length - end), name.slice(start, name.length - end)];
+  const isSwap = left.length === 2 && right.length === 2 && left[0] === right[1] && left[1] === right[0];
+  return isSwap || (left.length <= 1 && right.length <= 1);
+};
