@@ -78,3 +78,33 @@ export const setTokenStatement = (
   dialect.compile(
     sql`update up_users set ${sql.ref(column)} = ${dialect.bind('string', digest)} where id = ${dialect.bind('id', id)}`,
   );
+
+/** A user as `user list` shows it. */
+export interface ListedUser {
+  readonly id: number;
+  readonly username: string;
+  readonly email: string;
+  readonly role: string | null;
+  readonly blocked: boolean;
+  readonly confirmed: boolean;
+}
+
+export const listUsers = async (db: Db): Promise<readonly ListedUser[]> => {
+  const query = sql`
+    select u.id, u.username, u.email, r.type, u.blocked, u.confirmed from up_users u
+    left join up_users_role_links l on l.user_id = u.id left join up_roles r on r.id = l.role_id order by u.id`;
+  const rows = await db.read(() => readRows(db.dialect.compile(query)));
+  return rows.map(([id, username, email, role, blocked, confirmed]) => ({
+    id: id as number,
+    username: (username as string | null) ?? '',
+    email: (email as string | null) ?? '',
+    role: role as string | null,
+    blocked: isYes(blocked),
+    confirmed: isYes(confirmed),
+  }));
+};
+
+export const setBlockedStatement = (id: number, blocked: boolean, now: number, dialect: Dialect): Statement =>
+  dialect.compile(
+    sql`update up_users set blocked = ${dialect.bind('boolean', blocked)}, updated_at = ${dialect.bind('datetime', now)} where id = ${dialect.bind('id', id)}`,
+  );

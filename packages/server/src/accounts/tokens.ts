@@ -1,10 +1,11 @@
-/** New API tokens (contract 8.5). The key is given once and kept nowhere. */
+/** API tokens made, listed and revoked (contract 8.5). A key is given once and stored nowhere. */
 import crypto from 'node:crypto';
+import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';
 import { hashToken, type TokenType } from '../access/tokens.js';
 import { bug } from '../errors.js';
 import type { Model } from '../model/model.js';
-import type { Tx } from '../sql/dialect.js';
+import { readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { type AccountDeps, idOf, ownContext } from './account.js';
 
 export interface NewToken {
@@ -46,4 +47,35 @@ export const createToken = async (token: NewToken, salt: string, deps: AccountDe
   for (const action of token.type === 'custom' ? token.actions : [])
     await write('admin::api-token-permission', { action, token: id });
   return key;
+};
+
+/** A token as `token list` shows it; the key itself is stored nowhere. */
+export interface StoredToken {
+  readonly id: number;
+  readonly name: string;
+  readonly type: string;
+  /** ISO text; null for never. */
+  readonly expiresAt: string | null;
+  readonly lastUsedAt: string | null;
+}
+
+export const readTokens = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly StoredToken[]> => {
+  const time = (name: string): Sql => db.dialect.jsonValue('instant', sql`${sql.ref(name)}`);
+  const query = sql`select id, name, type, ${time('expires_at')}, ${time('last_used_at')} from strapi_api_tokens order by id`;
+  const rows = await db.read(() => readRows(db.dialect.compile(query)));
+  return (rows as readonly (readonly [number, string | null, string | null, string | null, string | null])[]).map(
+    ([id, name, type, expiresAt, lastUsedAt]) => ({ id, name: name ?? '', type: type ?? '', expiresAt, lastUsedAt }),
+  );
+};
+
+/** Deletes the token with its permissions. */
+export const revokeToken = async (id: number, { db }: Pick<AccountDeps, 'db'>, tx: Tx): Promise<void> => {
+  const token = db.dialect.bind('id', id);
+  const links = sql`from strapi_api_token_permissions_token_links where api_token_id = ${token}`;
+  const queries = [
+    sql`delete from strapi_api_token_permissions where id in (select api_token_permission_id ${links})`,
+    sql`delete ${links}`,
+    sql`delete from strapi_api_tokens where id = ${token}`,
+  ];
+  for (const query of queries) await tx.run(db.dialect.compile(query));
 };

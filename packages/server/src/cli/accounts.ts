@@ -8,7 +8,8 @@ import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
 import { type AccountDeps, changing, knownOnly, userType } from '../accounts/account.js';
 import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
-import { createToken, tokenLifetimes } from '../accounts/tokens.js';
+import { listUsers, setBlockedStatement } from '../accounts/rows.js';
+import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
 import { createUser } from '../accounts/users.js';
 import { nearest, Refusal, sayIssue } from '../errors.js';
 import { newReader } from '../read/find.js';
@@ -53,6 +54,56 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
     );
   });
 };
+
+/** Prints a line for each token. */
+export const listTokensCommand = (project: string): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    const tokens = await readTokens(deps);
+    if (tokens.length === 0) process.stderr.write('There are no tokens. Make one with token create.\n');
+    for (const { id, type, expiresAt, lastUsedAt, name } of tokens)
+      process.stdout.write(
+        `${id}  ${type}  ${expiresAt === null ? 'never expires' : `expires ${expiresAt}`}  ${lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`}  ${name}\n`,
+      );
+  });
+
+/** Deletes the token of that id or name. Several of one name are refused: the id tells them apart. */
+export const revokeTokenCommand = (project: string, name: string): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    const tokens = await readTokens(deps);
+    const byId = tokens.filter((it) => String(it.id) === name);
+    const found = byId.length > 0 ? byId : tokens.filter((it) => it.name === name);
+    const [token, ...others] = found;
+    if (!token) throw new StartFault(`There is no token "${name}". See token list.`);
+    if (others.length > 0)
+      throw new StartFault(`Several tokens are called "${name}": name one by its id, ${ids(found).join(' or ')}.`);
+    await changing(deps, (tx) => revokeToken(token.id, deps, tx));
+    process.stderr.write(`token ${token.id} (${token.name}) revoked\n`);
+  });
+
+/** Prints a line for each user. */
+export const listUsersCommand = (project: string): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    for (const { id, role, blocked, confirmed, email, username } of await listUsers(deps.db))
+      process.stdout.write(
+        `${id}  ${role ?? '(no role)'}  ${blocked ? 'blocked' : confirmed ? 'confirmed' : 'not confirmed'}  ${email}  ${username}\n`,
+      );
+  });
+
+/** Blocks or unblocks the user of that id, e-mail address or name. */
+export const blockUserCommand = (project: string, name: string, blocked: boolean): Promise<void> =>
+  withPeople(project, async ({ deps }) => {
+    const users = await listUsers(deps.db);
+    const user =
+      users.find((it) => String(it.id) === name) ??
+      users.find((it) => it.email === name.toLowerCase()) ??
+      users.find((it) => it.username === name);
+    if (!user) throw new StartFault(`There is no user "${name}". See user list.`);
+    const statement = setBlockedStatement(user.id, blocked, deps.now(), deps.db.dialect);
+    await changing(deps, (tx) => tx.run(statement));
+    process.stderr.write(`user ${user.id} (${user.email}) ${blocked ? 'blocked' : 'unblocked'}\n`);
+  });
+
+const ids = (rows: readonly { readonly id: number }[]): readonly number[] => rows.map((it) => it.id);
 
 export interface UserOptions {
   readonly project: string;

@@ -114,7 +114,10 @@ export const environmentSchema = z.object({
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])
     .default('info')
     .describe('`debug` logs every request.'),
-  DATABASE_CLIENT: z.enum(['sqlite', 'postgres']).default('sqlite').describe('Which database.'),
+  DATABASE_CLIENT: z
+    .enum(['sqlite', 'postgres'])
+    .default('sqlite')
+    .describe('Which database; `postgres` when DATABASE_URL begins with postgres: or postgresql:.'),
   DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
   DATABASE_URL: z
     .string()
@@ -171,6 +174,9 @@ export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv):
   const given = Object.fromEntries(
     Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
   );
+  // a URL of PostgreSQL without a client means PostgreSQL: the default would open an empty SQLite file beside it
+  if (given['DATABASE_CLIENT'] === undefined && /^postgres(ql)?:/.test(given['DATABASE_URL'] ?? ''))
+    given['DATABASE_CLIENT'] = 'postgres';
   return check(environmentSchema, given, 'environment');
 };
 

@@ -1,6 +1,6 @@
 /** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
 import { applyAdditions, planAdditions, type TableDiff } from '../sql/schema.js';
-import { compareDatabase, openDatabase, openProject } from './project.js';
+import { compareDatabase, openDatabase, openProject, typesInWords } from './project.js';
 
 /** Reports what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
 export const check = async (dir: string): Promise<void> => {
@@ -8,7 +8,7 @@ export const check = async (dir: string): Promise<void> => {
   const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
-    process.stdout.write(`${report(diff, project.model.types.size, db.place)}\n`);
+    process.stdout.write(`${report(diff, typesInWords(project.model), db.place)}\n`);
     if (isMissing(diff)) process.exitCode = 1;
   } finally {
     await db.close();
@@ -39,7 +39,7 @@ export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
-const report = (diff: TableDiff, types: number, place: string): string => {
+const report = (diff: TableDiff, types: string, place: string): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
   const body = [
@@ -57,5 +57,5 @@ const report = (diff: TableDiff, types: number, place: string): string => {
       diff.otherTypes.map((it) => `column ${it.table}.${it.column}: ${it.found} instead of ${it.wanted}`),
     ),
   ].join('');
-  return `${types} types, ${place}\n${body === '' ? 'Model and database agree.' : body.trimEnd()}`;
+  return `${types}, ${place}\n${body === '' ? 'Model and database agree.' : body.trimEnd()}`;
 };

@@ -1,17 +1,25 @@
-/** The command line. Each command loads its own code: `start` does not wait for the others. */
-import { Command } from 'commander';
+/**
+ * The command line. Each command loads its own code: `start` does not wait for the others. Exit codes: 0 done, 1 the
+ * command failed, 2 the command line is wrong.
+ */
+import { createRequire } from 'node:module';
+import { Command, CommanderError } from 'commander';
 import type { TokenOptions, UserOptions } from './accounts.js';
 import { StartFault } from './config.js';
 
-const program = new Command('dovetail').description(
-  'A content API server: JSON schema files in, a fast and exact REST API out.',
-);
+const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
+
+const program = new Command('dovetail')
+  .description('A content API server: JSON schema files in, a fast and exact REST API out.')
+  .version(version, '--version', 'print the version')
+  .showHelpAfterError('Run with --help for the usage.')
+  .exitOverride();
 
 interface ProjectOption {
   readonly project: string;
 }
 const command = (name: string, description: string, parent: Command = program): Command =>
-  parent.command(name).description(description).requiredOption('--project <dir>', "the project's folder");
+  parent.command(name).description(description).option('--project <dir>', "the project's folder", '.');
 
 command('start', 'serve a project until SIGTERM').action(async ({ project }: ProjectOption) => {
   const { start } = await import('./start.js');
@@ -49,6 +57,18 @@ command('create', 'make a token and print its key, once', token)
     const { createTokenCommand } = await import('./accounts.js');
     await createTokenCommand(options);
   });
+command('list', 'print every token: id, type, expiry, last use, name', token).action(
+  async ({ project }: ProjectOption) => {
+    const { listTokensCommand } = await import('./accounts.js');
+    await listTokensCommand(project);
+  },
+);
+command('revoke', 'delete a token; requests that carry it are refused within a second', token)
+  .argument('<token>', 'its id or name, as token list prints them')
+  .action(async (name: string, { project }: ProjectOption) => {
+    const { revokeTokenCommand } = await import('./accounts.js');
+    await revokeTokenCommand(project, name);
+  });
 
 const user = program.command('user').description('users of the content API');
 command('create', 'make a user; without --password one is made and printed', user)
@@ -60,6 +80,17 @@ command('create', 'make a user; without --password one is made and printed', use
     const { createUserCommand } = await import('./accounts.js');
     await createUserCommand(options);
   });
+command('list', 'print every user: id, role, state, e-mail, name', user).action(async ({ project }: ProjectOption) => {
+  const { listUsersCommand } = await import('./accounts.js');
+  await listUsersCommand(project);
+});
+for (const change of ['block', 'unblock'] as const)
+  command(change, change === 'block' ? 'refuse a user at once, logged in or not' : 'let a user in again', user)
+    .argument('<user>', 'the id, e-mail address or name')
+    .action(async (name: string, { project }: ProjectOption) => {
+      const { blockUserCommand } = await import('./accounts.js');
+      await blockUserCommand(project, name, change === 'block');
+    });
 
 const role = program.command('role').description('what roles may do');
 for (const change of ['allow', 'deny'] as const)
@@ -80,7 +111,10 @@ command('list', 'print what every role may do, or one', role)
 try {
   await program.parseAsync();
 } catch (fault) {
-  if (!(fault instanceof StartFault)) throw fault;
-  process.stderr.write(`${fault.message}\n`);
-  process.exitCode = 1;
+  // help and version end this way too, with 0
+  if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
+  else if (fault instanceof StartFault) {
+    process.stderr.write(`${fault.message}\n`);
+    process.exitCode = 1;
+  } else throw fault;
 }

@@ -31,6 +31,14 @@ export const openProject = async (dir: string): Promise<Project> => {
   return { dir: absolute, env, config, model: loaded.model };
 };
 
+/** What the project itself declares: `6 content types, 11 components`. */
+export const typesInWords = ({ types }: Model): string => {
+  const own = [...types.values()].filter((it) => it.origin === 'project');
+  const components = own.filter((it) => it.kind === 'component').length;
+  const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
+  return `${count(own.length - components, 'content type')}, ${count(components, 'component')}`;
+};
+
 /** Drivers are loaded when they are needed: the other one costs nothing. With `readOnly` no file is made or changed. */
 export const openDatabase = async (
   { dir, env }: Project,

@@ -17,6 +17,8 @@ type Name = (typeof names)[number];
 /** What v4's `.env.example` has in their place. */
 const placeholder = /^"?tobemodified/i;
 
+const SECRET_CHARACTERS_MIN = 16;
+
 /** @param say told what was written, never the secrets themselves. */
 export const readSecrets = (projectDir: string, env: Environment, say: (text: string) => void): Secrets => {
   const isMissing = (name: Name): boolean =>
@@ -32,8 +34,13 @@ export const readSecrets = (projectDir: string, env: Environment, say: (text: st
     for (const name of missing) made[name] = crypto.randomBytes(32).toString('base64');
     const file = path.join(projectDir, '.env');
     append(file, missing.map((name) => `${name}=${made[name]}\n`).join(''));
+    ignoreFiles(projectDir);
     say(`secrets: made ${missing.join(' and ')} and wrote them to ${file}`);
   }
+  if (env.NODE_ENV === 'production' && (env.JWT_SECRET ?? '').length < SECRET_CHARACTERS_MIN)
+    throw new StartFault(
+      `JWT_SECRET is too short: whoever guesses it signs in as anybody. Use ${SECRET_CHARACTERS_MIN} characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
+    );
   const secret = (name: Name): string => made[name] ?? env[name] ?? '';
   return { jwtSecret: secret('JWT_SECRET'), apiTokenSalt: secret('API_TOKEN_SALT') };
 };
@@ -48,4 +55,10 @@ const append = (file: string, lines: string): void => {
       `${file} cannot be written: ${(fault as Error).message}\nSet ${names.join(' and ')} in the environment.`,
     );
   }
+};
+
+/** A new project's secrets and database stay out of git. A project that has a `.gitignore` has decided. */
+const ignoreFiles = (projectDir: string): void => {
+  const file = path.join(projectDir, '.gitignore');
+  if (!fs.existsSync(file)) fs.writeFileSync(file, '.env\n.tmp/\nnode_modules/\n');
 };

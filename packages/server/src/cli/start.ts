@@ -1,7 +1,6 @@
 /** `start`: brings the database up to the model, then serves until it is told to stop. */
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { pino } from 'pino';
 import { newAccounts } from '../accounts/accounts.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { hooksFrom } from '../handlers/run.js';
@@ -12,14 +11,15 @@ import { applyAdditions, planAdditions } from '../sql/schema.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
+import { newLogger } from './log.js';
 import { gatherPeople, sayWhoMay } from './people.js';
-import { compareDatabase, openDatabase, openProject, type Project } from './project.js';
+import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const { env, config, model } = project;
-  const logger = pino({ level: env.LOG_LEVEL, redact: ['req.headers.authorization'] });
+  const logger = await newLogger(env);
   const secrets = readSecrets(project.dir, env, (text) => logger.info(text));
   const db = await openDatabase(project);
   const diff = await compareDatabase(project, db);
@@ -68,7 +68,7 @@ export const start = async (dir: string): Promise<void> => {
   }
   logger.info(
     { database: db.place },
-    `serving ${project.dir} with ${model.types.size} types in ${Math.round(performance.now())} ms`,
+    `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
   );
   sayWhatToTry(project, (app.server.address() as AddressInfo).port);
 

@@ -4,7 +4,16 @@ import os from 'node:os';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { changeRoleCommand, createTokenCommand, createUserCommand, listRolesCommand } from '../../src/cli/accounts.js';
+import {
+  blockUserCommand,
+  changeRoleCommand,
+  createTokenCommand,
+  createUserCommand,
+  listRolesCommand,
+  listTokensCommand,
+  listUsersCommand,
+  revokeTokenCommand,
+} from '../../src/cli/accounts.js';
 import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
 import { sayWhoMay } from '../../src/cli/people.js';
 import type { Project } from '../../src/cli/project.js';
@@ -71,10 +80,26 @@ describe('secrets', () => {
     expect(() => read({ ...production, JWT_SECRET: 'tobemodified', API_TOKEN_SALT: 'x' })).toThrow(StartFault);
     expect(() => read({ ...production, JWT_SECRET: ' ', API_TOKEN_SALT: '\t' })).toThrow(/are missing/);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
-    expect(read({ ...production, JWT_SECRET: 'x', API_TOKEN_SALT: 'y' }).found).toEqual({
-      jwtSecret: 'x',
+    expect(read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' }).found).toEqual({
+      jwtSecret: '16 characters at',
       apiTokenSalt: 'y',
     });
+  });
+
+  it('in production a JWT_SECRET that can be guessed is a refused start', () => {
+    const weak = { NODE_ENV: 'production', JWT_SECRET: 'aaaa', API_TOKEN_SALT: 'y' };
+    expect(() => read(weak)).toThrow(/JWT_SECRET is too short/);
+    expect(read({ ...weak, NODE_ENV: 'development' }).found.jwtSecret).toBe('aaaa');
+  });
+
+  it('made ones stay out of git, unless the project has decided', () => {
+    read();
+    const ignored = path.join(dir, '.gitignore');
+    expect(fs.readFileSync(ignored, 'utf8').split('\n')).toContain('.env');
+    fs.writeFileSync(ignored, 'mine\n');
+    fs.rmSync(path.join(dir, '.env'));
+    read();
+    expect(fs.readFileSync(ignored, 'utf8')).toBe('mine\n');
   });
 });
 
@@ -219,6 +244,37 @@ describe.each(dialects)('commands on %s', (dialect) => {
       /no role "nope"/,
     );
     await expect(create({ username: 'ab', email: 'ab@example.com' })).rejects.toThrow(/at least 3/);
+  });
+
+  it('token list and revoke: by name or id, and the key is refused afterwards', async () => {
+    const key = await token({ name: 'to be revoked', type: 'custom', allow: ['api::donor.donor.find'] });
+    const line = (await printed(() => listTokensCommand(projectDir)))
+      .split('\n')
+      .find((it) => it.includes('to be rev'));
+    expect(line).toMatch(/^\d+ {2}custom {2}never expires {2}never used {2}to be revoked$/);
+    expect(line).not.toContain(key);
+    await token({ name: 'twin' });
+    await token({ name: 'twin' });
+    await expect(printed(() => revokeTokenCommand(projectDir, 'twin'))).rejects.toThrow(/by its id/);
+    await expect(printed(() => revokeTokenCommand(projectDir, 'nobody'))).rejects.toThrow(/no token "nobody"/);
+    await printed(() => revokeTokenCommand(projectDir, 'to be revoked'));
+    expect(await printed(() => listTokensCommand(projectDir))).not.toContain('to be revoked');
+    expect((await get('/api/donors', key)).status).toBe(401);
+  });
+
+  it('user list, block and unblock', async () => {
+    const create = { project: projectDir, username: 'blocked-one', email: 'blocked-one@example.com', role: 'editor' };
+    await printed(() => createUserCommand({ ...create, password: 'secret-1' }));
+    const line = async () =>
+      (await printed(() => listUsersCommand(projectDir))).split('\n').find((it) => it.includes('blocked-one'));
+    expect(await line()).toMatch(/^\d+ {2}editor {2}confirmed {2}blocked-one@example.com {2}blocked-one$/);
+    await printed(() => blockUserCommand(projectDir, 'Blocked-One@example.com', true));
+    expect(await line()).toContain('  blocked  ');
+    const login = { identifier: 'blocked-one', password: 'secret-1' };
+    expect((await people.ask('POST', '/api/auth/local', { body: login })).status).toBe(400);
+    await printed(() => blockUserCommand(projectDir, 'blocked-one', false));
+    await people.login('blocked-one', 'secret-1');
+    await expect(printed(() => blockUserCommand(projectDir, 'nobody', true))).rejects.toThrow(/no user "nobody"/);
   });
 
   it('role allow, deny and list', async () => {

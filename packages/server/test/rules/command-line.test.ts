@@ -1,0 +1,79 @@
+/** The command line as people and scripts call it: usage, exit codes, the project's folder. Needs the build in dist/. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { environmentSchema, readEnvironment } from '../../src/cli/config.js';
+
+const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
+const main = path.join(root, 'dist/cli/main.js');
+const { version } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
+
+let dir = '';
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-command-line-'));
+});
+afterEach(() => fs.rmSync(dir, { recursive: true }));
+
+const run = async (args: readonly string[], cwd = dir) => {
+  const child = spawn(process.execPath, [main, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] });
+  const text = { out: '', said: '' };
+  child.stdout.on('data', (chunk) => {
+    text.out += String(chunk);
+  });
+  child.stderr.on('data', (chunk) => {
+    text.said += String(chunk);
+  });
+  const [code] = (await once(child, 'close')) as [number];
+  return { code, ...text };
+};
+
+describe('the command line', () => {
+  it('--version and --help end with 0', async () => {
+    expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, said: '' });
+    const help = await run(['--help']);
+    expect(help).toMatchObject({ code: 0, said: '' });
+    expect(help.out).toMatch(/start.*check.*sync.*explain.*token.*user.*role/s);
+  });
+
+  it.each([
+    [['strat'], /unknown command 'strat'.*Did you mean start\?/s],
+    [['start', '--projct', 'x'], /unknown option '--projct'.*Did you mean --project\?/s],
+    [['explain'], /missing required argument 'url'/],
+    [['token', 'create'], /required option '--type <type>' not specified/],
+  ])('a wrong command line ends with 2: %j', async (args, said) => {
+    const result = await run(args);
+    expect(result.code).toBe(2);
+    expect(result.said).toMatch(said);
+  });
+
+  it('what fails for another reason ends with 1', async () => {
+    const result = await run(['check', '--project', 'nowhere']);
+    expect(result).toMatchObject({ code: 1, out: '' });
+    expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
+  });
+
+  it('the project is the current folder when none is named', async () => {
+    const type = path.join(dir, 'src/api/note/content-types/note');
+    fs.mkdirSync(type, { recursive: true });
+    const info = { singularName: 'note', pluralName: 'notes', displayName: 'Note' };
+    const schema = { kind: 'collectionType', collectionName: 'notes', info, attributes: { text: { type: 'string' } } };
+    fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
+    const result = await run(['check']);
+    expect(result.out).toContain('1 content type, 0 components, ');
+    expect(result.out).toContain('table  notes ');
+  });
+});
+
+describe('the environment', () => {
+  it('a URL of PostgreSQL without a client means PostgreSQL', () => {
+    const url = 'postgresql://db.example/site';
+    expect(readEnvironment(dir, { DATABASE_URL: url }).DATABASE_CLIENT).toBe('postgres');
+    expect(readEnvironment(dir, { DATABASE_URL: url, DATABASE_CLIENT: 'sqlite' }).DATABASE_CLIENT).toBe('sqlite');
+    expect(readEnvironment(dir, {}).DATABASE_CLIENT).toBe('sqlite');
+    expect(environmentSchema.parse({}).DATABASE_CLIENT).toBe('sqlite');
+  });
+});
