@@ -37,8 +37,8 @@ export const limits = {
   sqliteCacheKibMax: 8_192,
   /** Compiled statements kept for each SQLite connection, and prepared statements for each PostgreSQL server. */
   statementsMax: 500,
-  /** Nodes of all plans kept ready. A node with its statements is one or two KB. */
-  planNodesMax: 10_000,
+  /** Bytes of plans kept ready, by their JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
+  planBytesMax: 64 * 1024 * 1024,
   /** Bytes of answers kept ready for as long as the database does not change. */
   answersBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions and credentials read from the database are believed. */

@@ -8,9 +8,10 @@ import type { Selection } from '../query/selection.js';
 /** A plain JSON object as answers and bodies have it. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An answer on its way out. `json()` parses it; an answer that nobody parses costs nothing. */
+/** An answer on its way out: hand it back as it is, and it costs nothing. */
 export interface StepAnswer {
-  readonly body: Buffer;
+  /** The JSON text of the body. */
+  readonly text: string;
   readonly etag: string;
   /** `{ data, meta }` as objects of your own; changing them changes nothing else. */
   json(): { data: unknown; meta: Record<string, unknown> };

@@ -29,12 +29,21 @@ export const refuse: Refuse = (message, status = 400) => {
   throw new Refusal(issue(code, [], { message: String(message ?? '') || words }));
 };
 
+/** What handlers hold of an answer. The answer itself may be kept for other requests, so no handler gets its bytes. */
+const answersBehind = new WeakMap<StepAnswer, Answer>();
+
 /** An answer as handlers see it. */
-export const stepAnswer = ({ body, etag }: Answer): StepAnswer => ({
-  body,
-  etag,
-  json: () => JSON.parse(body.toString()) as ReturnType<StepAnswer['json']>,
-});
+export const stepAnswer = (answer: Answer): StepAnswer => {
+  const shown: StepAnswer = Object.freeze({
+    get text() {
+      return answer.body.toString();
+    },
+    etag: answer.etag,
+    json: () => JSON.parse(answer.body.toString()) as ReturnType<StepAnswer['json']>,
+  });
+  answersBehind.set(shown, answer);
+  return shown;
+};
 
 /** Runs a handler; what it gives back becomes the answer. An entry that is not there may be null. */
 export const runHandler = async (
@@ -44,7 +53,8 @@ export const runHandler = async (
   answerOf: (json: unknown) => Answer,
 ): Promise<Answer> => {
   const given: unknown = await handler(step);
-  if (isStepAnswer(given)) return { body: given.body, etag: given.etag };
+  const behind = answersBehind.get(given as StepAnswer);
+  if (behind) return behind;
   if (given === null && action === 'findOne') throw new Refusal(issue('http.not-found', []));
   if (given === null || typeof given !== 'object')
     throw new TypeError(
@@ -52,8 +62,6 @@ export const runHandler = async (
     );
   return answerOf(given);
 };
-
-const isStepAnswer = (given: unknown): given is StepAnswer => Buffer.isBuffer((given as StepAnswer | null)?.body);
 
 /** The server's own hand: everything may be seen and changed, hidden attributes stay hidden. */
 const ownGate: Gate = { version: 'handlers', allows: (_type, attribute, use) => !attribute.hidden || use === 'write' };

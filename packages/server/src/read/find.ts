@@ -63,20 +63,24 @@ interface KeptAnswer {
   readonly answer: Answer;
 }
 
+/** What an answer takes beside its body and its key, about. */
+const ENTRY_BYTES = 512;
+
 /** @param answersBytesMax how much of the memory kept answers may take; 0 keeps none. */
 export const newReader = (
   db: Db,
   { answersBytesMax = limits.answersBytesMax }: { readonly answersBytesMax?: number } = {},
 ): Reader => {
   const plans = new LRUCache<string, CompiledRead>({
-    maxSize: limits.planNodesMax,
-    sizeCalculation: (compiled) => compiled.nodes.length,
+    maxSize: limits.planBytesMax,
+    // clients choose texts and values, so a plan may be a thousand times as large as another
+    sizeCalculation: (compiled, key) => key.length + JSON.stringify(compiled).length,
   });
   const answers =
     answersBytesMax > 0
       ? new LRUCache<string, KeptAnswer>({
           maxSize: answersBytesMax,
-          sizeCalculation: (kept, key) => kept.answer.body.length + key.length,
+          sizeCalculation: (kept, key) => kept.answer.body.length + key.length + ENTRY_BYTES,
         })
       : null;
 

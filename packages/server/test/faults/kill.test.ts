@@ -2,15 +2,13 @@
  * A serving process is killed in the midst of writes, again and again. After each restart every answered write is there,
  * no write is half there, and no row is left without its owner.
  */
-import { type ChildProcess, fork } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
-import path from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
+import { type Served, serveInProcess } from '../world/process.js';
 import {
   dialects,
   type Entry,
@@ -24,21 +22,6 @@ const seed = seedOfRun();
 /** 100 in a full run. */
 const kills = Number(process.env['DOVETAIL_KILLS'] ?? 8);
 const clients = 8;
-const script = path.join(path.dirname(fileURLToPath(import.meta.url)), 'serve.mjs');
-
-const freePort = async (): Promise<number> => {
-  const probe = net.createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
-};
-
-interface Served {
-  readonly url: string;
-  readonly child: ChildProcess;
-}
 
 /** The name that the killed server's connections go by; the test has connections of its own. */
 const victim = 'victim';
@@ -46,23 +29,7 @@ const victim = 'victim';
 const namedEnv = ({ env: { DATABASE_URL, ...env } }: RelationsWorld): Readonly<Record<string, string>> =>
   DATABASE_URL === undefined ? env : { ...env, DATABASE_URL: `${DATABASE_URL}?application_name=${victim}` };
 
-const serve = async (world: RelationsWorld): Promise<Served> => {
-  const port = await freePort();
-  const own = { PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'silent', TZ: 'UTC' };
-  const env = { ...process.env, ...namedEnv(world), ...own };
-  const child = fork(script, [relationsProjectDir], { env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'], execArgv: [] });
-  let errors = '';
-  child.stderr!.on('data', (text: Buffer) => {
-    errors += String(text);
-  });
-  await Promise.race([
-    once(child, 'message'),
-    once(child, 'exit').then(([code]) => {
-      throw new Error(`the server ended with ${code}: ${errors}`);
-    }),
-  ]);
-  return { url: `http://127.0.0.1:${port}/api`, child };
-};
+const serve = (world: RelationsWorld): Promise<Served> => serveInProcess(relationsProjectDir, namedEnv(world));
 
 /** Kills some turns of the event loop later: in the midst of whatever the server does then. */
 const killSoon = async (child: ChildProcess, random: Random): Promise<void> => {

@@ -129,6 +129,33 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect((await server.get('/api/notes/1?fields=nope')).status).toBe(400);
   });
 
+  it('what a handler does with an answer changes no answer that is kept', async () => {
+    const seen: unknown[] = [];
+    const meddling: Handlers = {
+      find: async ({ next }) => {
+        const answer = await next();
+        const bytes = Object.values(answer).filter((it) => ArrayBuffer.isView(it)) as Uint8Array[];
+        for (const it of bytes) it.fill(88);
+        seen.push(Reflect.set(answer, 'text', 'XXXX'), Reflect.set(answer, 'etag', '"X"'));
+        (answer.json().data as unknown[]).length = 0;
+        return answer;
+      },
+    };
+    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: new Map([[NOTE, meddling]]) });
+    const app = await newServer(deps);
+    try {
+      const url = '/api/notes?fields=text&filters[id]=1';
+      const plain = await server.get(url);
+      for (let i = 0; i < 3; i++) {
+        const answer = await app.inject(url);
+        expect([answer.payload, answer.headers['etag']]).toEqual([plain.text, plain.headers['etag']]);
+      }
+      expect(seen).not.toContain(true);
+    } finally {
+      await app.close();
+    }
+  });
+
   it('a handler replaces an action and refuses in its own words', async () => {
     const { status, body } = await server.send('DELETE', '/api/notes/1');
     expect([status, body]).toEqual([
