@@ -339,16 +339,23 @@ export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Co
   return kinds[code].say({ ...facts, at });
 };
 
-/** The error envelope of contract 5; the first issue sets status, name and, if it is alone, the message. */
+/**
+ * The error envelope of contract 5, with every issue and its code in `details.errors`. The first issue sets status and
+ * name and, if it is alone, the message.
+ */
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
-  const [first] = issues;
+  const errors = issues.map((it) => ({
+    path: it.path,
+    message: sayIssue(it),
+    name: issueKinds[it.code].name,
+    code: it.code,
+  }));
+  const [first] = errors;
   if (!first) throw bug('errors.no-issue', {});
-  const { name } = issueKinds[first.code];
+  const { name } = first;
   const status = statusOf[name];
-  const message = issues.length === 1 ? sayIssue(first) : `${issues.length} errors occurred`;
-  const errors = issues.map((it) => ({ path: it.path, message: sayIssue(it), name: issueKinds[it.code].name }));
-  const details = first.path.length > 0 || issues.length > 1 ? { errors } : {};
-  return { status, body: JSON.stringify({ data: null, error: { status, name, message, details } }) };
+  const message = errors.length === 1 ? first.message : `${errors.length} errors occurred`;
+  return { status, body: JSON.stringify({ data: null, error: { status, name, message, details: { errors } } }) };
 };
 
 export type Result<T> =

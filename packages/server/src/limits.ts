@@ -63,6 +63,8 @@ export const limits = {
   attemptCountersMax: 50_000,
   /** Largest id (and `integer` value) that both databases hold: 32 bits, signed. */
   integerMax: 2_147_483_647,
+  /** Least `integer` value that both databases hold. */
+  integerMin: -2_147_483_648,
   /** Milliseconds in which a whole request must have come in, so that slow bodies hold no connection. Above: 408. */
   requestMsMax: 60_000,
   /** Bytes of a JSON body (contract 11). Above: 413. */
@@ -75,8 +77,8 @@ export const limits = {
   partsMax: 5_000,
   /** Characters of a `string` column on every database (PostgreSQL: varchar(255)). */
   stringCharactersMax: 255,
-  /** Magnitude of a `decimal` on every database (PostgreSQL: numeric(10,2)). */
-  decimalMax: 100_000_000,
+  /** Greatest magnitude of a `decimal` on every database (PostgreSQL: numeric(10,2)). */
+  decimalMax: 99_999_999.99,
   /** Milliseconds of the earliest instant that both databases hold, about 4680 BC. Earlier: 400. */
   instantMin: -210_000_000_000_000,
   /** Milliseconds that one hook of a project may take: it holds its transaction, on SQLite the only one. Above: 500. */

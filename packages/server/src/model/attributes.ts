@@ -31,6 +31,8 @@ export interface ScalarType {
   readonly family: Family;
   /** Whether `_q` looks for numbers in it. */
   readonly numeric: boolean;
+  /** How messages name the JSON type that a body must give; null where v4 asks for none (contract 5). */
+  readonly bodyType: 'string' | 'number' | 'boolean' | 'array' | null;
   /** A text of the query string as a database value. Issues name the path. */
   readonly parseText: (text: string, path: readonly string[]) => Result<DbValue>;
   /** A value of a body, never null, as a database value; checks the rules of its schema file (contract 6.2, 6.3). */
@@ -174,26 +176,33 @@ const parseTextValue =
     ]);
   };
 
+/** Least and greatest value that both databases hold. */
+interface NumberRange {
+  readonly min: number;
+  readonly max: number;
+}
+
 /** Numbers and number texts, and a list of one of them (contract 6.2). */
 const parseNumberValue =
-  (holds: (value: number) => boolean, whole: boolean) =>
+  (range: NumberRange, whole: boolean) =>
   (given: unknown, { rules, path }: ValueCheck): Result<DbValue> => {
     const value = Array.isArray(given) && given.length === 1 ? (given[0] as unknown) : given;
     const number =
       typeof value === 'number' ? value : typeof value === 'string' && value.trim() !== '' ? Number(value) : Number.NaN;
     if (!Number.isFinite(number)) return refused(issue('body.number', path, { value: given }));
-    const bound = (it: number | string | null): number | null =>
-      it === null ? null : whole ? Math.trunc(Number(it)) : Number(it);
-    const [min, max] = [bound(rules.min), bound(rules.max)];
+    const bound = (rule: number | string | null, fallback: number): number =>
+      rule === null ? fallback : whole ? Math.trunc(Number(rule)) : Number(rule);
+    const min = Math.max(bound(rules.min, range.min), range.min);
+    const max = Math.min(bound(rules.max, range.max), range.max);
     return all(number, [
       whole && !Number.isInteger(number) && issue('body.integer', path),
-      min !== null && number < min && issue('body.min', path, { min }),
-      max !== null && number > max && issue('body.max', path, { max }),
-      !holds(number) && issue('body.max', path, { max: whole ? limits.integerMax : limits.decimalMax }),
+      number < min && issue('body.min', path, { min }),
+      number > max && issue('body.max', path, { max }),
     ]);
   };
 
 const bigintMax = 2n ** 63n - 1n;
+const bigintMin = -(2n ** 63n);
 
 const parseBigintValue = (value: unknown, { rules, path }: ValueCheck): Result<DbValue> => {
   const digits = typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value;
@@ -206,7 +215,8 @@ const parseBigintValue = (value: unknown, { rules, path }: ValueCheck): Result<D
   return all(String(number), [
     min !== null && number < min && issue('body.min', path, { min: String(min) }),
     max !== null && number > max && issue('body.max', path, { max: String(max) }),
-    (number > bigintMax || number < -bigintMax - 1n) && issue('body.max', path, { max: String(bigintMax) }),
+    number < bigintMin && issue('body.min', path, { min: String(bigintMin) }),
+    number > bigintMax && issue('body.max', path, { max: String(bigintMax) }),
   ]);
 };
 
@@ -301,30 +311,34 @@ const text = (column: 'string' | 'text', rule: TextRule = noRule): ScalarType =>
   form: 'text',
   family: 'text',
   numeric: false,
+  bodyType: 'string',
   parseText: anyText,
   parseJson: parseTextValue(column === 'string' ? limits.stringCharactersMax : Number.POSITIVE_INFINITY, rule),
 });
-const number = (column: ColumnKind, holds: (value: number) => boolean, whole: boolean): ScalarType => ({
+const number = (column: ColumnKind, range: NumberRange, whole: boolean): ScalarType => ({
   column,
   form: 'number',
   family: 'ordered',
   numeric: true,
+  bodyType: 'number',
   parseText: parseNumber,
-  parseJson: parseNumberValue(holds, whole),
+  parseJson: parseNumberValue(range, whole),
 });
 const instant = (form: JsonForm): ScalarType => ({
   column: 'datetime',
   form,
   family: 'ordered',
   numeric: false,
+  bodyType: null,
   parseText: parseInstant,
   parseJson: parseInstantValue,
 });
-const json = (parseJson: ScalarType['parseJson']): ScalarType => ({
+const json = (parseJson: ScalarType['parseJson'], bodyType: 'array' | null): ScalarType => ({
   column: 'json',
   form: 'json',
   family: 'json',
   numeric: false,
+  bodyType,
   parseText: (it) => ok(JSON.stringify(it)),
   parseJson,
 });
@@ -342,6 +356,7 @@ const table = {
     form: 'date',
     family: 'ordered',
     numeric: false,
+    bodyType: null,
     parseText: parseDate,
     parseJson: textOnly(parseDate, 'value.date'),
   },
@@ -350,33 +365,36 @@ const table = {
     form: 'time',
     family: 'ordered',
     numeric: false,
+    bodyType: null,
     parseText: parseTime,
     parseJson: textOnly(parseTime, 'value.time'),
   },
   datetime: instant('instant'),
   timestamp: instant('epoch'),
-  integer: number('integer', (value) => Math.abs(value) <= limits.integerMax, true),
+  integer: number('integer', { min: limits.integerMin, max: limits.integerMax }, true),
   biginteger: {
     column: 'bigint',
     form: 'digits',
     family: 'ordered',
     numeric: true,
+    bodyType: null,
     parseText: parseDigits,
     parseJson: parseBigintValue,
   },
-  float: number('float', () => true, false),
-  decimal: number('decimal', (value) => Math.round(Math.abs(value) * 100) < limits.decimalMax * 100, false),
+  float: number('float', { min: -Number.MAX_VALUE, max: Number.MAX_VALUE }, false),
+  decimal: number('decimal', { min: -limits.decimalMax, max: limits.decimalMax }, false),
   boolean: {
     column: 'boolean',
     form: 'boolean',
     family: 'boolean',
     numeric: false,
+    bodyType: 'boolean',
     parseText: parseBoolean,
     parseJson: parseBooleanValue,
   },
-  array: json(parseArrayValue),
-  json: json(parseJsonValue),
-  blocks: json(parseBlocksValue),
+  array: json(parseArrayValue, 'array'),
+  json: json(parseJsonValue, null),
+  blocks: json(parseBlocksValue, 'array'),
 } as const satisfies Record<string, ScalarType>;
 
 export type ScalarTypeName = keyof typeof table;

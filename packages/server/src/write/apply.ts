@@ -21,7 +21,7 @@ import {
   type Statement,
   type Tx,
 } from '../sql/dialect.js';
-import { type Change, type ParseContext, parseChange, readData, readPublishedAt } from './change.js';
+import { type Change, type ParseContext, type ParsedBody, parseChange, readData, readPublishedAt } from './change.js';
 import { missingInStored } from './complete.js';
 import { isUnique, lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
@@ -179,9 +179,8 @@ const applyCreate = async (
   const { request, context, now } = write;
   const { type } = request;
   if (request.ifMatch !== null) return refuse([issue('http.changed-meanwhile', [])]);
-  const change = granted(
-    parseChange(data, type, parseContext(write, 'create', type.draftAndPublish && publishedAt === null)),
-  );
+  const draft = type.draftAndPublish && publishedAt === null;
+  const change = await acceptBody(parseChange(data, type, parseContext(write, 'create', draft)), null, write, tx);
   const changes = changesOf(change, null);
   if (type.kind === 'single') {
     // two requests may create its entry at the same time
@@ -217,9 +216,11 @@ const applyUpdate = async (
 ): Promise<Answer> => {
   const { request, context, now } = write;
   const { type } = request;
-  const parse = (stored: StoredEntry): Change =>
-    granted(parseChange(data, type, parseContext(write, 'update', isDraftAfter(type, stored, publishedAt))));
-  let change = parse(found);
+  const parse = (stored: StoredEntry): Promise<Change> => {
+    const draft = isDraftAfter(type, stored, publishedAt);
+    return acceptBody(parseChange(data, type, parseContext(write, 'update', draft)), stored.id, write, tx);
+  };
+  let change = await parse(found);
   const changes = changesOf(change, found.id);
   const [, stored, parts, checked] = await together([
     takeLocks(lockNames(changes), write, tx),
@@ -229,7 +230,7 @@ const applyUpdate = async (
   ]);
   if (stored === null) return refuse([issue('http.not-found', [])]);
   // somebody published or unpublished it while this request waited: other rules hold for it now
-  if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = parse(stored);
+  if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = await parse(stored);
   await checkIfMatch(write, stored.id, tx);
   const snapshot: Snapshot = { ...granted(checked), parts };
   const isPublishedNow =
@@ -305,6 +306,20 @@ const checkIfMatch = async (write: Write, id: number, tx: Tx): Promise<void> => 
 };
 
 // ---- checks that only the database can make
+
+/** The change of a body without faults. One with faults is refused, together with what the database finds in the rest of it. */
+const acceptBody = async (
+  { change, issues }: ParsedBody,
+  id: number | null,
+  { dialect, context }: Write,
+  tx: Tx,
+): Promise<Change> => {
+  if (issues.length === 0) return change;
+  const changes = changesOf(change, id);
+  const absent = await absentTargets(changes, context.model, dialect, tx);
+  const taken = await takenValues(changes, dialect, tx);
+  return refuse([...issues, ...absent, ...taken]);
+};
 
 /** Existence of targets, uniqueness of values; gives the snapshot that planning needs. All in one round trip. */
 const check = async (

@@ -99,16 +99,22 @@ const serverKeys: ReadonlySet<string> = new Set([
 /** Keys that would reach into objects' prototypes; ignored (contract 12, row 40). */
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
+/** A body as read: with faults, what of it could be read all the same, so that the database can be asked about that. */
+export interface ParsedBody {
+  readonly change: Change;
+  readonly issues: readonly Issue[];
+}
+
 /** Parses the `data` of an entry. Faults of all attributes come together. */
 export const parseChange = (
   data: Readonly<Record<string, unknown>>,
   type: EntryType,
   context: ParseContext,
-): Result<Change> => {
+): ParsedBody => {
   const issues: Issue[] = [];
   const parser = newParser(context, issues);
   const change = parser.object(data, type, [], { isNew: context.action === 'create', isComponent: false });
-  return issues.length > 0 ? { ok: false, issues } : ok(change);
+  return { change, issues };
 };
 
 interface Place {
@@ -139,7 +145,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
       if (given === undefined) absent(attribute, at, place, change.values);
       else if (attribute.kind === 'scalar') change.values.push(...scalar(attribute, given, at, place));
-      else if (attribute.kind === 'link') change.links.push(...link(type, attribute, given, at));
+      else if (attribute.kind === 'link') change.links.push(...link(type, attribute, given, at, place));
       else change.parts.push(...part(attribute, given, at, place));
     }
     return change;
@@ -164,7 +170,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     const { rules } = attribute;
     if (!rules.writable) return [];
     if (value === null) {
-      if (rules.required && !draft) issues.push(isNew ? issue('body.required', path) : issue('body.null', path));
+      if (rules.required && !draft) issues.push(nullIssue(scalarTypes[attribute.type].bodyType, isNew, path));
       return [{ attribute, value: null, path }];
     }
     const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
@@ -175,12 +181,21 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
 
   // ---- links (R1 to R10, contract 6.5 and 6.6)
 
-  const link = (type: EntryType, attribute: LinkAttribute, value: unknown, path: Path): readonly LinkChange[] => {
+  const link = (
+    type: EntryType,
+    attribute: LinkAttribute,
+    value: unknown,
+    path: Path,
+    { isNew }: Place,
+  ): readonly LinkChange[] => {
     // a relation that the caller may not see is left alone (contract 6.6)
     if (!gate.allows(type, attribute, 'write')) return [];
     const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
     if (!change) return [];
-    return [{ attribute, path, change, isNeeded: attribute.required && !draft }];
+    const isNeeded = attribute.required && !draft;
+    if (isNeeded && change.kind === 'set' && change.ids.length === 0)
+      issues.push(value === null ? nullIssue(null, isNew, path) : issue('body.required', path));
+    return [{ attribute, path, change, isNeeded }];
   };
 
   const media = (value: unknown, path: Path): LinkChange['change'] | null => {
@@ -280,8 +295,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   const part = (attribute: PartAttribute, value: unknown, path: Path, place: Place): readonly PartChange[] => {
     if (attribute.shape === 'one') {
       if (value === null) {
-        if (attribute.required && !draft)
-          issues.push(place.isNew ? issue('body.required', path) : issue('body.null', path));
+        if (attribute.required && !draft) issues.push(nullIssue('object', place.isNew, path));
         return [{ attribute, path, items: [] }];
       }
       return [{ attribute, path, items: partItem(attribute, value, path, place) }];
@@ -342,6 +356,12 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   };
 
   return { object };
+};
+
+/** Null for a required attribute, as v4 words it: by the type where it asks for one (contract 5). */
+const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue => {
+  if (expected !== null) return issue('body.type', path, { expected, value: null });
+  return isNew ? issue('body.required', path) : issue('body.null', path);
 };
 
 /** Without the value, which is a secret. */

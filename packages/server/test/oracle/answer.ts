@@ -70,7 +70,15 @@ export const answer = (request: Request, facts: Facts): OracleAnswer => {
 
 const notFound: OracleAnswer = {
   status: 404,
-  body: { data: null, error: { status: 404, name: 'NotFoundError', message: 'Not Found', details: {} } },
+  body: {
+    data: null,
+    error: {
+      status: 404,
+      name: 'NotFoundError',
+      message: 'Not Found',
+      details: { errors: [{ path: [], message: 'Not Found', name: 'NotFoundError', code: 'http.not-found' }] },
+    },
+  },
 };
 
 const isPublished = ({ type, entry }: Found, state: State): boolean =>

@@ -19,12 +19,11 @@ import {
   newPeopleWorld,
   type PeopleWorld,
   password,
-  refusal,
   tokens,
   usePeople,
   users,
 } from '../world/people.js';
-import { newTestDeps, newTestServer, secrets, type TestAnswer } from '../world/server.js';
+import { newTestDeps, newTestServer, refusal, secrets, type TestAnswer } from '../world/server.js';
 import { dialects } from '../world/world.js';
 
 const missing = refusal(401, 'UnauthorizedError', 'Missing or invalid credentials');
@@ -377,10 +376,9 @@ describe('what is no request', () => {
     async (sent) => {
       const text = await raw(sent);
       expect(statuses(text)).toEqual([400]);
-      expect(jsonOf(text)).toEqual({
-        data: null,
-        error: { status: 400, name: 'BadRequestError', message: 'The request is not HTTP', details: {} },
-      });
+      expect(jsonOf(text)).toEqual(
+        refusal(400, 'BadRequestError', 'The request is not HTTP', { code: 'http.malformed-request' }),
+      );
     },
   );
 

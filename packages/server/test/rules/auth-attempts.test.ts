@@ -1,7 +1,8 @@
 /** Guessing is slow (contract 8.3; 12, row 53). */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
-import { newPeopleWorld, type PeopleWorld, refusal } from '../world/people.js';
+import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
+import { refusal } from '../world/server.js';
 
 const tooMany = refusal(429, 'RateLimitError', 'Too many requests, please try again later.');
 const opened = (attemptsMax = 3): Promise<PeopleWorld> =>

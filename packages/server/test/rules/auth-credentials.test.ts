@@ -10,12 +10,11 @@ import {
   newPeopleWorld,
   type PeopleWorld,
   password,
-  refusal,
   tokens,
   usePeople,
   users,
 } from '../world/people.js';
-import { secrets } from '../world/server.js';
+import { refusal, secrets } from '../world/server.js';
 import { dialects, publicActions, worldModel } from '../world/world.js';
 
 const missing = refusal(401, 'UnauthorizedError', 'Missing or invalid credentials');

@@ -1,16 +1,12 @@
 /** The endpoints that lead to a JWT (contract 8.3; 12, rows 44, 54). */
 import bcrypt from 'bcryptjs';
 import { describe, expect, it } from 'vitest';
-import { bearer, newPeopleWorld, type PeopleWorld, password, refusal, usePeople, users } from '../world/people.js';
+import { bearer, newPeopleWorld, type PeopleWorld, password, usePeople, users } from '../world/people.js';
+import { refusal } from '../world/server.js';
 import { dialects } from '../world/world.js';
 
 const validation = (message: string, path?: string) =>
-  refusal(
-    400,
-    'ValidationError',
-    message,
-    path === undefined ? {} : { errors: [{ path: [path], message, name: 'ValidationError' }] },
-  );
+  refusal(400, 'ValidationError', message, { path: path === undefined ? [] : [path] });
 const application = (message: string) => refusal(400, 'ApplicationError', message);
 const reader = {
   id: 1,

@@ -1,7 +1,8 @@
 /** Roles and permissions over HTTP (contract 8.4). */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
-import { allOfAccounts, newPeopleWorld, type PeopleWorld, refusal, roles, usePeople, users } from '../world/people.js';
+import { allOfAccounts, newPeopleWorld, type PeopleWorld, roles, usePeople, users } from '../world/people.js';
+import { refusal } from '../world/server.js';
 import { dialects } from '../world/world.js';
 
 const url = '/api/users-permissions/roles';

@@ -1,6 +1,7 @@
 /** `/users` (contract 8.4; 12, rows 36, 82, 83): bare objects, the same rules as elsewhere, and no way to hidden attributes. */
 import { describe, expect, it } from 'vitest';
-import { allOfAccounts, newPeopleWorld, refusal, usePeople, users } from '../world/people.js';
+import { allOfAccounts, newPeopleWorld, usePeople, users } from '../world/people.js';
+import { refusal } from '../world/server.js';
 import { dialects } from '../world/world.js';
 
 const without = (...names: readonly string[]): readonly string[] =>

@@ -422,9 +422,24 @@ describe.each(dialects)('fields on %s', (dialect) => {
         message: '3 errors occurred',
         details: {
           errors: [
-            { path: ['fields', '0'], name: 'ValidationError', message: expect.stringContaining('fields[0]') },
-            { path: ['filters', 'yaer'], name: 'ValidationError', message: expect.stringContaining('"year"') },
-            { path: ['sort'], name: 'ValidationError', message: expect.stringContaining('"title"') },
+            {
+              path: ['fields', '0'],
+              name: 'ValidationError',
+              message: expect.stringContaining('fields[0]'),
+              code: 'query.unknown-name',
+            },
+            {
+              path: ['filters', 'yaer'],
+              name: 'ValidationError',
+              message: expect.stringContaining('"year"'),
+              code: 'query.unknown-name',
+            },
+            {
+              path: ['sort'],
+              name: 'ValidationError',
+              message: expect.stringContaining('"title"'),
+              code: 'query.unknown-name',
+            },
           ],
         },
       },

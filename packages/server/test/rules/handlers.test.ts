@@ -13,7 +13,7 @@ import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { newWriter, type Writer } from '../../src/write/apply.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
-import { newTestDeps, newTestServer, type TestServer } from '../world/server.js';
+import { newTestDeps, newTestServer, refusal, type TestServer } from '../world/server.js';
 
 const NOTE = 'api::note.note';
 const TRAIL = 'api::trail.trail';
@@ -160,7 +160,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     const { status, body } = await server.send('DELETE', '/api/notes/1');
     expect([status, body]).toEqual([
       409,
-      { data: null, error: { status: 409, name: 'ConflictError', message: 'Notes are kept', details: {} } },
+      refusal(409, 'ConflictError', 'Notes are kept', { code: 'handler.conflict' }),
     ]);
     expect(await texts()).toContain('first');
   });

@@ -6,10 +6,10 @@ import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newServer } from '../../src/http/server.js';
-import { newTestDeps } from '../world/server.js';
+import { newTestDeps, refusal } from '../world/server.js';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
-const notFound = { data: null, error: { status: 404, name: 'NotFoundError', message: 'Not Found', details: {} } };
+const notFound = refusal(404, 'NotFoundError', 'Not Found', { code: 'http.not-found' });
 const origin = 'https://site.example';
 
 /** Security headers of contract 11, on every answer. */
@@ -143,10 +143,9 @@ describe.each(dialects)('http on %s', (dialect) => {
     it.each(['/api/films/%', '/api/films/%zz', '/api/%E0%A4%A', '/%', '/api/films/%00', '/%00'])(
       'contract 1: %s cannot be decoded and is 400',
       async (url) => {
-        expect((await world.get(url)).body).toEqual({
-          data: null,
-          error: { status: 400, name: 'BadRequestError', message: expect.any(String), details: {} },
-        });
+        expect((await world.get(url)).body).toEqual(
+          refusal(400, 'BadRequestError', expect.any(String), { code: 'http.malformed-path' }),
+        );
       },
     );
   });
@@ -167,10 +166,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       ['POST', '/api/house-rules'],
     ])('%s %s is 405 with Allow', async (method, url) => {
       const answer = await world.server.send(method, url, { body: { data: {} } });
-      expect(answer.body).toEqual({
-        data: null,
-        error: { status: 405, name: 'MethodNotAllowedError', message: 'Method Not Allowed', details: {} },
-      });
+      expect(answer.body).toEqual(refusal(405, 'MethodNotAllowedError', 'Method Not Allowed', { code: 'http.method' }));
       expect(answer.status).toBe(405);
       const allowed = String(answer.headers['allow']).split(', ');
       expect(allowed).toEqual(expect.arrayContaining(['HEAD', 'GET']));

@@ -1,6 +1,7 @@
 /** Bounds of a request (src/limits.ts): what is refused, and that what the rules promise still works below them. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
+import { refusal } from '../world/server.js';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
 describe.each(dialects)('limits on %s', (dialect) => {
@@ -9,15 +10,11 @@ describe.each(dialects)('limits on %s', (dialect) => {
   it('a URL up to the limit is read, a longer one is 414', async () => {
     const url = (length: number): string => '/api/films?fields=id&x='.padEnd(length, 'x');
     expect((await world.get(url(limits.urlBytesMax))).status).toBe(200);
-    expect((await world.get(url(limits.urlBytesMax + 1))).body).toEqual({
-      data: null,
-      error: {
-        status: 414,
-        name: 'UriTooLongError',
-        message: `The URL is longer than ${limits.urlBytesMax} bytes`,
-        details: {},
-      },
-    });
+    expect((await world.get(url(limits.urlBytesMax + 1))).body).toEqual(
+      refusal(414, 'UriTooLongError', `The URL is longer than ${limits.urlBytesMax} bytes`, {
+        code: 'http.url-too-long',
+      }),
+    );
   });
 
   it('12, row 11: a list takes hundreds of values, at any index, and loses none', async () => {

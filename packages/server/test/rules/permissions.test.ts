@@ -1,6 +1,6 @@
 /** Who may see what (specification, Authentication; contract 8.1). The role public may not find donors. */
 import { describe, expect, it } from 'vitest';
-import { newTestServer } from '../world/server.js';
+import { newTestServer, refusal } from '../world/server.js';
 import { dialects, type Entry, publicActions, useWorld, type World } from '../world/world.js';
 
 /** A server that looks at permissions anew. */
@@ -24,10 +24,9 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     '/api/donors?fields=nope',
     '/api/donors?populate=*',
   ])('8.1: %s is 403, whatever else is asked', async (url) => {
-    expect((await world.get(url)).body).toEqual({
-      data: null,
-      error: { status: 403, name: 'ForbiddenError', message: 'Forbidden', details: {} },
-    });
+    expect((await world.get(url)).body).toEqual(
+      refusal(403, 'ForbiddenError', 'Forbidden', { code: 'http.forbidden' }),
+    );
   });
 
   it.each([
@@ -125,10 +124,9 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     '8.1: an unknown token in "%s" is 401, also where public may read',
     async (authorization) => {
       for (const url of ['/api/films', '/api/films/1', '/api/donors', '/api/films?fields=nope'])
-        expect((await world.get(url, { authorization })).body).toEqual({
-          data: null,
-          error: { status: 401, name: 'UnauthorizedError', message: 'Missing or invalid credentials', details: {} },
-        });
+        expect((await world.get(url, { authorization })).body).toEqual(
+          refusal(401, 'UnauthorizedError', 'Missing or invalid credentials', { code: 'http.bad-credentials' }),
+        );
     },
   );
 

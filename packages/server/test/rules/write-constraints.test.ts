@@ -96,7 +96,12 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       'cards',
       'cards field must have less than or equal to 2 items',
     ],
-    ['cards', [{ label: 'a' }, { label: null }], 'cards.1.label', 'cards[1].label must be defined.'],
+    [
+      'cards',
+      [{ label: 'a' }, { label: null }],
+      'cards.1.label',
+      'cards[1].label must be a `string` type, but the final value was: `null`.',
+    ],
     ['cards', [{}], 'cards.0.label', 'cards[0].label must be defined.'],
     ['card', { label: 'a', count: 0 }, 'card.count', 'card.count must be greater than or equal to 1'],
     ['card', { label: 5 }, 'card.label', 'card.label must be a `string` type, but the final value was: `5`.'],

@@ -222,9 +222,3 @@ export const usePeople = (dialect: DialectName, options: PeopleOptions = {}): ((
     return opened;
   };
 };
-
-/** The error envelope, whole. */
-export const refusal = (status: number, name: string, message: string, details: unknown = {}): unknown => ({
-  data: null,
-  error: { status, name, message, details },
-});

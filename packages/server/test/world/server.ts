@@ -1,5 +1,6 @@
 /** A server over a database, asked in-process: the whole HTTP stack, no port. */
 import { pino } from 'pino';
+import { expect } from 'vitest';
 import { newCallers } from '../../src/access/caller.js';
 import { newJwts } from '../../src/access/jwt.js';
 import { newPermissionStore } from '../../src/access/permissions.js';
@@ -128,3 +129,14 @@ export const newTestServer = async (
     close: () => app.close(),
   };
 };
+
+/** The error envelope of one fault (contract 5); without a path, of the whole request. */
+export const refusal = (
+  status: number,
+  name: string,
+  message: unknown,
+  { path = [], code = expect.any(String) as unknown }: { path?: readonly string[]; code?: unknown } = {},
+): unknown => ({
+  data: null,
+  error: { status, name, message, details: { errors: [{ path, message, name, code }] } },
+});

@@ -49,6 +49,7 @@ export interface Said {
   /** Dotted path of each error, in the order of the answer. */
   readonly paths: readonly string[];
   readonly messages: readonly string[];
+  readonly codes: readonly string[];
 }
 
 /** The relations of one type as tests walk them: shelf's own, book's inverse sides. */
@@ -261,18 +262,19 @@ export const said = ({ status, body, text }: TestAnswer): Said => {
       status: number;
       name: string;
       message: string;
-      details?: { errors?: readonly { path: readonly string[]; message: string }[] };
+      details: { errors: readonly { path: readonly string[]; message: string; code: string }[] };
     };
   };
   if (status < 400 || status >= 500 || data !== null || error?.status !== status)
     throw new Error(`not a refusal: ${status} ${text.slice(0, 500)}`);
-  const errors = error.details?.errors ?? [];
+  const { errors } = error.details;
   return {
     status,
     name: error.name,
     message: error.message,
     paths: errors.map((it) => it.path.join('.')),
     messages: errors.map((it) => it.message),
+    codes: errors.map((it) => it.code),
   };
 };
 
