@@ -1,14 +1,15 @@
 /** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
+import { sayNote } from '../model/load.js';
 import { applyAdditions, planAdditions, type TableDiff } from '../sql/schema.js';
-import { compareDatabase, openDatabase, openProject, typesInWords } from './project.js';
+import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 
-/** Reports what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
+/** Reports schema files, and what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
 export const check = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
-    process.stdout.write(`${report(diff, typesInWords(project.model), db.place)}\n`);
+    process.stdout.write(`${report(project, diff, db.place)}\n`);
     if (isMissing(diff)) process.exitCode = 1;
   } finally {
     await db.close();
@@ -39,9 +40,10 @@ export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
-const report = (diff: TableDiff, types: string, place: string): string => {
+const report = (project: Project, diff: TableDiff, place: string): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
+  const schema = section('In schema files, read as v4 reads them:', project.warnings.map(sayNote));
   const body = [
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
@@ -57,5 +59,6 @@ const report = (diff: TableDiff, types: string, place: string): string => {
       diff.otherTypes.map((it) => `column ${it.table}.${it.column}: ${it.found} instead of ${it.wanted}`),
     ),
   ].join('');
-  return `${types}, ${place}\n${body === '' ? 'Model and database agree.' : body.trimEnd()}`;
+  const agreed = body === '' ? '\nModel and database agree.' : body;
+  return `${typesInWords(project.model)}, ${place}\n${schema}${agreed.trimEnd()}`;
 };

@@ -1,7 +1,7 @@
 /** Opens a project: its configuration, its model and its database. Every command begins here. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { loadModel, sayFault } from '../model/load.js';
+import { loadModel, type SchemaNote, sayNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { foreignTables, tablesOf } from '../model/storage.js';
 import type { Db } from '../sql/dialect.js';
@@ -13,6 +13,8 @@ export interface Project {
   readonly env: Environment;
   readonly config: Config;
   readonly model: Model;
+  /** What is wrong in schema files although v4 starts with it. */
+  readonly warnings: readonly SchemaNote[];
 }
 
 export const openProject = async (dir: string): Promise<Project> => {
@@ -22,13 +24,15 @@ export const openProject = async (dir: string): Promise<Project> => {
   const env = readEnvironment(absolute, process.env);
   const config = await readConfig(absolute);
   const loaded = loadModel(absolute, config.api.responses);
-  if (!loaded.ok) {
-    const { faults } = loaded;
-    throw new StartFault(
-      `${faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`}:\n${faults.map((it) => `  ${sayFault(it)}`).join('\n')}`,
-    );
-  }
-  return { dir: absolute, env, config, model: loaded.model };
+  if (!loaded.ok) throw new StartFault(sayFaults(loaded.faults, loaded.warnings));
+  return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
+};
+
+/** All that is to be said of the schema files, in one round. */
+const sayFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
+  const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${sayNote(it)}`).join('');
+  const head = faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`;
+  return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nBesides, without them the start would warn:${list(warnings)}`}`;
 };
 
 /** What the project itself declares: `6 content types, 11 components`. */

@@ -6,6 +6,7 @@ import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/loa
 import { hooksFrom } from '../handlers/run.js';
 import { newServer, type ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
+import { sayNote } from '../model/load.js';
 import { newReader } from '../read/find.js';
 import { applyAdditions, planAdditions } from '../sql/schema.js';
 import { newWriter, type Writer } from '../write/apply.js';
@@ -20,6 +21,7 @@ export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const { env, config, model } = project;
   const logger = await newLogger(env);
+  for (const warning of project.warnings) logger.warn(`schema file ${sayNote(warning)}`);
   const secrets = readSecrets(project.dir, env, (text) => logger.info(text));
   const db = await openDatabase(project);
   const diff = await compareDatabase(project, db);

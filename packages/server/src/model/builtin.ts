@@ -4,7 +4,7 @@
  */
 
 import type { Uid } from './model.js';
-import type { SchemaFile } from './schema.js';
+import type { JsonObject } from './schema.js';
 
 const text = { type: 'string' } as const;
 const hiddenText = { type: 'string', private: true } as const;
@@ -14,12 +14,7 @@ const toOne = (target: Uid, inversedBy?: string) =>
 const children = (target: Uid, mappedBy: string) =>
   ({ type: 'relation', relation: 'oneToMany', target, mappedBy }) as const;
 
-const schema = (
-  table: string,
-  singularName: string,
-  pluralName: string,
-  attributes: SchemaFile['attributes'],
-): SchemaFile => ({
+const schema = (table: string, singularName: string, pluralName: string, attributes: JsonObject): JsonObject => ({
   kind: 'collectionType',
   collectionName: table,
   info: { singularName, pluralName, displayName: singularName },
@@ -36,7 +31,7 @@ const tokenAttributes = {
   lifespan: { type: 'biginteger' },
 } as const;
 
-export const builtinSchemas: ReadonlyMap<Uid, SchemaFile> = new Map<Uid, SchemaFile>([
+export const builtinSchemas: ReadonlyMap<Uid, JsonObject> = new Map<Uid, JsonObject>([
   [
     'admin::permission',
     schema('admin_permissions', 'permission', 'permissions', {

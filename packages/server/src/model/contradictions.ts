@@ -1,64 +1,91 @@
-/** What an attribute of a schema file says against itself: rules that contradict each other or its type. */
+/** What an attribute of a schema file says against itself: rules that contradict each other, its type, or v4. */
+import slugify from '@sindresorhus/slugify';
 import { orNearest, sayIssue } from '../errors.js';
-import { isEnumerated, type ScalarTypeName, scalarTypes } from './attributes.js';
-import { type AttributeFile, readRules, type ScalarFile } from './schema.js';
+import { isEnumerated, scalarTypes } from './attributes.js';
+import type { FileNotes } from './notes.js';
+import type { DeclaredAttribute, DeclaredScalar } from './schema.js';
 
-type Found = readonly [key: string, message: string];
+export interface Surroundings {
+  readonly place: string;
+  /** New entries may be drafts, which may be incomplete. */
+  readonly draft: boolean;
+  /** v4 checks enumerations of content types only. */
+  readonly isComponent: boolean;
+}
 
-/** Keys of an attribute and what is wrong with them. `draft`: new entries may be drafts, which may be incomplete. */
-export const contradictions = (it: AttributeFile, draft: boolean): readonly Found[] => {
-  switch (it.type) {
+/** Notes contradictions: v4 starts with most of them, and refuses some enumerations. */
+export const noteContradictions = (it: DeclaredAttribute, around: Surroundings, notes: FileNotes): void => {
+  switch (it.kind) {
     case 'relation':
+    case 'morph':
     case 'media':
-      return [];
+      return;
     case 'component':
-      return it['repeatable'] === true ? crossed(it, 'min', 'max') : [];
-    case 'dynamiczone':
-      return crossed(it, 'min', 'max');
-    default:
-      return scalarContradictions(it as ScalarFile, draft);
+      if (it.repeatable) noteCrossed(it, 'min', 'max', around.place, notes);
+      return;
+    case 'zone':
+      noteCrossed(it, 'min', 'max', around.place, notes);
+      return;
+    case 'scalar':
+      noteScalar(it, around, notes);
   }
 };
 
-const scalarContradictions = (it: ScalarFile, draft: boolean): readonly Found[] => {
-  const name = it.type as ScalarTypeName;
-  const type = scalarTypes[name];
-  const rules = readRules(it);
-  const found: Found[] = [];
-  const twice = rules.values.find((value, i) => rules.values.indexOf(value) !== i);
-  if (isEnumerated(name) && rules.values.length === 0) found.push(['enum', 'needs a list of at least one value']);
-  if (isEnumerated(name) && twice !== undefined) found.push(['enum', `names "${twice}" twice`]);
-  if (rules.regex !== null && !isRegex(rules.regex)) found.push(['regex', 'is not a regular expression']);
-  if (type.numeric) {
-    const bounds = (['min', 'max'] as const).filter((key) => rules[key] !== null);
-    for (const key of bounds) {
-      if (!type.parseText(String(rules[key]), []).ok) found.push([key, `"${rules[key]}" is no bound of ${name}`]);
-    }
-    found.push(...crossed(it, 'min', 'max'));
-  }
-  found.push(...crossed(it, 'minLength', 'maxLength'));
-  // a default is held against rules that can be trusted
-  if (found.length > 0 || rules.defaultValue == null) return found;
-  const parsed = type.parseJson(rules.defaultValue, { rules, path: ['default'], draft });
-  if (parsed.ok) return [];
-  return parsed.issues.map((fault): Found => {
-    if (fault.code !== 'body.enumeration') return ['default', sayIssue(fault)];
-    const value = String(rules.defaultValue);
-    return ['default', `"${value}" is not in "enum"${orNearest(value, rules.values)}`];
+const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes): void => {
+  const { rules, type } = it;
+  const { place } = around;
+  if (isEnumerated(type)) noteValues(rules.values, around, notes);
+  // all of them, so that one round tells them all
+  const isCrossed = [
+    noteCrossed(rules, 'min', 'max', place, notes),
+    noteCrossed(rules, 'minLength', 'maxLength', place, notes),
+  ].includes(true);
+  if (rules.defaultValue == null) return;
+  // bounds that nothing meets say nothing about the default
+  const trusted = isCrossed ? { ...rules, min: null, max: null, minLength: null, maxLength: null } : rules;
+  const parsed = scalarTypes[type].parseJson(rules.defaultValue, {
+    rules: trusted,
+    path: ['default'],
+    draft: around.draft,
   });
+  if (parsed.ok) return;
+  for (const fault of parsed.issues) {
+    const value = String(rules.defaultValue);
+    const message =
+      fault.code === 'body.enumeration'
+        ? `"${value}" is not in "enum"${orNearest(value, rules.values)}`
+        : sayIssue(fault);
+    notes.warn(`${place}.default`, `${message}; entries cannot be made without a value for this attribute`);
+  }
+};
+
+/** v4 keeps the values usable as names in GraphQL: without signs and accents they must begin with a letter and differ. */
+const noteValues = (values: readonly string[], { place, isComponent }: Surroundings, notes: FileNotes): void => {
+  const at = `${place}.enum`;
+  const names = new Map<string, string>();
+  for (const value of values) {
+    const name = slugify(value, { decamelize: false, lowercase: false, separator: '_' });
+    const same = names.get(name);
+    names.set(name, value);
+    if (same === value) (isComponent ? notes.warn : notes.fault)(at, `names "${value}" twice`);
+    else if (isComponent) continue;
+    else if (!/^[_A-Za-z]/.test(name))
+      notes.fault(at, `"${value}" is refused, as by v4: without signs and accents a value must begin with a letter`);
+    else if (same !== undefined)
+      notes.fault(at, `"${same}" and "${value}" are refused, as by v4: without signs and accents both are "${name}"`);
+  }
 };
 
 /** Bounds of which the lower one is above the upper one; what is no number is never above another. */
-const crossed = (it: AttributeFile, low: string, high: string): readonly Found[] =>
-  it[low] != null && it[high] != null && Number(it[low]) > Number(it[high])
-    ? [[low, `${it[low]} is above "${high}": ${it[high]}`]]
-    : [];
-
-const isRegex = (text: string): boolean => {
-  try {
-    new RegExp(text);
-    return true;
-  } catch {
-    return false;
-  }
+const noteCrossed = <Key extends string>(
+  it: Readonly<Record<Key, number | string | null>>,
+  low: Key,
+  high: Key,
+  place: string,
+  notes: FileNotes,
+): boolean => {
+  const [lower, upper] = [it[low], it[high]];
+  const isCrossed = lower !== null && upper !== null && Number(lower) > Number(upper);
+  if (isCrossed) notes.warn(`${place}.${low}`, `${lower} is above "${high}": ${upper}; no value can meet both`);
+  return isCrossed;
 };

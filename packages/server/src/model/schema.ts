@@ -1,112 +1,288 @@
-/** The form of schema files, as v4 writes them; keys that nobody asks for are let through. */
-import { z } from 'zod';
-import { isScalarTypeName, type ScalarRules, scalarTypes } from './attributes.js';
-import { rulesOf } from './model.js';
+/**
+ * The form of attributes in schema files. What v4 refuses is a fault; what it shrugs off is read as v4 reads it, with a
+ * warning. Reading goes on after both, so that all of a file is told at once.
+ */
+import { orNearest } from '../errors.js';
+import { isEnumerated, isScalarTypeName, type ScalarRules, type ScalarTypeName, scalarTypes } from './attributes.js';
+import type { RelationKind, Uid } from './model.js';
+import type { FileNotes } from './notes.js';
 
-const name = z.string().min(1);
-const count = z.int().min(0);
-const base = { private: z.boolean().optional(), required: z.boolean().optional() };
-const scalarRules = {
-  ...base,
-  unique: z.boolean().optional(),
-  writable: z.boolean().optional(),
-  searchable: z.boolean().optional(),
-  min: z.union([z.number(), z.string()]).nullish(),
-  max: z.union([z.number(), z.string()]).nullish(),
-  minLength: count.nullish(),
-  maxLength: count.nullish(),
-  regex: z.string().nullish(),
-  enum: z.array(z.string()).optional(),
-  default: z.unknown().optional(),
-  targetField: z.string().optional(),
-  encryption: z.looseObject({ rounds: z.int().min(4).max(31).optional() }).optional(),
-};
-export const relations = ['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany'] as const;
-export const morphs = ['morphToOne', 'morphToMany', 'morphOne', 'morphMany'] as const;
-const mediaTypes = ['images', 'videos', 'files', 'audios'] as const;
-export const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone'];
+// ---- what an attribute may be declared as
 
-export const scalarSchema = z.looseObject({ type: z.string().refine(isScalarTypeName), ...scalarRules });
-export const relationSchema = z.looseObject({
-  type: z.literal('relation'),
-  relation: z.enum(relations),
-  target: name,
-  inversedBy: name.nullish(),
-  mappedBy: name.nullish(),
-  useJoinTable: z.boolean().optional(),
-  ...base,
-});
-export const morphSchema = z.looseObject({ type: z.literal('relation'), relation: z.enum(morphs), ...base });
-export const mediaSchema = z.looseObject({
-  type: z.literal('media'),
-  multiple: z.boolean().optional(),
-  allowedTypes: z.array(z.enum(mediaTypes)).nullish(),
-  ...base,
-});
-export const componentSchema = z.looseObject({
-  type: z.literal('component'),
-  component: name,
-  repeatable: z.boolean().optional(),
-  min: count.nullish(),
-  max: count.nullish(),
-  ...base,
-});
-export const zoneSchema = z.looseObject({
-  type: z.literal('dynamiczone'),
-  components: z.array(name),
-  min: count.nullish(),
-  max: count.nullish(),
-  ...base,
-});
-
-const attributeSchema = z.union([scalarSchema, relationSchema, morphSchema, mediaSchema, componentSchema, zoneSchema]);
-export type AttributeFile = z.input<typeof attributeSchema>;
-export type ScalarFile = z.infer<typeof scalarSchema>;
-
-export const readRules = (it: ScalarFile): ScalarRules =>
-  rulesOf({
-    required: it.required === true,
-    unique: it.unique === true,
-    writable: it.writable !== false,
-    min: it.min ?? null,
-    max: it.max ?? null,
-    minLength: it.minLength ?? null,
-    maxLength: it.maxLength ?? null,
-    regex: it.regex ?? null,
-    values: it.enum ?? [],
-    defaultValue: it.default,
-    targetField: it.targetField ?? null,
-    hashRounds: it.encryption?.rounds ?? 10,
-  });
-
-const options = z.looseObject({
-  draftAndPublish: z.boolean().optional(),
-  populateCreatorFields: z.boolean().optional(),
-  privateAttributes: z.array(z.string()).optional(),
-});
-
-export const contentTypeSchema = z.looseObject({
-  kind: z.enum(['collectionType', 'singleType']),
-  collectionName: name.optional(),
-  info: z.looseObject({ singularName: name, pluralName: name }),
-  options: options.optional(),
-  pluginOptions: z.looseObject({ i18n: z.looseObject({ localized: z.boolean().optional() }).optional() }).optional(),
-  attributes: z.record(z.string(), z.unknown()),
-});
-export const componentFileSchema = z.looseObject({
-  collectionName: name,
-  options: options.optional(),
-  attributes: z.record(z.string(), z.unknown()),
-});
-
-export type SchemaOptions = z.infer<typeof options>;
-
-/** A content type's schema file with the attributes still to be read. */
-export interface SchemaFile {
-  readonly kind: 'collectionType' | 'singleType';
-  readonly collectionName?: string | undefined;
-  readonly info: { readonly singularName: string; readonly pluralName: string; readonly [other: string]: unknown };
-  readonly options?: SchemaOptions | undefined;
-  readonly pluginOptions?: { readonly i18n?: { readonly localized?: boolean | undefined } | undefined } | undefined;
-  readonly attributes: Readonly<Record<string, unknown>>;
+interface Declaration {
+  readonly required: boolean;
+  /** What the file says; null: nothing. */
+  readonly private: boolean | null;
 }
+export interface DeclaredScalar extends Declaration {
+  readonly kind: 'scalar';
+  readonly type: ScalarTypeName;
+  readonly searchable: boolean;
+  readonly rules: ScalarRules;
+}
+export interface DeclaredRelation extends Declaration {
+  readonly kind: 'relation';
+  readonly relation: RelationKind;
+  readonly target: Uid;
+  readonly inversedBy: string | null;
+  readonly mappedBy: string | null;
+  readonly useJoinTable: boolean;
+}
+export interface DeclaredMorph extends Declaration {
+  readonly kind: 'morph';
+  readonly relation: (typeof morphs)[number];
+}
+export interface DeclaredMedia extends Declaration {
+  readonly kind: 'media';
+  readonly multiple: boolean;
+  readonly allowedTypes: readonly string[];
+}
+export interface DeclaredComponent extends Declaration {
+  readonly kind: 'component';
+  readonly component: Uid;
+  readonly repeatable: boolean;
+  readonly min: number | null;
+  readonly max: number | null;
+}
+export interface DeclaredZone extends Declaration {
+  readonly kind: 'zone';
+  readonly components: readonly Uid[];
+  readonly min: number | null;
+  readonly max: number | null;
+}
+/** An attribute as its schema file declares it. */
+export type DeclaredAttribute =
+  | DeclaredScalar
+  | DeclaredRelation
+  | DeclaredMorph
+  | DeclaredMedia
+  | DeclaredComponent
+  | DeclaredZone;
+
+const relations = ['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany'] as const satisfies RelationKind[];
+const morphs = ['morphToOne', 'morphToMany', 'morphOne', 'morphMany'] as const;
+const mediaTypes: readonly string[] = ['images', 'videos', 'files', 'audios'];
+/** What v4 or its plugins read of an attribute of one type or another, and what the content-type builder writes. */
+const attributeKeys: readonly string[] = [
+  ...['type', 'required', 'private', 'unique', 'default', 'configurable', 'writable', 'visible', 'editable'],
+  ...['searchable', 'sortable', 'pluginOptions', 'options', 'config', 'description', 'customField', 'conditions'],
+  ...['min', 'max', 'minLength', 'maxLength', 'regex', 'enum', 'enumName', 'targetField', 'encryption'],
+  ...['column', 'columnName', 'columnType', 'relation', 'target', 'inversedBy', 'mappedBy', 'morphBy', 'morphColumn'],
+  ...['useJoinTable', 'joinTable', 'joinColumn', 'owner', 'autoPopulate', 'multiple', 'allowedTypes'],
+  ...['component', 'components', 'repeatable'],
+];
+const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone'];
+
+const memberOf = <T extends string>(known: readonly T[], value: unknown): T | undefined =>
+  known.find((it) => it === value);
+
+// ---- keys of a JSON object
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+export const isJsonObject = (value: unknown): value is JsonObject =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** A JSON value as messages show it. */
+const shown = (value: unknown): string => {
+  if (Array.isArray(value)) return 'an array';
+  return isJsonObject(value) ? 'an object' : JSON.stringify(value);
+};
+
+/** One object of a schema file, read key by key; a key of the wrong form is noted, and something harmless is given back. */
+export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
+  const at = (key: string): string => (place === '' ? key : `${place}.${key}`);
+
+  /** A string that must be there; null after a fault. */
+  const string = (key: string): string | null => {
+    const value = given[key];
+    if (typeof value === 'string' && value !== '') return value;
+    const fault = value === undefined ? 'is missing' : value === '' ? 'must not be empty' : mustBe('a string', value);
+    notes.fault(at(key), fault);
+    return null;
+  };
+  const optionalString = (key: string): string | null => (given[key] == null ? null : string(key));
+
+  /** v4 takes most flags by their truth, and some only when they are exactly true. */
+  const flag = (key: string, trueIs: 'truthy' | 'exactly true' = 'truthy'): boolean => {
+    const value = given[key];
+    const result = trueIs === 'truthy' ? Boolean(value) : value === true;
+    if (value != null && typeof value !== 'boolean')
+      notes.warn(at(key), `must be true or false, and is ${shown(value)}; it counts as ${result}, as in v4`);
+    return result;
+  };
+
+  /** A whole number from 0 on, or null: v4 ignores everything else. */
+  const count = (key: string): number | null => {
+    const value = given[key];
+    if (value == null) return null;
+    if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
+    notes.warn(at(key), `must be a whole number from 0 on, and is ${shown(value)}; it has no effect`);
+    return null;
+  };
+
+  /** A list of strings; anything else in it is a fault. */
+  const strings = (key: string): readonly string[] | null => {
+    const value = given[key];
+    if (!Array.isArray(value)) {
+      notes.fault(at(key), value === undefined ? 'is missing' : mustBe('an array', value));
+      return null;
+    }
+    return value.filter((it: unknown, i): it is string => {
+      const isRight = typeof it === 'string';
+      if (!isRight) notes.fault(`${at(key)}.${i}`, mustBe('a string', it));
+      return isRight;
+    });
+  };
+  const optionalStrings = (key: string): readonly string[] => (given[key] == null ? [] : (strings(key) ?? []));
+
+  /** v4 ignores keys that it does not know; plugins add some of theirs to `others: 'plugins'`. */
+  const noteUnknown = (known: readonly string[], others: 'nobody' | 'plugins' = 'nobody'): void => {
+    for (const key of Object.keys(given)) {
+      if (known.includes(key)) continue;
+      const near = orNearest(key, known);
+      if (near !== '' || others === 'nobody') notes.warn(at(key), `is not a key that has any effect here${near}`);
+    }
+  };
+
+  return { given, at, string, optionalString, flag, count, strings, optionalStrings, noteUnknown, notes };
+};
+type Keys = ReturnType<typeof newKeys>;
+
+export const mustBe = (what: string, value: unknown): string => `must be ${what}, and is ${shown(value)}`;
+
+// ---- attributes
+
+/** Null after a fault that leaves nothing to go on with. */
+export const readAttribute = (value: unknown, place: string, notes: FileNotes): DeclaredAttribute | null => {
+  if (!isJsonObject(value)) {
+    notes.fault(place, mustBe('an object', value));
+    return null;
+  }
+  const keys = newKeys(value, place, notes);
+  keys.noteUnknown(attributeKeys);
+  const declaration = {
+    required: keys.flag('required'),
+    private: value['private'] == null ? null : keys.flag('private'),
+  };
+  switch (value['type']) {
+    case 'relation':
+      return readRelation(keys, declaration);
+    case 'media':
+      return readMedia(keys, declaration);
+    case 'component':
+      return readComponent(keys, declaration);
+    case 'dynamiczone': {
+      const components = keys.strings('components');
+      return components && { ...declaration, kind: 'zone', components, ...readCounts(keys) };
+    }
+    default: {
+      const { type } = value;
+      if (typeof type === 'string' && isScalarTypeName(type)) return readScalar(type, keys, declaration);
+      notes.fault(keys.at('type'), sayUnknownType(type));
+      return null;
+    }
+  }
+};
+
+const sayUnknownType = (type: unknown): string => {
+  const known = `known are ${attributeTypes.join(', ')}`;
+  if (type === undefined) return `is missing; ${known}`;
+  return type === 'customField'
+    ? 'custom fields need the plain type that they store as, which their plugin names as its "type", such as "string"'
+    : `${shown(type)} is not a type of attribute${orNearest(String(type), attributeTypes)}; ${known}`;
+};
+
+const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | DeclaredMorph | null => {
+  const text = keys.string('relation');
+  const morph = memberOf(morphs, text);
+  if (morph) return { ...declaration, kind: 'morph', relation: morph };
+  const relation = memberOf(relations, text);
+  if (text !== null && !relation) {
+    const known = [...relations, ...morphs];
+    const message = `"${text}" is not a relation${orNearest(text, known)}; known are ${known.join(', ')}`;
+    keys.notes.fault(keys.at('relation'), message);
+  }
+  const target = keys.string('target');
+  const inversedBy = keys.optionalString('inversedBy');
+  const mappedBy = keys.optionalString('mappedBy');
+  if (!relation || target === null) return null;
+  const useJoinTable = keys.given['useJoinTable'] !== false;
+  return { ...declaration, kind: 'relation', relation, target, inversedBy, mappedBy, useJoinTable };
+};
+
+const readMedia = (keys: Keys, declaration: Declaration): DeclaredMedia => {
+  const allowedTypes = keys.optionalStrings('allowedTypes');
+  for (const [i, type] of allowedTypes.entries()) {
+    if (!mediaTypes.includes(type))
+      keys.notes.warn(
+        `${keys.at('allowedTypes')}.${i}`,
+        `"${type}" is not a type of file${orNearest(type, mediaTypes)}; known are ${mediaTypes.join(', ')}`,
+      );
+  }
+  return { ...declaration, kind: 'media', multiple: keys.flag('multiple'), allowedTypes };
+};
+
+const readComponent = (keys: Keys, declaration: Declaration): DeclaredComponent | null => {
+  const component = keys.string('component');
+  const repeatable = keys.flag('repeatable', 'exactly true');
+  return component === null ? null : { ...declaration, kind: 'component', component, repeatable, ...readCounts(keys) };
+};
+
+const readCounts = (keys: Keys) => ({ min: keys.count('min'), max: keys.count('max') });
+
+const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration): DeclaredScalar => ({
+  ...declaration,
+  kind: 'scalar',
+  type,
+  searchable: keys.given['searchable'] !== false,
+  rules: {
+    required: declaration.required,
+    unique: keys.flag('unique'),
+    writable: keys.given['writable'] !== false,
+    min: readBound('min', type, keys),
+    max: readBound('max', type, keys),
+    minLength: keys.count('minLength'),
+    maxLength: keys.count('maxLength'),
+    regex: readRegex(keys),
+    values: isEnumerated(type) ? (keys.strings('enum') ?? []) : [],
+    defaultValue: keys.given['default'],
+    targetField: keys.optionalString('targetField'),
+    hashRounds: readHashRounds(keys),
+  },
+});
+
+/** Only numbers have bounds; others may carry them and v4 does not look. */
+const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number | string | null => {
+  const value = keys.given[key];
+  if (value == null || !scalarTypes[type].numeric) return null;
+  if ((typeof value === 'number' || typeof value === 'string') && scalarTypes[type].parseText(String(value), []).ok)
+    return value;
+  keys.notes.warn(keys.at(key), `${shown(value)} is no bound of ${type}; it has no effect`);
+  return null;
+};
+
+const readRegex = (keys: Keys): string | null => {
+  const regex = keys.optionalString('regex');
+  if (regex === null || isRegex(regex)) return regex;
+  keys.notes.warn(keys.at('regex'), `${shown(regex)} is not a regular expression; it has no effect`);
+  return null;
+};
+
+const isRegex = (text: string): boolean => {
+  try {
+    new RegExp(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+/** bcrypt's cost; v4's default is 10 (storage-layout 2). */
+const readHashRounds = (keys: Keys): number => {
+  const encryption = keys.given['encryption'];
+  const rounds = isJsonObject(encryption) ? encryption['rounds'] : undefined;
+  if (rounds === undefined) return 10;
+  if (Number.isInteger(rounds) && Number(rounds) >= 4 && Number(rounds) <= 31) return Number(rounds);
+  keys.notes.fault(`${keys.at('encryption')}.rounds`, `must be a whole number from 4 to 31, and is ${shown(rounds)}`);
+  return 10;
+};

@@ -27,6 +27,8 @@ export interface LinkTable {
   readonly targetRank: string | null;
 }
 
+export const linkTableName = (table: string, attribute: string): string => snakeCase(`${table}_${attribute}_links`);
+
 export const linkTable = (
   owner: Named,
   attribute: string,
@@ -41,7 +43,7 @@ export const linkTable = (
   const targetRank =
     hasInverse && (relation === 'manyToOne' || relation === 'manyToMany') ? snakeCase(`${owner.singular}_order`) : null;
   return {
-    name: snakeCase(`${owner.table}_${attribute}_links`),
+    name: linkTableName(owner.table, attribute),
     owner: ownerColumn,
     target: targetColumn === ownerColumn ? `inv_${targetColumn}` : targetColumn,
     ownerRank,
@@ -124,11 +126,17 @@ const key = (name: string, from: string, target: string, onDelete: ForeignKey['o
   onDelete,
 });
 
-const linkTableOf = (attribute: LinkAttribute, owner: EntryType, target: EntryType): Table => {
-  const { table: name, from, to, rank } = attribute.path;
+/** The same from either side. */
+const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType): Table => {
+  const { path, inverseRank } = attribute;
+  const { table: name } = path;
+  const isOwner = attribute.side === 'owner';
+  const [owner, target] = isOwner ? [type, other] : [other, type];
+  const [from, to] = isOwner ? [path.from, path.to] : [path.to, path.from];
+  const [rank, targetRank] = isOwner ? [path.rank, inverseRank] : [inverseRank, path.rank];
   const ranks = [
     ...(rank === null ? [] : [{ column: rank, index: `${name}_order_fk` }]),
-    ...(attribute.inverseRank === null ? [] : [{ column: attribute.inverseRank, index: `${name}_order_inv_fk` }]),
+    ...(targetRank === null ? [] : [{ column: targetRank, index: `${name}_order_inv_fk` }]),
   ];
   return {
     name,
@@ -145,7 +153,7 @@ const linkTableOf = (attribute: LinkAttribute, owner: EntryType, target: EntryTy
       ...ranks.map((it) => index(it.index, it.column)),
       // the ends and the neighbours in one list among many
       ...(rank === null ? [] : [ownIndex(`${name}_list_index`, from, rank)]),
-      ...(attribute.inverseRank === null ? [] : [ownIndex(`${name}_list_inv_index`, to, attribute.inverseRank)]),
+      ...(targetRank === null ? [] : [ownIndex(`${name}_list_inv_index`, to, targetRank)]),
     ],
     foreignKeys: [key(`${name}_fk`, from, owner.table, 'cascade'), key(`${name}_inv_fk`, to, target.table, 'cascade')],
   };
@@ -277,13 +285,9 @@ export const tablesOf = (model: Model): readonly Table[] => {
       links.set(table.name, table);
     }
     for (const attribute of attributes) {
-      if (
-        attribute.kind !== 'link' ||
-        attribute.source !== 'relation' ||
-        attribute.side !== 'owner' ||
-        attribute.path.from === 'id'
-      )
-        continue;
+      if (attribute.kind !== 'link' || attribute.source !== 'relation') continue;
+      const { from, to } = attribute.path;
+      if (from === 'id' || to === 'id') continue;
       links.set(attribute.path.table, linkTableOf(attribute, type, model.types.get(attribute.target)!));
     }
   }

@@ -13,24 +13,9 @@ import { openDatabase, openProject } from '../../src/cli/project.js';
 import { tablesOf } from '../../src/model/storage.js';
 import { readRows } from '../../src/sql/dialect.js';
 import { newDatabase } from '../world/databases.js';
+import { printed } from '../world/printed.js';
 import { dialects, projectDir } from '../world/world.js';
 
-/** What a command prints, for programs and for people. */
-const printed = async (work: () => Promise<void>): Promise<{ readonly out: string; readonly said: string }> => {
-  const text = { out: '', said: '' };
-  const listen = (stream: NodeJS.WriteStream, key: 'out' | 'said') =>
-    vi.spyOn(stream, 'write').mockImplementation((chunk) => {
-      text[key] += String(chunk);
-      return true;
-    });
-  const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'said')];
-  try {
-    await work();
-  } finally {
-    for (const spy of spies) spy.mockRestore();
-  }
-  return text;
-};
 const stub = (env: Readonly<Record<string, string>>): void => {
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
 };

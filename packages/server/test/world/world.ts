@@ -18,7 +18,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
 import type { ServerSettings } from '../../src/http/server.js';
-import { loadModel, sayFault } from '../../src/model/load.js';
+import { loadModel, sayNote } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
@@ -89,7 +89,7 @@ export interface World {
 /** The project's model; its schema files have no faults. */
 export const worldModel = (): Model => {
   const loaded = loadModel(projectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayFault).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
   return loaded.model;
 };
 

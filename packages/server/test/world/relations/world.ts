@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect } from 'vitest';
 import type { ServerSettings } from '../../../src/http/server.js';
-import { loadModel, sayFault } from '../../../src/model/load.js';
+import { loadModel, sayNote } from '../../../src/model/load.js';
 import type { LinkAttribute, Model } from '../../../src/model/model.js';
 import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
 import type { Table } from '../../../src/sql/schema.js';
@@ -29,7 +29,7 @@ export const relationsProjectDir = path.join(path.dirname(fileURLToPath(import.m
 
 export const relationsModel = (): Model => {
   const loaded = loadModel(relationsProjectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayFault).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
   return loaded.model;
 };
 

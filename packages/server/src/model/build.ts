@@ -1,0 +1,201 @@
+/** Drafts to a frozen `Model`. From here on only three kinds of attribute exist: scalar, link and part. */
+import { never } from '../errors.js';
+import { isSecretType } from './attributes.js';
+import type { Draft, Drafts } from './files.js';
+import {
+  type Attribute,
+  type EntryType,
+  FILE_UID,
+  type LinkAttribute,
+  type Model,
+  type Morph,
+  type PartAttribute,
+  type ScalarAttribute,
+} from './model.js';
+import type { KeeperOf } from './relations.js';
+import type { DeclaredAttribute, DeclaredMedia, DeclaredMorph, DeclaredRelation, DeclaredScalar } from './schema.js';
+import {
+  columnName,
+  inverseJoinColumnPath,
+  inversePath,
+  joinColumn,
+  joinColumnPath,
+  linkTable,
+  mediaPath,
+  ownerPath,
+  partPath,
+} from './storage.js';
+import { systemAttributes } from './system.js';
+
+/** @param privateAttributes names that no answer shows, of any type. Drafts have no faults. */
+export const buildModel = (drafts: Drafts, keeperOf: KeeperOf, privateAttributes: readonly string[]): Model => {
+  const types = new Map(
+    [...drafts].map(([uid, draft]) => [uid, buildType(draft, { drafts, keeperOf }, privateAttributes)]),
+  );
+  return deepFreeze({ types });
+};
+
+interface Surroundings {
+  readonly drafts: Drafts;
+  readonly keeperOf: KeeperOf;
+}
+
+const buildType = (draft: Draft, around: Surroundings, privateAttributes: readonly string[]): EntryType => {
+  const attributes = new Map<string, Attribute>();
+  const secret = new Set([...privateAttributes, ...draft.privateAttributes]);
+  for (const [name, declared] of draft.attributes) {
+    const hidden = declared.private === true || secret.has(name);
+    const built = buildAttribute(draft, name, declared, hidden, around);
+    if (built) attributes.set(name, built);
+  }
+  for (const it of systemAttributes(draft))
+    attributes.set(it.name, it.kind === 'scalar' ? { ...it, hidden: secret.has(it.name) } : it);
+  return {
+    uid: draft.uid,
+    kind: draft.kind,
+    origin: draft.origin,
+    table: draft.table,
+    singular: draft.singular,
+    plural: draft.plural,
+    attributes,
+    draftAndPublish: draft.draftAndPublish,
+    populateCreatorFields: draft.populateCreatorFields,
+    localized: draft.localized,
+    morphs: [...draft.attributes].flatMap(([name, it]) => (it.kind === 'morph' ? morphsOf(name, it) : [])),
+  };
+};
+
+/** The inverse sides of polymorphic relations have no storage of their own (storage-layout 1.4, point 3). */
+const morphsOf = (name: string, { relation }: DeclaredMorph): readonly Morph[] => {
+  switch (relation) {
+    case 'morphToOne':
+      return [{ name, shape: 'one' }];
+    case 'morphToMany':
+      return [{ name, shape: 'many' }];
+    case 'morphOne':
+    case 'morphMany':
+      return [];
+    default:
+      return never(relation);
+  }
+};
+
+/** Null: the attribute is not served. */
+const buildAttribute = (
+  draft: Draft,
+  name: string,
+  declared: DeclaredAttribute,
+  hidden: boolean,
+  around: Surroundings,
+): Attribute | null => {
+  switch (declared.kind) {
+    case 'scalar':
+      return buildScalar(name, declared, hidden);
+    case 'relation':
+      return buildRelation(draft, name, declared, hidden, around);
+    case 'media':
+      return buildMedia(draft, name, declared, hidden);
+    case 'component': {
+      const { component, repeatable, min, max } = declared;
+      return {
+        ...partOf(draft, name, declared, hidden),
+        shape: repeatable ? 'many' : 'one',
+        components: [component],
+        min,
+        max,
+      };
+    }
+    case 'zone': {
+      const { components, min, max } = declared;
+      return { ...partOf(draft, name, declared, hidden), shape: 'zone', components, min, max };
+    }
+    case 'morph':
+      return null;
+    default:
+      return never(declared);
+  }
+};
+
+const buildScalar = (name: string, declared: DeclaredScalar, hidden: boolean): ScalarAttribute => ({
+  kind: 'scalar',
+  name,
+  type: declared.type,
+  column: columnName(name),
+  hidden: hidden || (isSecretType(declared.type) && declared.private !== false),
+  searchable: declared.searchable,
+  rules: declared.rules,
+});
+
+const buildMedia = (draft: Draft, name: string, declared: DeclaredMedia, hidden: boolean): LinkAttribute => ({
+  kind: 'link',
+  name,
+  source: 'media',
+  relation: 'manyToMany',
+  shape: declared.multiple ? 'many' : 'one',
+  target: FILE_UID,
+  hidden,
+  required: declared.required,
+  path: mediaPath(draft.uid, name),
+  side: 'inverse',
+  inverse: null,
+  inverseRank: null,
+  allowedTypes: declared.allowedTypes,
+});
+
+const partOf = (
+  draft: Draft,
+  name: string,
+  { required }: DeclaredAttribute,
+  hidden: boolean,
+): Pick<PartAttribute, 'kind' | 'name' | 'hidden' | 'required' | 'path'> => ({
+  kind: 'part',
+  name,
+  hidden,
+  required,
+  path: partPath(draft.table, name),
+});
+
+const buildRelation = (
+  draft: Draft,
+  name: string,
+  declared: DeclaredRelation,
+  hidden: boolean,
+  { drafts, keeperOf }: Surroundings,
+): LinkAttribute | null => {
+  const target = drafts.get(declared.target);
+  const kept = keeperOf(draft, name);
+  if (!target || !kept) return null;
+  const { relation, required, inversedBy } = declared;
+  const common = {
+    kind: 'link',
+    name,
+    source: 'relation',
+    relation,
+    shape: relation === 'oneToMany' || relation === 'manyToMany' ? 'many' : 'one',
+    target: target.uid,
+    hidden,
+    required,
+    allowedTypes: [],
+  } as const;
+  const { keeper, side } = kept;
+  const isColumn = !keeper.declared.useJoinTable && /ToOne$/.test(keeper.declared.relation);
+  if (side === 'inverse') {
+    const inverse = { ...common, side, inverse: keeper.name } as const;
+    if (isColumn)
+      return { ...inverse, path: inverseJoinColumnPath(target.table, joinColumn(keeper.name)), inverseRank: null };
+    const link = linkTable(target, keeper.name, draft, keeper.declared.relation, true);
+    return { ...inverse, path: inversePath(link), inverseRank: link.ownerRank };
+  }
+  const owner = { ...common, side, inverse: inversedBy } as const;
+  if (isColumn) return { ...owner, path: joinColumnPath(draft.table, joinColumn(name)), inverseRank: null };
+  const link = linkTable(draft, name, target, relation, inversedBy !== null);
+  return { ...owner, path: ownerPath(link), inverseRank: link.targetRank };
+};
+
+/** Freezes maps' values and plain objects; the model is a tree, so no cycle stops it. */
+const deepFreeze = <T>(value: T): T => {
+  if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value;
+  const members = value instanceof Map ? value.values() : Object.values(value);
+  for (const member of members) deepFreeze(member);
+  return Object.freeze(value);
+};

@@ -1,0 +1,301 @@
+/** Finds the schema files of a project and reads each by itself; what they say of each other is for check.ts. */
+import fs from 'node:fs';
+import path from 'node:path';
+import kebabCase from 'lodash/kebabCase.js';
+import { orNearest } from '../errors.js';
+import { builtinSchemas } from './builtin.js';
+import { noteContradictions } from './contradictions.js';
+import type { EntryType, Uid } from './model.js';
+import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
+import { type DeclaredAttribute, isJsonObject, type JsonObject, mustBe, newKeys, readAttribute } from './schema.js';
+import { columnName } from './storage.js';
+import { systemAttributes } from './system.js';
+
+/** A content type or component as its schema file declares it. */
+export interface Draft {
+  readonly uid: Uid;
+  /** Relative to the project folder. */
+  readonly file: string;
+  readonly kind: EntryType['kind'];
+  readonly origin: EntryType['origin'];
+  readonly table: string;
+  readonly singular: string;
+  readonly plural: string;
+  readonly draftAndPublish: boolean;
+  readonly populateCreatorFields: boolean;
+  readonly privateAttributes: readonly string[];
+  readonly localized: boolean;
+  readonly attributes: ReadonlyMap<string, DeclaredAttribute>;
+  /** Attributes with a fault: they are there, so nobody who names them is at fault. */
+  readonly faulty: ReadonlySet<string>;
+}
+export type Drafts = ReadonlyMap<Uid, Draft>;
+
+export interface ReadFiles {
+  /** In v4's order: built-in types, content types by folder, components. */
+  readonly drafts: Drafts;
+  /** Types of files that could not be read: they are there, so nobody who names them is at fault. */
+  readonly unread: ReadonlySet<Uid>;
+}
+
+/** Reads every schema file below a project folder. */
+export const readSchemaFiles = (projectDir: string, notes: SchemaNotes): ReadFiles => {
+  const drafts = new Map<Uid, Draft>();
+  const unread = new Set<Uid>();
+  const add = (draft: Draft): void => {
+    const known = drafts.get(draft.uid);
+    if (known?.origin === 'project')
+      notesOf(draft.file, notes).fault('', `"${draft.uid}" is defined in ${known.file} already`);
+    drafts.set(draft.uid, draft);
+  };
+  for (const [uid, schema] of builtinSchemas) {
+    const [, namespace = '', owner = '', name = ''] = /^(.*::)(?:(.*)\.)?(.*)$/.exec(uid) ?? [];
+    const found: FoundFile = { namespace, owner, name, file: 'built-in', form: 'extension' };
+    add(readContentType(found, schema, notesOf(found.file, notes)));
+  }
+  const files = findSchemaFiles(projectDir, notes);
+  for (const found of files) {
+    const fileNotes = notesOf(found.file, notes);
+    const json = readJson(path.join(projectDir, found.file), fileNotes);
+    const draft =
+      json &&
+      (found.form === 'component' ? readComponent(found, json, fileNotes) : readContentType(found, json, fileNotes));
+    if (draft) add(draft);
+    if (draft?.uid !== uidOf(found)) unread.add(uidOf(found));
+  }
+  if (!files.some((it) => it.form === 'api')) noteNoTypes(projectDir, notes);
+  return { drafts, unread };
+};
+
+// ---- finding
+
+interface FoundFile {
+  /** `api::`, `plugin::`, `admin::`; empty for components. */
+  readonly namespace: string;
+  /** The folder of the API, plugin or category; empty for types of the administration. */
+  readonly owner: string;
+  /** The folder of the content type, or the file's name without its end. */
+  readonly name: string;
+  /** Relative to the project folder. */
+  readonly file: string;
+  readonly form: 'api' | 'extension' | 'component';
+}
+
+const uidOf = ({ namespace, owner, name }: Pick<FoundFile, 'namespace' | 'owner' | 'name'>): Uid =>
+  `${namespace}${owner}${owner === '' ? '' : '.'}${name}`;
+
+const foldersIn = (dir: string): readonly string[] =>
+  fs.existsSync(dir)
+    ? fs
+        .readdirSync(dir, { withFileTypes: true })
+        .filter((it) => it.isDirectory() && !it.name.startsWith('.'))
+        .map((it) => it.name)
+        .sort()
+    : [];
+
+const isKebabCase = (name: string): boolean => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name);
+/** v4 names APIs and content types after their folders, in kebab case. */
+const kebabName = (folder: string): string => (isKebabCase(folder) ? folder : kebabCase(folder));
+
+const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly FoundFile[] => {
+  const found: FoundFile[] = [];
+  const contentTypes = (root: string, form: 'api' | 'extension', namespace: string): void => {
+    for (const owner of foldersIn(path.join(projectDir, root))) {
+      for (const type of foldersIn(path.join(projectDir, root, owner, 'content-types'))) {
+        const folder = path.join(root, owner, 'content-types', type);
+        const file = path.join(folder, 'schema.json');
+        if (fs.existsSync(path.join(projectDir, file))) found.push({ namespace, owner, name: type, file, form });
+        else
+          notesOf(folder, notes).fault(
+            '',
+            `has no schema.json${saySchemaCode(path.join(projectDir, folder), 'schema')}`,
+          );
+      }
+    }
+  };
+  contentTypes('src/api', 'api', 'api::');
+  contentTypes('src/extensions', 'extension', 'plugin::');
+  for (const category of foldersIn(path.join(projectDir, 'src/components'))) {
+    const folder = path.join('src/components', category);
+    for (const entry of fs.readdirSync(path.join(projectDir, folder)).sort()) {
+      // component uids are lower-cased (storage-layout 1.1)
+      if (entry.endsWith('.json'))
+        found.push({
+          namespace: '',
+          owner: category.toLowerCase(),
+          name: entry.slice(0, -5).toLowerCase(),
+          file: path.join(folder, entry),
+          form: 'component',
+        });
+      else if (/\.[cm]?[jt]s$/.test(entry))
+        notesOf(path.join(folder, entry), notes).fault('', 'code is not run: write the component as JSON');
+    }
+  }
+  return found;
+};
+
+const saySchemaCode = (folder: string, name: string): string =>
+  fs.readdirSync(folder).some((it) => /\.[cm]?[jt]s$/.test(it) && it.startsWith(`${name}.`))
+    ? `; ${name} code is not run: write it as JSON`
+    : '';
+
+/** v4 starts without content types. A folder that is no project would get a database and secrets. */
+const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
+  const signs = ['package.json', 'src', 'config', 'dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json'];
+  const isProject = signs.some((it) => fs.existsSync(path.join(projectDir, it)));
+  const none = 'no schema file src/api/*/content-types/*/schema.json';
+  const fileNotes = notesOf(projectDir, notes);
+  if (isProject) fileNotes.warn('', `${none}: only users, roles and files are served`);
+  else fileNotes.fault('', `${none}; is this a project folder?`);
+};
+
+const readJson = (file: string, notes: FileNotes): JsonObject | null => {
+  try {
+    // editors on Windows may begin a file with a byte order mark; v4 reads past it
+    const json: unknown = JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
+    if (isJsonObject(json)) return json;
+    notes.fault('', 'must hold an object');
+  } catch (fault) {
+    notes.fault('', `not valid JSON: ${(fault as Error).message}`);
+  }
+  return null;
+};
+
+// ---- reading one file
+
+/** A part of a schema file that must be an object; empty when it is not there. */
+const partOf = (json: JsonObject, key: string, notes: FileNotes, isNeeded: boolean): JsonObject => {
+  const part = json[key];
+  if (isJsonObject(part)) return part;
+  if (part != null) notes.fault(key, mustBe('an object', part));
+  else if (isNeeded) notes.fault(key, 'is missing');
+  return {};
+};
+
+/** What v4 or its tools read of a schema file. */
+const fileKeys: readonly string[] = [
+  ...['$schema', '__filename__', '__schema__', 'kind', 'collectionName', 'info', 'options', 'pluginOptions'],
+  ...['attributes', 'config', 'connection', 'globalId', 'uid', 'apiName', 'plugin', 'category', 'modelName'],
+  ...['modelType', 'tableName', 'indexes', 'foreignKeys', 'lifecycles', 'actions'],
+];
+const infoKeys = ['singularName', 'pluralName', 'displayName', 'description', 'icon', 'name', 'mainField'];
+const optionKeys = [
+  'draftAndPublish',
+  'populateCreatorFields',
+  'privateAttributes',
+  'timestamps',
+  'increments',
+  'comment',
+];
+
+const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {
+  const { namespace, file, form } = found;
+  const info = newKeys(partOf(json, 'info', notes, true), 'info', notes);
+  info.noteUnknown(infoKeys, 'plugins');
+  const hasInfo = isJsonObject(json['info']);
+  const given = hasInfo ? info.string('singularName') : null;
+  // names that v4 would not have may be as they like
+  const named = given === null || isKebabCase(given) ? kebabName : (folder: string) => folder;
+  const owner = named(found.owner);
+  const name = named(found.name);
+  const singular = given ?? name;
+  const plural = (hasInfo ? info.string('pluralName') : null) ?? name;
+  if (singular !== name) notes.fault('info.singularName', `is "${singular}", but the folder is named "${name}"`);
+  // v4 names the tables of plugins after both (storage-layout 1.1)
+  const defaultTable = form === 'api' ? singular : `${owner}_${singular}`.toLowerCase();
+  const keys = newKeys(json, '', notes);
+  keys.noteUnknown(fileKeys);
+  const type = {
+    uid: uidOf({ namespace, owner, name: singular }),
+    file,
+    origin: form === 'api' ? 'project' : 'builtin',
+    kind: readKind(json['kind'], notes),
+    table: keys.optionalString('collectionName') ?? defaultTable,
+    singular,
+    plural,
+    ...readOptions(json, notes),
+    localized: readLocalized(json, notes),
+  } as const;
+  const added = new Set(systemAttributes(type).map((it) => it.name));
+  return { ...type, ...readAttributes(json, { draft: type.draftAndPublish, isComponent: false }, added, notes) };
+};
+
+const kinds: readonly string[] = ['collectionType', 'singleType'];
+
+/** v4 serves everything as a collection that is not called a single type. */
+const readKind = (kind: unknown, notes: FileNotes): 'collection' | 'single' => {
+  if (kind === undefined) notes.warn('kind', 'is missing, and counts as "collectionType", as in v4');
+  else if (typeof kind !== 'string' || !kinds.includes(kind))
+    notes.warn('kind', `${JSON.stringify(kind)} counts as "collectionType", as in v4${orNearest(String(kind), kinds)}`);
+  return kind === 'singleType' ? 'single' : 'collection';
+};
+
+const readOptions = (json: JsonObject, notes: FileNotes) => {
+  const options = newKeys(partOf(json, 'options', notes, false), 'options', notes);
+  options.noteUnknown(optionKeys, 'plugins');
+  return {
+    draftAndPublish: options.flag('draftAndPublish', 'exactly true'),
+    populateCreatorFields: options.flag('populateCreatorFields'),
+    privateAttributes: options.optionalStrings('privateAttributes'),
+  };
+};
+
+const readLocalized = (json: JsonObject, notes: FileNotes): boolean => {
+  const plugins = partOf(json, 'pluginOptions', notes, false);
+  const i18n = newKeys(isJsonObject(plugins['i18n']) ? plugins['i18n'] : {}, 'pluginOptions.i18n', notes);
+  i18n.noteUnknown(['localized'], 'plugins');
+  return i18n.flag('localized', 'exactly true');
+};
+
+const readComponent = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {
+  const { name: singular, file } = found;
+  const uid = uidOf(found);
+  const keys = newKeys(json, '', notes);
+  keys.noteUnknown(fileKeys);
+  const table = keys.string('collectionName') ?? uid;
+  const { populateCreatorFields, privateAttributes } = readOptions(json, notes);
+  return {
+    uid,
+    file,
+    origin: 'project',
+    kind: 'component',
+    table,
+    singular,
+    plural: singular,
+    draftAndPublish: false,
+    populateCreatorFields,
+    privateAttributes,
+    localized: false,
+    ...readAttributes(json, { draft: false, isComponent: true }, new Set(), notes),
+  };
+};
+
+const reservedNames: readonly string[] = ['id', '__proto__', 'constructor', 'prototype', '__component', '__type'];
+
+const readAttributes = (
+  json: JsonObject,
+  around: { readonly draft: boolean; readonly isComponent: boolean },
+  added: ReadonlySet<string>,
+  notes: FileNotes,
+): Pick<Draft, 'attributes' | 'faulty'> => {
+  const attributes = new Map<string, DeclaredAttribute>();
+  const faulty = new Set<string>();
+  for (const [name, value] of Object.entries(partOf(json, 'attributes', notes, true))) {
+    const place = `attributes.${name}`;
+    if (added.has(name)) {
+      // v4 writes a definition of localizations itself
+      if (name !== 'localizations')
+        notes.warn(place, `"${name}" is added by the server, as in v4: this definition has no effect`);
+      continue;
+    }
+    const attribute = readAttribute(value, place, notes);
+    if (attribute) {
+      attributes.set(name, attribute);
+      noteContradictions(attribute, { ...around, place }, notes);
+    } else faulty.add(name);
+    // names become columns, by their letters and digits
+    if (columnName(name) === '') notes.fault(place, 'a name needs a letter or a digit');
+    if (reservedNames.includes(name)) notes.fault(place, `"${name}" is reserved`);
+  }
+  return { attributes, faulty };
+};

@@ -1,0 +1,46 @@
+/** What the server adds to a content type besides its schema file, in v4's order (storage-layout 1.1). */
+import { ADMIN_UID, type EntryType, type LinkAttribute, type ScalarAttribute, systemScalar } from './model.js';
+import { columnName, joinColumn, joinColumnPath, linkTable, ownerPath } from './storage.js';
+
+type Bare = Pick<EntryType, 'uid' | 'kind' | 'table' | 'singular' | 'draftAndPublish' | 'localized'>;
+
+export const systemAttributes = (type: Bare): readonly (ScalarAttribute | LinkAttribute)[] => {
+  if (type.kind === 'component') return [];
+  const scalar = (name: string, scalarType: ScalarAttribute['type']) =>
+    systemScalar(name, scalarType, columnName(name));
+  return [
+    scalar('createdAt', 'datetime'),
+    scalar('updatedAt', 'datetime'),
+    ...(type.draftAndPublish ? [scalar('publishedAt', 'datetime')] : []),
+    creatorLink(type, 'createdBy'),
+    creatorLink(type, 'updatedBy'),
+    ...(type.localized ? [scalar('locale', 'string'), localizations(type)] : []),
+  ];
+};
+
+const creatorLink = ({ table }: Bare, name: string): LinkAttribute => ({
+  kind: 'link',
+  name,
+  source: 'creator',
+  relation: 'manyToOne',
+  shape: 'one',
+  target: ADMIN_UID,
+  hidden: true,
+  required: false,
+  path: joinColumnPath(table, joinColumn(name)),
+  side: 'owner',
+  inverse: null,
+  inverseRank: null,
+  allowedTypes: [],
+});
+
+/** The siblings of a localized entry (storage-layout 5.5). */
+const localizations = (type: Bare): LinkAttribute => ({
+  ...creatorLink(type, 'localizations'),
+  source: 'relation',
+  relation: 'oneToMany',
+  shape: 'many',
+  target: type.uid,
+  hidden: false,
+  path: ownerPath(linkTable(type, 'localizations', type, 'oneToMany', false)),
+});

@@ -1,0 +1,19 @@
+/** What a command prints. */
+import { vi } from 'vitest';
+
+/** For programs (`out`) and for people (`said`). */
+export const printed = async (work: () => Promise<void>): Promise<{ readonly out: string; readonly said: string }> => {
+  const text = { out: '', said: '' };
+  const listen = (stream: NodeJS.WriteStream, key: 'out' | 'said') =>
+    vi.spyOn(stream, 'write').mockImplementation((chunk) => {
+      text[key] += String(chunk);
+      return true;
+    });
+  const spies = [listen(process.stdout, 'out'), listen(process.stderr, 'said')];
+  try {
+    await work();
+  } finally {
+    for (const spy of spies) spy.mockRestore();
+  }
+  return text;
+};
