@@ -1,5 +1,14 @@
 /** Who may see what: implements the `Gate` that resolving a query passes every name through. */
-import { ADMIN_UID, type Attribute, type EntryType, FILE_UID, type Model, type Uid } from '../model/model.js';
+import {
+  ADMIN_UID,
+  type Attribute,
+  type EntryType,
+  FILE_UID,
+  type Model,
+  ROLE_UID,
+  type Uid,
+  USER_UID,
+} from '../model/model.js';
 import type { Gate, Use } from '../query/selection.js';
 import type { Action, Permissions } from './permissions.js';
 
@@ -37,6 +46,8 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
     // private attributes can be written, as in v4 (contract 6.1)
     if (attribute.hidden && use !== 'write') return false;
     if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;
+    // answers never list who has a role, whoever asks (contract 8.4)
+    if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
     const target = model.types.get(attribute.target);
     return target !== undefined && caller.may(`${target.uid}.find`);
   },

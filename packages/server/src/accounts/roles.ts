@@ -176,6 +176,8 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
   const issues: Issue[] = [];
   const members = (value: unknown, path: readonly string[]): readonly (readonly [string, unknown])[] => {
     if (isObject(value)) return Object.entries(value);
+    // v4 reads an empty list as an empty object
+    if (Array.isArray(value) && value.length === 0) return [];
     issues.push(issue('body.type', path, { expected: 'object', value }));
     return [];
   };

@@ -90,10 +90,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const missing = ['username', 'email', 'password', 'role'].filter((name) => data[name] == null);
       if (missing.length > 0) return refused(...missing.map((name) => issue('account.required', [name])));
       const settings = await readSettings(deps, ['advanced']);
-      // the new user is shown with the role, to those who may see roles
-      const search = /(^|&)populate/.test(request.search)
-        ? request.search
-        : [request.search, 'populate=role'].filter((it) => it !== '').join('&');
+      const search = withRole(request.search);
       const answer = await changing(deps, async (tx) => {
         const named = { ...data, ...(await namesOf(data, null, settings.uniqueEmail, tx, db.dialect)) };
         const made = await write('create', { ...named, provider: 'local' }, request, tx, search);
@@ -107,11 +104,17 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     update: answering(async (request) => {
       const { id } = request;
       if (id === null) return noUser();
-      const data = granted(readUser(request.body));
+      const given = readUser(request.body);
+      if (!given.ok) {
+        // an absent user is 404 whatever the body
+        const user = await read('findOne', id, 'fields=id', request);
+        return user.ok ? given : user;
+      }
+      const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
       return changed(async (tx) => {
         const names = await namesOf(data, id, settings.uniqueEmail, tx, db.dialect);
-        return write('update', { ...withoutCodes(data, type), ...names }, request, tx);
+        return write('update', { ...withoutCodes(data, type), ...names }, request, tx, withRole(request.search));
       });
     }),
 
@@ -200,6 +203,10 @@ export const createUser = async (
 };
 
 // ---- query strings
+
+/** Users that were written are shown with their role, to those who may see roles (contract 8.4). */
+const withRole = (search: string): string =>
+  /(^|&)populate/.test(search) ? search : [search, 'populate=role'].filter((it) => it !== '').join('&');
 
 const pairsOf = (search: string): readonly { readonly text: string; readonly key: string }[] =>
   search

@@ -86,7 +86,8 @@ const memberFilter = (
   depth: number,
 ): Filter => {
   const inner = (item: RawNode, at: Path): Filter => objectFilter(resolving, place, item, at, depth + 1);
-  if (key === '$and' || key === '$or') return groupFilter(resolving, key, node, path, inner);
+  if (key === '$and' || key === '$or')
+    return groupFilter(resolving, key, node, path, (item, at) => groupMember(resolving, place, item, at, depth + 1));
   if (key === '$not') {
     const shape = shapeOf(node);
     if (shape.kind !== 'list' || !place.isRoot) return { kind: 'not', member: inner(node, path) };
@@ -116,6 +117,17 @@ const groupFilter = (
     kind: key === '$and' ? 'and' : 'or',
     members: shape.items.map((item, i) => member(item, [...path, String(i)])),
   };
+};
+
+/** A member of `$and` or `$or`: an object of conditions, or a list of such objects, joined by AND (contract 4.4). */
+const groupMember = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter => {
+  const shape = shapeOf(node);
+  // inside a relation, a list of texts is a list of ids
+  if (shape.kind !== 'list' || shape.items.every((it) => shapeOf(it).kind === 'text'))
+    return objectFilter(resolving, place, node, path, depth);
+  if (depth > limits.filterDepthMax) return refuseDepth(resolving, path);
+  const members = shape.items.map((item, i) => groupMember(resolving, place, item, [...path, String(i)], depth + 1));
+  return joined('and', members);
 };
 
 const attributeFilter = (

@@ -21,7 +21,7 @@ const uses: readonly Use[] = ['select', 'filter', 'sort', 'populate', 'write'];
 /**
  * What may be done with an attribute, by whoever may do it to the entry. `stamp`: the server's own; `secret`: private or
  * a password, written and never seen again; `siblings`: of another locale; `rank`: whoever may change users says which
- * role they have; `signature`: a creator, where Q9's option and handler are, in the collection's own list; `morph`:
+ * role they have; `members`: users of a role, whom no answer lists; `signature`: a creator, where Q9's option and handler are, in the collection's own list; `morph`:
  * stored by v4, served by nobody (README, Limits).
  */
 const verdicts = `
@@ -34,6 +34,7 @@ const verdicts = `
   secretLink   refused  refused  refused  no        found
   siblings     refused  found    found    found     no
   rank         refused  found    found    found     yes
+  members      refused  found    found    no        found
   media        refused  yes      yes      yes       yes
   component    refused  yes      yes      yes       yes
   zone         refused  refused  refused  yes       yes
@@ -154,7 +155,8 @@ const attributes = `
   user       creator     createdBy updatedBy
   role       open        name description type
   role       stamp       createdAt updatedAt
-  role       relation    permissions>permission users>user
+  role       relation    permissions>permission
+  role       members     users>user
   role       creator     createdBy updatedBy
   permission open        action
   permission stamp       createdAt updatedAt
@@ -307,7 +309,9 @@ const allWays: readonly Way[] = words(ways).map(([type = '', root = '', ...names
 });
 
 const mayFind = ({ finds }: Credential, { kind, target }: Row): boolean =>
-  ['relation', 'secretLink', 'siblings', 'rank'].includes(kind) ? finds.includes(target!) : true;
+  ['relation', 'secretLink', 'siblings', 'rank', 'members'].includes(kind) ? finds.includes(target!) : true;
+
+const isPopulated = (steps: readonly StepTaken[]): boolean => steps.every((step) => step.kind !== 'members');
 
 type Outcome = 'forbidden' | 'refused' | 'answered' | 'shown' | 'absent' | 'stored' | 'ignored';
 
@@ -324,7 +328,7 @@ const outcomeOf = (credential: Credential, { root, steps }: Way, row: Row, use: 
   const isReached = steps.every((step) => mayFind(credential, step));
   if (use === 'filter' || use === 'sort')
     return isThere && isReached && steps.every((step) => step.kind !== 'zone') ? 'answered' : 'refused';
-  return isThere && isReached ? 'shown' : 'absent';
+  return isThere && isReached && isPopulated(steps) ? 'shown' : 'absent';
 };
 
 // ---- asking
@@ -582,7 +586,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
             const owners = ownersIn(body, way);
             const having = owners.filter((it) => Object.hasOwn(it, row.name)).length;
             // the entries are there, so that an absence says something
-            const isReached = way.steps.every((step) => mayFind(credential, step));
+            const isReached = way.steps.every((step) => mayFind(credential, step)) && isPopulated(way.steps);
             if (isReached !== owners.length > 0) wrong.push(`${url}: ${owners.length} owners`);
             found = having === 0 ? 'absent' : having === owners.length ? 'shown' : ('shown for some' as Outcome);
           }

@@ -101,6 +101,21 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
+  it('8.4: an empty list of permissions grants none', async () => {
+    const people = await newPeopleWorld(dialect, options);
+    try {
+      expect((await ask(people, 'POST', '', { name: 'Guest', permissions: [] })).body).toEqual(ok);
+      const id = await idOf(people, 'guest');
+      expect(await permissionsOf(people, id)).toEqual([]);
+      expect((await ask(people, 'PUT', `/${id}`, { permissions: { 'api::film': { controllers: [] } } })).body).toEqual(
+        ok,
+      );
+      expect((await ask(people, 'POST', '', { name: 'Other', permissions: ['x'] })).status).toBe(400);
+    } finally {
+      await people.close();
+    }
+  });
+
   it('issue: users of a role are not dropped in silence', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {

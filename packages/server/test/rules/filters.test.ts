@@ -310,6 +310,10 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[$or][0][year]=1920&filters[$or][1][year]=1911&filters[score][$gt]=7', [1, 2]],
       ['filters[$or][0][year]=1920', [2, 4]],
       ['filters[$or][][year]=1911&filters[$or][][id]=7', [1, 7]],
+      // a list as a member of a group is joined by AND
+      ['filters[$or][0][year]=1911&filters[$or][1][0][year]=1920&filters[$or][1][1][title][$contains]=_', [1, 4]],
+      ['filters[$and][0][0][year]=1920&filters[$and][0][1][title]=under_score', [4]],
+      ['filters[$or][0][0][$or][0][year]=1920&filters[$or][0][1][0][title]=under_score&filters[$or][1][id]=7', [4, 7]],
       // groups under an attribute (12, row 28)
       ['filters[title][$or][0][$contains]=lune&filters[title][$or][1][$eq]=Éclair', [1, 2]],
       ['filters[title][$and][0][$contains]=under&filters[title][$and][1][$contains]=X', [5]],
@@ -369,6 +373,10 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[$and][0][genres][name]=Drama&filters[$and][1][genres][order]=1', [1, 3]],
       ['filters[genres][$or][0][name]=Short&filters[genres][$or][1][name]=Comedy', [1, 3]],
       ['filters[genres][$and][0][name]=Drama&filters[genres][$and][1][order]=1', []],
+      ['filters[genres][$or][0][0][name]=Comedy&filters[genres][$or][0][1][order]=1', [1, 3]],
+      ['filters[genres][$or][0][0][name]=Drama&filters[genres][$or][0][1][order]=1', []],
+      // a list of values is a list of ids there
+      ['filters[genres][$or][0][0]=1&filters[genres][$or][0][1]=99', [1, 2, 3]],
       // negative: some related entry differs
       ['filters[genres][name][$ne]=Drama', [1, 3]],
       ['filters[genres][name][$notContains]=o', [1, 2, 3]],
@@ -494,6 +502,9 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[$and]=1', null, 'expected a list'],
       ['films', '[$or][title]=x', '[$or]', 'expected a list'],
       ['films', '[$or][0]=', null, 'expected an object'],
+      ['films', '[$or][0][0]=x', '[$or][0]', 'expected an object'],
+      ['films', '[$or][0][0][title]=x&filters[$or][0][1]=y', '[$or][0][1]', 'expected an object'],
+      ['films', '[$or][0][0][nope]=x', '[$or][0][0][nope]', 'has no attribute'],
       ['films', '[$and][]=', '[$and][0]', 'expected an object'],
       ['films', '[$eq]=1', null, 'needs an attribute before it'],
       ['films', '[$not]=1', null, 'expected an object'],
