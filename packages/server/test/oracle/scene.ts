@@ -8,7 +8,7 @@ import { loadModel, sayNote } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
-import { createTables, newDatabase } from '../world/databases.js';
+import { copiedDatabase, createTables } from '../world/databases.js';
 import { defaultSettings } from '../world/server.js';
 import type { Facts } from './answer.js';
 import { newRandom } from './random.js';
@@ -47,7 +47,9 @@ export const newScene = (seed: number): Scene => {
 
 /** Puts a scene into a fresh database. */
 export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stage> => {
-  const { db, drop } = await newDatabase(dialect);
+  const { db, drop } = await copiedDatabase(dialect, 'builtin', async (empty) => {
+    await createTables(empty, builtinOf(scene.model));
+  });
   const tables = await createTables(db, scene.model);
   await insertWorld(db, { ...scene, tables }, newRandom(scene.seed).fork('rows'));
   const permissions = await newPermissionStore(db, () => performance.now()).current();
@@ -55,6 +57,11 @@ export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stag
   const gate = newGate(publicCaller(permissions), scene.model);
   return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale } };
 };
+
+/** The types that every project has; their tables are most of the work of a new database. */
+const builtinOf = ({ types }: Model): Model => ({
+  types: new Map([...types].filter(([, type]) => type.origin === 'builtin')),
+});
 
 /** What the oracle needs to answer as that database must. */
 export const factsFor = ({ project, world }: Scene, dialect: DialectName): Facts => ({

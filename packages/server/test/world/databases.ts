@@ -1,6 +1,5 @@
 /** Fresh databases for tests, real ones, on both engines. */
 import fs from 'node:fs';
-import os from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import postgres from 'postgres';
@@ -11,6 +10,7 @@ import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres.js';
 import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } from '../../src/sql/schema.js';
 import { openSqlite } from '../../src/sql/sqlite.js';
+import { newFolder } from './folders.js';
 
 export const dialects: readonly DialectName[] = ['sqlite', 'postgres'];
 
@@ -23,42 +23,107 @@ export interface TestDatabase {
 }
 
 let serial = 0;
+const freshName = (): string => {
+  serial += 1;
+  return `test_${process.pid}_${serial}_${Math.random().toString(36).slice(2, 8)}`;
+};
 
 /** An empty database. */
-export const newDatabase = async (dialect: DialectName): Promise<TestDatabase> => {
-  serial += 1;
-  const name = `test_${process.pid}_${serial}_${Math.random().toString(36).slice(2, 8)}`;
+export const newDatabase = async (dialect: DialectName): Promise<TestDatabase> =>
+  dialect === 'sqlite' ? newSqlite() : newPostgres();
+
+/**
+ * A database as `fill` leaves it, for the price of an empty one: the first in a run that asks for the name fills a
+ * template, of which everybody gets a copy.
+ */
+export const copiedDatabase = async (
+  dialect: DialectName,
+  name: string,
+  fill: (db: Db) => Promise<void>,
+): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
-    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-'));
-    const file = path.join(dir, `${name}.db`);
-    const db = openSqlite(file);
-    return {
-      db,
-      env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
-      drop: async () => {
-        await db.close();
-        fs.rmSync(dir, { recursive: true, force: true });
-      },
-    };
+    const template = path.join(inject('templatesDir'), `${name}.db`);
+    if (!fs.existsSync(template)) await fillSqlite(template, fill);
+    return newSqlite(template);
   }
-  const adminUrl = inject('postgresUrl');
-  const asAdmin = async (text: string): Promise<void> => {
-    const admin = postgres(adminUrl, { max: 1 });
-    await admin.unsafe(text);
-    await admin.end();
-  };
-  await asAdmin(`create database ${name} template template0 locale 'C' encoding 'UTF8'`);
-  const url = new URL(adminUrl);
-  url.pathname = `/${name}`;
-  const db = await openPostgres(url.href);
+  const template = `template_${name}`;
+  if (!(await isDatabase(template))) await fillPostgres(template, fill);
+  return newPostgres(template);
+};
+
+const newSqlite = (template?: string): TestDatabase => {
+  const dir = newFolder();
+  const file = path.join(dir, 'test.db');
+  if (template !== undefined) fs.copyFileSync(template, file);
+  const db = openSqlite(file);
   return {
     db,
-    env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url.href },
+    env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
+    drop: async () => {
+      await db.close();
+      fs.rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+const newPostgres = async (template?: string): Promise<TestDatabase> => {
+  const name = freshName();
+  await asAdmin(
+    template === undefined
+      ? `create database ${name} template template0 locale 'C' encoding 'UTF8'`
+      : `create database ${name} template ${template} strategy file_copy`,
+  );
+  const url = urlOf(name);
+  const db = await openPostgres(url);
+  return {
+    db,
+    env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
     drop: async () => {
       await db.close();
       await asAdmin(`drop database ${name} with (force)`);
     },
   };
+};
+
+/** Two workers may fill the same template at once: each fills its own file, and the names are the same. */
+const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
+  const building = `${template}.${freshName()}`;
+  const db = openSqlite(building);
+  await fill(db);
+  await db.close();
+  fs.renameSync(building, template);
+};
+
+const fillPostgres = async (template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
+  const building = await newPostgres();
+  const name = new URL(building.env['DATABASE_URL']!).pathname.slice(1);
+  await fill(building.db);
+  await building.db.close();
+  try {
+    await asAdmin(`alter database ${name} rename to ${template}`);
+  } catch (fault) {
+    // the other worker was first
+    if (!(await isDatabase(template))) throw fault;
+    await asAdmin(`drop database ${name} with (force)`);
+  }
+};
+
+const asAdmin = async (text: string): Promise<readonly unknown[]> => {
+  const admin = postgres(inject('postgresUrl'), { max: 1 });
+  try {
+    return await admin.unsafe(text);
+  } finally {
+    await admin.end();
+  }
+};
+
+const isDatabase = async (name: string): Promise<boolean> =>
+  (await asAdmin(`select 1 from pg_database where datname = '${name}'`)).length > 0;
+
+const urlOf = (name: string): string => {
+  const url = new URL(inject('postgresUrl'));
+  url.pathname = `/${name}`;
+  return url.href;
 };
 
 /** Creates every table of a model. */
@@ -80,13 +145,17 @@ export const insertRows = async (
   if (rows.length === 0) return;
   const kinds = new Map(table.columns.map((it) => [it.name, it.kind]));
   await db.write(async (tx) => {
-    for (const row of rows) {
-      const names = Object.keys(row);
-      const values = names.map((name) => db.dialect.bind(kinds.get(name)!, row[name]!));
+    for (const [names, alike] of byColumns(rows)) {
       const columns = sql.join(names.map((name) => sql.id(name)));
-      await tx.run(
-        db.dialect.compile(sql`insert into ${sql.table(table.name)} (${columns}) values (${sql.join(values)})`),
-      );
+      for (let i = 0; i < alike.length; i += rowsPerStatement) {
+        const values = alike.slice(i, i + rowsPerStatement).map((row) => {
+          const cells = names.map((name) => db.dialect.bind(kinds.get(name)!, row[name]!));
+          return sql`(${sql.join(cells)})`;
+        });
+        await tx.run(
+          db.dialect.compile(sql`insert into ${sql.table(table.name)} (${columns}) values ${sql.join(values)}`),
+        );
+      }
     }
     if (db.dialect.name === 'postgres') {
       await tx.run(
@@ -96,4 +165,21 @@ export const insertRows = async (
       );
     }
   });
+};
+
+/** SQLite takes 32,766 values in a statement, and no table of the tests has a hundred columns. */
+const rowsPerStatement = 300;
+
+type Row = Parameters<typeof insertRows>[2][number];
+
+/** Runs of neighbours with the same columns, in order: rows without an id get theirs in the order of the list. */
+const byColumns = (rows: readonly Row[]): readonly (readonly [names: readonly string[], rows: readonly Row[]])[] => {
+  const runs: [string[], Row[]][] = [];
+  for (const row of rows) {
+    const names = Object.keys(row);
+    const last = runs.at(-1);
+    if (last && last[0].length === names.length && last[0].every((name, i) => name === names[i])) last[1].push(row);
+    else runs.push([names, [row]]);
+  }
+  return runs;
 };

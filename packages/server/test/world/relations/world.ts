@@ -18,9 +18,10 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import type { ServerSettings } from '../../../src/http/server.js';
 import { loadModel, sayNote } from '../../../src/model/load.js';
 import type { LinkAttribute, Model } from '../../../src/model/model.js';
+import { tablesOf } from '../../../src/model/storage.js';
 import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
 import type { Table } from '../../../src/sql/schema.js';
-import { createTables, insertRows, newDatabase } from '../databases.js';
+import { copiedDatabase, createTables, insertRows } from '../databases.js';
 import { newTestServer, type TestAnswer, type TestServer } from '../server.js';
 
 export { dialects } from '../databases.js';
@@ -149,10 +150,12 @@ export const newRelationsWorld = async (
   wrap: (db: Db) => Db = (db) => db,
 ): Promise<RelationsWorld> => {
   const model = relationsModel();
-  const database = await newDatabase(dialect);
+  const tables = new Map(tablesOf(model).map((table) => [table.name, table]));
+  const database = await copiedDatabase(dialect, 'relations', async (empty) => {
+    await createTables(empty, model);
+    await fill(empty, tables, model);
+  });
   const { db } = database;
-  const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
-  await fill(db, tables, model);
   const server = await newTestServer(wrap(db), model, settings);
 
   const columnsOf = (name: string): readonly string[] => tables.get(name)!.columns.map((it) => it.name);
