@@ -51,6 +51,10 @@ export const limits = {
   resetCodeMsMax: 60 * 60 * 1000,
   /** Bytes of a new password: bcrypt reads no more. Above: 400. */
   passwordBytesMax: 72,
+  /** Passwords in one body. Each takes a thread some 60 ms. Above: 400. */
+  passwordsMax: 50,
+  /** Threads that hash passwords, of the four in Node's pool. */
+  passwordThreadsMax: 2,
   /** Milliseconds over which attempts to log in are counted. Above one of the next three: 429. */
   attemptsMs: 60_000,
   /** Attempts of one address for one account at one endpoint (contract 8.3). The configuration may say otherwise. */

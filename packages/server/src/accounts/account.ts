@@ -2,15 +2,18 @@
 import { type Caller, newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
+import { fitsBcrypt } from '../access/passwords.js';
 import type { PermissionStore } from '../access/permissions.js';
 import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
 import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
+import { limits } from '../limits.js';
 import { type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate } from '../query/selection.js';
 import type { Answer, Reader } from '../read/find.js';
 import { ConstraintFault, type Db, readRows, type Tx } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
+import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
 import type { MailSender } from './mail.js';
 
 export interface AccountDeps {
@@ -99,6 +102,19 @@ export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): Res
         (use === 'write' && type.uid === USER_UID && attribute.name === 'role') || gate.allows(type, attribute, use),
     },
   };
+};
+
+export const passwordTooLong = (): Issue =>
+  issue('account.password-too-long', ['password'], { bytesMax: limits.passwordBytesMax });
+
+/** Hashes the passwords of a user before the transaction in which they are stored. */
+export const hashUserPasswords = async (
+  { model }: AccountDeps,
+  data: Readonly<Record<string, unknown>>,
+): Promise<PasswordHashes> => {
+  const { password } = data;
+  if (typeof password === 'string' && !fitsBcrypt(password)) return refuse(passwordTooLong());
+  return granted(await hashPasswords(data, userType(model), model));
 };
 
 /** One transaction in which nobody else changes users or roles; afterwards nothing known before is believed. */

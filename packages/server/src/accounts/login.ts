@@ -1,14 +1,15 @@
 /** Logging in and all that leads there (contract 8.3): registration, confirmation of e-mails, new passwords. */
 import crypto from 'node:crypto';
-import bcrypt from 'bcryptjs';
 import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
+import { fitsBcrypt, isPassword } from '../access/passwords.js';
 import type { MailName, UserSettings } from '../access/settings.js';
 import { isSame } from '../access/tokens.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { Tx } from '../sql/dialect.js';
+import type { PasswordHashes } from '../write/passwords.js';
 import {
   type AccountAction,
   type AccountAnswer,
@@ -17,10 +18,12 @@ import {
   changing,
   contextOf,
   granted,
+  hashUserPasswords,
   isObject,
   jsonAnswer,
   knownOnly,
   ownContext,
+  passwordTooLong,
   readForm,
   readSettings,
   refuse,
@@ -28,7 +31,7 @@ import {
 } from './account.js';
 import { mailOf } from './mail.js';
 import { findUsers, findUsersInside, setTokenStatement, type UserRow } from './rows.js';
-import { createUser, fitsBcrypt, passwordTooLong } from './users.js';
+import { createUser } from './users.js';
 
 export interface LoginActions {
   readonly login: AccountAction;
@@ -43,9 +46,6 @@ export interface LoginActions {
   /** Waits for mails that are on their way. */
   idle(): Promise<void>;
 }
-
-/** The hash of a password that nobody knows: an unknown user takes as long as a wrong password. */
-const nobodysHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
 
 export const newLoginActions = (deps: AccountDeps): LoginActions => {
   const { db, jwts, model, reader, now } = deps;
@@ -88,10 +88,10 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   };
 
   /** Stores another password and gives back the user as it is then. */
-  const setPassword = async (user: UserRow, password: string, tx: Tx): Promise<UserRow> => {
+  const setPassword = async (user: UserRow, password: string, hashes: PasswordHashes, tx: Tx): Promise<UserRow> => {
     const data = knownOnly({ password, resetPasswordToken: null }, type);
     await deps.writer.writeInside(
-      { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null },
+      { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null, hashes },
       ownContext(deps),
       tx,
     );
@@ -123,6 +123,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         ...form,
         email,
       };
+      const hashes = await hashUserPasswords(deps, data);
       const user = await changing(deps, async (tx) => {
         const namesakes = await findUsersInside(tx, { by: 'names', username: form.username, email }, dialect);
         if (namesakes.some((it) => settings.uniqueEmail || it.provider === 'local'))
@@ -133,7 +134,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
           ),
         );
         if (role === undefined) return refuse(issue('account.default-role-missing', []));
-        const id = await createUser(deps, { ...data, role }, tx, contextOf(deps, caller));
+        const id = await createUser(deps, { ...data, role }, hashes, tx, contextOf(deps, caller));
         const [made] = await findUsersInside(tx, { by: 'id', id }, dialect);
         return made ?? refuse(issue('account.user-absent', []));
       });
@@ -190,9 +191,10 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const expiresAt = expiryOf(code);
       if (expiresAt === null || expiresAt <= now()) return wrong();
       const digest = jwts.digest('reset', code);
+      const hashes = await hashUserPasswords(deps, { password });
       const user = await changing(deps, async (tx) => {
         const [found] = await findUsersInside(tx, { by: 'resetPasswordToken', text: digest }, dialect);
-        return found && !found.blocked ? setPassword(found, password, tx) : wrong();
+        return found && !found.blocked ? setPassword(found, password, hashes, tx) : wrong();
       });
       return signedIn(user, caller);
     }),
@@ -205,10 +207,13 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const [known] = await findUsers(db, { by: 'id', id });
       if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
       if (currentPassword === password) return refused(issue('account.same-password', []));
+      const hashes = await hashUserPasswords(deps, { password });
       const user = await changing(deps, async (tx) => {
         const [found] = await findUsersInside(tx, { by: 'id', id }, dialect);
         // another request may have changed it since it was compared
-        return found && isSame(found.password ?? '', known.password ?? '') ? setPassword(found, password, tx) : wrong();
+        return found && isSame(found.password ?? '', known.password ?? '')
+          ? setPassword(found, password, hashes, tx)
+          : wrong();
       });
       return signedIn(user, caller);
     }),
@@ -219,13 +224,6 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       while (running.size > 0) await Promise.all(running);
     },
   };
-};
-
-/** Takes the same time whatever there is to compare with. */
-const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
-  const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
-  const isRight = await bcrypt.compare(password, isHash ? hash : nobodysHash);
-  return isHash && isRight;
 };
 
 // ---- forms

@@ -1,13 +1,14 @@
 /** `/users`: the read and the write line with bare objects (contract 8.4), and the rules that only users have. */
 import { sql } from 'kysely';
+import { fitsBcrypt } from '../access/passwords.js';
 import { type Issue, issue, ok, Refusal, type Result, refused } from '../errors.js';
-import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Answer } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import type { WriteAction } from '../write/apply.js';
+import type { PasswordHashes } from '../write/passwords.js';
 import {
   type AccountAction,
   type AccountDeps,
@@ -16,10 +17,12 @@ import {
   changing,
   contextOf,
   granted,
+  hashUserPasswords,
   idOf,
   isObject,
   jsonAnswer,
   ownContext,
+  passwordTooLong,
   readSettings,
   refuse,
   userType,
@@ -54,11 +57,21 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     action: WriteAction,
     data: unknown,
     request: AccountRequest,
+    hashes: PasswordHashes,
     tx: Tx,
     search = request.search,
   ): Promise<Answer> => {
     const id = action === 'create' ? null : request.id;
-    const asked = { action, type, id, body: { data }, search, ifMatch: request.ifMatch, form: 'plain' } as const;
+    const asked = {
+      action,
+      type,
+      id,
+      body: { data },
+      search,
+      ifMatch: request.ifMatch,
+      form: 'plain',
+      hashes,
+    } as const;
     return writer.writeInside(asked, contextOf(deps, request.caller), tx);
   };
 
@@ -91,9 +104,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       if (missing.length > 0) return refused(...missing.map((name) => issue('account.required', [name])));
       const settings = await readSettings(deps, ['advanced']);
       const search = withRole(request.search);
+      const hashes = await hashUserPasswords(deps, data);
       const answer = await changing(deps, async (tx) => {
         const named = { ...data, ...(await namesOf(data, null, settings.uniqueEmail, tx, db.dialect)) };
-        const made = await write('create', { ...named, provider: 'local' }, request, tx, search);
+        const made = await write('create', { ...named, provider: 'local' }, request, hashes, tx, search);
         // a list of none, or one that only takes away, is a role in form alone
         if (!(await hasRole(idOf(made), tx, db.dialect))) return refuse(issue('account.required', ['role']));
         return made;
@@ -112,14 +126,22 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       }
       const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
+      const hashes = await hashUserPasswords(deps, data);
       return changed(async (tx) => {
         const names = await namesOf(data, id, settings.uniqueEmail, tx, db.dialect);
-        return write('update', { ...withoutCodes(data, type), ...names }, request, tx, withRole(request.search));
+        return write(
+          'update',
+          { ...withoutCodes(data, type), ...names },
+          request,
+          hashes,
+          tx,
+          withRole(request.search),
+        );
       });
     }),
 
     destroy: answering(async (request) =>
-      request.id === null ? noUser() : changed((tx) => write('delete', undefined, request, tx)),
+      request.id === null ? noUser() : changed((tx) => write('delete', undefined, request, new Map(), tx)),
     ),
   };
 
@@ -147,11 +169,6 @@ const readUser = (body: unknown): Result<Readonly<Record<string, unknown>>> => {
   const { password } = body;
   return typeof password === 'string' && !fitsBcrypt(password) ? refused(passwordTooLong()) : ok(body);
 };
-
-/** bcrypt would not see what follows its last byte. */
-export const fitsBcrypt = (password: string): boolean => Buffer.byteLength(password) <= limits.passwordBytesMax;
-export const passwordTooLong = (): Issue =>
-  issue('account.password-too-long', ['password'], { bytesMax: limits.passwordBytesMax });
 
 /** A new password makes codes for another one void. */
 const withoutCodes = (data: Readonly<Record<string, unknown>>, type: EntryType): Readonly<Record<string, unknown>> =>
@@ -192,14 +209,12 @@ const hasRole = async (id: number, tx: Tx, dialect: Dialect): Promise<boolean> =
 export const createUser = async (
   deps: AccountDeps,
   data: Readonly<Record<string, unknown>>,
+  hashes: PasswordHashes,
   tx: Tx,
   context: ResolveContext = ownContext(deps),
 ): Promise<number> => {
-  const type = userType(deps.model);
-  const { password } = data;
-  if (typeof password === 'string' && !fitsBcrypt(password)) return refuse(passwordTooLong());
-  const asked = { action: 'create', type, id: null, body: { data }, search: 'fields=id', ifMatch: null } as const;
-  return idOf(await deps.writer.writeInside(asked, context, tx));
+  const asked = { action: 'create', type: userType(deps.model), id: null, body: { data }, ifMatch: null } as const;
+  return idOf(await deps.writer.writeInside({ ...asked, search: 'fields=id', hashes }, context, tx));
 };
 
 // ---- query strings

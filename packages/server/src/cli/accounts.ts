@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
-import { type AccountDeps, changing, knownOnly, userType } from '../accounts/account.js';
+import { type AccountDeps, changing, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
 import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
 import { listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
@@ -120,13 +120,15 @@ export const createUserCommand = async ({ project, username, role, ...options }:
     const password = options.password ?? crypto.randomBytes(18).toString('base64url');
     const own = knownOnly({ provider: 'local', confirmed: true, blocked: false }, userType(deps.model));
     const email = options.email.toLowerCase();
+    const data = { ...own, username, email, password, role: roleId };
+    const hashes = await hashUserPasswords(deps, data);
     const id = await changing(deps, async (tx) => {
       const statement = deps.db.dialect.compile(
         sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
       );
       if ((await tx.run(statement)).length > 0)
         throw new StartFault('There is a user with that name or e-mail address already.');
-      return createUser(deps, { ...own, username, email, password, role: roleId }, tx);
+      return createUser(deps, data, hashes, tx);
     });
     process.stderr.write(`user ${id} made, with the role ${role}\n`);
     if (options.password === undefined) process.stdout.write(`${password}\n`);

@@ -2,10 +2,9 @@
  * The write line: one request is one transaction (contract 12, row 68). Locks, then the snapshot, then the checks that
  * only the database can make, then the planned operations, then the answer through the read line. Any issue rolls all back.
  */
-import bcrypt from 'bcryptjs';
 import { sql } from 'kysely';
 import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
-import { isSecretType, scalarTypes } from '../model/attributes.js';
+import { scalarTypes } from '../model/attributes.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion } from '../read/etag.js';
@@ -23,6 +22,7 @@ import {
 } from '../sql/dialect.js';
 import { type Change, type ParseContext, type ParsedBody, parseChange, readData, readPublishedAt } from './change.js';
 import { missingInStored } from './complete.js';
+import { hashPasswords, type PasswordHashes, withHashes } from './passwords.js';
 import { isUnique, lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
@@ -43,6 +43,8 @@ export interface WriteRequest {
   readonly adminId?: number | null;
   /** The form of the answer; an envelope when it is not given. */
   readonly form?: AnswerForm;
+  /** Of passwords in the body, made before the transaction; any other is made inside it. */
+  readonly hashes?: PasswordHashes;
 }
 
 /**
@@ -75,7 +77,13 @@ export interface Writer {
 export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => ({
   writeInside: (request, context, tx) =>
     applyWrite({ request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) }, tx),
-  write: async (request, context) => {
+  write: async (given, context) => {
+    const data = given.action === 'delete' ? null : readData(given.body);
+    const hashes: Result<PasswordHashes> = data?.ok
+      ? await hashPasswords(data.value, given.type, context.model)
+      : ok(new Map());
+    if (!hashes.ok) return hashes;
+    const request = { ...given, hashes: hashes.value };
     const write: Write = { request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) };
     try {
       return ok(await db.write((tx) => applyWrite(write, tx)));
@@ -177,7 +185,7 @@ const applyCreate = async (
   tx: Tx,
 ): Promise<Answer> => {
   const { request, context, now } = write;
-  const { type } = request;
+  const { type, hashes = noHashes } = request;
   if (request.ifMatch !== null) return refuse([issue('http.changed-meanwhile', [])]);
   const draft = type.draftAndPublish && publishedAt === null;
   const change = await acceptBody(parseChange(data, type, parseContext(write, 'create', draft)), null, write, tx);
@@ -201,11 +209,12 @@ const applyCreate = async (
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
-  const plan = await planned(await hashed(change), id, true, system, snapshot, write, tx);
+  const plan = await planned(await withHashes(change, hashes), id, true, system, snapshot, write, tx);
   return runAndAnswer(plan.operations, 'create', id, data, write, tx);
 };
 
 const noParts: Snapshot['parts'] = new Map();
+const noHashes: PasswordHashes = new Map();
 
 const applyUpdate = async (
   write: Write,
@@ -215,7 +224,7 @@ const applyUpdate = async (
   tx: Tx,
 ): Promise<Answer> => {
   const { request, context, now } = write;
-  const { type } = request;
+  const { type, hashes = noHashes } = request;
   const parse = (stored: StoredEntry): Promise<Change> => {
     const draft = isDraftAfter(type, stored, publishedAt);
     return acceptBody(parseChange(data, type, parseContext(write, 'update', draft)), stored.id, write, tx);
@@ -245,7 +254,7 @@ const applyUpdate = async (
     ...creator(request, 'updated_by_id'),
   ];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
-  const plan = await planned(await hashed(change), stored.id, false, system, snapshot, write, tx);
+  const plan = await planned(await withHashes(change, hashes), stored.id, false, system, snapshot, write, tx);
   return runAndAnswer(plan.operations, 'update', stored.id, data, write, tx);
 };
 
@@ -384,24 +393,6 @@ const takenValues = async (changes: Changes, dialect: Dialect, tx: Tx): Promise<
 };
 
 // ---- running
-
-/** Passwords are stored as bcrypt hashes (contract 6.2). */
-const hashed = async (change: Change): Promise<Change> => {
-  const values = await Promise.all(
-    change.values.map(async (it) =>
-      isSecretType(it.attribute.type) && typeof it.value === 'string'
-        ? { ...it, value: await bcrypt.hash(it.value, it.attribute.rules.hashRounds) }
-        : it,
-    ),
-  );
-  const parts = await Promise.all(
-    change.parts.map(async (part) => ({
-      ...part,
-      items: await Promise.all(part.items.map(async (item) => ({ ...item, change: await hashed(item.change) }))),
-    })),
-  );
-  return { ...change, values, parts };
-};
 
 /** Plans with what the snapshot has, and with whole lists where that is too little. */
 const planned = async (

@@ -3,7 +3,7 @@
  * are `Passw0rd!`. Grants come in before the server looks at them for the first time.
  */
 import crypto from 'node:crypto';
-import bcrypt from 'bcryptjs';
+import bcrypt from '@node-rs/bcrypt';
 import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
 import { hashToken, type TokenType } from '../../src/access/tokens.js';
@@ -15,7 +15,7 @@ import { newWorld, type World } from './world.js';
 
 export const password = 'Passw0rd!';
 /** Few rounds, so that tests are fast; the prefix is the one that v4 writes. */
-const hash = bcrypt.hashSync(password, 4).replace(/^\$2b/, '$2a');
+const hash = bcrypt.hashSync(password, { cost: 4, version: '2a' });
 
 export const roles = { authenticated: 1, public: 2, editor: 3 } as const;
 export type RoleName = keyof typeof roles;

@@ -1,0 +1,42 @@
+/**
+ * Passwords as v4 stores them: bcrypt, `$2a$` (contract 6.2). Hashing runs in the threads of Node's pool, which also
+ * compress answers and read files, so it takes no more than half of them.
+ */
+import bcrypt from '@node-rs/bcrypt';
+import { limits } from '../limits.js';
+
+let free: number = limits.passwordThreadsMax;
+const waiting: (() => void)[] = [];
+
+/** Runs the work when a thread is free, in the order of calls. */
+const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (free > 0) free -= 1;
+  else await new Promise<void>((resolve) => waiting.push(resolve));
+  try {
+    return await work();
+  } finally {
+    const next = waiting.shift();
+    if (next) next();
+    else free += 1;
+  }
+};
+
+/** @param rounds the cost, 4 to 31: each one more doubles the time. */
+export const hashPassword = (password: string, rounds: number): Promise<string> =>
+  withThread(() => bcrypt.hash(password, { cost: rounds, version: '2a' }));
+
+/** The hash of a password that nobody knows: an unknown user takes as long as a wrong password. */
+const nobodysHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
+
+/**
+ * Whether the hash is one of the password. Takes the same time when there is nothing to compare with.
+ * @param hash as stored; null for users without a password.
+ */
+export const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
+  const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
+  const isRight = await withThread(() => bcrypt.verify(password, isHash ? hash : nobodysHash));
+  return isHash && isRight;
+};
+
+/** bcrypt would not see what follows its last byte. */
+export const fitsBcrypt = (password: string): boolean => Buffer.byteLength(password) <= limits.passwordBytesMax;

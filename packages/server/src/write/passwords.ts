@@ -1,0 +1,74 @@
+/** Passwords of a body become bcrypt hashes (contract 6.2), before the transaction begins: on SQLite nobody else could write meanwhile. */
+import { hashPassword } from '../access/passwords.js';
+import { issue, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
+import { isSecretType } from '../model/attributes.js';
+import type { EntryType, Model } from '../model/model.js';
+import type { Change } from './change.js';
+
+type Data = Readonly<Record<string, unknown>>;
+
+/** Hashes by rounds and password. */
+export type PasswordHashes = ReadonlyMap<string, string>;
+
+const keyOf = (password: string, rounds: number): string => `${rounds} ${password}`;
+
+/**
+ * Hashes the passwords of a body, those of its components included, one after the other: a request holds one thread at
+ * a time. Nothing is checked but their number.
+ */
+export const hashPasswords = async (data: Data, type: EntryType, model: Model): Promise<Result<PasswordHashes>> => {
+  const hashes = new Map<string, string>();
+  for (const { password, rounds, path } of passwordsOf(data, type, model)) {
+    const key = keyOf(password, rounds);
+    if (hashes.has(key)) continue;
+    if (hashes.size >= limits.passwordsMax)
+      return refused(issue('body.too-many', path, { max: limits.passwordsMax, what: 'passwords' }));
+    hashes.set(key, await hashPassword(password, rounds));
+  }
+  return ok(hashes);
+};
+
+/** Without recursion: clients choose how deep components lie in each other. */
+function* passwordsOf(data: Data, type: EntryType, model: Model) {
+  const places = [{ data, type, path: [] as readonly string[] }];
+  for (const place of places) {
+    for (const [name, value] of Object.entries(place.data)) {
+      const attribute = place.type.attributes.get(name);
+      const path = [...place.path, name];
+      if (attribute?.kind === 'scalar' && isSecretType(attribute.type) && typeof value === 'string')
+        yield { password: value, rounds: attribute.rules.hashRounds, path };
+      if (attribute?.kind !== 'part') continue;
+      const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+      for (const [i, item] of items.entries()) {
+        if (item === null || typeof item !== 'object') continue;
+        const inside = item as Data;
+        const uid = attribute.shape === 'zone' ? inside['__component'] : attribute.components[0];
+        const component = typeof uid === 'string' ? model.types.get(uid) : undefined;
+        if (component)
+          places.push({ data: inside, type: component, path: Array.isArray(value) ? [...path, String(i)] : path });
+      }
+    }
+  }
+}
+
+/** The change with hashes in place of passwords; those that are not known, because a hook set them, are made now. */
+export const withHashes = async (change: Change, known: PasswordHashes): Promise<Change> => {
+  const values: Change['values'][number][] = [];
+  for (const it of change.values) {
+    const { attribute, value } = it;
+    if (!isSecretType(attribute.type) || typeof value !== 'string') values.push(it);
+    else {
+      const { hashRounds } = attribute.rules;
+      const hash = known.get(keyOf(value, hashRounds)) ?? (await hashPassword(value, hashRounds));
+      values.push({ ...it, value: hash });
+    }
+  }
+  const parts: Change['parts'][number][] = [];
+  for (const part of change.parts) {
+    const items: (typeof part.items)[number][] = [];
+    for (const item of part.items) items.push({ ...item, change: await withHashes(item.change, known) });
+    parts.push({ ...part, items });
+  }
+  return { ...change, values, parts };
+};

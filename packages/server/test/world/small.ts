@@ -1,0 +1,110 @@
+/** A project of a test's own: a few schemas in a temporary folder, a fresh database, and a server that lets the public do everything. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { newServer } from '../../src/http/server.js';
+import { loadModel } from '../../src/model/load.js';
+import type { Model } from '../../src/model/model.js';
+import { sayNote } from '../../src/model/notes.js';
+import type { Db, DialectName } from '../../src/sql/dialect.js';
+import { createTables, insertRows, newDatabase } from './databases.js';
+import { newTestDeps, type TestAnswer, type TestPeople } from './server.js';
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+export interface SmallProject {
+  /** By singular name; the plural adds an s, the uid is `api::note.note`. A whole schema has `attributes` inside. */
+  readonly types: Readonly<Record<string, { readonly attributes: Attributes; readonly [key: string]: unknown }>>;
+  /** Attributes by uid: `parts.card`. */
+  readonly components?: Readonly<Record<string, Attributes>>;
+}
+
+export interface SmallWorld {
+  readonly db: Db;
+  readonly model: Model;
+  /** Lines of the log from `error` on. */
+  readonly logged: readonly string[];
+  send(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
+  /** All rows of a table in the order of their ids. */
+  rows(table: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
+  insert(table: string, rows: Parameters<typeof insertRows>[2]): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface SmallOptions extends TestPeople {
+  /** The database that the server sees in place of the real one. */
+  readonly watch?: (db: Db) => Db;
+}
+
+export const loadSmall = ({ types, components = {} }: SmallProject): Model => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-small-'));
+  const write = (file: string, json: unknown): void => {
+    fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
+    fs.writeFileSync(path.join(dir, file), JSON.stringify(json));
+  };
+  for (const [name, schema] of Object.entries(types))
+    write(`src/api/${name}/content-types/${name}/schema.json`, {
+      kind: 'collectionType',
+      collectionName: `${name}s`,
+      info: { singularName: name, pluralName: `${name}s`, displayName: name },
+      ...schema,
+    });
+  for (const [uid, attributes] of Object.entries(components)) {
+    const [category = '', name = ''] = uid.split('.');
+    const collectionName = `components_${category}_${name}s`;
+    write(`src/components/${category}/${name}.json`, { collectionName, info: { displayName: name }, attributes });
+  }
+  try {
+    const loaded = loadModel(dir);
+    if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+    return loaded.model;
+  } finally {
+    fs.rmSync(dir, { recursive: true });
+  }
+};
+
+export const newSmallWorld = async (
+  dialect: DialectName,
+  project: SmallProject,
+  { watch = (db) => db, ...people }: SmallOptions = {},
+): Promise<SmallWorld> => {
+  const model = loadSmall(project);
+  const database = await newDatabase(dialect);
+  const { db } = database;
+  const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
+  const insert: SmallWorld['insert'] = (table, rows) => insertRows(db, tables.get(table)!, rows);
+  await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
+  const logged: string[] = [];
+  const deps = newTestDeps(watch(db), model, {}, undefined, { mode: 'open', ...people });
+  const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
+  const app = await newServer({ ...deps, logger });
+  return {
+    db,
+    model,
+    logged,
+    insert,
+    send: async (method, url, body, headers = {}) => {
+      const answer = await app.inject({
+        method: method as 'GET',
+        url,
+        headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
+        ...(body === undefined ? {} : { payload: JSON.stringify(body) }),
+      });
+      const text = answer.payload;
+      return { status: answer.statusCode, headers: answer.headers, body: text === '' ? null : JSON.parse(text), text };
+    },
+    rows: async (table) => {
+      const names = tables.get(table)!.columns.map((it) => it.name);
+      const columns = sql.join(names.map((it) => sql.ref(it)));
+      const statement = db.dialect.compile(sql`select ${columns} from ${sql.table(table)} order by id`);
+      const rows = await db.write((tx) => tx.run(statement));
+      return rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
+    },
+    close: async () => {
+      await app.close();
+      await database.drop();
+    },
+  };
+};
