@@ -5,7 +5,7 @@
 export const limits = {
   /** Bytes of a request URL. Above: 414. Room for some thousand populate levels in dotted form. */
   urlBytesMax: 16_384,
-  /** Bytes of request line and headers that Node accepts at all. Above: 431 by Node itself. */
+  /** Bytes of request line and headers that Node accepts at all. Above: 414 where the URL is to blame, else 431. */
   headerBytesMax: 32_768,
   /** Key-value pairs in one query string. Above: 400, because a filter among the surplus would be lost (contract 12, row 12). */
   parametersMax: 1_000,

@@ -4,6 +4,7 @@ import http from 'node:http';
 import type net from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Bug, errorEnvelope, issue } from '../errors.js';
+import { limits } from '../limits.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
 /** Faults that reached the framework: its own refusals are the client's, all else is ours and gets an id. */
@@ -34,15 +35,21 @@ export const sendFault = (fault: unknown, request: FastifyRequest, reply: Fastif
     );
 };
 
+/** A fault of Node's parser. */
+interface ParserFault {
+  readonly code?: string;
+  /** What it read last: a Buffer, whatever the framework's types say. */
+  readonly rawPacket?: unknown;
+  readonly bytesParsed?: number;
+}
+
 /** What is no HTTP request, or too long or too slow a one, never reaches the layers (contract 0, point 1). */
-export const refuseConnection = (fault: { readonly code?: string }, socket: net.Socket): void => {
+export const refuseConnection = (fault: ParserFault, socket: net.Socket): void => {
   if (!socket.writable || fault.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const isTooLong = fault.code === 'HPE_HEADER_OVERFLOW';
-  const refusal = fault.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 'http.too-slow' : 'http.malformed-request';
-  const { status, body } = isTooLong ? { status: 431, body: '' } : errorEnvelope([issue(refusal, [])]);
+  const { status, body } = refusalOf(fault);
   const head = [
     `HTTP/1.1 ${status} ${http.STATUS_CODES[status]}`,
     `Content-Type: ${JSON_TYPE}`,
@@ -51,3 +58,20 @@ export const refuseConnection = (fault: { readonly code?: string }, socket: net.
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
 };
+
+const refusalOf = (fault: ParserFault): { readonly status: number; readonly body: string } => {
+  switch (fault.code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return endedInUrl(fault)
+        ? errorEnvelope([issue('http.url-too-long', [], { max: limits.urlBytesMax })])
+        : { status: 431, body: '' };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return errorEnvelope([issue('http.too-slow', [])]);
+    default:
+      return errorEnvelope([issue('http.malformed-request', [])]);
+  }
+};
+
+/** Whether the parser gave up before the end of the request line: in a piece of text without blanks or line breaks. */
+const endedInUrl = ({ rawPacket, bytesParsed }: ParserFault): boolean =>
+  Buffer.isBuffer(rawPacket) && /^(?:[A-Z]+ )?\S*$/.test(rawPacket.toString('latin1', 0, bytesParsed));

@@ -29,7 +29,7 @@ export interface ScalarType {
   readonly column: ColumnKind;
   readonly form: JsonForm;
   readonly family: Family;
-  /** Whether `_q` looks for numbers in it. */
+  /** Whether `_q` searches its digits when it is a number. */
   readonly numeric: boolean;
   /** How messages name the JSON type that a body must give; null where v4 asks for none (contract 5). */
   readonly bodyType: 'string' | 'number' | 'boolean' | 'array' | null;

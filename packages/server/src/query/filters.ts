@@ -19,7 +19,7 @@ export const resolveFilters = (
 ): Filter | null =>
   shapeOf(node).kind === 'null' ? null : objectFilter(resolving, { type, state, isRoot: true }, node, path, 0);
 
-/** `_q`: the id or any searchable text attribute contains it, or a number equals it (contract 4.7). */
+/** `_q`: the id or any searchable text attribute contains it, and numbers do when it is one (contract 4.7). */
 export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
   if (!node) return null;
   const shape = shapeOf(node);
@@ -30,18 +30,14 @@ export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNo
   }
   const { text } = shape;
   if (text === '') return null;
-  const members: Filter[] = [];
-  if (/^\d+$/.test(text))
-    members.push({ kind: 'compare', attribute: idAttribute, operator: '$containsi', values: [text] });
-  for (const attribute of defaultFields(type)) {
-    if (!attribute.searchable) continue;
-    const { family, numeric, parseText } = scalarTypes[attribute.type];
-    if (family === 'text') members.push({ kind: 'compare', attribute, operator: '$containsi', values: [text] });
-    else if (numeric) {
-      const number = parseText(text, []);
-      if (number.ok) members.push({ kind: 'compare', attribute, operator: '$eq', values: [number.value] });
-    }
-  }
+  const isNumber = text.trim() !== '' && Number.isFinite(Number(text));
+  const searched = defaultFields(type).filter((it) => {
+    const { family, numeric } = scalarTypes[it.type];
+    return it.searchable && (family === 'text' || (numeric && isNumber));
+  });
+  const members = [...(isNumber ? [idAttribute] : []), ...searched].map(
+    (attribute): Filter => ({ kind: 'compare', attribute, operator: '$containsi', values: [text] }),
+  );
   return { kind: 'or', members };
 };
 

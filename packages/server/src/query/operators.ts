@@ -21,14 +21,16 @@ const textual: readonly Family[] = ['text'];
 
 type Compare = (column: Sql, value: Sql, dialect: Dialect) => Sql;
 
+const numbers: ReadonlySet<ColumnKind> = new Set(['integer', 'bigint', 'float', 'decimal']);
+
 const one = (families: readonly Family[], compare: Compare, negative = false): Operator => ({
   takes: 'one',
   families,
   negative,
   condition: (column, kind, [value = null], dialect) =>
-    // no filter gets here: `_q` looks for a part of the id (contract 4.7)
-    families === textual && kind === 'integer'
-      ? compare(sql`cast(${column} as text)`, dialect.bind('text', value), dialect)
+    // filters do not get here: `_q` looks for a part of a number (contract 4.7)
+    families === textual && numbers.has(kind)
+      ? compare(dialect.numberText(column, kind), dialect.bind('text', value), dialect)
       : compare(column, dialect.bind(kind, value), dialect),
 });
 

@@ -122,6 +122,8 @@ export interface Dialect {
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column in the form in which `bind` gives values: people write some by hand in others (storage-layout 2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
+  /** A column of numbers as text, in the digits that answers show. */
+  numberText(column: Sql, kind: ColumnKind): Sql;
   /** Text without upper and lower case, for comparing (Unicode). */
   fold(text: Sql): Sql;
   /** The 1-based place of a part in a text, 0 for none; case-sensitive. */

@@ -180,6 +180,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   bind,
   insertRows: insertAll,
   comparable: (_kind, column) => column,
+  // a float has no trailing zeros, and a numeric no exponent
+  numberText: (column, kind) =>
+    kind === 'float' || kind === 'decimal' ? sql`${column}::float8::text::numeric::text` : sql`${column}::text`,
   // a sigma at the end of a word is the same letter
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,

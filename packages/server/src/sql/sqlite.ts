@@ -128,6 +128,9 @@ export const sqliteDialect: Dialect = {
   bind,
   insertRows: (rows) => rows.map(insertRow),
   comparable,
+  // SQLite's own text of a float is 10.0 where answers show 10
+  numberText: (column, kind) =>
+    kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
@@ -177,6 +180,7 @@ const connect = (file: string): Connection => {
   let calls = 0;
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => (typeof text === 'string' ? folded(text) : text));
+  raw.function('dovetail_number', pure, (stored) => (stored === null ? null : String(stored)));
   raw.function('dovetail_instant', pure, instantText);
   raw.function('dovetail_epoch', pure, (stored) => {
     const epoch = epochOf(stored);

@@ -371,6 +371,26 @@ describe('what is no request', () => {
     expect(text).toMatch(/\r\n\r\n$/);
   });
 
+  it.each([limits.urlBytesMax + 1, limits.headerBytesMax + 1, 200_000])(
+    '0: a URL of %i bytes is a 414 that says so',
+    async (length) => {
+      const line = `GET /api/donors?x=`.padEnd(length + 4, 'x');
+      const text = await raw(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
+      expect(statuses(text)).toEqual([414]);
+      expect(jsonOf(text)).toEqual(
+        refusal(414, 'UriTooLongError', `The URL is longer than ${limits.urlBytesMax} bytes`, {
+          code: 'http.url-too-long',
+        }),
+      );
+    },
+  );
+
+  it('0: a long header is a 431 also when it comes in pieces', async () => {
+    const pieces = Array.from({ length: 20 }, () => 'a b; '.repeat(500));
+    const text = await raw('GET /api/donors HTTP/1.1\r\nHost: x\r\nCookie: ', ...pieces, '\r\n\r\n');
+    expect(statuses(text)).toEqual([431]);
+  });
+
   it.each(['GARBAGE\r\n\r\n', 'GET /api/donors HTTP/9\r\n\r\n', 'GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n'])(
     '0: %j is a 400 in the envelope',
     async (sent) => {
