@@ -2,8 +2,8 @@
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { newAccounts } from '../accounts/accounts.js';
+import { hooksFrom } from '../handlers/hooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
-import { hooksFrom } from '../handlers/run.js';
 import { newServer, type ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
 import { sayNote } from '../model/load.js';

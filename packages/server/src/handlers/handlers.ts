@@ -70,7 +70,8 @@ export interface Event {
   readonly data: Record<string, unknown> | null;
   /**
    * The content inside the same transaction, until the hook ends: its calls run one after the other, and later ones are
-   * rejected.
+   * rejected. What a refused call did is undone; a hook may go on after a refusal that it waited for. One that it did
+   * not wait for refuses the request.
    */
   readonly content: Content;
   /** Ends the request and undoes everything. */

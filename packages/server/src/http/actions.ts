@@ -3,9 +3,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod 
 import { newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import { Bug, type Issue, issue, Refusal } from '../errors.js';
+import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
-import { handlerFor, newContent, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
+import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';

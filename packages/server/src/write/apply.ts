@@ -74,27 +74,34 @@ export interface Writer {
 }
 
 /** @param now milliseconds since 1970 UTC. */
-export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => ({
-  writeInside: (request, context, tx) =>
-    applyWrite({ request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) }, tx),
-  write: async (given, context) => {
-    const data = given.action === 'delete' ? null : readData(given.body);
-    const hashes: Result<PasswordHashes> = data?.ok
-      ? await hashPasswords(data.value, given.type, context.model)
-      : ok(new Map());
-    if (!hashes.ok) return hashes;
-    const request = { ...given, hashes: hashes.value };
-    const write: Write = { request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) };
+export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => {
+  const writeInside: Writer['writeInside'] = async (request, context, tx) => {
     try {
-      return ok(await db.write((tx) => applyWrite(write, tx)));
+      return await applyWrite({ request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) }, tx);
     } catch (fault) {
-      if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
       // another program got there first: our own writers wait for each other
-      if (fault instanceof ConstraintFault) return { ok: false, issues: [constraintIssue(fault, request.type)] };
-      throw fault;
+      throw fault instanceof ConstraintFault ? new Refusal(constraintIssue(fault, request.type)) : fault;
     }
-  },
-});
+  };
+  return {
+    writeInside,
+    write: async (given, context) => {
+      const data = given.action === 'delete' ? null : readData(given.body);
+      const hashes: Result<PasswordHashes> = data?.ok
+        ? await hashPasswords(data.value, given.type, context.model)
+        : ok(new Map());
+      if (!hashes.ok) return hashes;
+      try {
+        return ok(await db.write((tx) => writeInside({ ...given, hashes: hashes.value }, context, tx)));
+      } catch (fault) {
+        if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+        // some constraints are looked at when the transaction ends
+        if (fault instanceof ConstraintFault) return { ok: false, issues: [constraintIssue(fault, given.type)] };
+        throw fault;
+      }
+    },
+  };
+};
 
 interface Write {
   readonly request: WriteRequest;

@@ -1,0 +1,61 @@
+/** Runs a project's hooks inside the transactions of writes. */
+import { limits } from '../limits.js';
+import type { Tx } from '../sql/dialect.js';
+import type { HookEvent, HooksOf, WriteAction } from '../write/apply.js';
+import { type ContentDeps, newContent } from './content.js';
+import { newEventContent } from './event.js';
+import type { Event, Hook, HookName } from './handlers.js';
+import type { HandlersByType } from './load.js';
+import { refuse } from './run.js';
+
+/** The hooks that a writer runs, from the handlers of a project. */
+export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf => {
+  if (handlers.size === 0) return () => undefined;
+  // hooks of one transaction run inside each other, never beside each other
+  const depths = new WeakMap<Tx, number>();
+  return (type) => {
+    const own = handlers.get(type.uid);
+    if (!own) return undefined;
+    const run =
+      (when: 'before' | 'after') =>
+      async (action: WriteAction, { id, data, tx }: HookEvent): Promise<void> => {
+        const name = `${when}${action[0]!.toUpperCase()}${action.slice(1)}` as HookName;
+        const hook = own[name];
+        if (!hook) return;
+        const title = `the hook ${name} of ${type.uid}`;
+        const depth = depths.get(tx) ?? 0;
+        if (depth >= limits.hookDepthMax)
+          throw new Error(
+            `${title}: hooks lie more than ${limits.hookDepthMax} deep in each other; does it call itself?`,
+          );
+        depths.set(tx, depth + 1);
+        try {
+          await runHook(hook, title, { id, data, content: newContent(deps, tx), refuse }, deps.hookMsMax);
+        } finally {
+          depths.set(tx, depth);
+        }
+      };
+    return { before: run('before'), after: run('after') };
+  };
+};
+
+/** The transaction goes on, or ends, when nothing of the hook is under way any more. */
+const runHook = async (hook: Hook, title: string, event: Event, msMax: number = limits.hookMsMax): Promise<void> => {
+  const bound = newEventContent(event.content, title, performance.now() + msMax);
+  const running = async (): Promise<void> => {
+    await hook({ ...event, content: bound.content });
+    await bound.finish();
+  };
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => reject(new Error(`${title} did not end in ${msMax} ms`)), msMax);
+  });
+  try {
+    await Promise.race([running(), tooLong]);
+  } catch (fault) {
+    await bound.abort();
+    throw fault;
+  } finally {
+    clearTimeout(timer);
+  }
+};

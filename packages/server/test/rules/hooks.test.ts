@@ -1,0 +1,149 @@
+/** What becomes of refusals inside hooks, on both databases: what was refused is undone, and no refusal is lost. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Event, Handlers } from '../../src/handlers/handlers.js';
+import { dialects } from '../world/databases.js';
+import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+
+const NOTE = 'api::note.note';
+const TRAIL = 'api::trail.trail';
+const LEAF = 'api::leaf.leaf';
+
+const text = { attributes: { text: { type: 'string' } } };
+const project: SmallProject = { types: { note: text, trail: text, leaf: text } };
+
+type HookOf = (event: Event) => Promise<void> | void;
+
+describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
+  let world: SmallWorld;
+  /** Hooks of the test that runs, by type and name. */
+  let hooks: Readonly<Record<string, Readonly<Record<string, HookOf>>>> = {};
+  const names = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
+  const handlersOf = (uid: string): Handlers =>
+    Object.fromEntries(names.map((name) => [name, (event: Event) => hooks[uid]?.[name]?.(event)]));
+
+  beforeAll(async () => {
+    const handlers = new Map([NOTE, TRAIL, LEAF].map((uid) => [uid, handlersOf(uid)]));
+    world = await newSmallWorld(dialect, project, { handlers });
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    hooks = {};
+    for (const table of ['notes', 'trails', 'leafs'])
+      await world.db.write((tx) => tx.run({ sql: `delete from ${table}`, params: [], ids: [] }));
+  });
+
+  /** Texts of all rows. */
+  const stored = async (): Promise<readonly string[]> =>
+    (await Promise.all(['notes', 'trails', 'leafs'].map(world.rows))).flat().map((row) => String(row['text']));
+  const post = async (): Promise<number> => (await world.send('POST', '/api/notes', { data: { text: 'note' } })).status;
+
+  it('a creation whose own hook refuses is undone when the hook around it lives with that', async () => {
+    hooks = {
+      [NOTE]: {
+        beforeCreate: async ({ content }) => {
+          await content.create(TRAIL, { text: 'trail' }).catch(() => undefined);
+          await content.create(LEAF, { text: 'instead' });
+        },
+      },
+      [TRAIL]: {
+        afterCreate: async ({ content, refuse }) => {
+          await content.create(LEAF, { text: 'leaf' });
+          refuse('no trails today');
+        },
+      },
+    };
+    expect(await post()).toBe(200);
+    expect(await stored()).toEqual(['note', 'instead']);
+  });
+
+  it('an update and a deletion whose hooks refuse are undone too', async () => {
+    await world.insert('trails', [
+      { id: 1, text: 'one' },
+      { id: 2, text: 'two' },
+    ]);
+    hooks = {
+      [NOTE]: {
+        beforeCreate: async ({ content }) => {
+          for (const call of [content.update(TRAIL, 1, { text: 'changed' }), content.delete(TRAIL, 2)])
+            await call.catch(() => undefined);
+        },
+      },
+      [TRAIL]: { afterUpdate: ({ refuse }) => refuse('no'), afterDelete: ({ refuse }) => refuse('no') },
+    };
+    expect(await post()).toBe(200);
+    expect(await stored()).toEqual(['note', 'one', 'two']);
+  });
+
+  it('what went well inside what was refused later is undone with it, and with it alone', async () => {
+    hooks = {
+      [NOTE]: {
+        afterCreate: async ({ content }) => {
+          await content.create(TRAIL, { text: 'before' });
+          await content.create(TRAIL, { text: 'refused' }).catch(() => undefined);
+          await content.create(TRAIL, { text: 'after' });
+        },
+      },
+      [TRAIL]: {
+        beforeCreate: async ({ content, data, refuse }) => {
+          await content.create(LEAF, { text: `leaf ${String(data?.['text'])}` });
+          if (data?.['text'] === 'refused') refuse('not this one');
+        },
+      },
+    };
+    expect(await post()).toBe(200);
+    expect(await stored()).toEqual(['note', 'before', 'after', 'leaf before', 'leaf after']);
+  });
+
+  it('a refusal that nobody waits for refuses the request, also when another call is waited for', async () => {
+    hooks = {
+      [NOTE]: {
+        afterCreate: async ({ content }) => {
+          void content.create(TRAIL, { nope: 1 });
+          await content.create(TRAIL, { text: 'trail' });
+        },
+      },
+    };
+    expect(await post()).toBe(400);
+    expect(await stored()).toEqual([]);
+  });
+
+  it('a refusal may be waited for later than it happens', async () => {
+    hooks = {
+      [NOTE]: {
+        afterCreate: async ({ content }) => {
+          const refused = content.create(TRAIL, { nope: 1 });
+          await content.create(TRAIL, { text: 'trail' });
+          await refused.catch(() => undefined);
+        },
+      },
+    };
+    expect(await post()).toBe(200);
+    expect(await stored()).toEqual(['note', 'trail']);
+  });
+
+  it.each([
+    ['await', async (call: Promise<unknown>) => expect(await call).toMatchObject({ data: {} })],
+    ['Promise.all', async (call: Promise<unknown>) => expect(await Promise.all([call])).toHaveLength(1)],
+    ['Promise.allSettled', async (call: Promise<unknown>) => expect(await Promise.allSettled([call])).toHaveLength(1)],
+    ['then', (call: Promise<unknown>) => call.then(() => undefined)],
+    ['finally', (call: Promise<unknown>) => call.finally(() => undefined).then(() => undefined)],
+  ])('%s waits for a call', async (_name, wait) => {
+    hooks = { [NOTE]: { afterCreate: async ({ content }) => void (await wait(content.create(TRAIL, { text: 't' }))) } };
+    expect(await post()).toBe(200);
+    expect(await stored()).toEqual(['note', 't']);
+  });
+
+  it('a fault that is no refusal is a 500 in the log whatever the hook makes of it, and undoes all', async () => {
+    hooks = {
+      [NOTE]: { beforeCreate: async ({ content }) => void (await content.create(TRAIL, {}).catch(() => undefined)) },
+      [TRAIL]: {
+        afterCreate: () => {
+          throw new Error('a bug of the project');
+        },
+      },
+    };
+    expect(await post()).toBe(500);
+    expect(world.logged.join()).toContain('a bug of the project');
+    expect(await stored()).toEqual([]);
+  });
+});
