@@ -190,7 +190,7 @@ const loadDist = async (dist) => {
     'model/storage.js',
     'sql/schema.js',
     'sql/sqlite.js',
-    'sql/postgres.js',
+    'sql/postgres/open.js',
     'access/access.js',
     'access/permissions.js',
     'read/find.js',

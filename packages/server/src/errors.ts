@@ -374,6 +374,9 @@ export class Refusal extends Error {
   }
 }
 
+/** A request that the database could not serve now; `cause` says why, for the log. */
+export const busy = (cause: unknown): Refusal => Object.assign(new Refusal(issue('http.busy', [])), { cause });
+
 /** A broken promise of our own code. The id is unique to the throwing line. */
 export class Bug extends Error {
   readonly id: string;

@@ -33,10 +33,28 @@ export const limits = {
   readSliceMsMax: 10,
   /** Connections for reading one SQLite file; each keeps a page cache of its own. */
   sqliteReadersMax: 4,
+  /** Connections of one process to PostgreSQL. */
+  connectionsMax: 10,
+  /** Milliseconds that a request waits for one of them, in line or while it is made. Above: 503. */
+  connectMsMax: 5_000,
+  /** Requests that wait in that line. Above: 503. */
+  connectionsWaitingMax: 10_000,
+  /** Milliseconds after which a connection to PostgreSQL is replaced, so that it follows where the server has moved. */
+  connectionMsMax: 30 * 60 * 1000,
+  /** Milliseconds that a statement on PostgreSQL waits for a lock of others. Above: 503; below `readMsMax`, which is for work. */
+  lockMsMax: 3_000,
+  /** Milliseconds without an answer of PostgreSQL after which a connection is given up. Above: 503. */
+  silenceMsMax: 7_000,
+  /** Milliseconds that a start waits for the start of another process, or for tables that others hold. */
+  startLockMsMax: 60_000,
+  /** Milliseconds that running transactions get to finish when the database is closed. */
+  closeMsMax: 5_000,
   /** KiB of SQLite's page cache for each connection. */
   sqliteCacheKibMax: 8_192,
-  /** Compiled statements kept for each SQLite connection, and prepared statements for each PostgreSQL server. */
+  /** Statements kept compiled, or prepared, for each connection to a database. */
   statementsMax: 500,
+  /** Characters of the statements that are prepared on one connection to PostgreSQL. */
+  preparedCharactersMax: 2_000_000,
   /** Bytes of plans kept ready, by their JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
   planBytesMax: 64 * 1024 * 1024,
   /** Bytes of answers kept ready for as long as the database does not change. */

@@ -133,6 +133,12 @@ export const environmentSchema = z.object({
     .default('false')
     .describe('Whether PostgreSQL is spoken to over TLS, with a URL too.'),
   DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema, with a URL too.'),
+  DATABASE_PREPARED: z
+    .enum(['auto', 'always', 'never'])
+    .default('auto')
+    .describe(
+      'Whether statements are prepared by name on PostgreSQL. `auto`: unless a pooler such as PgBouncer is found in between; `always` suits PgBouncer from 1.21 with `max_prepared_statements`.',
+    ),
   JWT_SECRET: z
     .string()
     .optional()

@@ -46,7 +46,7 @@ export const typesInWords = ({ types }: Model): string => {
 /** Drivers are loaded when they are needed: the other one costs nothing. With `readOnly` no file is made or changed. */
 export const openDatabase = async (
   { dir, env }: Project,
-  { readOnly = false }: { readonly readOnly?: boolean } = {},
+  { readOnly = false, onTrouble }: { readonly readOnly?: boolean; readonly onTrouble?: (fault: Error) => void } = {},
 ): Promise<Db> => {
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
@@ -62,14 +62,15 @@ export const openDatabase = async (
       throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);
     }
   }
-  const { openPostgres } = await import('../sql/postgres.js');
-  const url = postgresUrl(env);
+  const { openPostgres } = await import('../sql/postgres/open.js');
   try {
-    return await openPostgres(url);
+    return await openPostgres(postgresUrl(env), {
+      prepared: env.DATABASE_PREPARED,
+      ...(onTrouble ? { onTrouble } : {}),
+    });
   } catch (fault) {
-    const place = url.replace(/\/\/[^@/]*@/, '//');
     throw new StartFault(
-      `PostgreSQL does not answer at ${place}: ${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,
+      `${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,
     );
   }
 };

@@ -1,6 +1,7 @@
 /** `start`: brings the database up to the model, then serves until it is told to stop. */
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
+import type { FastifyBaseLogger } from 'fastify';
 import { newAccounts } from '../accounts/accounts.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
@@ -8,6 +9,7 @@ import { newServer, type ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
 import { sayNote } from '../model/load.js';
 import { newReader } from '../read/find.js';
+import type { Db } from '../sql/dialect.js';
 import { applyAdditions, planAdditions } from '../sql/schema.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
@@ -15,15 +17,27 @@ import { StartFault } from './config.js';
 import { newLogger } from './log.js';
 import { gatherPeople, sayWhoMay } from './people.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
-import { readSecrets } from './secrets.js';
+import { readSecrets, type Secrets } from './secrets.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
-  const { env, config, model } = project;
-  const logger = await newLogger(env);
+  const logger = await newLogger(project.env);
   for (const warning of project.warnings) logger.warn(`schema file ${sayNote(warning)}`);
-  const secrets = readSecrets(project.dir, env, (text) => logger.info(text));
-  const db = await openDatabase(project);
+  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
+  const db = await openDatabase(project, {
+    onTrouble: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
+  });
+  try {
+    await serve(project, secrets, db, logger);
+  } catch (fault) {
+    // open connections would keep the process
+    await db.close();
+    throw fault;
+  }
+};
+
+const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+  const { env, config, model } = project;
   const diff = await compareDatabase(project, db);
   const additions = planAdditions(diff, db);
   if (additions.length > 0) {

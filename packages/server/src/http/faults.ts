@@ -3,12 +3,14 @@ import crypto from 'node:crypto';
 import http from 'node:http';
 import type net from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Bug, errorEnvelope, issue } from '../errors.js';
+import { Bug, errorEnvelope, issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
 /** Faults that reached the framework: its own refusals are the client's, all else is ours and gets an id. */
 export const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  // what a database cannot serve now, it refuses wherever it is asked
+  if (fault instanceof Refusal) return sendIssues(reply, fault.issues);
   const status = (fault as { statusCode?: number }).statusCode ?? 500;
   if (status === 413) return sendIssues(reply, [issue('http.body-too-large', [])]);
   if (status === 503) return sendIssues(reply, [issue('http.busy', [])]);

@@ -158,6 +158,11 @@ export interface Db {
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; what it throws rolls everything back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * A write for which all processes on the database wait for each other: changes of tables, and first data. Its
+   * statements may take their time.
+   */
+  writeAlone<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
 

@@ -315,6 +315,8 @@ export const openSqlite = (file: string, { readOnly = false }: { readonly readOn
     version: async () => String(watch.rows(dataVersion)[0]?.[0]),
     read,
     write,
+    // the file has one writer anyway
+    writeAlone: write,
     close: async () => {
       await last;
       for (const connection of [...idle, watch, writer]) connection.close();

@@ -3,7 +3,7 @@
  * after its own write, and `updatedAt` never repeats: so the answers put in that order must be one serial history.
  */
 import { describe, expect, it } from 'vitest';
-import { openPostgres } from '../../src/sql/postgres.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
 import { dialects, type Entry, idsOf, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
 import { newTestServer, type TestAnswer, type TestServer } from '../world/server.js';

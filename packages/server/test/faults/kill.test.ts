@@ -12,11 +12,11 @@ import { type Served, serveInProcess } from '../world/process.js';
 import {
   dialects,
   type Entry,
-  idsOf,
   newRelationsWorld,
   type RelationsWorld,
   relationsProjectDir,
 } from '../world/relations/world.js';
+import { shownState, stateOf, stateQuery } from './states.js';
 
 const seed = seedOfRun();
 /** 100 in a full run. */
@@ -44,49 +44,6 @@ const isServed = async (world: RelationsWorld): Promise<boolean> => {
     sql`select 1 from pg_stat_activity where datname = current_database() and application_name = ${victim}`,
   );
   return (await world.db.read(() => readRows(statement))).length > 0;
-};
-
-/** The whole state that write number `v` asks for; every part of it tells the number. */
-const stateOf = (v: number, books: readonly number[]) => {
-  const turned = books.map((_it, i) => books[(i + v) % books.length]!);
-  return {
-    name: `v${v}`,
-    card: { label: `v${v}`, many: turned, inner: { word: `v${v}`, books: turned.slice(1) } },
-    cards: Array.from({ length: 1 + (v % 3) }, (_it, i) => ({ label: `v${v} ${i}`, list: turned.slice(0, 2) })),
-    zone: [
-      { __component: 'parts.note', text: `v${v}`, books: turned },
-      ...(v % 2 === 0 ? [{ __component: 'parts.card', label: `v${v}` }] : []),
-    ],
-    gallery: [1, 2, 3].map((id) => 1 + ((id + v) % 3)),
-  };
-};
-
-const query =
-  'populate[card][populate][many][fields]=id&populate[card][populate][inner][populate][books][fields]=id&populate[cards][populate][list][fields]=id&populate[zone][populate]=books&populate[gallery][fields]=id';
-
-/** An answer in the form of `stateOf`. */
-const shownState = ({ attributes }: Entry) => {
-  const of = (owner: unknown, name: string): readonly number[] =>
-    idsOf({ id: 0, attributes: owner as Entry['attributes'] }, name);
-  const card = attributes['card'] as unknown as { label: string; inner: { word: string } };
-  return {
-    name: attributes['name'],
-    card: {
-      label: card.label,
-      many: of(card, 'many'),
-      inner: { word: card.inner.word, books: of(card.inner, 'books') },
-    },
-    cards: (attributes['cards'] as unknown as { label: string }[]).map((it) => ({
-      label: it.label,
-      list: of(it, 'list'),
-    })),
-    zone: (attributes['zone'] as unknown as { __component: string; text?: string; label?: string }[]).map((it) =>
-      it.__component === 'parts.note'
-        ? { __component: it.__component, text: it.text, books: of(it, 'books') }
-        : { __component: it.__component, label: it.label },
-    ),
-    gallery: idsOf({ id: 0, attributes }, 'gallery'),
-  };
 };
 
 /** What a client knows of one entry: the number of the last answered write, and of one that got no answer. */
@@ -122,7 +79,7 @@ describe.each(dialects)('a killed server on %s', (dialect) => {
     try {
       /** Every entry shows the number of its last answered write or of the one without an answer, in every part. */
       const checkAll = async (url: string): Promise<void> => {
-        const answer = await fetch(`${url}/holders?pagination[pageSize]=100&${query}`);
+        const answer = await fetch(`${url}/holders?pagination[pageSize]=100&${stateQuery}`);
         const body = (await answer.json()) as { data: Entry[] };
         const found = new Map(body.data.map((it) => [it.id, it]));
         for (const client of all) {

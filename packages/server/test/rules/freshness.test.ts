@@ -3,7 +3,7 @@ import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type ReadProgram, readRows, type Statement } from '../../src/sql/dialect.js';
-import { openPostgres } from '../../src/sql/postgres.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite.js';
 import { dialects, type Entry, useWorld, type World } from '../world/world.js';
 
@@ -161,6 +161,8 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
   it('a read does not wait for a running write, and sees what was before it', async () => {
     const { db } = world;
     const nothing = db.dialect.compile(sql`select 1`);
+    // the reader's connection is there before
+    await Promise.all([db.read(() => readRows(titleOf(2))), db.read(() => readRows(titleOf(2)))]);
     let seen: unknown = null;
     let reading: Promise<void> = Promise.resolve();
     let during: unknown = null;

@@ -2,12 +2,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
-import postgres from 'postgres';
+import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
-import { openPostgres } from '../../src/sql/postgres.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
 import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } from '../../src/sql/schema.js';
 import { openSqlite } from '../../src/sql/sqlite.js';
 import { newFolder } from './folders.js';
@@ -28,9 +28,9 @@ const freshName = (): string => {
   return `test_${process.pid}_${serial}_${Math.random().toString(36).slice(2, 8)}`;
 };
 
-/** An empty database. */
-export const newDatabase = async (dialect: DialectName): Promise<TestDatabase> =>
-  dialect === 'sqlite' ? newSqlite() : newPostgres();
+/** An empty database. @param server a PostgreSQL; the run's own when it is not given. */
+export const newDatabase = async (dialect: DialectName, server?: string): Promise<TestDatabase> =>
+  dialect === 'sqlite' ? newSqlite() : newPostgres(server ?? inject('postgresUrl'));
 
 /**
  * A database as `fill` leaves it, for the price of an empty one: the first in a run that asks for the name fills a
@@ -40,6 +40,7 @@ export const copiedDatabase = async (
   dialect: DialectName,
   name: string,
   fill: (db: Db) => Promise<void>,
+  server = inject('postgresUrl'),
 ): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
     const template = path.join(inject('templatesDir'), `${name}.db`);
@@ -47,8 +48,8 @@ export const copiedDatabase = async (
     return newSqlite(template);
   }
   const template = `template_${name}`;
-  if (!(await isDatabase(template))) await fillPostgres(template, fill);
-  return newPostgres(template);
+  if (!(await isDatabase(server, template))) await fillPostgres(server, template, fill);
+  return newPostgres(server, template);
 };
 
 const newSqlite = (template?: string): TestDatabase => {
@@ -66,21 +67,22 @@ const newSqlite = (template?: string): TestDatabase => {
   };
 };
 
-const newPostgres = async (template?: string): Promise<TestDatabase> => {
+const newPostgres = async (server: string, template?: string): Promise<TestDatabase> => {
   const name = freshName();
   await asAdmin(
+    server,
     template === undefined
       ? `create database ${name} template template0 locale 'C' encoding 'UTF8'`
       : `create database ${name} template ${template} strategy file_copy`,
   );
-  const url = urlOf(name);
+  const url = urlOf(server, name);
   const db = await openPostgres(url);
   return {
     db,
     env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
     drop: async () => {
       await db.close();
-      await asAdmin(`drop database ${name} with (force)`);
+      await asAdmin(server, `drop database ${name} with (force)`);
     },
   };
 };
@@ -94,34 +96,35 @@ const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>): Pr
   fs.renameSync(building, template);
 };
 
-const fillPostgres = async (template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
-  const building = await newPostgres();
+const fillPostgres = async (server: string, template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
+  const building = await newPostgres(server);
   const name = new URL(building.env['DATABASE_URL']!).pathname.slice(1);
   await fill(building.db);
   await building.db.close();
   try {
-    await asAdmin(`alter database ${name} rename to ${template}`);
+    await asAdmin(server, `alter database ${name} rename to ${template}`);
   } catch (fault) {
     // the other worker was first
-    if (!(await isDatabase(template))) throw fault;
-    await asAdmin(`drop database ${name} with (force)`);
+    if (!(await isDatabase(server, template))) throw fault;
+    await asAdmin(server, `drop database ${name} with (force)`);
   }
 };
 
-const asAdmin = async (text: string): Promise<readonly unknown[]> => {
-  const admin = postgres(inject('postgresUrl'), { max: 1 });
+const asAdmin = async (server: string, text: string): Promise<readonly unknown[]> => {
+  const admin = new Client(server);
+  await admin.connect();
   try {
-    return await admin.unsafe(text);
+    return (await admin.query(text)).rows;
   } finally {
     await admin.end();
   }
 };
 
-const isDatabase = async (name: string): Promise<boolean> =>
-  (await asAdmin(`select 1 from pg_database where datname = '${name}'`)).length > 0;
+const isDatabase = async (server: string, name: string): Promise<boolean> =>
+  (await asAdmin(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;
 
-const urlOf = (name: string): string => {
-  const url = new URL(inject('postgresUrl'));
+const urlOf = (server: string, name: string): string => {
+  const url = new URL(server);
   url.pathname = `/${name}`;
   return url.href;
 };

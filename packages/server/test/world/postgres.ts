@@ -26,7 +26,16 @@ const settings = [
   'max_connections=200',
 ];
 
-export const startPostgres = async (): Promise<{ readonly url: string; stop(): Promise<void> }> => {
+export interface PostgresServer {
+  /** As its administrator. */
+  readonly url: string;
+  /** Ends every connection, and serves the same databases again. */
+  restart(): Promise<void>;
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+}
+
+export const startPostgres = async (): Promise<PostgresServer> => {
   const dir = newFolder();
   const port = await freePort();
   const server = new EmbeddedPostgres({
@@ -34,7 +43,7 @@ export const startPostgres = async (): Promise<{ readonly url: string; stop(): P
     port,
     user: 'postgres',
     password: 'postgres',
-    persistent: false,
+    persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
     postgresFlags: settings.flatMap((it) => ['-c', it]),
@@ -42,7 +51,17 @@ export const startPostgres = async (): Promise<{ readonly url: string; stop(): P
   });
   await server.initialise();
   await server.start();
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    restart: async () => {
+      await server.stop();
+      await server.start();
+    },
+    stop: async () => {
+      await server.stop();
+      fs.rmSync(dir, { recursive: true, force: true });
+    },
+  };
 };
 
 const freePort = (): Promise<number> =>

@@ -23,7 +23,9 @@ export const serveInProcess = async (
   nodeOptions: readonly string[] = [],
 ): Promise<Served> => {
   const port = await freePort();
-  const own = { PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'silent', TZ: 'UTC' };
+  // secrets are given, or they would be written to the project
+  const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
+  const own = { PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'silent', TZ: 'UTC', ...secrets };
   const child = fork(script, [projectDir], {
     env: { ...process.env, ...env, ...own },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],

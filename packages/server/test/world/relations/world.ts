@@ -148,13 +148,15 @@ export const newRelationsWorld = async (
   dialect: DialectName,
   settings: Partial<ServerSettings> = {},
   wrap: (db: Db) => Db = (db) => db,
+  postgresUrl?: string,
 ): Promise<RelationsWorld> => {
   const model = relationsModel();
   const tables = new Map(tablesOf(model).map((table) => [table.name, table]));
-  const database = await copiedDatabase(dialect, 'relations', async (empty) => {
+  const make = async (empty: Db): Promise<void> => {
     await createTables(empty, model);
     await fill(empty, tables, model);
-  });
+  };
+  const database = await copiedDatabase(dialect, 'relations', make, postgresUrl);
   const { db } = database;
   const server = await newTestServer(wrap(db), model, settings);
 
