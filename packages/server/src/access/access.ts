@@ -1,4 +1,5 @@
 /** Who may see what: implements the `Gate` that resolving a query passes every name through. */
+import { never } from '../errors.js';
 import {
   ADMIN_UID,
   type Attribute,
@@ -45,10 +46,17 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
     if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
     // private attributes can be written, as in v4 (contract 6.1)
     if (attribute.hidden && use !== 'write') return false;
-    if (attribute.kind !== 'link' || attribute.target === FILE_UID) return true;
-    // answers never list who has a role, whoever asks (contract 8.4)
-    if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
-    const target = model.types.get(attribute.target);
-    return target !== undefined && caller.may(`${target.uid}.find`);
+    switch (attribute.kind) {
+      case 'scalar':
+      case 'part':
+        return true;
+      case 'link':
+        if (attribute.target === FILE_UID) return true;
+        // answers never list who has a role, whoever asks (contract 8.4)
+        if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
+        return model.types.has(attribute.target) && caller.may(`${attribute.target}.find`);
+      default:
+        return never(attribute);
+    }
   },
 });

@@ -1,9 +1,9 @@
 /** `explain`: what a URL means and how it is fetched, without running it: selection, plan, statements. */
 import { newGate, publicCaller } from '../access/access.js';
 import { newPermissionStore } from '../access/permissions.js';
-import { sayIssue } from '../errors.js';
+import { never, sayIssue } from '../errors.js';
 import { permissionFor, routesOf } from '../http/routes.js';
-import type { Filter, Query, Selection, SortKey } from '../query/selection.js';
+import type { Filter, Populate, Query, Selection, SortKey } from '../query/selection.js';
 import { newReader, type PreparedRead } from '../read/find.js';
 import type { Statement } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
@@ -118,17 +118,21 @@ const sketch = (selection: Selection): Sketch => ({
   ...(selection.sort.length > 0 ? { sort: selection.sort.map(sketchSort) } : {}),
   ...(selection.populate.length > 0
     ? {
-        populate: Object.fromEntries(
-          selection.populate.map((it) => [
-            it.attribute.name,
-            it.kind === 'link'
-              ? sketch(it.target)
-              : Object.fromEntries([...it.fragments].map(([uid, fragment]) => [uid, sketch(fragment)])),
-          ]),
-        ),
+        populate: Object.fromEntries(selection.populate.map((it) => [it.attribute.name, sketchPopulate(it)])),
       }
     : {}),
 });
+
+const sketchPopulate = (populate: Populate): unknown => {
+  switch (populate.kind) {
+    case 'link':
+      return sketch(populate.target);
+    case 'part':
+      return Object.fromEntries([...populate.fragments].map(([uid, fragment]) => [uid, sketch(fragment)]));
+    default:
+      return never(populate);
+  }
+};
 
 const sketchFilter = (filter: Filter): unknown => {
   switch (filter.kind) {

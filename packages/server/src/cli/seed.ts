@@ -9,7 +9,7 @@ import path from 'node:path';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
-import { orNearest, Refusal } from '../errors.js';
+import { never, orNearest, Refusal } from '../errors.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Tx } from '../sql/dialect.js';
@@ -140,20 +140,37 @@ const withIds = (
   const missing: string[] = [];
   for (const [name, value] of Object.entries(data)) {
     const attribute = type.attributes.get(name);
-    if (attribute?.kind === 'link') {
-      const { ids, isWhole } = linkIds(attribute, value, model, keys, seeds, seed);
-      if (isWhole) now[name] = ids;
-      else missing.push(name);
-    } else if (attribute?.kind === 'part' && value !== null) {
-      const items = (Array.isArray(value) ? value : [value]) as readonly Data[];
-      const parts = items.map((item) => {
-        const component = model.types.get((item['__component'] as string | undefined) ?? attribute.components[0] ?? '');
-        return component ? withIds(item, component, model, keys, seeds, seed) : { now: item, missing: [] };
-      });
-      if (parts.some((part) => part.missing.length > 0)) missing.push(name);
-      const whole = parts.map((part) => part.now);
-      now[name] = Array.isArray(value) ? whole : whole[0];
-    } else now[name] = value;
+    // the writer names unknown ones
+    if (!attribute || value === null) {
+      now[name] = value;
+      continue;
+    }
+    switch (attribute.kind) {
+      case 'scalar':
+        now[name] = value;
+        break;
+      case 'link': {
+        const { ids, isWhole } = linkIds(attribute, value, model, keys, seeds, seed);
+        if (isWhole) now[name] = ids;
+        else missing.push(name);
+        break;
+      }
+      case 'part': {
+        const items = (Array.isArray(value) ? value : [value]) as readonly Data[];
+        const parts = items.map((item) => {
+          const component = model.types.get(
+            (item['__component'] as string | undefined) ?? attribute.components[0] ?? '',
+          );
+          return component ? withIds(item, component, model, keys, seeds, seed) : { now: item, missing: [] };
+        });
+        if (parts.some((part) => part.missing.length > 0)) missing.push(name);
+        const whole = parts.map((part) => part.now);
+        now[name] = Array.isArray(value) ? whole : whole[0];
+        break;
+      }
+      default:
+        never(attribute);
+    }
   }
   return { now, missing };
 };

@@ -1,5 +1,5 @@
 /** What schema files say of each other: tables, routes, columns, targets, inverse sides, components. */
-import { nearest, orNearest } from '../errors.js';
+import { nearest, never, orNearest } from '../errors.js';
 import type { Draft, ReadFiles } from './files.js';
 import { ADMIN_UID, type Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
@@ -65,6 +65,9 @@ const checkAttributes = (check: Check): void => {
         break;
       case 'media':
       case 'morph':
+        break;
+      default:
+        never(declared);
     }
   }
 };

@@ -1,6 +1,6 @@
 /** What an attribute of a schema file says against itself: rules that contradict each other, its type, or v4. */
 import slugify from '@sindresorhus/slugify';
-import { orNearest, sayIssue } from '../errors.js';
+import { never, orNearest, sayIssue } from '../errors.js';
 import { isEnumerated, scalarTypes } from './attributes.js';
 import type { FileNotes } from './notes.js';
 import type { DeclaredAttribute, DeclaredScalar } from './schema.js';
@@ -28,6 +28,9 @@ export const noteContradictions = (it: DeclaredAttribute, around: Surroundings, 
       return;
     case 'scalar':
       noteScalar(it, around, notes);
+      return;
+    default:
+      never(it);
   }
 };
 

@@ -3,6 +3,7 @@
  * table or column name.
  */
 import snakeCase from 'lodash/snakeCase.js';
+import { never } from '../errors.js';
 import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
 import { isUniqueInDatabase, scalarTypes } from './attributes.js';
 import type { EntryType, LinkAttribute, LinkPath, Model, RelationKind } from './model.js';
@@ -251,16 +252,25 @@ const entryTable = (type: EntryType, model: Model): Table => {
   const indexes: Index[] = [];
   const foreignKeys: ForeignKey[] = [];
   for (const attribute of type.attributes.values()) {
-    if (attribute.kind === 'scalar') {
-      columns.push(column(attribute.column, scalarTypes[attribute.type].column));
-      if (isUniqueInDatabase(attribute.type))
-        indexes.push(uniqueIndex(`${type.table}_${attribute.column}_unique`, attribute.column));
-    } else if (attribute.kind === 'link' && attribute.path.from === 'id') {
-      const { to } = attribute.path;
-      const target = model.types.get(attribute.target)!;
-      columns.push(column(to, 'reference'));
-      indexes.push(index(`${type.table}_${to}_fk`, to));
-      foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
+    switch (attribute.kind) {
+      case 'scalar':
+        columns.push(column(attribute.column, scalarTypes[attribute.type].column));
+        if (isUniqueInDatabase(attribute.type))
+          indexes.push(uniqueIndex(`${type.table}_${attribute.column}_unique`, attribute.column));
+        break;
+      case 'link': {
+        const { from, to } = attribute.path;
+        if (from !== 'id') break;
+        const target = model.types.get(attribute.target)!;
+        columns.push(column(to, 'reference'));
+        indexes.push(index(`${type.table}_${to}_fk`, to));
+        foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
+        break;
+      }
+      case 'part':
+        break;
+      default:
+        never(attribute);
     }
   }
   // every list counts what is published; without it that reads the whole table
@@ -277,18 +287,27 @@ export const tablesOf = (model: Model): readonly Table[] => {
   const links = new Map<string, Table>();
   for (const type of model.types.values()) {
     entries.push(entryTable(type, model));
-    const attributes = [...type.attributes.values()];
-    if (attributes.some((it) => it.kind === 'part')) links.set(partsTable(type.table), partsTableOf(type));
     for (const morph of type.morphs) {
       if (morph.shape !== 'many') continue;
       const table = morphTable(type, morph.name);
       links.set(table.name, table);
     }
-    for (const attribute of attributes) {
-      if (attribute.kind !== 'link' || attribute.source !== 'relation') continue;
-      const { from, to } = attribute.path;
-      if (from === 'id' || to === 'id') continue;
-      links.set(attribute.path.table, linkTableOf(attribute, type, model.types.get(attribute.target)!));
+    for (const attribute of type.attributes.values()) {
+      switch (attribute.kind) {
+        case 'scalar':
+          break;
+        case 'link': {
+          const { table, from, to } = attribute.path;
+          if (attribute.source === 'relation' && from !== 'id' && to !== 'id')
+            links.set(table, linkTableOf(attribute, type, model.types.get(attribute.target)!));
+          break;
+        }
+        case 'part':
+          links.set(partsTable(type.table), partsTableOf(type));
+          break;
+        default:
+          never(attribute);
+      }
     }
   }
   return [...entries, ...links.values(), ...settingsTables];

@@ -2,7 +2,7 @@
  * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, contract 4.2).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
-import { nearest } from '../errors.js';
+import { nearest, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { type Attribute, type PartAttribute, type ScalarAttribute, typeLabel, type Uid } from '../model/model.js';
@@ -250,19 +250,25 @@ const attach = (
   const noteUnseen = (target: Draft): void => {
     if (!visible || unseen.has(owner.type)) unseen.add(target.type);
   };
-  if (attribute.kind === 'link') {
-    const target = newDraft(resolving, typeOf(resolving, attribute.target), owner.state);
-    noteUnseen(target);
-    if (visible) owner.populate.push({ kind: 'link', attribute, target });
-    // creators that no handler adds are as good as absent, with their options (Q9)
-    return attribute.source === 'creator' && !visible ? [] : [target];
+  switch (attribute.kind) {
+    case 'link': {
+      const target = newDraft(resolving, typeOf(resolving, attribute.target), owner.state);
+      noteUnseen(target);
+      if (visible) owner.populate.push({ kind: 'link', attribute, target });
+      // creators that no handler adds are as good as absent, with their options (Q9)
+      return attribute.source === 'creator' && !visible ? [] : [target];
+    }
+    case 'part': {
+      const drafts =
+        chosen ??
+        new Map(attribute.components.map((uid) => [uid, newDraft(resolving, typeOf(resolving, uid), owner.state)]));
+      for (const target of drafts.values()) noteUnseen(target);
+      if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });
+      return [...drafts.values()];
+    }
+    default:
+      return never(attribute);
   }
-  const drafts =
-    chosen ??
-    new Map(attribute.components.map((uid) => [uid, newDraft(resolving, typeOf(resolving, uid), owner.state)]));
-  for (const target of drafts.values()) noteUnseen(target);
-  if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });
-  return [...drafts.values()];
 };
 
 /** The detailed strategy of zones (Q7): only the listed components appear, each with options of its own. */

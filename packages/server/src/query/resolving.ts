@@ -1,5 +1,5 @@
 /** One request while it is being resolved: what it may use, what it has cost so far, and every fault found in it. */
-import { bug, type Issue, type IssueCode, issue, nearest } from '../errors.js';
+import { bug, type Issue, type IssueCode, issue, nearest, never } from '../errors.js';
 import {
   type Attribute,
   defaultFields,
@@ -81,11 +81,17 @@ export const stepThrough = (
   attribute: Exclude<Attribute, ScalarAttribute>,
   state: PublicationState,
 ): Step | null => {
-  if (attribute.kind === 'link') return { attribute, target: typeOf(resolving, attribute.target), state };
-  const [component] = attribute.components;
-  return attribute.shape === 'zone' || component === undefined
-    ? null
-    : { attribute, target: typeOf(resolving, component), state };
+  switch (attribute.kind) {
+    case 'link':
+      return { attribute, target: typeOf(resolving, attribute.target), state };
+    case 'part': {
+      const [component] = attribute.components;
+      if (attribute.shape === 'zone' || component === undefined) return null;
+      return { attribute, target: typeOf(resolving, component), state };
+    }
+    default:
+      return never(attribute);
+  }
 };
 
 /** The names of a type that may be suggested to the caller. */

@@ -2,9 +2,9 @@
  * `Query` to `ReadPlan`: how a read is fetched, as plain data (`JSON.parse(JSON.stringify(plan))` runs the same).
  * The decisions are only here: which selections share a node, which edges share a statement, what a filter means.
  */
-import { bug } from '../errors.js';
+import { bug, never } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath } from '../model/model.js';
+import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, type Uid } from '../model/model.js';
 import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
@@ -143,12 +143,12 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
   const selections = [root];
   for (let i = 0; i < selections.length; i++) {
-    for (const populate of selections[i]!.populate) selections.push(...targetsOf(populate));
+    for (const populate of selections[i]!.populate) selections.push(...branchesOf(populate).map((it) => it.selection));
   }
   for (const selection of selections.reverse()) {
     const isRoot = selection === root;
     const node = planNode(selection, { isRoot, form }, (target) => bySelection.get(target)!);
-    const inside = selection.populate.flatMap(targetsOf);
+    const inside = selection.populate.flatMap((it) => branchesOf(it).map((branch) => branch.selection));
     if (isRoot || node.sort.length > 0 || inside.some((it) => apart.has(it))) {
       apart.add(selection);
       bySelection.set(selection, nodes.push(node) - 1);
@@ -162,8 +162,19 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   return nodes;
 };
 
-const targetsOf = (populate: Populate): readonly Selection[] =>
-  populate.kind === 'link' ? [populate.target] : [...populate.fragments.values()];
+/** What a populated attribute leads to: one selection, or one for each component. */
+const branchesOf = (
+  populate: Populate,
+): readonly { readonly component: Uid | null; readonly selection: Selection }[] => {
+  switch (populate.kind) {
+    case 'link':
+      return [{ component: null, selection: populate.target }];
+    case 'part':
+      return [...populate.fragments].map(([component, selection]) => ({ component, selection }));
+    default:
+      return never(populate);
+  }
+};
 
 const planNode = (
   selection: Selection,
@@ -190,19 +201,18 @@ const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
 
 const planEdge = (populate: Populate, form: AnswerForm, nodeOf: (selection: Selection) => number): PlanEdge => {
   const { name, shape } = populate.attribute;
-  if (populate.kind === 'link') {
-    const { source } = populate.attribute;
-    const empty = source === 'media' ? 'null' : '[]';
-    return {
-      name,
-      shape,
-      wrapped: form === 'envelope' && source !== 'creator',
-      empty,
-      targets: [{ component: null, node: nodeOf(populate.target) }],
-    };
+  const targets = branchesOf(populate).map(({ component, selection }) => ({ component, node: nodeOf(selection) }));
+  switch (populate.kind) {
+    case 'link': {
+      const { source } = populate.attribute;
+      const wrapped = form === 'envelope' && source !== 'creator';
+      return { name, shape, wrapped, empty: source === 'media' ? 'null' : '[]', targets };
+    }
+    case 'part':
+      return { name, shape, wrapped: false, empty: '[]', targets };
+    default:
+      return never(populate);
   }
-  const targets = [...populate.fragments].map(([component, fragment]) => ({ component, node: nodeOf(fragment) }));
-  return { name, shape, wrapped: false, empty: '[]', targets };
 };
 
 /** Edges over the same table that differ only in the attribute's name share one statement. */
@@ -221,11 +231,9 @@ const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
       name: named ? it.name : null,
       isZone: it.shape === 'zone',
     }));
-    const targets = edges.flatMap(({ edge, name }) => {
-      const populate = populates[edge]!;
-      const components = populate.kind === 'link' ? [null] : [...populate.fragments.keys()];
-      return components.map((component, target) => ({ edge, target, name, component }));
-    });
+    const targets = edges.flatMap(({ edge, name }) =>
+      branchesOf(populates[edge]!).map(({ component }, target) => ({ edge, target, name, component })),
+    );
     return {
       table,
       from,

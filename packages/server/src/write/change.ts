@@ -2,7 +2,7 @@
  * A body to a `Change`: every value parsed, every rule of the schema file checked, all faults listed with their paths
  * (contract 6). Pure; what only the database knows (existence, uniqueness, foreign component ids) comes later.
  */
-import { bug, type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { bug, type Issue, issue, nearest, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import {
@@ -143,10 +143,23 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       if (!place.isComponent && serverKeys.has(attribute.name)) continue;
       const at = [...path, attribute.name];
       const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
-      if (given === undefined) absent(attribute, at, place, change.values);
-      else if (attribute.kind === 'scalar') change.values.push(...scalar(attribute, given, at, place));
-      else if (attribute.kind === 'link') change.links.push(...link(type, attribute, given, at, place));
-      else change.parts.push(...part(attribute, given, at, place));
+      if (given === undefined) {
+        absent(attribute, at, place, change.values);
+        continue;
+      }
+      switch (attribute.kind) {
+        case 'scalar':
+          change.values.push(...scalar(attribute, given, at, place));
+          break;
+        case 'link':
+          change.links.push(...link(type, attribute, given, at, place));
+          break;
+        case 'part':
+          change.parts.push(...part(attribute, given, at, place));
+          break;
+        default:
+          never(attribute);
+      }
     }
     return change;
   };
@@ -154,16 +167,27 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   /** An attribute that the body leaves out: new entries need it or get its default. */
   const absent = (attribute: Attribute, path: Path, { isNew }: Place, values: ValueChange[]): void => {
     if (!isNew) return;
-    if (attribute.kind === 'scalar') {
-      const { defaultValue, required } = attribute.rules;
-      if (defaultValue !== undefined && defaultValue !== null)
-        values.push(...scalar(attribute, defaultValue, path, { isNew, isComponent: false }));
-      else if (required && !draft) issues.push(issue('body.required', path));
-      return;
+    const need = (isNeeded: boolean): void => {
+      if (isNeeded) issues.push(issue('body.required', path));
+    };
+    switch (attribute.kind) {
+      case 'scalar': {
+        const { defaultValue, required } = attribute.rules;
+        if (defaultValue !== undefined && defaultValue !== null)
+          values.push(...scalar(attribute, defaultValue, path, { isNew, isComponent: false }));
+        else need(required && !draft);
+        break;
+      }
+      case 'link':
+        need(attribute.required && !draft);
+        break;
+      case 'part':
+        // drafts still need their required repeatable components and zones (contract 6.3)
+        need(attribute.required && !(draft && attribute.shape === 'one'));
+        break;
+      default:
+        never(attribute);
     }
-    // drafts still need their required repeatable components and zones (contract 6.3)
-    const relaxed = draft && (attribute.kind === 'link' || attribute.shape === 'one');
-    if (attribute.required && !relaxed) issues.push(issue('body.required', path));
   };
 
   const scalar = (attribute: ScalarAttribute, value: unknown, path: Path, { isNew }: Place): readonly ValueChange[] => {

@@ -1,6 +1,6 @@
 /** Publishing a draft asks of the stored values what publishing asks of given ones (contract 12, row 70). */
 import { sql } from 'kysely';
-import { type Issue, issue } from '../errors.js';
+import { type Issue, issue, never } from '../errors.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Change } from './change.js';
@@ -48,6 +48,9 @@ const inspect = async (
         break;
       case 'part':
         await inspectPart(type, attribute, id, at, inspection);
+        break;
+      default:
+        never(attribute);
     }
   }
 };

@@ -2,7 +2,7 @@
  * Change and snapshot to row operations, as plain data in the order in which they run. Pure: no database, no clock.
  * Foreign keys are not relied on: what an operation leaves behind, another removes (storage-layout 6 and 9).
  */
-import { bug, type Issue, issue, ok, type Result } from '../errors.js';
+import { bug, type Issue, issue, never, ok, type Result } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import type {
   Attribute,
@@ -182,25 +182,35 @@ export const removalOf = (
   model: Model,
 ): readonly Operation[] => {
   const operations: Operation[] = [];
-  const attributes = [...type.attributes.values()];
   for (const part of parts.get(ownerKey(type.uid, id)) ?? []) planRemoval(part.uid, part.id, parts, model, operations);
-  const hasParts = attributes.find((it) => it.kind === 'part');
-  if (hasParts)
-    operations.push({ kind: 'delete', table: hasParts.path.table, column: hasParts.path.from, ids: [id], fixed: [] });
-  if (attributes.some((it) => it.kind === 'link' && it.source === 'media')) {
-    // all fields at once, also those that the schema file has no more
-    const { table, from, fixed } = mediaPath(type.uid, '');
-    operations.push({
-      kind: 'delete',
-      table,
-      column: from,
-      ids: [id],
-      fixed: fixed.filter((it) => it.column === 'related_type'),
-    });
-  }
+  for (const { table, from, fixed } of sharedPathsOf(type))
+    operations.push({ kind: 'delete', table, column: from, ids: [id], fixed });
   for (const path of linkPathsOf(type, model)) operations.push(...unlink(path, id));
   operations.push({ kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] });
   return operations;
+};
+
+/** The rows of an entry that several of its attributes share, also those of attributes that the schema file has no more. */
+const sharedPathsOf = (type: EntryType): readonly LinkPath[] => {
+  const paths = new Map<string, LinkPath>();
+  for (const attribute of type.attributes.values()) {
+    switch (attribute.kind) {
+      case 'scalar':
+        break;
+      case 'link': {
+        const path = mediaPath(type.uid, '');
+        const fixed = path.fixed.filter((it) => it.column === 'related_type');
+        if (attribute.source === 'media') paths.set(path.table, { ...path, fixed });
+        break;
+      }
+      case 'part':
+        paths.set(attribute.path.table, { ...attribute.path, fixed: [] });
+        break;
+      default:
+        never(attribute);
+    }
+  }
+  return [...paths.values()];
 };
 
 /** How links to and from an entry are found: its own relations, and those of others that point to it. */

@@ -292,6 +292,9 @@ const searching = [
   '$endsWithi',
 ];
 
+/** The operators that the oracle asks with, by its own knowledge. */
+export const operatorNames: readonly string[] = [...new Set([...comparing, ...searching, '$null', '$notNull'])];
+
 const anyTest = (attribute: ScalarSpec, depth: number, context: Context): Test => {
   const { random } = context;
   const roll = random.below(100);

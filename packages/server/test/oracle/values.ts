@@ -125,6 +125,9 @@ const stored: Readonly<Record<ScalarName, readonly Exclude<Value, null>[]>> = {
   blocks: [{ json: [{ type: 'paragraph', children: [{ type: 'text', text: 'Hello é' }] }] }, { json: [] }],
 };
 
+/** The types that the oracle knows, by its own knowledge. */
+export const scalarNames: readonly string[] = Object.keys(stored);
+
 export const familyOf = (type: ScalarName): Family => {
   switch (type) {
     case 'string':
