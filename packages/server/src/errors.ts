@@ -5,6 +5,7 @@
  */
 
 import { closest, distance } from 'fastest-levenshtein';
+import { limits } from './limits.js';
 
 /** The name that an envelope carries decides the status of the response (contract 5). */
 export const statusOf = {
@@ -49,19 +50,38 @@ const invalid = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind
 const query = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
   invalid((facts) => `Invalid parameter ${facts.at}: ${say(facts)}`);
 
-/** A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. */
-const printed = (value: unknown): string => {
-  const text = jsonText(value);
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
-};
+/** Characters of a refused value, key or name that a message shows. */
+const shownMax = 200;
+const shorten = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
 
-const jsonText = (value: unknown): string => {
-  try {
-    return JSON.stringify(value, null, 2) ?? String(value);
-  } catch {
-    // nested deeper than the stack is
-    return '…';
-  }
+/**
+ * A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. Printing ends where
+ * the text is cut, so that its cost does not depend on the value: each level of nesting prints something, so recursion
+ * ends there too.
+ */
+const print = (value: unknown): string => {
+  let text = '';
+  const add = (it: unknown, indent: string): void => {
+    if (typeof it === 'string') text += JSON.stringify(it.slice(0, shownMax));
+    else if (it instanceof Date) text += String(JSON.stringify(it));
+    else if (it === null || typeof it !== 'object') text += String(it);
+    else addMembers(it, indent);
+  };
+  const addMembers = (it: object, indent: string): void => {
+    const isList = Array.isArray(it);
+    const start = text.length;
+    text += isList ? '[' : '{';
+    for (const key of isList ? it.keys() : Object.keys(it)) {
+      if (text.length > shownMax) return;
+      text += `${text.length > start + 1 ? ',' : ''}\n${indent}  `;
+      if (typeof key === 'string') text += `${JSON.stringify(key.slice(0, shownMax))}: `;
+      add((it as Record<string | number, unknown>)[key], `${indent}  `);
+    }
+    if (text.length > start + 1) text += `\n${indent}`;
+    text += isList ? ']' : '}';
+  };
+  add(value, '');
+  return shorten(text);
 };
 
 const didYouMean = (near: string | undefined): string => (near === undefined ? '' : `. Did you mean "${near}"?`);
@@ -175,21 +195,21 @@ export const issueKinds = {
   // ---- bodies: wording that v4's front ends know (contract 5), with the path and the ids where v4 leaves them out
   'body.missing': invalid(() => 'Missing "data" payload in the request body'),
   'body.data-type': invalid<{ value: unknown }>(
-    ({ value }) => `this must be a \`object\` type, but the final value was: \`${printed(value)}\`.`,
+    ({ value }) => `this must be a \`object\` type, but the final value was: \`${print(value)}\`.`,
   ),
   'body.unknown-key': invalid<AttributeName>(
-    ({ at, type, name, near }) => `${at}: ${type} has no attribute "${name}"${didYouMean(near)}`,
+    ({ at, type, name, near }) => `${at}: ${type} has no attribute "${shorten(name)}"${didYouMean(near)}`,
   ),
   'body.required': invalid(({ at }) => `${at} must be defined.`),
   'body.null': invalid(({ at }) => `${at} cannot be null.`),
   /** Secrets are not told: their value is undefined. */
   'body.type': invalid<{ expected: string; value: unknown }>(
     ({ at, expected, value }) =>
-      `${at} must be a \`${expected}\` type${value === undefined ? '' : `, but the final value was: \`${printed(value)}\``}.`,
+      `${at} must be a \`${expected}\` type${value === undefined ? '' : `, but the final value was: \`${print(value)}\``}.`,
   ),
   'body.number': invalid<{ value: unknown }>(
     ({ at, value }) =>
-      `${at} must be a \`number\` type, but the final value was: \`NaN\` (cast from the value \`${printed(value)}\`).`,
+      `${at} must be a \`number\` type, but the final value was: \`NaN\` (cast from the value \`${print(value)}\`).`,
   ),
   'body.integer': invalid(({ at }) => `${at} must be an integer`),
   'body.min': invalid<{ min: number | string }>(({ at, min }) => `${at} must be greater than or equal to ${min}`),
@@ -213,7 +233,7 @@ export const issueKinds = {
   ),
   'body.component-foreign': named<{ id: unknown }>(
     'ApplicationError',
-    ({ at, id }) => `Some of the provided components in ${at} are not related to the entity: ${printed(id)}`,
+    ({ at, id }) => `Some of the provided components in ${at} are not related to the entity: ${print(id)}`,
   ),
   'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
@@ -222,12 +242,12 @@ export const issueKinds = {
     ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,
   ),
   'relation.invalid': invalid<{ value: unknown }>(
-    ({ at, value }) => `Invalid relations: ${at} must be ids, but the final value was: \`${printed(value)}\`.`,
+    ({ at, value }) => `Invalid relations: ${at} must be ids, but the final value was: \`${print(value)}\`.`,
   ),
   'relation.set-with-others': invalid(({ at }) => `Invalid relations: ${at} combines set with connect or disconnect`),
   'relation.unknown-key': invalid<Name>(
     ({ at, name, near }) =>
-      `Invalid relations: ${at} has the unknown key "${name}"; known are connect, disconnect and set${didYouMean(near)}`,
+      `Invalid relations: ${at} has the unknown key "${shorten(name)}"; known are connect, disconnect and set${didYouMean(near)}`,
   ),
   'relation.empty-object': invalid(
     ({ at }) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
@@ -241,7 +261,7 @@ export const issueKinds = {
   ),
   'relation.position': invalid<{ value: unknown }>(
     ({ at, value }) =>
-      `${at} must have exactly one of before, after (an id), start, end (true), but the final value was: \`${printed(value)}\`.`,
+      `${at} must have exactly one of before, after (an id), start, end (true), but the final value was: \`${print(value)}\`.`,
   ),
   'relation.anchor-missing': invalid<{ id: number; position: unknown; anchor: number }>(
     ({ at, id, position, anchor }) =>
@@ -253,7 +273,7 @@ export const issueKinds = {
   ),
   'relation.absent': invalid<{ uid: string; ids: readonly number[] }>(
     ({ at, ids, uid }) =>
-      `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${ids.join(', ')}`,
+      `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${shorten(ids.join(', '))}`,
   ),
   // ---- accounts: wording that v4's front ends compare (contract 8)
   'account.required': invalid(({ at }) => `${at} is a required field`),
@@ -281,7 +301,7 @@ export const issueKinds = {
   'account.body-empty': invalid(() => 'Request body cannot be empty'),
   'account.public-role': named('ApplicationError', () => 'Cannot delete public role'),
   'account.unknown-action': invalid<{ action: string; near?: string | undefined }>(
-    ({ at, action, near }) => `${at}: there is no action "${action}"${didYouMean(near)}`,
+    ({ at, action, near }) => `${at}: there is no action "${shorten(action)}"${didYouMean(near)}`,
   ),
   // ---- refusals of a project's own handlers, in its own words
   'handler.refused': named<{ message: string }>('ApplicationError', ({ message }) => message),
@@ -332,19 +352,19 @@ export const issue = <Code extends IssueCode>(
 /** The words of an issue. Query paths are written with brackets, body paths with dots and `[0]` for places in lists. */
 export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Code>): string => {
   const kinds: { readonly [Each in IssueCode]: IssueKind<FactsByCode[Each]> } = issueKinds;
-  const [first = '', ...rest] = path;
   const inQuery = code.startsWith('query.');
+  const [first = '', ...rest] = inQuery ? path : path.map(shorten);
   const at =
     first + rest.map((segment) => (inQuery || /^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
   return kinds[code].say({ ...facts, at });
 };
 
 /**
- * The error envelope of contract 5, with every issue and its code in `details.errors`. The first issue sets status and
- * name and, if it is alone, the message.
+ * The error envelope of contract 5, with every issue and its code in `details.errors`, up to `limits.issuesMax`. The
+ * first issue sets status and name and, if it is alone, the message.
  */
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
-  const errors = issues.map((it) => ({
+  const errors = issues.slice(0, limits.issuesMax).map((it) => ({
     path: it.path,
     message: sayIssue(it),
     name: issueKinds[it.code].name,
@@ -354,9 +374,14 @@ export const errorEnvelope = (issues: readonly Issue[]): { status: number; body:
   if (!first) throw bug('errors.no-issue', {});
   const { name } = first;
   const status = statusOf[name];
-  const message = errors.length === 1 ? first.message : `${errors.length} errors occurred`;
+  const message = errors.length === 1 ? first.message : sayCount(issues.length);
   return { status, body: JSON.stringify({ data: null, error: { status, name, message, details: { errors } } }) };
 };
+
+const sayCount = (count: number): string =>
+  count > limits.issuesMax
+    ? `More than ${limits.issuesMax} errors occurred; these are the first`
+    : `${count} errors occurred`;
 
 export type Result<T> =
   | { readonly ok: true; readonly value: T }
@@ -368,7 +393,7 @@ export const refused = (...issues: readonly Issue[]): Result<never> => ({ ok: fa
 export class Refusal extends Error {
   readonly issues: readonly Issue[];
   constructor(...issues: readonly Issue[]) {
-    super(issues.map(sayIssue).join('; '));
+    super(issues.slice(0, limits.issuesMax).map(sayIssue).join('; '));
     this.name = 'Refusal';
     this.issues = issues;
   }

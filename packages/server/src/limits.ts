@@ -93,6 +93,10 @@ export const limits = {
   bodyBytesMax: 1024 * 1024,
   /** Nesting of a JSON value. SQLite's JSON functions end at 1,000 (contract 12, row 9). Above: 400. */
   jsonDepthMax: 500,
+  /** Faults that one response lists; a body is not parsed on once it has more. */
+  issuesMax: 100,
+  /** Components inside each other in one body. Reading them takes a round trip for each level. Above: 400. */
+  componentDepthMax: 100,
   /** Elements of one relation value. Above: 400. */
   relationIdsMax: 20_000,
   /** Components in one body, nested ones included. Above: 400. */

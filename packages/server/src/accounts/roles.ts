@@ -4,6 +4,7 @@ import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
 import {
   type AccountAction,
@@ -62,7 +63,9 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
     create: answering(async ({ body }) => {
       const { permissions, ...given } = granted(readRole(body, deps.settings.strict));
       const wanted = permissions === undefined ? new Set<Action>() : granted(await readTree(permissions, deps));
-      const type = given['type'] ?? snakeCase(String(given['name'] ?? '').toLowerCase());
+      const { name } = given;
+      // any other name is refused with the role
+      const type = given['type'] ?? snakeCase(typeof name === 'string' ? name.toLowerCase() : '');
       await changing(deps, async (tx) => {
         const roleId = await writeRole(deps, null, { ...given, type }, tx);
         await setActions(deps, roleId, wanted, tx);
@@ -178,7 +181,7 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
     if (isObject(value)) return Object.entries(value);
     // v4 reads an empty list as an empty object
     if (Array.isArray(value) && value.length === 0) return [];
-    issues.push(issue('body.type', path, { expected: 'object', value }));
+    if (issues.length <= limits.issuesMax) issues.push(issue('body.type', path, { expected: 'object', value }));
     return [];
   };
   for (const [owner, group] of members(tree, ['permissions'])) {
@@ -188,6 +191,8 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
       for (const [name, state] of members(actions, [...path, 'controllers', controller])) {
         const at = [...path, 'controllers', controller, name];
         const action = `${owner}.${controller}.${name}`;
+        // what is not listed need not be looked for
+        if (issues.length > limits.issuesMax) break;
         const enabled = isObject(state) ? state['enabled'] : undefined;
         if (typeof enabled !== 'boolean')
           issues.push(issue('body.type', [...at, 'enabled'], { expected: 'boolean', value: enabled ?? null }));
@@ -208,6 +213,7 @@ const readRole = (body: unknown, strict: boolean): Result<Readonly<Record<string
   if (!isObject(body) || Object.keys(body).length === 0) return refused(issue('account.body-empty', []));
   const issues = Object.keys(body)
     .filter((name) => strict && !ignored.has(name) && !writable.includes(name))
+    .slice(0, limits.issuesMax + 1)
     .map((name) => issue('body.unknown-key', [name], { type: 'role', name, near: nearest(name, writable) }));
   if (issues.length > 0) return { ok: false, issues };
   return ok(Object.fromEntries(Object.entries(body).filter(([name]) => writable.includes(name))));

@@ -187,8 +187,11 @@ const namesOf = async (
   tx: Tx,
   dialect: Dialect,
 ): Promise<{ readonly email?: string }> => {
-  const lower = typeof email === 'string' ? email.toLowerCase() : null;
-  const name = typeof username === 'string' ? username : null;
+  // what no database stores is nobody's name; it is refused with the user
+  const textOf = (it: unknown): string | null =>
+    typeof it === 'string' && it.isWellFormed() && !it.includes('\0') ? it : null;
+  const lower = textOf(email)?.toLowerCase() ?? null;
+  const name = textOf(username);
   const found = await findUsersInside(tx, { by: 'names', username: name, email: lower }, dialect);
   const others = found.filter((it) => it.id !== id);
   if (others.some((it) => lower !== null && ((uniqueEmail && it.email === lower) || it.username === lower)))

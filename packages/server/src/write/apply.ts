@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
+import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -113,7 +114,8 @@ interface Write {
 }
 
 const refuse = (issues: readonly Issue[]): never => {
-  throw new Refusal(...issues);
+  // one more than are listed tells that there are more
+  throw new Refusal(...issues.slice(0, limits.issuesMax + 1));
 };
 const granted = <T>(result: Result<T>): T => (result.ok ? result.value : refuse(result.issues));
 

@@ -113,18 +113,24 @@ export const parseChange = (
 ): ParsedBody => {
   const issues: Issue[] = [];
   const parser = newParser(context, issues);
-  const change = parser.object(data, type, [], { isNew: context.action === 'create', isComponent: false });
+  const change = parser.object(data, type, [], { isNew: context.action === 'create', depth: 0 });
   return { change, issues };
 };
 
 interface Place {
   /** New entries and components need their required attributes and get defaults. */
   readonly isNew: boolean;
-  readonly isComponent: boolean;
+  /** How many components it lies in; 0 for the entry itself. */
+  readonly depth: number;
 }
 
 const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]) => {
   let partsLeft: number = limits.partsMax;
+  /** Whether there are more faults than are listed: parsing on would only cost time. */
+  const isHopeless = (): boolean => issues.length > limits.issuesMax;
+  const report = (...found: readonly Issue[]): void => {
+    if (!isHopeless()) issues.push(...found);
+  };
 
   const object = (data: Readonly<Record<string, unknown>>, type: EntryType, path: Path, place: Place): Change => {
     const change = { type, values: [] as ValueChange[], links: [] as LinkChange[], parts: [] as PartChange[] };
@@ -132,15 +138,16 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       const known =
         type.attributes.has(key) ||
         prototypeKeys.has(key) ||
-        (place.isComponent ? key === 'id' || key === '__component' : serverKeys.has(key));
+        (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key));
       if (known || !strict) continue;
+      if (isHopeless()) break;
       const names = [...type.attributes.values()].filter((it) => !it.hidden).map((it) => it.name);
-      issues.push(
+      report(
         issue('body.unknown-key', [...path, key], { type: typeLabel(type), name: key, near: nearest(key, names) }),
       );
     }
     for (const attribute of type.attributes.values()) {
-      if (!place.isComponent && serverKeys.has(attribute.name)) continue;
+      if (place.depth === 0 && serverKeys.has(attribute.name)) continue;
       const at = [...path, attribute.name];
       const given = Object.hasOwn(data, attribute.name) ? data[attribute.name] : undefined;
       if (given === undefined) {
@@ -165,16 +172,16 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   };
 
   /** An attribute that the body leaves out: new entries need it or get its default. */
-  const absent = (attribute: Attribute, path: Path, { isNew }: Place, values: ValueChange[]): void => {
-    if (!isNew) return;
+  const absent = (attribute: Attribute, path: Path, place: Place, values: ValueChange[]): void => {
+    if (!place.isNew) return;
     const need = (isNeeded: boolean): void => {
-      if (isNeeded) issues.push(issue('body.required', path));
+      if (isNeeded) report(issue('body.required', path));
     };
     switch (attribute.kind) {
       case 'scalar': {
         const { defaultValue, required } = attribute.rules;
         if (defaultValue !== undefined && defaultValue !== null)
-          values.push(...scalar(attribute, defaultValue, path, { isNew, isComponent: false }));
+          values.push(...scalar(attribute, defaultValue, path, place));
         else need(required && !draft);
         break;
       }
@@ -194,12 +201,12 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     const { rules } = attribute;
     if (!rules.writable) return [];
     if (value === null) {
-      if (rules.required && !draft) issues.push(nullIssue(scalarTypes[attribute.type].bodyType, isNew, path));
+      if (rules.required && !draft) report(nullIssue(scalarTypes[attribute.type].bodyType, isNew, path));
       return [{ attribute, value: null, path }];
     }
     const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
     if (parsed.ok) return [{ attribute, value: parsed.value, path }];
-    issues.push(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));
+    report(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));
     return [];
   };
 
@@ -218,7 +225,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (!change) return [];
     const isNeeded = attribute.required && !draft;
     if (isNeeded && change.kind === 'set' && change.ids.length === 0)
-      issues.push(value === null ? nullIssue(null, isNew, path) : issue('body.required', path));
+      report(value === null ? nullIssue(null, isNew, path) : issue('body.required', path));
     return [{ attribute, path, change, isNeeded }];
   };
 
@@ -226,7 +233,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (isObject(value) && !Array.isArray(value)) {
       for (const name of ['connect', 'disconnect']) {
         if (Object.hasOwn(value, name)) {
-          issues.push(issue('relation.media-connect', [...path, name], { name }));
+          report(issue('relation.media-connect', [...path, name], { name }));
           return null;
         }
       }
@@ -240,25 +247,28 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (!isObject(value)) {
       const id = idOf(value);
       if (id !== null) return { kind: 'set', ids: [id] };
-      issues.push(issue('relation.invalid', path, { value }));
+      report(issue('relation.invalid', path, { value }));
       return null;
     }
     const keys = Object.keys(value).filter((key) => !prototypeKeys.has(key));
     const has = (key: string): boolean => keys.includes(key);
     if (has('id') && !has('connect') && !has('disconnect') && !has('set')) return setOf([value], path);
     const known = ['connect', 'disconnect', 'set', 'options'];
-    for (const name of keys)
-      if (!known.includes(name)) issues.push(issue('relation.unknown-key', path, { name, near: nearest(name, known) }));
-    if (keys.some((name) => !known.includes(name))) return null;
+    const unknown = keys.filter((name) => !known.includes(name));
+    for (const name of unknown) {
+      if (isHopeless()) break;
+      report(issue('relation.unknown-key', path, { name, near: nearest(name, known) }));
+    }
+    if (unknown.length > 0) return null;
     if (has('set')) {
       if (has('connect') || has('disconnect')) {
-        issues.push(issue('relation.set-with-others', path));
+        report(issue('relation.set-with-others', path));
         return null;
       }
       return value['set'] === null ? { kind: 'set', ids: [] } : setOf(value['set'], [...path, 'set']);
     }
     if (!has('connect') && !has('disconnect')) {
-      issues.push(issue('relation.empty-object', path));
+      report(issue('relation.empty-object', path));
       return null;
     }
     const connect = connectOf(value['connect'] ?? [], [...path, 'connect']);
@@ -273,9 +283,9 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   };
 
   const listOf = (value: unknown, path: Path): readonly unknown[] | null => {
-    if (!Array.isArray(value)) issues.push(issue('relation.invalid', path, { value }));
+    if (!Array.isArray(value)) report(issue('relation.invalid', path, { value }));
     else if (value.length > limits.relationIdsMax)
-      issues.push(issue('body.too-many', path, { max: limits.relationIdsMax, what: 'ids' }));
+      report(issue('body.too-many', path, { max: limits.relationIdsMax, what: 'ids' }));
     else return value as unknown[];
     return null;
   };
@@ -285,7 +295,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (!elements) return null;
     const ids = elements.map((element, place) => {
       const id = idOf(isObject(element) && !Array.isArray(element) ? element['id'] : element);
-      if (id === null) issues.push(issue('relation.invalid', [...path, String(place)], { value: element }));
+      if (id === null) report(issue('relation.invalid', [...path, String(place)], { value: element }));
       return id;
     });
     return ids.includes(null) ? null : (ids as number[]);
@@ -299,7 +309,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     const moves = ids.map((id, place) => {
       const at = [...path, String(place)];
       if (seen.has(id)) {
-        issues.push(issue('relation.connected-twice', at, { id }));
+        report(issue('relation.connected-twice', at, { id }));
         isRight = false;
       }
       seen.add(id);
@@ -307,7 +317,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       const given = isObject(element) ? element['position'] : undefined;
       const position = given === undefined ? ({ kind: 'end' } as const) : positionOf(given);
       if (position) return { id, position };
-      issues.push(issue('relation.position', [...at, 'position'], { value: given }));
+      report(issue('relation.position', [...at, 'position'], { value: given }));
       isRight = false;
       return { id, position: { kind: 'end' } as const };
     });
@@ -319,31 +329,44 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   const part = (attribute: PartAttribute, value: unknown, path: Path, place: Place): readonly PartChange[] => {
     if (attribute.shape === 'one') {
       if (value === null) {
-        if (attribute.required && !draft) issues.push(nullIssue('object', place.isNew, path));
+        if (attribute.required && !draft) report(nullIssue('object', place.isNew, path));
         return [{ attribute, path, items: [] }];
       }
       return [{ attribute, path, items: partItem(attribute, value, path, place) }];
     }
     if (!Array.isArray(value)) {
-      issues.push(issue('body.type', path, { expected: 'array', value }));
+      report(issue('body.type', path, { expected: 'array', value }));
       return [];
     }
     const { min, max, required } = attribute;
     if (min !== null && value.length < min && (value.length > 0 || required))
-      issues.push(issue('body.items-min', path, { min }));
-    if (max !== null && value.length > max) issues.push(issue('body.items-max', path, { max }));
-    const items = value.flatMap((element: unknown, i) => partItem(attribute, element, [...path, String(i)], place));
+      report(issue('body.items-min', path, { min }));
+    if (max !== null && value.length > max) report(issue('body.items-max', path, { max }));
+    const items: PartItem[] = [];
+    for (const [i, element] of (value as unknown[]).entries()) {
+      if (isHopeless() || partsLeft < 0) break;
+      items.push(...partItem(attribute, element, [...path, String(i)], place));
+    }
     return [{ attribute, path, items: withoutRepeats(items) }];
   };
 
-  const partItem = (attribute: PartAttribute, value: unknown, path: Path, { isNew }: Place): readonly PartItem[] => {
+  const partItem = (
+    attribute: PartAttribute,
+    value: unknown,
+    path: Path,
+    { isNew, depth }: Place,
+  ): readonly PartItem[] => {
     if (!isObject(value) || Array.isArray(value)) {
-      issues.push(issue('body.type', path, { expected: 'object', value }));
+      report(issue('body.type', path, { expected: 'object', value }));
+      return [];
+    }
+    if (depth === limits.componentDepthMax) {
+      report(issue('body.too-deep', path, { max: limits.componentDepthMax }));
       return [];
     }
     partsLeft -= 1;
     if (partsLeft < 0) {
-      if (partsLeft === -1) issues.push(issue('body.too-many', path, { max: limits.partsMax, what: 'components' }));
+      if (partsLeft === -1) report(issue('body.too-many', path, { max: limits.partsMax, what: 'components' }));
       return [];
     }
     const component = componentOf(attribute, value, path);
@@ -353,11 +376,11 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     if (!isNew && Object.hasOwn(value, 'id') && value['id'] !== undefined) {
       id = idOf(value['id']);
       if (id === null) {
-        issues.push(issue('body.component-foreign', path, { id: value['id'] }));
+        report(issue('body.component-foreign', path, { id: value['id'] }));
         return [];
       }
     }
-    return [{ id, path, change: object(value, component, path, { isNew: id === null, isComponent: true }) }];
+    return [{ id, path, change: object(value, component, path, { isNew: id === null, depth: depth + 1 }) }];
   };
 
   const componentOf = (
@@ -369,9 +392,9 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     let uid: unknown = attribute.components[0];
     if (attribute.shape === 'zone') {
       uid = Object.hasOwn(value, '__component') ? value['__component'] : undefined;
-      if (uid === undefined || uid === null || uid === '') issues.push(issue('body.component-missing', at));
+      if (uid === undefined || uid === null || uid === '') report(issue('body.component-missing', at));
       else if (typeof uid !== 'string' || !attribute.components.includes(uid))
-        issues.push(issue('body.component-unknown', at, { known: attribute.components }));
+        report(issue('body.component-unknown', at, { known: attribute.components }));
       if (typeof uid !== 'string' || !attribute.components.includes(uid)) return null;
     }
     const component = typeof uid === 'string' ? model.types.get(uid) : undefined;

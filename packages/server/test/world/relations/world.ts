@@ -8,7 +8,7 @@
  * | closed-room | the role public has no permission on it |
  * | sheet | every scalar type, without constraints; defaults; an attribute that cannot be written, a private one |
  * | form (drafts) | every constraint of a schema file |
- * | holder | components three levels deep, repeatable ones, a zone, media; components with relations of their own |
+ * | holder | components three levels deep, one that contains itself, repeatable ones, a zone, media; components with relations of their own |
  * | setting, motto (drafts) | single types |
  */
 import path from 'node:path';
