@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { reporters } from './test/reporter.ts';
 
 export default defineConfig({
   test: {
@@ -8,6 +9,8 @@ export default defineConfig({
     hookTimeout: 120_000,
     // two cores: more workers only make each other wait
     maxWorkers: 2,
-    reporters: ['dot'],
+    reporters,
+    // passing tests have nothing to say
+    silent: 'passed-only',
   },
 });

@@ -32,23 +32,26 @@ const freshName = (): string => {
 export const newDatabase = async (dialect: DialectName, server?: string): Promise<TestDatabase> =>
   dialect === 'sqlite' ? newSqlite() : newPostgres(server ?? inject('postgresUrl'));
 
+/** Paths of a database that was written elsewhere: a SQLite file, and an SQL script for PostgreSQL. */
+export type GivenData = Readonly<Record<DialectName, string>>;
+
 /**
  * A database as `fill` leaves it, for the price of an empty one: the first in a run that asks for the name fills a
- * template, of which everybody gets a copy.
+ * template, of which everybody gets a copy. The template begins empty, or with the given data.
  */
 export const copiedDatabase = async (
   dialect: DialectName,
   name: string,
   fill: (db: Db) => Promise<void>,
-  server = inject('postgresUrl'),
+  { server = inject('postgresUrl'), given }: { readonly server?: string | undefined; readonly given?: GivenData } = {},
 ): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
     const template = path.join(inject('templatesDir'), `${name}.db`);
-    if (!fs.existsSync(template)) await fillSqlite(template, fill);
+    if (!fs.existsSync(template)) await fillSqlite(template, fill, given?.sqlite);
     return newSqlite(template);
   }
   const template = `template_${name}`;
-  if (!(await isDatabase(server, template))) await fillPostgres(server, template, fill);
+  if (!(await isDatabase(server, template))) await fillPostgres(server, template, fill, given?.postgres);
   return newPostgres(server, template);
 };
 
@@ -69,7 +72,7 @@ const newSqlite = (template?: string): TestDatabase => {
 
 const newPostgres = async (server: string, template?: string): Promise<TestDatabase> => {
   const name = freshName();
-  await asAdmin(
+  await runScript(
     server,
     template === undefined
       ? `create database ${name} template template0 locale 'C' encoding 'UTF8'`
@@ -82,46 +85,53 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
     env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
     drop: async () => {
       await db.close();
-      await asAdmin(server, `drop database ${name} with (force)`);
+      await runScript(server, `drop database ${name} with (force)`);
     },
   };
 };
 
 /** Two workers may fill the same template at once: each fills its own file, and the names are the same. */
-const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
+const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>, given?: string): Promise<void> => {
   const building = `${template}.${freshName()}`;
+  if (given !== undefined) fs.copyFileSync(given, building);
   const db = openSqlite(building);
   await fill(db);
   await db.close();
   fs.renameSync(building, template);
 };
 
-const fillPostgres = async (server: string, template: string, fill: (db: Db) => Promise<void>): Promise<void> => {
+const fillPostgres = async (
+  server: string,
+  template: string,
+  fill: (db: Db) => Promise<void>,
+  given?: string,
+): Promise<void> => {
   const building = await newPostgres(server);
   const name = new URL(building.env['DATABASE_URL']!).pathname.slice(1);
+  if (given !== undefined) await runScript(building.env['DATABASE_URL']!, fs.readFileSync(given, 'utf8'));
   await fill(building.db);
   await building.db.close();
   try {
-    await asAdmin(server, `alter database ${name} rename to ${template}`);
+    await runScript(server, `alter database ${name} rename to ${template}`);
   } catch (fault) {
     // the other worker was first
     if (!(await isDatabase(server, template))) throw fault;
-    await asAdmin(server, `drop database ${name} with (force)`);
+    await runScript(server, `drop database ${name} with (force)`);
   }
 };
 
-const asAdmin = async (server: string, text: string): Promise<readonly unknown[]> => {
-  const admin = new Client(server);
-  await admin.connect();
+const runScript = async (url: string, text: string): Promise<readonly unknown[]> => {
+  const connection = new Client(url);
+  await connection.connect();
   try {
-    return (await admin.query(text)).rows;
+    return (await connection.query(text)).rows;
   } finally {
-    await admin.end();
+    await connection.end();
   }
 };
 
 const isDatabase = async (server: string, name: string): Promise<boolean> =>
-  (await asAdmin(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;
+  (await runScript(server, `select 1 from pg_database where datname = '${name}'`)).length > 0;
 
 const urlOf = (server: string, name: string): string => {
   const url = new URL(server);

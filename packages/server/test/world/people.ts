@@ -65,7 +65,7 @@ export const allOfAccounts: readonly string[] = [
 /** A JWT as v4's library makes it, or as an attacker would. */
 export const jwtOf = (
   payload: Readonly<Record<string, unknown>>,
-  { secret = secrets.jwtSecret as string, alg = 'HS256' } = {},
+  { secret = secrets.jwtSecret, alg = 'HS256' } = {},
 ): string => {
   const part = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url');
   const signed = `${part({ alg, typ: 'JWT' })}.${part(payload)}`;

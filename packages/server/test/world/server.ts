@@ -45,8 +45,13 @@ export const defaultSettings: ServerSettings = {
   attemptsMax: 0,
 };
 
-/** Secrets of every test server. */
-export const secrets = { jwtSecret: 'secret of the tests', apiTokenSalt: 'salt of the tests' } as const;
+export interface TestSecrets {
+  readonly jwtSecret: string;
+  readonly apiTokenSalt: string;
+}
+
+/** Secrets of every test server that is given no others. */
+export const secrets: TestSecrets = { jwtSecret: 'secret of the tests', apiTokenSalt: 'salt of the tests' };
 
 export interface TestPeople {
   readonly mail?: MailSender;
@@ -57,6 +62,7 @@ export interface TestPeople {
   readonly onFault?: (fault: unknown) => void;
   /** A project's handlers and hooks by type. */
   readonly handlers?: HandlersByType;
+  readonly secrets?: TestSecrets;
 }
 
 const rethrow = (fault: unknown): void => {
@@ -69,7 +75,14 @@ export const newTestDeps = (
   model: Model,
   given: Partial<ServerSettings> = {},
   answersBytesMax?: number,
-  { mail = noMail, mode = 'roles', now = Date.now, onFault = rethrow, handlers = new Map() }: TestPeople = {},
+  {
+    mail = noMail,
+    mode = 'roles',
+    now = Date.now,
+    onFault = rethrow,
+    handlers = new Map(),
+    secrets: { jwtSecret, apiTokenSalt } = secrets,
+  }: TestPeople = {},
 ): ServerDeps => {
   const settings = { ...defaultSettings, ...given };
   const { rest, strict, defaultLocale } = settings;
@@ -77,8 +90,7 @@ export const newTestDeps = (
   const hooksOf = hooksFrom(handlers, { model, reader, writer: () => writer, context: settings });
   const writer: Writer = newWriter(db, reader, now, hooksOf);
   const permissions = newPermissionStore(db, () => performance.now());
-  const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
-  const { apiTokenSalt } = secrets;
+  const jwts = newJwts({ secret: jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
   const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode, onFault });
   const accounts = newAccounts({
     db,

@@ -156,7 +156,7 @@ export const newRelationsWorld = async (
     await createTables(empty, model);
     await fill(empty, tables, model);
   };
-  const database = await copiedDatabase(dialect, 'relations', make, postgresUrl);
+  const database = await copiedDatabase(dialect, 'relations', make, { server: postgresUrl });
   const { db } = database;
   const server = await newTestServer(wrap(db), model, settings);
 

@@ -1,0 +1,223 @@
+/**
+ * Recorded cases: their form, and how an answer is compared with what was recorded (README.md). Shared by the tests and
+ * by `run.mjs`, so it imports nothing but Node.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+
+export const suites = ['reads', 'contract', 'writes'] as const;
+export type Suite = (typeof suites)[number];
+
+/** All passwords of the recorded data. */
+export const password = 'Passw0rd!';
+/** What the recorded tokens were signed and hashed with. */
+export const secrets = { jwtSecret: 'conformance-jwt-secret', apiTokenSalt: 'conformance-token-salt' } as const;
+
+export interface RecordedRequest {
+  readonly method: string;
+  /** Sent byte for byte. */
+  readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body?: unknown;
+}
+
+export interface Expected {
+  readonly status: number | '<500';
+  readonly body?: unknown;
+  readonly match?: 'subset';
+}
+
+export interface Step {
+  readonly request: RecordedRequest;
+  readonly expect: Expected;
+}
+
+/** One line of a suite: a single request, or steps that are played in order on fresh data. */
+export interface Case extends Partial<Step> {
+  readonly id: string;
+  readonly rule: string;
+  readonly note?: string;
+  readonly steps?: readonly Step[];
+  readonly databases?: readonly string[];
+  readonly match?: 'subset';
+  /** Whether the message of an error counts too. */
+  readonly message?: boolean;
+}
+
+export interface Answer {
+  readonly status: number;
+  /** Parsed JSON; the text where it is none; null for an empty body. */
+  readonly body: unknown;
+}
+
+export interface Difference {
+  /** JSON pointer. */
+  readonly at: string;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+export const here = import.meta.dirname;
+export const recordedData = { sqlite: path.join(here, 'data.sqlite'), postgres: path.join(here, 'data.postgres.sql') };
+
+export const readCases = (file: string): readonly Case[] =>
+  fs
+    .readFileSync(file, 'utf8')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line, i) => {
+      try {
+        return JSON.parse(line) as Case;
+      } catch (fault) {
+        throw new Error(`${file}:${i + 1}: ${(fault as Error).message}`);
+      }
+    });
+
+export const suiteFile = (suite: Suite): string => path.join(here, `${suite}.jsonl`);
+
+export const stepsOf = (it: Case): readonly Step[] => it.steps ?? [{ request: it.request!, expect: it.expect! }];
+
+export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => request.method === 'GET');
+
+/** Whether a request that was answered so may have changed the data. */
+export const mayHaveChanged = ({ method, path: target }: RecordedRequest, { status }: Answer): boolean =>
+  method !== 'GET' && status < 400 && !target.startsWith('/api/auth/');
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const placeholders: Readonly<Record<string, (actual: unknown) => boolean>> = {
+  '<datetime>': (it) => typeof it === 'string' && isoTime.test(it),
+  '<string>': (it) => typeof it === 'string' && it !== '',
+  '<number>': (it) => typeof it === 'number',
+};
+
+type Fields = Readonly<Record<string, unknown>>;
+const isObject = (it: unknown): it is Fields => it !== null && typeof it === 'object' && !Array.isArray(it);
+
+/** Where an answer is not what its step expects; empty when it is. */
+export const differences = (answer: Answer, { expect }: Step, it: Case): readonly Difference[] => {
+  const found: Difference[] = [];
+  const isRight = expect.status === '<500' ? answer.status < 500 : answer.status === expect.status;
+  if (!isRight) found.push({ at: '(status)', expected: expect.status, actual: answer.status });
+  if (!('body' in expect)) return found;
+  const isSubset = (expect.match ?? it.match) === 'subset';
+  return [...found, ...compareBodies(expect.body, answer.body, { isSubset, message: it.message === true })];
+};
+
+interface HowToCompare {
+  /** Only the expected keys count. */
+  readonly isSubset: boolean;
+  readonly message: boolean;
+}
+
+const compareBodies = (expected: unknown, actual: unknown, how: HowToCompare): readonly Difference[] => {
+  if (!isObject(expected) || !isObject(expected['error'])) return compare(expected, actual, '', how.isSubset);
+  // of an error answer status and name count always, the message where the case says so, details never
+  const wanted = expected['error'];
+  const given = isObject(actual) ? actual['error'] : undefined;
+  if (!isObject(actual) || !isObject(given)) return [{ at: '/error', expected: wanted, actual: given ?? actual }];
+  const keys = ['status', 'name', ...(how.message ? ['message'] : [])].filter((key) => key in wanted);
+  return [
+    ...('data' in expected && !how.isSubset ? compare(expected['data'], actual['data'], '/data', false) : []),
+    ...keys.flatMap((key) => compare(wanted[key], given[key], `/error/${key}`, false)),
+  ];
+};
+
+const compare = (expected: unknown, actual: unknown, at: string, isSubset: boolean): readonly Difference[] => {
+  const differs = [{ at, expected, actual }];
+  const placeholder = typeof expected === 'string' ? placeholders[expected] : undefined;
+  if (placeholder) return placeholder(actual) ? [] : differs;
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual)) return differs;
+    const lengths =
+      expected.length === actual.length
+        ? []
+        : [{ at, expected: `${expected.length} elements`, actual: `${actual.length} elements` }];
+    const shared = expected.slice(0, actual.length);
+    return [...lengths, ...shared.flatMap((it, i) => compare(it, actual[i], `${at}/${i}`, isSubset))];
+  }
+  if (!isObject(expected)) return expected === actual ? [] : differs;
+  if (!isObject(actual)) return differs;
+  const pointer = (key: string): string => `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`;
+  const surplus = isSubset ? [] : Object.keys(actual).filter((key) => !(key in expected));
+  return [
+    ...Object.keys(expected).flatMap((key) =>
+      key in actual
+        ? compare(expected[key], actual[key], pointer(key), isSubset)
+        : [{ at: pointer(key), expected: expected[key], actual: undefined }],
+    ),
+    ...surplus.map((key) => ({ at: pointer(key), expected: undefined, actual: actual[key] })),
+  ];
+};
+
+/** The first differences in words. */
+export const sayDifferences = (found: readonly Difference[]): string => {
+  const first = found
+    .slice(0, 3)
+    .map((it) => `${it.at || '/'} expected ${short(it.expected)}, got ${short(it.actual)}`);
+  return first.join('; ') + (found.length > 3 ? `; and ${found.length - 3} more` : '');
+};
+
+const short = (value: unknown): string => {
+  const text = JSON.stringify(value);
+  if (text === undefined) return '(absent)';
+  return text.length > 70 ? `${text.slice(0, 67)}...` : text;
+};
+
+export interface Target {
+  send(request: RecordedRequest): Promise<Answer>;
+  /** JWTs by e-mail address, filled as cases ask for them. */
+  readonly logins: Map<string, string>;
+}
+
+export interface Played {
+  /** The first step that went wrong, in words; null when the answers are as recorded. */
+  readonly fault: { readonly where: string; readonly text: string; readonly status: number | null } | null;
+  readonly changed: boolean;
+}
+
+/** Plays the steps of a case up to the first that goes wrong. */
+export const play = async (it: Case, target: Target): Promise<Played> => {
+  let changed = false;
+  for (const [i, step] of stepsOf(it).entries()) {
+    const { request } = step;
+    const where = `${it.steps ? `step ${i + 1} ` : ''}${request.method} ${request.path}`;
+    let answer: Answer;
+    try {
+      answer = await target.send({ ...request, headers: await loggedIn(request, target) });
+    } catch (fault) {
+      const text = `no answer: ${(fault as Error).message}`;
+      return { fault: { where, text, status: null }, changed: true };
+    }
+    changed ||= mayHaveChanged(request, answer);
+    const found = differences(answer, step, it);
+    if (found.length > 0) {
+      const fault = { where, text: sayDifferences(found), status: answer.status };
+      return { fault, changed: changed || request.method !== 'GET' };
+    }
+  }
+  return { fault: null, changed };
+};
+
+/** The headers, with `{{login:EMAIL}}` replaced by a JWT of that user. */
+const loggedIn = async (
+  { headers = {} }: RecordedRequest,
+  target: Target,
+): Promise<Readonly<Record<string, string>>> => {
+  const filled: Record<string, string> = {};
+  for (const [name, value] of Object.entries(headers)) {
+    const [place, email] = /\{\{login:([^}]+)\}\}/.exec(value) ?? [];
+    filled[name] = place === undefined ? value : value.replace(place, await login(email!, target));
+  }
+  return filled;
+};
+
+const login = async (identifier: string, { send, logins }: Target): Promise<string> => {
+  const known = logins.get(identifier);
+  if (known !== undefined) return known;
+  const { status, body } = await send({ method: 'POST', path: '/api/auth/local', body: { identifier, password } });
+  const jwt = isObject(body) ? body['jwt'] : undefined;
+  if (typeof jwt !== 'string') throw new Error(`login of ${identifier} answered ${status}`);
+  logins.set(identifier, jwt);
+  return jwt;
+};

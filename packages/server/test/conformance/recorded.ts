@@ -1,0 +1,96 @@
+/** Recorded cases as tests: a server in this process, over a copy of the recorded data. */
+import http from 'node:http';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type HandlersByType, loadHandlers } from '../../src/handlers/load.js';
+import { newServer } from '../../src/http/server.js';
+import { loadModel, sayNote } from '../../src/model/load.js';
+import type { Model } from '../../src/model/model.js';
+import type { Db, DialectName } from '../../src/sql/dialect.js';
+import { copiedDatabase, createTables, dialects } from '../world/databases.js';
+import { newTestDeps } from '../world/server.js';
+import {
+  type Case,
+  here,
+  isRead,
+  play,
+  readCases,
+  recordedData,
+  type Suite,
+  secrets,
+  suiteFile,
+  type Target,
+} from './cases.js';
+import { send } from './send.js';
+
+// recorded times are UTC, and PostgreSQL's columns hold the server's wall clock
+process.env['TZ'] = 'UTC';
+
+interface RecordedServer extends Target {
+  close(): Promise<void>;
+}
+
+interface RecordedProject {
+  readonly model: Model;
+  readonly handlers: HandlersByType;
+}
+
+const loadProject = async (): Promise<RecordedProject> => {
+  const loaded = loadModel(path.join(here, 'project'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+  return { model: loaded.model, handlers: await loadHandlers(path.join(here, 'overlay'), loaded.model) };
+};
+
+/** On a port, since the in-process injector rewrites what it takes for a URL. */
+const newRecordedServer = async (
+  dialect: DialectName,
+  { model, handlers }: RecordedProject,
+  logins: Map<string, string>,
+): Promise<RecordedServer> => {
+  const addMissing = async (db: Db): Promise<void> => {
+    await createTables(db, model);
+  };
+  const database = await copiedDatabase(dialect, 'recorded', addMissing, { given: recordedData });
+  const app = await newServer(newTestDeps(database.db, model, {}, undefined, { handlers, secrets }));
+  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const agent = new http.Agent({ keepAlive: true });
+  return {
+    logins,
+    send: (request) => send(base, request, agent),
+    close: async () => {
+      agent.destroy();
+      await app.close();
+      await database.drop();
+    },
+  };
+};
+
+/** Every case of a suite on both databases. Cases share a server until one of them may have changed its data. */
+export const testSuite = (suite: Suite, which: (it: Case) => boolean = () => true): void => {
+  const cases = readCases(suiteFile(suite)).filter(which);
+  describe.each(dialects)(`recorded ${suite} on %s`, (dialect) => {
+    const logins = new Map<string, string>();
+    let project: RecordedProject;
+    let server: RecordedServer | null = null;
+    beforeAll(async () => {
+      project = await loadProject();
+    });
+    afterAll(() => server?.close());
+
+    const wanted = cases.filter((it) => it.databases?.includes(dialect) ?? true);
+    // reads first: what they ask for must not depend on the writes before them
+    for (const it of [...wanted.filter(isRead), ...wanted.filter((one) => !isRead(one))]) {
+      test(titleOf(it), async () => {
+        server ??= await newRecordedServer(dialect, project, logins);
+        const { fault, changed } = await play(it, server);
+        if (changed) {
+          await server.close();
+          server = null;
+        }
+        if (fault) expect.fail(`${it.id}: ${fault.where}: ${fault.text}`);
+      });
+    }
+  });
+};
+
+const titleOf = (it: Case): string => `${it.rule} ${it.id}: ${it.note ?? it.request?.path ?? ''}`.slice(0, 160);

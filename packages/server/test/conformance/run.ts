@@ -1,0 +1,287 @@
+/**
+ * Plays the recorded cases over HTTP, by default against what is built in dist/, on SQLite and then on a PostgreSQL that
+ * is started for it. README.md gives the options. The exit status is 1 when a case failed, 2 for a wrong command line.
+ */
+import { type ChildProcess, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { Client } from 'pg';
+import { startPostgres } from '../world/postgres.ts';
+import { freePort } from '../world/process.ts';
+import {
+  type Case,
+  here,
+  isRead,
+  type Played,
+  play,
+  readCases,
+  recordedData,
+  secrets,
+  stepsOf,
+  suiteFile,
+  suites,
+  type Target,
+} from './cases.ts';
+import { send } from './send.ts';
+
+type DatabaseName = 'sqlite' | 'postgres';
+
+interface Options {
+  /** A shell command that starts the server in the foreground. */
+  readonly start: string;
+  /** A server that runs already: only GET requests are played. */
+  readonly base: string | null;
+  /** A folder whose files are laid over the copy of the project. */
+  readonly overlay: string;
+  readonly jobs: number;
+  readonly json: string | null;
+}
+
+/** What a run of the cases needs of a database. */
+interface Databases {
+  readonly name: DatabaseName;
+  /** A copy of the recorded data: environment variables under which the server opens it. */
+  copy(dir: string): Promise<{ readonly env: Readonly<Record<string, string>>; drop(): Promise<void> }>;
+  end(): Promise<void>;
+}
+
+const startMsMax = 60_000;
+const stopMsMax = 3_000;
+const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+
+const usage = `Usage: node test/conformance/run.ts [--suite reads|contract|writes]... [--cases FILE]... [--only TEXT]
+         [--jobs N] [--json REPORT] [--start 'CMD'] [--overlay DIR] [--database sqlite|postgres]... [--postgres URL]
+       node test/conformance/run.ts --base URL [--database sqlite|postgres] [--suite ...] [--cases ...] [--only ...]
+`;
+
+const main = async (): Promise<number> => {
+  const { values: given } = parseArgs({
+    options: {
+      suite: { type: 'string', multiple: true },
+      cases: { type: 'string', multiple: true },
+      only: { type: 'string' },
+      jobs: { type: 'string', default: '2' },
+      json: { type: 'string' },
+      start: { type: 'string' },
+      base: { type: 'string' },
+      overlay: { type: 'string', default: path.join(here, 'overlay') },
+      database: { type: 'string', multiple: true },
+      postgres: { type: 'string', default: process.env['POSTGRES_URL'] },
+    },
+  });
+  const unknown = given.suite?.find((it) => !suites.some((suite) => suite === it));
+  if (unknown !== undefined) throw new TypeError(`There is no suite ${unknown}; there are ${suites.join(', ')}.`);
+  const files = given.cases ?? suites.filter((it) => given.suite?.includes(it) ?? true).map(suiteFile);
+  const cases = files.flatMap(readCases).filter((it) => given.only === undefined || mentions(it, given.only));
+  if (cases.length === 0) throw new TypeError('No case matches.');
+  const options: Options = {
+    start: given.start ?? `node "${path.join(here, '../../dist/cli/main.js')}" start --project "$PROJECT_DIR"`,
+    base: given.base?.replace(/\/+$/, '') ?? null,
+    overlay: given.overlay,
+    jobs: Math.max(1, Number(given.jobs) || 1),
+    json: given.json ?? null,
+  };
+  const names = given.database ?? (options.base === null ? ['sqlite', 'postgres'] : ['sqlite']);
+  let failed = 0;
+  for (const name of names) {
+    if (name !== 'sqlite' && name !== 'postgres') throw new TypeError(`There is no database ${name}.`);
+    console.log(name === 'sqlite' ? 'SQLite' : 'PostgreSQL');
+    const databases = name === 'sqlite' ? sqliteCopies : await postgresCopies(given.postgres, options);
+    try {
+      failed += await playAll(cases, databases, options);
+    } finally {
+      await databases.end();
+    }
+  }
+  return failed === 0 ? 0 : 1;
+};
+
+const mentions = (it: Case, text: string): boolean =>
+  [it.id, it.rule, it.note, ...stepsOf(it).map(({ request }) => request.path)].some((part) => part?.includes(text));
+
+/** Plays the cases and prints the failed ones, the totals of each rule, and the sum; the number of failed ones. */
+const playAll = async (cases: readonly Case[], databases: Databases, options: Options): Promise<number> => {
+  const began = performance.now();
+  const wanted = cases.filter((it) => it.databases?.includes(databases.name) ?? true);
+  const isHostile = (it: Case): boolean => it.rule === 'robust';
+  const writes = options.base === null ? wanted.filter((it) => !isRead(it)) : [];
+  const queue = [
+    ...wanted.filter(isRead),
+    ...writes.filter((it) => !isHostile(it)),
+    ...writes.filter((it) => isHostile(it)),
+  ];
+  const count = queue.length;
+  const results = new Map<Case, Played>();
+  const work = async (): Promise<void> => {
+    let server: Server | null = null;
+    for (let it = queue.shift(); it; it = queue.shift()) {
+      server ??= options.base === null ? await newServer(databases, options) : runningServer(options.base);
+      const played = await play(it, server);
+      results.set(it, played);
+      const { fault } = played;
+      if (fault) console.log(`FAIL ${it.id} [${it.rule}] ${fault.where}: ${fault.text}`);
+      // data that may have changed, or a server that may have been hurt, is not for the next case
+      if (played.changed || !server.isRunning() || (isHostile(it) && queue.some((next) => !isHostile(next)))) {
+        await server.stop();
+        server = null;
+      }
+    }
+    await server?.stop();
+  };
+  await Promise.all(Array.from({ length: options.base === null ? Math.min(options.jobs, count) : 1 }, work));
+
+  const played = [...results];
+  const totals = new Map<string, { passed: number; all: number }>();
+  for (const [{ rule }, { fault }] of played) {
+    const { passed, all } = totals.get(rule) ?? { passed: 0, all: 0 };
+    totals.set(rule, { passed: passed + (fault ? 0 : 1), all: all + 1 });
+  }
+  const inOrder = [...totals].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }));
+  console.log('');
+  for (const [rule, { passed, all }] of inOrder)
+    console.log(`${rule.padEnd(20)} ${String(passed).padStart(4)} of ${all}`);
+  const broken = played.filter(([, { fault }]) => (fault?.status ?? 0) >= 500).length;
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  console.log(`\n${cases.length - count} skipped, ${broken} answers with a 5xx status, ${seconds} s`);
+  const failed = played.filter(([, { fault }]) => fault).length;
+  if (options.json !== null) {
+    const report = played.map(([{ id, rule }, { fault }]) => ({ id, rule, ok: fault === null, ...fault }));
+    fs.writeFileSync(options.json, JSON.stringify({ database: databases.name, cases: report }, null, 1));
+  }
+  console.log(`${played.length - failed} passed, ${failed} failed`);
+  return failed;
+};
+
+// ---- servers
+
+interface Server extends Target {
+  isRunning(): boolean;
+  stop(): Promise<void>;
+}
+
+const runningServer = (base: string): Server => ({
+  logins: new Map(),
+  send: (request) => send(base, request),
+  isRunning: () => true,
+  stop: async () => undefined,
+});
+
+const newServer = async (databases: Databases, { start, overlay }: Options): Promise<Server> => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-conformance-'));
+  const project = path.join(dir, 'project');
+  fs.cpSync(path.join(here, 'project'), project, { recursive: true });
+  fs.cpSync(overlay, project, { recursive: true });
+  const database = await databases.copy(dir);
+  const port = await freePort();
+  const base = `http://127.0.0.1:${port}`;
+  let tail = '';
+  const child = spawn('sh', ['-c', start], {
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: {
+      ...process.env,
+      ...database.env,
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      TZ: 'UTC',
+      PROJECT_DIR: project,
+      JWT_SECRET: secrets.jwtSecret,
+      API_TOKEN_SALT: secrets.apiTokenSalt,
+    },
+  });
+  for (const stream of [child.stdout, child.stderr])
+    stream.on('data', (chunk: Buffer) => {
+      tail = `${tail}${chunk}`.slice(-4000);
+    });
+  const isRunning = (): boolean => child.exitCode === null && child.signalCode === null;
+  const stop = async (): Promise<void> => {
+    await endGroup(child);
+    await database.drop();
+    fs.rmSync(dir, { recursive: true, force: true });
+  };
+  const deadline = Date.now() + startMsMax;
+  while (isRunning() && Date.now() < deadline) {
+    const health = await send(base, { method: 'GET', path: '/_health' }).catch(() => null);
+    if (health?.status === 204 || health?.status === 200)
+      return { logins: new Map(), send: (request) => send(base, request), isRunning, stop };
+    await sleep(50);
+  }
+  const why = isRunning() ? `GET /_health is not ready after ${startMsMax} ms` : 'the server ended before it was ready';
+  await stop();
+  throw new Error(`${why}\n${tail}`);
+};
+
+/** Ends the shell, the server, and whatever else it started. */
+const endGroup = async (child: ChildProcess): Promise<void> => {
+  const signal = (name: NodeJS.Signals | 0): boolean => {
+    try {
+      process.kill(-child.pid!, name);
+      return true;
+    } catch {
+      return false;
+    }
+  };
+  signal('SIGTERM');
+  for (let waited = 0; signal(0) && waited < stopMsMax; waited += 30) await sleep(30);
+  signal('SIGKILL');
+};
+
+// ---- databases
+
+const sqliteCopies: Databases = {
+  name: 'sqlite',
+  copy: async (dir) => {
+    const file = path.join(dir, 'data.sqlite');
+    fs.copyFileSync(recordedData.sqlite, file);
+    return { env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file }, drop: async () => undefined };
+  },
+  end: async () => undefined,
+};
+
+/** A template of the recorded data on the given server, or on one that is started for it. */
+const postgresCopies = async (given: string | undefined, { base }: Options): Promise<Databases> => {
+  if (base !== null) return { ...sqliteCopies, name: 'postgres' };
+  const own = given === undefined ? await startPostgres() : null;
+  const adminUrl = given ?? own!.url;
+  const admin = new Client(adminUrl);
+  await admin.connect();
+  const urlOf = (name: string): string => {
+    const url = new URL(adminUrl);
+    url.pathname = `/${name}`;
+    return url.href;
+  };
+  const template = `conformance_${process.pid}`;
+  const drop = async (name: string): Promise<void> => {
+    await admin.query(`drop database if exists ${name} with (force)`);
+  };
+  await admin.query(`create database ${template} template template0 locale 'C' encoding 'UTF8'`);
+  const filling = new Client(urlOf(template));
+  await filling.connect();
+  await filling.query(fs.readFileSync(recordedData.postgres, 'utf8'));
+  await filling.end();
+  let serial = 0;
+  return {
+    name: 'postgres',
+    copy: async () => {
+      serial += 1;
+      const name = `${template}_${serial}`;
+      await admin.query(`create database ${name} template ${template}`);
+      return { env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: urlOf(name) }, drop: () => drop(name) };
+    },
+    end: async () => {
+      await drop(template);
+      await admin.end();
+      await own?.stop();
+    },
+  };
+};
+
+try {
+  process.exitCode = await main();
+} catch (fault) {
+  console.error((fault as Error).message);
+  if (fault instanceof TypeError) console.error(usage);
+  process.exitCode = fault instanceof TypeError ? 2 : 1;
+}
