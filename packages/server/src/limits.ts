@@ -39,6 +39,10 @@ export const limits = {
   connectMsMax: 5_000,
   /** Requests that wait in that line. Above: 503. */
   connectionsWaitingMax: 10_000,
+  /** Milliseconds that a further connection gets to serve; then those that are there must do: a pooler may have no more. */
+  furtherConnectionMsMax: 1_000,
+  /** Milliseconds for which no more connections are tried then, nor after PostgreSQL has said that there are too many. */
+  fewerConnectionsMs: 60_000,
   /** Milliseconds after which a connection to PostgreSQL is replaced, so that it follows where the server has moved. */
   connectionMsMax: 30 * 60 * 1000,
   /** Milliseconds that a statement on PostgreSQL waits for a lock of others. Above: 503; below `readMsMax`, which is for work. */

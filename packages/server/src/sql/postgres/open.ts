@@ -6,9 +6,10 @@ import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
-import { type Connection, openConnections, type Patience, type Prepared } from './connections.js';
+import type { Connection, Patience } from './connection.js';
 import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
+import { openConnections, type Prepared } from './pool.js';
 
 export interface PostgresOptions {
   /** `auto` when it is not given. */

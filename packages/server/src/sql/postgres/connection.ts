@@ -1,20 +1,12 @@
-/** Connections to one PostgreSQL: a bounded pool, and for each connection the statements that are prepared on it. */
+/** One connection to PostgreSQL in the hands of one transaction, and the statements that are prepared on it. */
 import { LRUCache } from 'lru-cache';
-import { type CustomTypesConfig, Pool, type PoolClient, types as pgTypes } from 'pg';
+import { type CustomTypesConfig, type PoolClient, types as pgTypes } from 'pg';
 import { bug } from '../../errors.js';
 import { limits } from '../../limits.js';
-import { fixedStatement } from '../compile.js';
 import type { ConstraintFault, Rows, Statement } from '../dialect.js';
-import type { Address } from './address.js';
 import { endsConnection, faultOf, PostgresFault } from './faults.js';
 
-/**
- * Whether statements are prepared by name, which saves planning them each time. Behind a pooler that gives every
- * transaction another server they cannot be; `auto` looks whether there is one.
- */
-export type Prepared = 'auto' | 'always' | 'never';
-
-/** A connection in the hands of one transaction. What its functions throw is a `PostgresFault` or a `ConstraintFault`. */
+/** What its functions throw is a `PostgresFault` or a `ConstraintFault`. */
 export interface Connection {
   /** Rows of a statement. Statements that are sent in one turn of the event loop travel together; they run in order. */
   send(statement: Statement): Promise<Rows>;
@@ -34,114 +26,12 @@ export interface Connection {
  */
 export type Patience = 'total' | 'silence' | 'never';
 
-export interface Connections {
-  /** Waits for a connection, `limits.connectMsMax` at most. */
-  take(patience: Patience): Promise<Connection>;
-  /** Connections that are made from now on go to the next of the address's ways. */
-  turnAway(): void;
-  /** Statements are no longer prepared by name, unless that was asked for. */
-  stopNaming(): void;
-  /** Lets what is under way finish, `limits.closeMsMax` at most. */
-  close(): Promise<void>;
-}
-
-export const openConnections = ({ ways }: Address, prepared: Prepared): Connections => {
-  let way = ways[0]!;
-  let naming = prepared;
-  const pool = new Pool({
-    ...way,
-    max: limits.connectionsMax,
-    pipeline: true,
-    keepAlive: true,
-    connectionTimeoutMillis: limits.connectMsMax,
-    idleTimeoutMillis: 0,
-    maxLifetimeSeconds: limits.connectionMsMax / 1000,
-  });
-  // an idle connection has ended: the pool has removed it
-  pool.on('error', () => undefined);
-  // one in use has: its statements tell
-  pool.on('connect', (client) => client.on('error', () => undefined));
-  const taken = new Set<PoolClient>();
-  const namesOf = new WeakMap<PoolClient, Names | null>();
-
-  const connect = async (): Promise<PoolClient> => {
-    for (let tries = 1; ; tries++) {
-      const used = way;
-      const isFull = pool.idleCount === 0 && pool.totalCount >= limits.connectionsMax;
-      if (isFull && pool.waitingCount >= limits.connectionsWaitingMax)
-        throw busy('too many requests wait for a connection');
-      try {
-        return await pool.connect();
-      } catch (fault) {
-        if (isFull) throw busy(`no connection was free for ${limits.connectMsMax} ms`);
-        if (tries >= ways.length) throw faultOf(fault);
-        if (way === used) turnAway();
-      }
-    }
-  };
-
-  const turnAway = (): void => {
-    way = ways[(ways.indexOf(way) + 1) % ways.length]!;
-    Object.assign(pool.options, way);
-  };
-
-  /** Looks whether the process at the other end is the one that the connection was opened to. */
-  const isDirect = async (client: PoolClient): Promise<boolean> => {
-    const connection = connectionOf(client, null, 'total', () => undefined);
-    const [[pid] = []] = await connection.send(processStatement).finally(connection.give);
-    return pid === (client as unknown as { readonly processID: number | null }).processID;
-  };
-
-  const namesFor = async (client: PoolClient): Promise<Names | null> => {
-    const known = namesOf.get(client);
-    if (known !== undefined) return naming === 'never' ? null : known;
-    const isNamed = naming === 'auto' ? await isDirect(client) : naming === 'always';
-    const names = isNamed ? newNames(client) : null;
-    namesOf.set(client, names);
-    return names;
-  };
-
-  const giveBack = (client: PoolClient, isFit: boolean): void => {
-    taken.delete(client);
-    if (!isFit) client.connection.stream.destroy();
-    client.release(!isFit);
-  };
-
-  return {
-    take: async (patience) => {
-      const client = await connect();
-      taken.add(client);
-      try {
-        return connectionOf(client, await namesFor(client), patience, (isFit) => giveBack(client, isFit));
-      } catch (fault) {
-        giveBack(client, false);
-        throw fault;
-      }
-    },
-    turnAway,
-    stopNaming: () => {
-      if (naming === 'auto') naming = 'never';
-    },
-    close: async () => {
-      const deadline = setTimeout(() => {
-        for (const client of taken) client.connection.stream.destroy();
-      }, limits.closeMsMax);
-      await pool.end();
-      clearTimeout(deadline);
-    },
-  };
-};
-
-const processStatement = fixedStatement('select pg_backend_pid()');
-
-const busy = (text: string): PostgresFault => new PostgresFault('busy', new Error(text));
-
 // ---- prepared statements
 
-/** The name of each statement that is prepared on one connection; the one longest unused makes room. */
-type Names = (text: string) => string | undefined;
+/** The name of each statement that is prepared on a connection; the one longest unused makes room. */
+export type Names = (text: string) => string | undefined;
 
-const newNames = ({ connection }: PoolClient): Names => {
+export const newNames = ({ connection }: PoolClient): Names => {
   let count = 0;
   const names = new LRUCache<string, string>({
     max: limits.statementsMax,
@@ -165,9 +55,10 @@ const newNames = ({ connection }: PoolClient): Names => {
   };
 };
 
-// ---- one connection
+// ---- the connection
 
-const connectionOf = (
+/** @param onGive hears whether the connection may be used again. */
+export const connectionOf = (
   client: PoolClient,
   names: Names | null,
   patience: Patience,
@@ -241,10 +132,10 @@ const connectionOf = (
     isNamed: names !== null,
     send: async ({ sql, params }) => {
       const values = params.map((value) => (value === null ? null : String(value)));
-      const name = names?.(sql);
-      const { rows } = await asked(() =>
-        client.query({ ...(name === undefined ? {} : { name }), text: sql, values, rowMode: 'array', types }),
-      );
+      const { rows } = await asked(() => {
+        const name = names?.(sql);
+        return client.query({ ...(name === undefined ? {} : { name }), text: sql, values, rowMode: 'array', types });
+      });
       suffered = null;
       return rows;
     },
