@@ -22,6 +22,8 @@ export const statusOf = {
   PreconditionFailedError: 412,
   PayloadTooLargeError: 413,
   UriTooLongError: 414,
+  UnsupportedMediaTypeError: 415,
+  RangeNotSatisfiableError: 416,
   RateLimitError: 429,
   ServiceUnavailableError: 503,
 } as const;
@@ -324,6 +326,7 @@ export const issueKinds = {
   'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to come in'),
   'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
   'http.busy': named('ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
+  'http.content-encoding': named('UnsupportedMediaTypeError', () => 'Bodies may be encoded as br, gzip or deflate'),
   'http.malformed-body': invalid(() => 'The body is not valid JSON'),
 } as const;
 

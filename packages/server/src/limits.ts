@@ -123,6 +123,16 @@ export const limits = {
   rankGapMin: 1e-6,
   /** Seconds after which a client may try again what was answered with 503. */
   retryAfterS: 1,
+  /** Milliseconds for which a connection may be kept without a request: longer than proxies keep theirs, so that they close first. */
+  keepAliveMs: 72_000,
+  /** Bytes of response bodies that wait for their readers, over all connections. */
+  waitingBytesMax: 256 * 1024 * 1024,
+  /** Milliseconds for which a slow reader keeps its place when those bytes run out. Before: 503 to the next. */
+  waitingKeptMs: 5_000,
+  /** Milliseconds without progress after which a connection is closed, so that nobody holds a response and never reads it. */
+  stalledMsMax: 30_000,
   /** Milliseconds that running requests get to finish after SIGTERM. */
   drainMsMax: 10_000,
+  /** Milliseconds that a quiet connection stays open for one more request when the server stops. */
+  quietMsOnStop: 1_000,
 } as const;

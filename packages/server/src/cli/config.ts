@@ -63,6 +63,14 @@ export const configSchema = z.strictObject({
         .nullable()
         .default(null)
         .describe('Where clients reach the server, for links in mails; null for http://HOST:PORT.'),
+      stopDelaySeconds: z
+        .number()
+        .min(0)
+        .max(600)
+        .default(0)
+        .describe(
+          'After SIGTERM the server goes on for this time while /_health says 503, so that a load balancer turns away first.',
+        ),
     })
     .prefault({}),
   permissions: z

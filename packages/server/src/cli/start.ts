@@ -6,7 +6,6 @@ import { newAccounts } from '../accounts/accounts.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { newServer, type ServerSettings } from '../http/server.js';
-import { limits } from '../limits.js';
 import { sayNote } from '../model/load.js';
 import { newReader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
@@ -16,6 +15,7 @@ import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { newLogger } from './log.js';
 import { gatherPeople, sayWhoMay } from './people.js';
+import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets, type Secrets } from './secrets.js';
 
@@ -64,6 +64,8 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
     trustProxy: config.server.trustProxy,
     attemptsMax: config.users.attemptsPerMinute,
   };
+  let stop: Stop = () => process.exit(1);
+  watchUncaught(project.dir, logger, () => stop(0, 1));
   const handlers = await loadProjectHandlers(project);
   const writer: Writer = newWriter(
     db,
@@ -88,28 +90,12 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   );
   sayWhatToTry(project, (app.server.address() as AddressInfo).port);
 
-  // what a project's code leaves running must not end the server for everybody
-  process.on('unhandledRejection', (fault) => {
-    logger.error(
-      { err: fault },
-      'a promise failed that nobody waited for; handlers and hooks must await what they start',
-    );
+  stop = stopOnSignals({
+    app,
+    logger,
+    delayMs: config.server.stopDelaySeconds * 1000,
+    close: () => db.close(),
   });
-
-  let stopping = false;
-  const stop = (signal: string): void => {
-    if (stopping) return;
-    stopping = true;
-    logger.info({ signal }, 'stopping: no new requests, running ones may finish');
-    // a request that does not end in time must not keep the process
-    setTimeout(() => process.exit(0), limits.drainMsMax).unref();
-    app
-      .close()
-      .then(() => db.close())
-      .then(() => process.exit(0));
-  };
-  process.on('SIGTERM', () => stop('SIGTERM'));
-  process.on('SIGINT', () => stop('SIGINT'));
 };
 
 const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {

@@ -139,6 +139,7 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
       if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
       return reply.header('content-type', JSON_TYPE).send(answer.text);
     case 'redirect':
-      return reply.redirect(answer.to, 302);
+      // whatever a person wrote into the settings, a header carries ASCII alone
+      return reply.redirect(answer.to.replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent), 302);
   }
 };

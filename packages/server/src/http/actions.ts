@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
-import { Bug, type Issue, issue, Refusal } from '../errors.js';
+import { type Issue, issue, Refusal } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -54,15 +54,8 @@ const answerAction = async (
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
-  try {
-    const asked: Asked = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
-    return sendAnswer(reply, await handled(asked, deps));
-  } catch (fault) {
-    if (fault instanceof Refusal) return refuse(...fault.issues);
-    if (fault instanceof Bug) throw fault;
-    // whatever a handler threw, with whatever status a library put on it, is a fault of ours
-    throw new Error('the action failed', { cause: fault });
-  }
+  const asked: Asked = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
+  return sendAnswer(reply, await handled(asked, deps));
 };
 
 interface Asked {

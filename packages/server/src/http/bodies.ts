@@ -1,4 +1,5 @@
 /** Bodies in both directions: JSON and its bounds, compression. */
+import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
@@ -10,10 +11,12 @@ import { sendIssues } from './respond.js';
 /** Stands for a body that is no JSON; it is refused before anything else (contract 0, point 3). */
 class BrokenJson {}
 
-const parseJson = (text: string): unknown => {
-  if (text === '') return undefined;
+const parseJson = (bytes: Buffer): unknown => {
+  if (bytes.length === 0) return undefined;
+  // decoding would put other characters in the place of what is no text
+  if (!isUtf8(bytes)) return new BrokenJson();
   try {
-    return JSON.parse(text);
+    return JSON.parse(bytes.toString());
   } catch {
     return new BrokenJson();
   }
@@ -29,14 +32,15 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
     zlib: boundedZlib,
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'string' }, (_request, body, done) =>
-    done(null, parseJson(body as string)),
+  app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
+    done(null, parseJson(body as Buffer)),
   );
   // any other body is none: the action says that its data is missing (contract 6.1)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
-  app.addHook('preHandler', async (request, reply) =>
-    request.body instanceof BrokenJson ? sendIssues(reply, [issue('http.malformed-body', [])]) : undefined,
-  );
+  app.addHook('preHandler', (request, reply, done) => {
+    if (request.body instanceof BrokenJson) sendIssues(reply, [issue('http.malformed-body', [])]);
+    else done();
+  });
 };
 
 /** Ends with the bound of bodies: a few bytes that hold gigabytes would be unpacked to their end after the refusal. */

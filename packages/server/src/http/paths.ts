@@ -1,6 +1,7 @@
 /** One path with what each method does there: other methods are 405, OPTIONS tells which are not (contract 1). */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { issue } from '../errors.js';
+import { withFaults } from './faults.js';
 import { sendIssues } from './respond.js';
 import { type Method, methods } from './routes.js';
 
@@ -10,7 +11,7 @@ export const addPath = (app: FastifyInstance, url: string, handlers: PathHandler
   const others: Method[] = [];
   for (const method of methods) {
     const handler = handlers[method];
-    if (handler) app.route({ method: withHead(method), url, handler });
+    if (handler) app.route({ method: withHead(method), url, handler: withFaults(handler) });
     else if (method === 'GET')
       app.route({
         method: withHead(method),

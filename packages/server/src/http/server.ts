@@ -1,4 +1,6 @@
 /** The HTTP layers in order: limits, headers, CORS, bodies, routes, errors (contract 0 and 11). */
+import http from 'node:http';
+import type { Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
@@ -8,9 +10,11 @@ import { addAccountPaths } from './accounts.js';
 import { type ActionDeps, addActionPaths } from './actions.js';
 import { newAttempts } from './attempts.js';
 import { addBodies } from './bodies.js';
-import { answerWhatWasSent } from './drain.js';
-import { refuseConnection, sendFault } from './faults.js';
+import { trackConnections } from './connections.js';
+import { addDrain } from './drain.js';
+import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
 import { addHeaders } from './headers.js';
+import { boundReaders, type WaitingBounds } from './readers.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
 import { MALFORMED_PATH, targetOf, withoutSecrets } from './target.js';
@@ -36,13 +40,21 @@ export interface ServerSettings {
   readonly trustProxy: boolean;
   /** Attempts to log in of one address for one account in `limits.attemptsMs`; 0 for no bound. */
   readonly attemptsMax: number;
+  /** Bounds for clients that do not read; those of `limits` when they are not given. */
+  readonly waiting?: WaitingBounds;
 }
 
 /** A server that is ready to listen or to be injected into. */
 export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const { settings, accounts, callers } = deps;
   const app = newApp(deps);
-  answerWhatWasSent(app);
+  const connections = trackConnections(app.server);
+  answerForNode(app.server);
+  app.server.on('clientError', (fault, socket) =>
+    refuseConnection(fault, socket, connections.get(socket as Socket)?.underWay ?? []),
+  );
+  addDrain(app, connections);
+  boundReaders(app, connections, settings.waiting ?? waitingBounds);
   app.addHook('onResponse', (request, reply, done) => {
     const { method, url } = request;
     request.log.debug(
@@ -53,15 +65,22 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   });
   await addHeaders(app, settings.corsOrigin);
   app.addHook('onRequest', (request, reply, done) => {
-    if (request.raw.url!.length <= limits.urlBytesMax) done();
-    else sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
+    const { raw, headers, method } = request;
+    if (headers.host === undefined && raw.httpVersion === '1.1')
+      sendIssues(reply, [issue('http.malformed-request', [])]);
+    else if (raw.url!.length > limits.urlBytesMax)
+      sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
+    else if (request.is404 && !implemented.has(method)) reply.code(501).type('text/plain').send('Not Implemented');
+    else done();
   });
   await addBodies(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, (_request, reply) =>
-    // what v4 says there, and its clients may look for
-    reply.code(204).header('strapi', 'You are so French!').send(),
+    app.isDraining()
+      ? sendIssues(reply, [issue('http.busy', [])])
+      : // what v4 says there, and its clients may look for
+        reply.code(204).header('strapi', 'You are so French!').send(),
   );
   await addUploads(app, settings.uploadsDir);
   const routes = routesOf(deps.model, settings.prefix);
@@ -73,6 +92,20 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   return app;
 };
 
+const connectionOptions: http.ServerOptions = {
+  maxHeaderSize: limits.headerBytesMax,
+  requestTimeout: limits.requestMsMax,
+  keepAliveTimeout: limits.keepAliveMs,
+  // a request without Host is refused in the envelope
+  requireHostHeader: false,
+};
+
+const waitingBounds: WaitingBounds = {
+  bytesMax: limits.waitingBytesMax,
+  keptMs: limits.waitingKeptMs,
+  stalledMs: limits.stalledMsMax,
+};
+
 /** The framework with the limits of a connection, its router, and an answer of ours for all that it would answer itself. */
 const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
   const app = fastify({
@@ -82,29 +115,28 @@ const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
     // the one proxy in front says where a request came from; what stands before that in X-Forwarded-For anybody may claim
     trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     bodyLimit: limits.bodyBytesMax,
-    requestTimeout: limits.requestMsMax,
     forceCloseConnections: 'idle',
     // what was sent before the server stopped is answered
     return503OnClosing: false,
     // HEAD is a method of its own paths, so that its headers are those of GET
     exposeHeadRoutes: false,
-    http: { maxHeaderSize: limits.headerBytesMax },
+    serverFactory: (handler) => http.createServer(connectionOptions, handler),
     routerOptions: {
       caseSensitive: false,
       ignoreTrailingSlash: true,
-      // ids of any length are looked at, and are not there
-      maxParamLength: limits.urlBytesMax,
+      // ids of any length are looked at, and are not there; the length of URLs is bounded after the headers are set
+      maxParamLength: limits.headerBytesMax,
       // the query language reads the query string itself
       querystringParser: () => ({}),
     },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    clientErrorHandler: refuseConnection,
+    // the listener below knows more of the connection
+    clientErrorHandler: () => undefined,
     frameworkErrors: (_fault, _request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]),
   });
-  app.setErrorHandler((fault, request, reply) => sendFault(fault, request, reply));
+  app.setErrorHandler(sendFrameworkFault);
   app.setNotFoundHandler((request, reply) => {
     if (request.method === 'OPTIONS') return reply.code(200).header('allow', 'HEAD, GET').send();
-    if (!implemented.has(request.method)) return reply.code(501).type('text/plain').send('Not Implemented');
     return sendIssues(reply, [issue('http.not-found', [])]);
   });
   return app;

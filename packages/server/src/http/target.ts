@@ -3,8 +3,11 @@
 /** A route of ours answers it after all layers; the framework would answer before any. */
 export const MALFORMED_PATH = '/_malformed-path';
 
-/** The target to route by: what cannot be decoded goes to a route of its own. */
-export const targetOf = (url: string): string => (isDecodable(url) ? url : MALFORMED_PATH);
+/** The target to route by: what cannot be decoded goes to a route of its own, and of an absolute one the host is left out. */
+export const targetOf = (given: string): string => {
+  const url = given.startsWith('/') ? given : given.replace(/^https?:\/\/[^/?#]*/i, '').replace(/^(?!\/|\*$)/, '/');
+  return isDecodable(url) ? url : MALFORMED_PATH;
+};
 
 const isDecodable = (url: string): boolean => {
   const [path = ''] = url.split('?', 1);

@@ -696,13 +696,19 @@ describe('huge bodies', () => {
     },
   );
 
-  it.each(['gzip', 'br', 'deflate', 'zstd', 'compress', 'gzip, gzip', 'nonsense'])(
-    'row 84: a body that is no %s is the client’s fault',
-    async (encoding) => {
-      const answer = await inject('POST /api/auth/local', 'garbage', { 'content-encoding': encoding });
-      expect(answer.statusCode).toBe(400);
-    },
-  );
+  it.each([
+    ['gzip', 400],
+    ['br', 400],
+    ['deflate', 400],
+    ['zstd', 415],
+    ['compress', 415],
+    ['gzip, gzip', 415],
+    ['nonsense', 415],
+  ])('row 84: a body that is no %s is the client’s fault', async (encoding, status) => {
+    const answer = await inject('POST /api/auth/local', 'garbage', { 'content-encoding': encoding });
+    expect(answer.statusCode).toBe(status);
+    expect(answer.json()).toMatchObject({ data: null, error: { status } });
+  });
 
   it.each(places)('row 9: %s is not brought down by JSON that is deep', async (place) => {
     const deep = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;

@@ -1,7 +1,5 @@
 /** The HTTP layers: routes, methods, headers, entity tags, compression (contract 1, 5, 11; 12, rows 35, 81, 85). */
-import { once } from 'node:events';
 import http from 'node:http';
-import net from 'node:net';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -270,44 +268,6 @@ describe.each(dialects)('http on %s', (dialect) => {
         expect(answer.headers['strapi']).toBe('You are so French!');
       },
     );
-  });
-
-  describe('stopping', () => {
-    it('0.1: what was sent before the server stops is answered', async () => {
-      const stopping = await newServer(newTestDeps(world.db, world.model));
-      const address = await stopping.listen({ host: '127.0.0.1', port: 0 });
-      // the first request stops the server, the others wait in the kernel
-      let stopped: Promise<unknown> | undefined;
-      stopping.server.once('request', () => {
-        stopped = stopping.close();
-      });
-      const answers = await Promise.all(
-        Array.from({ length: 12 }, () => hear(address, 'GET', '/api/films?populate=*&sort=genres.name')),
-      );
-      expect(answers.map((it) => it.status)).toEqual(answers.map(() => 200));
-      await stopped;
-    });
-
-    it('0.1: so is a request on a connection that was kept', async () => {
-      const stopping = await newServer(newTestDeps(world.db, world.model));
-      await stopping.listen({ host: '127.0.0.1', port: 0 });
-      const socket = net.connect((stopping.server.address() as net.AddressInfo).port, '127.0.0.1');
-      const ask = (): Promise<boolean> =>
-        new Promise((sent) => socket.write('GET /api/films/1 HTTP/1.1\r\nHost: x\r\n\r\n', () => sent(true)));
-      const first = once(socket, 'data');
-      await ask();
-      await first;
-      let rest = '';
-      socket.on('data', (chunk: Buffer) => {
-        rest += chunk.toString();
-      });
-      const ended = once(socket, 'close');
-      await ask();
-      await stopping.close();
-      await ended;
-      expect(rest).toMatch(/^HTTP\/1.1 200 OK/);
-      expect(rest.toLowerCase()).toContain('connection: close');
-    });
   });
 
   describe('headers (contract 11)', () => {

@@ -10,6 +10,7 @@ const script = path.join(path.dirname(fileURLToPath(import.meta.url)), '../fault
 export interface Served {
   /** `http://127.0.0.1:1234/api` */
   readonly url: string;
+  /** Its log is in `stdout`, silent unless LOG_LEVEL is given. */
   readonly child: ChildProcess;
 }
 
@@ -25,12 +26,14 @@ export const serveInProcess = async (
   const port = await freePort();
   // secrets are given, or they would be written to the project
   const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
-  const own = { PORT: String(port), HOST: '127.0.0.1', LOG_LEVEL: 'silent', TZ: 'UTC', ...secrets };
+  const own = { LOG_LEVEL: 'silent', TZ: 'UTC', ...secrets, ...env, PORT: String(port), HOST: '127.0.0.1' };
   const child = fork(script, [projectDir], {
-    env: { ...process.env, ...env, ...own },
-    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    env: { ...process.env, ...own },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [...nodeOptions],
   });
+  // a log that nobody reads must not stop the process
+  child.stdout!.resume();
   let errors = '';
   child.stderr!.on('data', (text: Buffer) => {
     errors += String(text);

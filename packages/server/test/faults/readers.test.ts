@@ -1,0 +1,176 @@
+/** Clients that ask for large responses and never read them: what waits for them is bounded, and others are served. */
+import crypto from 'node:crypto';
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { WaitingBounds } from '../../src/http/readers.js';
+import { newServer } from '../../src/http/server.js';
+import { createTables, newDatabase, type TestDatabase } from '../world/databases.js';
+import { newTestDeps } from '../world/server.js';
+import { worldModel } from '../world/world.js';
+
+const MB = 1024 * 1024;
+/** More than the kernel takes for a connection (4 MB to send, and what the client's side has room for). */
+const LARGE_BYTES = 12 * MB;
+/** No compression makes it small. */
+const text = crypto.randomBytes((LARGE_BYTES * 3) / 4).toString('base64');
+const LARGE = '/api/films?large';
+/** No one of them acts unless a test makes it small. */
+const unbounded: WaitingBounds = { bytesMax: 4096 * MB, keptMs: 3_600_000, stalledMs: 3_600_000 };
+
+let database: TestDatabase;
+let app: FastifyInstance;
+let port: number;
+/** Responses that the server has made, one after the other. */
+let made = 0;
+
+const serve = async (waiting: Partial<WaitingBounds>): Promise<void> => {
+  database = await newDatabase('sqlite');
+  const model = worldModel();
+  await createTables(database.db, model);
+  made = 0;
+  const find = ({ request }: { request: { search: string } }) => {
+    if (request.search !== 'large') return { data: 'small' };
+    made += 1;
+    return { data: text };
+  };
+  const handlers = new Map([['api::film.film', { find, update: () => ({ data: text }) }]]);
+  const settings = { waiting: { ...unbounded, ...waiting } };
+  app = await newServer(newTestDeps(database.db, model, settings, undefined, { handlers, mode: 'open' }));
+  await app.listen({ host: '127.0.0.1', port: 0 });
+  port = (app.server.address() as AddressInfo).port;
+};
+
+const sockets: net.Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+  await database.drop();
+});
+
+const head = (method: string, url: string, accept = 'identity'): string =>
+  `${method} ${url} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nAccept-Encoding: ${accept}\r\n\r\n`;
+
+/** Asks, and reads nothing. */
+const ask = async (sent = head('GET', LARGE)): Promise<net.Socket> => {
+  const socket = net.connect({ port, host: '127.0.0.1' });
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.pause();
+  socket.write(sent);
+  return socket;
+};
+
+/** The status line's code, once the client begins to read. */
+const statusOf = async (socket: net.Socket): Promise<number> => {
+  socket.resume();
+  const [bytes] = (await once(socket, 'data')) as [Buffer];
+  socket.pause();
+  return Number(/^HTTP\/1\.1 (\d{3})/.exec(bytes.toString('latin1'))?.[1]);
+};
+
+/** Connections that the server has now. */
+const connections = (): Promise<number> =>
+  new Promise((resolve, reject) =>
+    app.server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
+  );
+
+/** Looks again whenever the server has had a turn. */
+const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await holds())) await new Promise(setImmediate);
+};
+
+const small = async (): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/api/films`)).json();
+
+describe('clients that do not read', () => {
+  it('all that waits is bounded: beyond it the next is told to try again, and small responses go on', async () => {
+    await serve({ bytesMax: 40 * MB });
+    const before = process.memoryUsage().arrayBuffers;
+    const asked = await Promise.all(Array.from({ length: 60 }, () => ask()));
+    await until(() => made === 60);
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(120 * MB);
+    const statuses = await Promise.all(asked.map(statusOf));
+    // each is twelve megabytes and an envelope
+    expect(statuses.filter((it) => it === 200)).toHaveLength(3);
+    expect(statuses.filter((it) => it === 503)).toHaveLength(57);
+    expect(await small()).toEqual({ data: 'small' });
+  });
+
+  it('a 503 for want of room says when to try again, and keeps nothing of the response', async () => {
+    await serve({ bytesMax: LARGE_BYTES + 1024 });
+    await ask();
+    await until(() => made === 1);
+    const answer = await fetch(`http://127.0.0.1:${port}${LARGE}`);
+    expect([answer.status, answer.headers.get('retry-after'), answer.headers.get('etag')]).toEqual([503, '1', null]);
+    expect(await answer.json()).toMatchObject({ data: null, error: { status: 503, name: 'ServiceUnavailableError' } });
+  });
+
+  it('who has waited long enough gives way: the one that waits longest is closed, the next is served', async () => {
+    await serve({ bytesMax: 40 * MB, keptMs: 0 });
+    for (let asked = 1; asked <= 20; asked++) {
+      await ask();
+      await until(() => made === asked);
+    }
+    await until(async () => (await connections()) === 3);
+    const answer = await fetch(`http://127.0.0.1:${port}${LARGE}`);
+    expect(answer.status).toBe(200);
+    expect((await answer.text()).length).toBeGreaterThan(LARGE_BYTES);
+  });
+
+  it('a client that reads gets all of a response larger than the bound', async () => {
+    await serve({ bytesMax: MB });
+    for (let asked = 1; asked <= 2; asked++) {
+      const answer = await fetch(`http://127.0.0.1:${port}${LARGE}`);
+      expect(answer.status).toBe(200);
+      expect((await answer.text()).length).toBeGreaterThan(LARGE_BYTES);
+    }
+  });
+
+  it('what a write has to say is never refused', async () => {
+    await serve({ bytesMax: LARGE_BYTES + 1024 });
+    const reader = await ask();
+    await until(() => made === 1);
+    const writer = await ask(head('PUT', '/api/films/1'));
+    expect(await statusOf(writer)).toBe(200);
+    reader.resume();
+    await once(reader, 'close');
+  });
+
+  it('a connection without progress is closed, whatever is asked on it and however often', async () => {
+    await serve({ stalledMs: 300 });
+    for (const sent of [head('GET', LARGE), head('GET', LARGE).repeat(20), head('GET', LARGE, 'gzip')]) {
+      const before = made;
+      await ask(sent);
+      await until(() => made > before);
+      await until(async () => (await connections()) === 0);
+    }
+    expect(await small()).toEqual({ data: 'small' });
+  });
+
+  it('room that a closed connection took is free for the next, also for what it had piled up', async () => {
+    await serve({ bytesMax: 3 * LARGE_BYTES + 4096 });
+    for (let asked = 1; asked <= 10; asked++) {
+      const socket = await ask(head('GET', LARGE).repeat(3));
+      await until(() => made === 3 * asked);
+      expect(await statusOf(socket)).toBe(200);
+      socket.destroy();
+      await until(async () => (await connections()) === 0);
+    }
+  });
+
+  it('a request that takes longer than that is answered', async () => {
+    await serve({ stalledMs: 20 });
+    const promise = once(app.server, 'timeout');
+    // it waits for the very timeout that must not end it
+    app.server.prependOnceListener('request', (_request, response) => {
+      const end = response.end.bind(response);
+      response.end = ((...given: Parameters<typeof end>) => {
+        void promise.then(() => end(...given));
+        return response;
+      }) as typeof end;
+    });
+    expect(await small()).toEqual({ data: 'small' });
+  });
+});
