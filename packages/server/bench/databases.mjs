@@ -57,7 +57,7 @@ export const sqliteWorld = async (dovetail, dir, articles, progress) => {
   const stamp = stampOf();
   if (fs.existsSync(file) && readStamp(file) === stamp) return world;
   dropSqlite(file);
-  const db = dovetail.openSqlite(file);
+  const db = await dovetail.openSqlite(file);
   const plan = await planTables(dovetail, db);
   await dovetail.applyAdditions(plan.tables, db);
   fillSqlite(file, rowsOf(articles), plan.kindsOf, (rows) => progress(`sqlite, ${articles} articles: ${rows}`));
@@ -77,7 +77,7 @@ export const copySqlite = async (dovetail, { place, articles }, side, batches) =
   const file = place.replace(/\.db$/, `-${side}.db`);
   dropSqlite(file);
   fs.copyFileSync(place, file);
-  const db = dovetail.openSqlite(file);
+  const db = await dovetail.openSqlite(file);
   const { kindsOf } = await planTables(dovetail, db);
   await db.close();
   fillSqlite(file, batches, kindsOf, () => undefined);

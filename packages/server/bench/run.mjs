@@ -189,7 +189,7 @@ const loadDist = async (dist) => {
     'model/load.js',
     'model/storage.js',
     'sql/schema.js',
-    'sql/sqlite.js',
+    'sql/sqlite/open.js',
     'sql/postgres/open.js',
     'access/access.js',
     'access/permissions.js',

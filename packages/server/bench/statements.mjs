@@ -123,7 +123,8 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
 
 /** A reader and a writer over a watched database, as the public role. */
 const withServer = async (dovetail, project, world, watched, use) => {
-  const db = world.name === 'sqlite' ? dovetail.openSqlite(world.place) : await dovetail.openPostgres(world.place);
+  const db =
+    world.name === 'sqlite' ? await dovetail.openSqlite(world.place) : await dovetail.openPostgres(world.place);
   try {
     const { model } = dovetail.loadModel(project);
     const permissions = await dovetail.newPermissionStore(db, () => performance.now()).current();

@@ -29,6 +29,12 @@ export const limits = {
   readMsMax: 5_000,
   /** Milliseconds of one statement on SQLite, during which no other request is answered. Above: 400, ask for less. */
   sqliteStatementMsMax: 1_000,
+  /** Milliseconds that a transaction on SQLite waits for a lock that another program holds. Above: 503. */
+  sqliteLockMsMax: 5_000,
+  /** Most milliseconds between two tries to get such a lock. */
+  sqliteLockPauseMsMax: 50,
+  /** Milliseconds between two looks whether a SQLite file was replaced or removed; writes look each time. */
+  sqliteFileLookMs: 1_000,
   /** Milliseconds of uninterrupted reading on SQLite before other requests get their turn. */
   readSliceMsMax: 10,
   /** Connections for reading one SQLite file; each keeps a page cache of its own. */

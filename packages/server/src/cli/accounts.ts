@@ -11,13 +11,14 @@ import { grantableActions, type RoleRow, readActions, readRoles, setActions } fr
 import { listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
 import { createUser } from '../accounts/users.js';
-import { nearest, Refusal, sayIssue } from '../errors.js';
+import { nearest, Refusal } from '../errors.js';
 import { newReader } from '../read/find.js';
 import { newWriter } from '../write/apply.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { gatherPeople, type People } from './people.js';
 import { openDatabase, openProject, requireStarted } from './project.js';
+import { sayRefusal } from './refusal.js';
 import { readSecrets } from './secrets.js';
 
 export interface TokenOptions {
@@ -209,10 +210,7 @@ const withPeople = async (
       apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
     });
   } catch (fault) {
-    if (fault instanceof Refusal) throw new StartFault(fault.issues.map(sayIssue).join('\n'));
-    if (/^SQLITE_(BUSY|LOCKED)/.test(String((fault as { readonly code?: unknown } | null)?.code)))
-      throw new StartFault(`${db.place} is locked by another program. Nothing was changed; try again later.`);
-    throw fault;
+    throw fault instanceof Refusal ? new StartFault(sayRefusal(fault)) : fault;
   } finally {
     await db.close();
   }

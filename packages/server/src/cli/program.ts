@@ -4,8 +4,10 @@
  */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
+import { Refusal } from '../errors.js';
 import type { TokenOptions, UserOptions } from './accounts.js';
 import { StartFault } from './config.js';
+import { sayRefusal } from './refusal.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
 
@@ -113,8 +115,8 @@ try {
 } catch (fault) {
   // help and version end this way too, with 0
   if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
-  else if (fault instanceof StartFault) {
-    process.stderr.write(`${fault.message}\n`);
+  else if (fault instanceof StartFault || fault instanceof Refusal) {
+    process.stderr.write(`${fault instanceof Refusal ? sayRefusal(fault) : fault.message}\n`);
     process.exitCode = 1;
   } else throw fault;
 }

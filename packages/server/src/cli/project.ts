@@ -1,6 +1,7 @@
 /** Opens a project: its configuration, its model and its database. Every command begins here. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { Refusal } from '../errors.js';
 import { loadModel, type SchemaNote, sayNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { foreignTables, tablesOf } from '../model/storage.js';
@@ -43,31 +44,36 @@ export const typesInWords = ({ types }: Model): string => {
   return `${count(own.length - components, 'content type')}, ${count(components, 'component')}`;
 };
 
-/** Drivers are loaded when they are needed: the other one costs nothing. With `readOnly` no file is made or changed. */
+export interface OpenOptions {
+  /** No file is made or changed. */
+  readonly readOnly?: boolean;
+  /** Hears of each fault of the database that a request is answered 503 for. */
+  readonly onTrouble?: (fault: Error) => void;
+}
+
+/** Drivers are loaded when they are needed: the other one costs nothing. */
 export const openDatabase = async (
   { dir, env }: Project,
-  { readOnly = false, onTrouble }: { readonly readOnly?: boolean; readonly onTrouble?: (fault: Error) => void } = {},
+  { readOnly = false, onTrouble = () => undefined }: OpenOptions = {},
 ): Promise<Db> => {
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
-    const { openSqlite } = await import('../sql/sqlite.js');
+    const { openSqlite } = await import('../sql/sqlite/open.js');
     if (readOnly && !fs.existsSync(file)) {
       process.stderr.write(`There is no file ${file} yet: the database counts as empty.\n`);
-      return { ...openSqlite(':memory:', { readOnly }), place: file };
+      return { ...(await openSqlite(':memory:', { readOnly })), place: file };
     }
     try {
       if (!readOnly) fs.mkdirSync(path.dirname(file), { recursive: true });
-      return openSqlite(file, { readOnly });
+      return await openSqlite(file, { readOnly, onTrouble });
     } catch (fault) {
+      if (fault instanceof Refusal) throw fault;
       throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);
     }
   }
   const { openPostgres } = await import('../sql/postgres/open.js');
   try {
-    return await openPostgres(postgresUrl(env), {
-      prepared: env.DATABASE_PREPARED,
-      ...(onTrouble ? { onTrouble } : {}),
-    });
+    return await openPostgres(postgresUrl(env), { prepared: env.DATABASE_PREPARED, onTrouble });
   } catch (fault) {
     throw new StartFault(
       `${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,

@@ -76,7 +76,9 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   const people = gatherPeople({ project, secrets, db, reader, writer, settings, logger });
   sayWhoMay(project, logger);
   const accounts = newAccounts(people.deps);
-  const app = await newServer({ model, reader, writer, callers: people.callers, accounts, handlers, settings, logger });
+  const { callers } = people;
+  const { isHealthy } = db;
+  const app = await newServer({ model, reader, writer, callers, accounts, handlers, settings, logger, isHealthy });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {

@@ -24,6 +24,8 @@ export interface ServerDeps extends ActionDeps {
   readonly settings: ServerSettings;
   readonly accounts: Accounts;
   readonly logger: FastifyBaseLogger;
+  /** Whether the database can be read now. */
+  readonly isHealthy: () => Promise<boolean>;
 }
 
 export interface ServerSettings {
@@ -76,11 +78,11 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   await addBodies(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
-  app.all('/_health', { logLevel: 'silent' }, (_request, reply) =>
-    app.isDraining()
-      ? sendIssues(reply, [issue('http.busy', [])])
-      : // what v4 says there, and its clients may look for
-        reply.code(204).header('strapi', 'You are so French!').send(),
+  app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
+    !app.isDraining() && (await deps.isHealthy())
+      ? // what v4 says there, and its clients may look for
+        reply.code(204).header('strapi', 'You are so French!').send()
+      : sendIssues(reply, [issue('http.busy', [])]),
   );
   await addUploads(app, settings.uploadsDir);
   const routes = routesOf(deps.model, settings.prefix);

@@ -3,6 +3,8 @@
  * SQL text comes from Kysely's `sql` tag and schema builder alone; values are bound, identifiers are quoted by it.
  */
 import type { Kysely, RawBuilder } from 'kysely';
+import { issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
 
 export type Sql = RawBuilder<unknown>;
 /** Kysely without tables of its own: it compiles what it is given, and holds no connection. */
@@ -163,6 +165,8 @@ export interface Db {
    * statements may take their time.
    */
   writeAlone<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Whether the database can be read now. */
+  isHealthy(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -174,10 +178,15 @@ export const withIds = (statement: Statement, ids: readonly number[], dialect: D
   return { sql: statement.sql, params, ids: [] };
 };
 
-/** Runs a read program inside a write transaction. */
+/** Runs a read program inside a write transaction. Throws `Refusal` past `limits.readMsMax`, as `Db.read` does. */
 export const readInside = async <T>(program: ReadProgram<T>, tx: Tx): Promise<T> => {
+  const deadline = performance.now() + limits.readMsMax;
   let step = program.next();
-  while (!step.done) step = program.next(await tx.runAll(step.value));
+  while (!step.done) {
+    const results = await tx.runAll(step.value);
+    if (performance.now() > deadline) throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
+    step = program.next(results);
+  }
   return step.value;
 };
 

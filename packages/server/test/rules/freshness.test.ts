@@ -4,13 +4,13 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { type ReadProgram, readRows, type Statement } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
-import { openSqlite } from '../../src/sql/sqlite.js';
+import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { dialects, type Entry, useWorld, type World } from '../world/world.js';
 
 /** Writes from another process would write: over a connection of its own. */
 const writeElsewhere = async (world: World, text: string): Promise<void> => {
   const { DATABASE_FILENAME, DATABASE_URL } = world.env;
-  const db = world.dialect === 'sqlite' ? openSqlite(DATABASE_FILENAME!) : await openPostgres(DATABASE_URL!);
+  const db = world.dialect === 'sqlite' ? await openSqlite(DATABASE_FILENAME!) : await openPostgres(DATABASE_URL!);
   await db.write(async (tx) => {
     await tx.run(db.dialect.compile(sql`${sql.raw(text)}`));
   });

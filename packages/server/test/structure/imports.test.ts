@@ -75,7 +75,7 @@ describe('imports', () => {
   it('are found at all', () => {
     expect(files.length).toBeGreaterThan(20);
     expect(arrows).toContainEqual({ from: 'read/find.ts', to: 'sql/dialect.ts' });
-    expect(arrows).toContainEqual({ from: 'sql/sqlite.ts', to: 'errors.ts' });
+    expect(arrows).toContainEqual({ from: 'sql/sqlite/open.ts', to: 'errors.ts' });
   });
 
   it('name files that exist', () => {

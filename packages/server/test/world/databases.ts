@@ -9,7 +9,7 @@ import { tablesOf } from '../../src/model/storage.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } from '../../src/sql/schema.js';
-import { openSqlite } from '../../src/sql/sqlite.js';
+import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { newFolder } from './folders.js';
 
 export const dialects: readonly DialectName[] = ['sqlite', 'postgres'];
@@ -55,11 +55,11 @@ export const copiedDatabase = async (
   return newPostgres(server, template);
 };
 
-const newSqlite = (template?: string): TestDatabase => {
+const newSqlite = async (template?: string): Promise<TestDatabase> => {
   const dir = newFolder();
   const file = path.join(dir, 'test.db');
   if (template !== undefined) fs.copyFileSync(template, file);
-  const db = openSqlite(file);
+  const db = await openSqlite(file);
   return {
     db,
     env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
@@ -94,7 +94,7 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
 const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>, given?: string): Promise<void> => {
   const building = `${template}.${freshName()}`;
   if (given !== undefined) fs.copyFileSync(given, building);
-  const db = openSqlite(building);
+  const db = await openSqlite(building);
   await fill(db);
   await db.close();
   fs.renameSync(building, template);

@@ -10,8 +10,9 @@ const script = path.join(path.dirname(fileURLToPath(import.meta.url)), '../fault
 export interface Served {
   /** `http://127.0.0.1:1234/api` */
   readonly url: string;
-  /** Its log is in `stdout`, silent unless LOG_LEVEL is given. */
   readonly child: ChildProcess;
+  /** What it has logged; silent unless LOG_LEVEL is given. */
+  log(): string;
 }
 
 /**
@@ -32,8 +33,10 @@ export const serveInProcess = async (
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     execArgv: [...nodeOptions],
   });
-  // a log that nobody reads must not stop the process
-  child.stdout!.resume();
+  let log = '';
+  child.stdout!.on('data', (text: Buffer) => {
+    log += String(text);
+  });
   let errors = '';
   child.stderr!.on('data', (text: Buffer) => {
     errors += String(text);
@@ -44,7 +47,7 @@ export const serveInProcess = async (
       throw new Error(`the server ended with ${code}: ${errors}`);
     }),
   ]);
-  return { url: `http://127.0.0.1:${port}/api`, child };
+  return { url: `http://127.0.0.1:${port}/api`, child, log: () => log };
 };
 
 /** A port of this machine that nobody listens on. */

@@ -106,7 +106,17 @@ export const newTestDeps = (
     now,
     onFault,
   });
-  return { model, reader, writer, callers, accounts, handlers, logger: pino({ level: 'silent' }), settings };
+  return {
+    model,
+    reader,
+    writer,
+    callers,
+    accounts,
+    handlers,
+    logger: pino({ level: 'silent' }),
+    settings,
+    isHealthy: db.isHealthy,
+  };
 };
 
 export const newTestServer = async (

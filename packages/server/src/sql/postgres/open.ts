@@ -150,6 +150,7 @@ export const openPostgres = async (
       read: (program) => repeated(() => readOnce(program()), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
+      isHealthy: () => repeated(() => alone(snapshotStatement), always).then(always, () => false),
       close: connections.close,
     };
   } catch (fault) {

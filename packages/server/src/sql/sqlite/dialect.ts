@@ -1,0 +1,129 @@
+/** SQLite's way to write JSON, dates, lists and tables. */
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { limits } from '../../limits.js';
+import { compileWith, fixedStatement, idsParameter, sqliteBuilder } from '../compile.js';
+import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+
+/** Milliseconds of the years 0 to 9999, which strftime can write. */
+const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
+
+const jsonValue = (form: JsonForm, column: Sql): Sql => {
+  switch (form) {
+    case 'text':
+    case 'number':
+    case 'date':
+      return column;
+    case 'digits':
+      return sql`cast(${column} as text)`;
+    case 'epoch':
+      return sql`cast(iif(typeof(${column}) = 'text', dovetail_epoch(${column}), ${column}) as text)`;
+    case 'boolean':
+      return sql`json(case ${column} when 1 then 'true' when 0 then 'false' else 'null' end)`;
+    case 'time':
+      return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
+    case 'instant':
+      // integers are the rule; text is what people write by hand, and strftime ends with the year 9999
+      return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
+    case 'json':
+      // a number or text that is no JSON stands for itself: nothing stored may break an answer
+      return sql`iif(json_valid(${column}), json(${column}), ${column})`;
+  }
+};
+
+const comparable = (kind: ColumnKind, column: Sql): Sql => {
+  if (kind === 'datetime')
+    return sql`iif(typeof(${column}) = 'text', cast(dovetail_epoch(${column}) as integer), ${column})`;
+  return kind === 'time' ? jsonValue('time', column) : column;
+};
+
+const bind = (kind: string, value: DbValue): Sql => {
+  if (typeof value === 'boolean') return sql`${value ? 1 : 0}`;
+  if (kind === 'bigint' && value !== null) {
+    const number = BigInt(value);
+    // what the column cannot hold is beyond all that it holds
+    if (BigInt.asIntN(64, number) !== number) return number > 0n ? sql`9e999` : sql`-9e999`;
+    return sql`cast(${value} as integer)`;
+  }
+  return sql`${value}`;
+};
+
+/** A statement for each row: it has no way to go. */
+const insertRow = ({ table, cells }: NewRow): Statement => {
+  const key = JSON.stringify([table, ...cells.map((it) => [it.column, it.kind])]);
+  const text = insertTexts.get(key) ?? insertText(table, cells);
+  insertTexts.set(key, text);
+  const params = cells.map(({ value }) => (typeof value === 'boolean' ? Number(value) : value));
+  return { sql: text, params, ids: [] };
+};
+
+const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+
+const insertText = (table: string, cells: readonly Cell[]): string => {
+  const columns = sql.join(cells.map((it) => sql.ref(it.column)));
+  const values = sql.join(cells.map(({ kind }) => bind(kind, '0')));
+  return compile(sql`insert into ${sql.table(table)} (${columns}) values (${values})`).sql;
+};
+
+/** The sequence table is behind when rows came with ids of their own. */
+const lastId = (table: string): Sql =>
+  sql`max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0))`;
+
+const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
+
+export const sqliteDialect: Dialect = {
+  name: 'sqlite',
+  columnTypes: {
+    id: 'integer primary key autoincrement not null',
+    reference: 'integer',
+    rank: 'float',
+    string: 'varchar(255)',
+    text: 'text',
+    integer: 'integer',
+    bigint: 'bigint',
+    float: 'float',
+    decimal: 'float',
+    boolean: 'boolean',
+    date: 'date',
+    time: 'time',
+    datetime: 'datetime',
+    json: 'json',
+    jsonText: 'json',
+  },
+  schema: {
+    builder: sqliteBuilder.schema,
+    columns: fixedStatement(
+      `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
+    ),
+    indexes: fixedStatement(`select name from sqlite_master where type = 'index'`),
+    storedName: (name) => name,
+    foreignKeys: 'with the table',
+    uniqueAs: 'index',
+  },
+  jsonPairsMax: 400,
+  compile,
+  inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
+  idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
+  jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
+  jsonValue,
+  bind,
+  insertRows: (rows) => rows.map(insertRow),
+  comparable,
+  // SQLite's own text of a float is 10.0 where answers show 10
+  numberText: (column, kind) =>
+    kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
+  fold: (text) => sql`dovetail_fold(${text})`,
+  position: (text, part) => sql`instr(${text}, ${part})`,
+  unindexed: (column) => sql`+${column}`,
+  stillRunning: (column) => sql`dovetail_still_running(${column})`,
+  reserveIds: (wanted) => {
+    const selects = wanted.map(
+      ({ table, count }, place) =>
+        sql`select ${sql.lit(place)}, ${lastId(table)} + value from json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`})`,
+    );
+    return compile(sql.join(selects, sql` union all `));
+  },
+  lock: () => null,
+  forUpdate: sql``,
+  idsText: (ids) => `[${ids.join(',')}]`,
+};

@@ -1,0 +1,143 @@
+/** SQLite on a disk that is really full: requests are refused and say why, nothing is lost, and there is no restart. */
+import { once } from 'node:events';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { readRows, type Sql, type Tx } from '../../src/sql/dialect.js';
+import { openSqlite } from '../../src/sql/sqlite/open.js';
+import { withSmallDisk } from '../world/disk.js';
+import { serveInProcess } from '../world/process.js';
+import { useRelationsWorld } from '../world/relations/world.js';
+import { newTestServer, type TestAnswer } from '../world/server.js';
+import { projectDir, useWorld } from '../world/world.js';
+
+const full = { data: null, error: { status: 503, details: { errors: [{ code: 'database.full' }] } } };
+
+describe('a full disk for temporary files', () => {
+  const world = useWorld('sqlite');
+
+  it('sorting what does not fit is 503 as often as it is asked for, other reads go on, and with room it works', async () => {
+    const [rows, start] = [4_000, 3_900];
+    // more than a connection keeps in memory
+    const remark = 'x'.repeat((2 * limits.sqliteCacheKibMax * 1024) / rows);
+    await world.insert(
+      'reels',
+      Array.from({ length: rows }, (_none, i) => ({ id: 1000 + i, label: 'wide', remark: `${rows - i} ${remark}` })),
+    );
+    await withSmallDisk(64, async (disk) => {
+      const { url, child, log } = await serveInProcess(projectDir, {
+        ...world.env,
+        SQLITE_TMPDIR: disk.dir,
+        LOG_LEVEL: 'warn',
+      });
+      const health = url.replace(/api$/, '_health');
+      const sorted = `${url}/reels?fields=id&filters[label]=wide&sort=remark&pagination[start]=${start}`;
+      try {
+        disk.fill();
+        for (let i = 0; i < 3 * limits.sqliteReadersMax; i++) {
+          const answer = await fetch(sorted);
+          expect(answer.headers.get('retry-after')).toBe(String(limits.retryAfterS));
+          expect(await answer.json()).toMatchObject(full);
+        }
+        expect((await fetch(`${url}/reels?fields=id`)).status).toBe(200);
+        expect((await fetch(health)).status).toBe(204);
+        expect(log()).toContain('database or disk is full');
+        disk.makeRoom();
+        const answer = await fetch(sorted);
+        expect(answer.status).toBe(200);
+        expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(25);
+      } finally {
+        child.kill('SIGKILL');
+        await once(child, 'exit');
+      }
+    });
+  });
+});
+
+describe('a full disk for the database', () => {
+  const world = useRelationsWorld('sqlite');
+
+  it('writes are 503 and leave nothing half done, reads go on, and with room the next write works', () =>
+    withSmallDisk(16, async (disk) => {
+      const file = path.join(disk.dir, 'data.db');
+      const original = new Database(world.env['DATABASE_FILENAME']!);
+      original.prepare('vacuum into ?').run(file);
+      original.close();
+      const db = await openSqlite(file);
+      const server = await newTestServer(db, world.model);
+      const card = { label: 'card', note: 'x'.repeat(20_000), inner: { word: 'word' } };
+      const body = { data: { name: 'holder', card, cards: [card, card], notes: [{ text: 'text' }] } };
+      const idOf = (answer: TestAnswer): number => (answer.body as { data: { id: number } }).data.id;
+      const stored: number[] = [];
+      const create = async (): Promise<TestAnswer> => {
+        const answer = await server.send('POST', '/api/holders?fields=name', { body });
+        if (answer.status === 200) stored.push(idOf(answer));
+        return answer;
+      };
+      const rowsOf = async (table: string): Promise<number> => {
+        const [[count] = []] = await db.read(() =>
+          readRows(db.dialect.compile(sql`select count(*) from ${sql.table(table)}`)),
+        );
+        return Number(count);
+      };
+      expect((await create()).status).toBe(200);
+      const tables = [
+        'holders',
+        'holders_components',
+        'components_parts_cards',
+        'components_parts_cards_components',
+        'components_parts_inners',
+        'components_parts_notes',
+      ];
+      const rowsOfOne = await Promise.all(tables.map(rowsOf));
+      disk.fill();
+      const refused: unknown[] = [];
+      // what the journal already has room for goes through
+      while (refused.length < 3 * limits.sqliteReadersMax) {
+        const { status, body: said } = await create();
+        if (status !== 200) refused.push(said);
+      }
+      expect(refused).toMatchObject(refused.map(() => full));
+      const url = `/api/holders/${stored[0]}`;
+      expect(
+        (await server.send('PUT', url, { body: { data: { name: 'changed', cards: [card] } } })).body,
+      ).toMatchObject(full);
+      expect((await server.get(url)).text).toContain('"name":"holder"');
+      disk.makeRoom();
+      expect((await create()).status).toBe(200);
+      const list = (await server.get('/api/holders?fields=id&pagination[pageSize]=100')).body as {
+        data: { id: number }[];
+      };
+      expect(list.data.map((it) => it.id)).toEqual(stored);
+      expect(await Promise.all(tables.map(rowsOf))).toEqual(rowsOfOne.map((it) => it * stored.length));
+      await server.close();
+      await db.close();
+    }));
+
+  it('what SQLite has rolled back by itself is not half stored when the work goes on regardless', () =>
+    withSmallDisk(16, async (disk) => {
+      const faults: unknown[] = [];
+      const db = await openSqlite(path.join(disk.dir, 'data.db'), { onTrouble: (fault) => faults.push(fault) });
+      const run = (tx: Tx, query: Sql) => tx.run(db.dialect.compile(query));
+      await db.write((tx) => run(tx, sql`create table things (id integer primary key, text text)`));
+      disk.fill();
+      const write = db.write(async (tx) => {
+        await run(tx, sql`insert into things values (1, 'before')`);
+        // more than a connection keeps in memory
+        await run(
+          tx,
+          sql`insert into things values (2, printf('%.*c', ${2 * limits.sqliteCacheKibMax * 1024}, 'x'))`,
+        ).catch(() => undefined);
+        await run(tx, sql`insert into things values (3, 'after')`).catch(() => undefined);
+      });
+      await expect(write).rejects.toThrow('The disk of the database is full');
+      expect(faults).toEqual([expect.objectContaining({ code: 'SQLITE_FULL' })]);
+      disk.makeRoom();
+      expect(await db.read(() => readRows(db.dialect.compile(sql`select id from things`)))).toEqual([]);
+      await db.write((tx) => run(tx, sql`insert into things values (4, 'later')`));
+      expect(await db.read(() => readRows(db.dialect.compile(sql`select id from things`)))).toEqual([[4]]);
+      await db.close();
+    }));
+});

@@ -1,0 +1,119 @@
+/** A SQLite file that another program has locked: others are served meanwhile, who needs the lock waits its time. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { readRows } from '../../src/sql/dialect.js';
+import { openSqlite } from '../../src/sql/sqlite/open.js';
+import { relationsProjectDir, useRelationsWorld } from '../world/relations/world.js';
+
+const busy = { data: null, error: { status: 503, details: { errors: [{ code: 'http.busy' }] } } };
+
+describe('a write lock of another program', () => {
+  const world = useRelationsWorld('sqlite');
+  const lock = () => {
+    const other = new Database(world.env['DATABASE_FILENAME']!);
+    other.exec('begin immediate');
+    return other;
+  };
+
+  it('a write waits for it, and reads go on meanwhile', async () => {
+    const shelf = await world.create('shelves', { name: 'shelf' });
+    const other = lock();
+    let isAnswered = false;
+    const write = world.send('PUT', `/api/shelves/${shelf}`, { data: { name: 'changed' } }).finally(() => {
+      isAnswered = true;
+    });
+    for (let i = 0; i < 20; i++)
+      expect((await world.read(`/api/shelves/${shelf}?i=${i}`)).attributes['name']).toBe('shelf');
+    expect((await world.send('GET', '/_health')).status).toBe(204);
+    expect(isAnswered).toBe(false);
+    other.close();
+    expect((await write).status).toBe(200);
+  });
+
+  it('a write whose time is over is 503 with Retry-After, those behind it too, and the next one works', async () => {
+    const shelf = await world.create('shelves', { name: 'shelf' });
+    const other = lock();
+    const writes = ['one', 'two', 'three'].map((name) =>
+      world.send('PUT', `/api/shelves/${shelf}`, { data: { name } }),
+    );
+    for (const { status, headers, body } of await Promise.all(writes)) {
+      expect(status).toBe(503);
+      expect(headers['retry-after']).toBe(String(limits.retryAfterS));
+      expect(body).toMatchObject(busy);
+    }
+    other.close();
+    expect((await world.update('shelves', shelf, { name: 'four' })).attributes['name']).toBe('four');
+  });
+});
+
+describe('an exclusive lock of another program', () => {
+  /** A file that is not in WAL mode: a writer in it keeps readers out. */
+  const lockedFile = () => {
+    const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-locks-'));
+    const file = path.join(dir, 'data.db');
+    const other = new Database(file);
+    other.exec('create table things (id integer primary key); insert into things values (1)');
+    return { dir, file, other };
+  };
+
+  it('reads wait for its end', async () => {
+    const { dir, file, other } = lockedFile();
+    const db = await openSqlite(file, { readOnly: true });
+    other.exec('begin exclusive');
+    let isAnswered = false;
+    const statement = db.dialect.compile(sql`select id from things`);
+    const reads = [db.read(() => readRows(statement)), db.version()].map((it) =>
+      it.finally(() => {
+        isAnswered = true;
+      }),
+    );
+    // others get their turn
+    for (let i = 0; i < 20; i++) await new Promise(setImmediate);
+    expect(isAnswered).toBe(false);
+    other.close();
+    expect(await reads[0]).toEqual([[1]]);
+    await reads[1];
+    await db.close();
+    fs.rmSync(dir, { recursive: true });
+  });
+
+  it('commands wait their time and say so in one line', async () => {
+    const { dir, file, other } = lockedFile();
+    other.exec('begin exclusive');
+    const main = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../dist/cli/main.js');
+    const run = async (...args: readonly string[]) => {
+      const child = spawn(process.execPath, [main, ...args, '--project', relationsProjectDir], {
+        env: {
+          ...process.env,
+          DATABASE_CLIENT: 'sqlite',
+          DATABASE_FILENAME: file,
+          JWT_SECRET: 's'.repeat(32),
+          API_TOKEN_SALT: 's'.repeat(32),
+        },
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let said = '';
+      child.stderr.on('data', (chunk) => {
+        said += String(chunk);
+      });
+      const [code] = (await once(child, 'close')) as [number];
+      return { code, said };
+    };
+    const results = await Promise.all([run('start'), run('check'), run('sync'), run('role', 'list')]);
+    const locked = {
+      code: 1,
+      said: 'The database cannot be used now: database is locked. Nothing was changed; try again later.\n',
+    };
+    expect(results).toEqual([locked, locked, locked, locked]);
+    other.close();
+    fs.rmSync(dir, { recursive: true });
+  });
+});

@@ -1,0 +1,37 @@
+/** A small file system in memory that a test can fill. Linux, and root to mount it; the test fails without them. */
+import { execFileSync } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+
+export interface SmallDisk {
+  readonly dir: string;
+  /** Takes all the room that is left. */
+  fill(): void;
+  /** Gives back what `fill` took. */
+  makeRoom(): void;
+}
+
+export const withSmallDisk = async (megabytes: number, work: (disk: SmallDisk) => Promise<void>): Promise<void> => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-disk-'));
+  const ballast = path.join(dir, 'ballast');
+  execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${megabytes}m`, 'tmpfs', dir]);
+  try {
+    await work({ dir, fill: () => fill(ballast), makeRoom: () => fs.rmSync(ballast) });
+  } finally {
+    // lazily: a server that a failed test has left behind may still use it
+    execFileSync('umount', ['--lazy', dir]);
+    fs.rmdirSync(dir);
+  }
+};
+
+const fill = (ballast: string): void => {
+  const file = fs.openSync(ballast, 'a');
+  try {
+    for (;;) fs.writeSync(file, Buffer.alloc(4096));
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code !== 'ENOSPC') throw fault;
+  } finally {
+    fs.closeSync(file);
+  }
+};
