@@ -27,6 +27,7 @@ export const start = async (dir: string): Promise<void> => {
   const db = await openDatabase(project, {
     onTrouble: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
   });
+  await warnOfOtherProcess(project, db, logger);
   try {
     await serve(project, secrets, db, logger);
   } catch (fault) {
@@ -34,6 +35,14 @@ export const start = async (dir: string): Promise<void> => {
     await db.close();
     throw fault;
   }
+};
+
+/** Two servers on one SQLite file work, but each waits for the other's writes, and every write empties both caches. */
+const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+  if (env.DATABASE_CLIENT !== 'sqlite') return;
+  const { claimFile } = await import('../sql/sqlite/claim.js');
+  if (!claimFile(db.place))
+    logger.warn(`${db.place} is served by another process too: run one process on a SQLite file, or use PostgreSQL`);
 };
 
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {

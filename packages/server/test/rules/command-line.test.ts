@@ -31,6 +31,15 @@ const run = async (args: readonly string[], cwd = dir) => {
   return { code, ...text };
 };
 
+/** One content type. */
+const makeProject = (): void => {
+  const type = path.join(dir, 'src/api/note/content-types/note');
+  fs.mkdirSync(type, { recursive: true });
+  const info = { singularName: 'note', pluralName: 'notes', displayName: 'Note' };
+  const schema = { kind: 'collectionType', collectionName: 'notes', info, attributes: { text: { type: 'string' } } };
+  fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
+};
+
 describe('the command line', () => {
   it('--version and --help end with 0', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, said: '' });
@@ -57,14 +66,42 @@ describe('the command line', () => {
   });
 
   it('the project is the current folder when none is named', async () => {
-    const type = path.join(dir, 'src/api/note/content-types/note');
-    fs.mkdirSync(type, { recursive: true });
-    const info = { singularName: 'note', pluralName: 'notes', displayName: 'Note' };
-    const schema = { kind: 'collectionType', collectionName: 'notes', info, attributes: { text: { type: 'string' } } };
-    fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify(schema));
+    makeProject();
     const result = await run(['check']);
     expect(result.out).toContain('1 content type, 0 components, ');
     expect(result.out).toContain('table  notes ');
+  });
+});
+
+describe('start', () => {
+  const start = async (port: number) => {
+    const env = { ...process.env, PORT: String(port), DATABASE_CLIENT: 'sqlite' };
+    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    let text = '';
+    for await (const chunk of child.stdout) {
+      text += String(chunk);
+      if (text.includes('serving ')) break;
+    }
+    return { child, text };
+  };
+  const end = async ({ child }: Awaited<ReturnType<typeof start>>): Promise<void> => {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+  };
+
+  it('a second process on one SQLite file is warned about, and a killed one is forgotten', async () => {
+    makeProject();
+    const first = await start(0);
+    expect(first.text).toContain('serving ');
+    expect(first.text).not.toContain('another process');
+    const second = await start(0);
+    expect(second.text).toContain('is served by another process too');
+    await end(second);
+    await end(first);
+    const third = await start(0);
+    expect(third.text).toContain('serving ');
+    expect(third.text).not.toContain('another process');
+    await end(third);
   });
 });
 
