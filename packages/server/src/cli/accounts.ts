@@ -16,8 +16,9 @@ import { newReader } from '../read/find.js';
 import { newWriter } from '../write/apply.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
+import { requireStarted } from './layout.js';
 import { gatherPeople, type People } from './people.js';
-import { openDatabase, openProject, requireStarted } from './project.js';
+import { openDatabase, openProject } from './project.js';
 import { sayRefusal } from './refusal.js';
 import { readSecrets } from './secrets.js';
 
@@ -180,15 +181,15 @@ const withPeople = async (
   dir: string,
   work: (people: People, secrets: LateSecrets) => Promise<void>,
 ): Promise<void> => {
-  const project = await openProject(dir);
+  const opened = await openProject(dir);
   // opening would make the file
-  const { env } = project;
-  const file = path.resolve(project.dir, env.DATABASE_FILENAME);
+  const { env } = opened;
+  const file = path.resolve(opened.dir, env.DATABASE_FILENAME);
   if (env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
     throw new StartFault(`There is no file ${file} yet. Run start or sync first.`);
-  const db = await openDatabase(project);
+  const db = await openDatabase(opened);
   try {
-    await requireStarted(project, db);
+    const project = await requireStarted(opened, db);
     const reader = newReader(db, { answersBytesMax: 0 });
     const writer = newWriter(db, reader, Date.now);
     const { rest, strict } = project.config.api;

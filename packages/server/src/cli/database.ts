@@ -1,46 +1,86 @@
 /** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
+import { sql } from 'kysely';
+import { orNearest } from '../errors.js';
 import { sayNote } from '../model/load.js';
-import { applyAdditions, planAdditions, type TableDiff } from '../sql/schema.js';
+import { asStored, type Stored } from '../model/stored.js';
+import type { Db, Statement } from '../sql/dialect.js';
+import type { TableDiff } from '../sql/schema.js';
+import { StartFault } from './config.js';
+import { applyChanges, planChanges, readStored, sayDrafts, sayOtherTypes } from './layout.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 
-/** Reports schema files, and what is missing, what is there besides, and which types differ. Exit code 1 when something is missing. */
+/**
+ * Reports schema files, what is missing, what is there besides, and what is stored in another way than the schema files
+ * say. Exit code 1 when something is missing or stored in another way.
+ */
 export const check = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
-    process.stdout.write(`${report(project, diff, db.place)}\n`);
-    if (isMissing(diff)) process.exitCode = 1;
+    const stored = await readStored(project.model, diff, db);
+    process.stdout.write(`${report(project, diff, stored, db)}\n`);
+    if (isMissing(diff) || diff.otherTypes.length > 0 || sayDrafts(stored).length > 0) process.exitCode = 1;
   } finally {
     await db.close();
   }
 };
 
-/** Adds what is missing; with `dryRun` prints the statements instead. */
-export const sync = async (dir: string, { dryRun }: { readonly dryRun: boolean }): Promise<void> => {
+export interface SyncOptions {
+  /** Prints the statements instead of running them. */
+  readonly dryRun: boolean;
+  /** Types whose drafts are published, now that their schema files have none any more. */
+  readonly publishDrafts: readonly string[];
+}
+
+/** Adds what is missing, and publishes the drafts of the types that are named. */
+export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: dryRun });
   try {
-    const statements = planAdditions(await compareDatabase(project, db), db);
+    const diff = await compareDatabase(project, db);
+    const changes = planChanges(project.model, diff, db);
+    const stored = await readStored(project.model, diff, db);
+    const statements = [...changes.statements, ...publishDrafts.map((uid) => publication(uid, project, stored, db))];
     if (dryRun) {
       process.stdout.write(
         statements.length === 0
           ? `-- nothing to do: ${db.place} has all that the model needs\n`
-          : statements.map((it) => `${it.sql};\n`).join(''),
+          : statements.map(printed).join(''),
       );
       return;
     }
-    await applyAdditions(statements, db);
+    await applyChanges({ ...changes, statements }, db);
     process.stdout.write(`${statements.length} statements run on ${db.place}\n`);
   } finally {
     await db.close();
   }
 };
 
+const printed = ({ sql: text, params }: Statement): string =>
+  `${text};${params.length === 0 ? '' : ` -- with ${params.join(', ')}`}\n`;
+
+/** Publishes the drafts of a type that has none any more. */
+const publication = (uid: string, { model }: Project, { drafts }: Stored, { dialect }: Db): Statement => {
+  const type = model.types.get(uid);
+  const withDrafts = [...drafts].filter(([, count]) => count > 0).map(([it]) => it);
+  if (!type || !withDrafts.includes(uid)) {
+    const known = withDrafts.length === 0 ? 'there is none' : `there are ${withDrafts.join(', ')}`;
+    const what = 'is no type whose drafts were switched off while it had some';
+    throw new StartFault(`--publish-drafts: "${uid}" ${what}${orNearest(uid, withDrafts)}; ${known}`);
+  }
+  return dialect.compile(
+    sql`update ${sql.table(type.table)} set published_at = ${dialect.bind('datetime', Date.now())} where published_at is null`,
+  );
+};
+
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
-const report = (project: Project, diff: TableDiff, place: string): string => {
+const indexLine = ({ table, index }: TableDiff['ownIndexes'][number]): string =>
+  `index  ${index.name} on ${table} (${index.columns.join(', ')})`;
+
+const report = (project: Project, diff: TableDiff, stored: Stored, db: Db): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
   const schema = section('In schema files, read as v4 reads them:', project.warnings.map(sayNote));
@@ -48,17 +88,21 @@ const report = (project: Project, diff: TableDiff, place: string): string => {
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
       ...diff.missingColumns.map((it) => `column ${it.table}.${it.column.name}`),
-      ...diff.missingIndexes.map((it) => `index  ${it.index.name} on ${it.table}`),
+      ...diff.missingIndexes.map(indexLine),
     ]),
     section('In the database only, left alone:', [
       ...diff.surplusTables.map((it) => `table  ${it}`),
       ...diff.surplusColumns.map((it) => `column ${it.table}.${it.column}`),
     ]),
-    section(
-      'Of another type than the schema files say, left alone:',
-      diff.otherTypes.map((it) => `column ${it.table}.${it.column}: ${it.found} instead of ${it.wanted}`),
-    ),
+    section('Stored in another way than the schema files say:', [
+      ...sayOtherTypes(diff.otherTypes, asStored(project.model, stored), db),
+      ...sayDrafts(stored),
+    ]),
   ].join('');
-  const agreed = body === '' ? '\nModel and database agree.' : body;
-  return `${typesInWords(project.model)}, ${place}\n${schema}${agreed.trimEnd()}`;
+  const own = section(
+    "Of Dovetail's own beside v4's layout (v4 may drop them, the next start adds them again):",
+    diff.ownIndexes.map(indexLine),
+  );
+  const agreed = body === '' ? '\nModel and database agree.\n' : body;
+  return `${typesInWords(project.model)}, ${db.place}\n${schema}${agreed}${own}`.trimEnd();
 };

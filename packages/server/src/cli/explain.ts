@@ -8,14 +8,14 @@ import { newReader, type PreparedRead } from '../read/find.js';
 import type { Statement } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
-import { openDatabase, openProject, requireStarted } from './project.js';
+import { requireStarted } from './layout.js';
+import { openDatabase, openProject } from './project.js';
 
 export const explain = async (dir: string, url: string, { json }: { readonly json: boolean }): Promise<void> => {
   const project = await openProject(dir);
-  const { config, model } = project;
   const db = await openDatabase(project, { readOnly: true });
   try {
-    await requireStarted(project, db);
+    const { config, model } = await requireStarted(project, db);
     const [pathname = '', search = ''] = url.replace(/^https?:\/\/[^/]+/, '').split(/\?(.*)/s);
     const route = routesOf(model, config.api.rest.prefix).find((it) =>
       new RegExp(`^${it.path.replace(':id', '(\\d+)')}/?$`, 'i').test(pathname),

@@ -35,10 +35,17 @@ command('check', 'report model and database side by side').action(async ({ proje
 
 command('sync', 'add the tables, columns and indexes that the database lacks')
   .option('--dry-run', 'print the statements instead')
-  .action(async ({ project, dryRun }: ProjectOption & { readonly dryRun?: boolean }) => {
-    const { sync } = await import('./database.js');
-    await sync(project, { dryRun: dryRun === true });
-  });
+  .option('--publish-drafts <types...>', 'publish the drafts of types whose draftAndPublish was switched off', [])
+  .action(
+    async ({
+      project,
+      dryRun,
+      publishDrafts,
+    }: ProjectOption & { readonly dryRun?: boolean; readonly publishDrafts: readonly string[] }) => {
+      const { sync } = await import('./database.js');
+      await sync(project, { dryRun: dryRun === true, publishDrafts });
+    },
+  );
 
 command('explain', 'print what a URL means and how it is fetched: selection, plan, statements')
   .argument('<url>', 'such as /api/articles?populate=*')

@@ -86,10 +86,3 @@ export const compareDatabase = async (project: Project, db: Db): Promise<TableDi
   const diff = diffTables(tablesOf(project.model), await readCatalog(db), db);
   return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
 };
-
-/** Commands that ask who may what need the tables that the first start makes. */
-export const requireStarted = async (project: Project, db: Db): Promise<void> => {
-  const { missingTables } = await compareDatabase(project, db);
-  if (missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
-    throw new StartFault(`${db.place} has no roles and permissions yet. Run start or sync first.`);
-};

@@ -9,14 +9,14 @@ import { newServer, type ServerSettings } from '../http/server.js';
 import { sayNote } from '../model/load.js';
 import { newReader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
-import { applyAdditions, planAdditions } from '../sql/schema.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
+import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
 import { gatherPeople, sayWhoMay } from './people.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
-import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
+import { openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets, type Secrets } from './secrets.js';
 
 export const start = async (dir: string): Promise<void> => {
@@ -29,7 +29,7 @@ export const start = async (dir: string): Promise<void> => {
   });
   await warnOfOtherProcess(project, db, logger);
   try {
-    await serve(project, secrets, db, logger);
+    await serve(await bringUp(project, db, logger), secrets, db, logger);
   } catch (fault) {
     // open connections would keep the process
     await db.close();
@@ -47,20 +47,6 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
 
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { env, config, model } = project;
-  const diff = await compareDatabase(project, db);
-  const additions = planAdditions(diff, db);
-  if (additions.length > 0) {
-    await applyAdditions(additions, db);
-    const columns = diff.missingColumns.map((it) => `${it.table}.${it.column.name}`);
-    const indexes = diff.missingIndexes.map((it) => it.index.name);
-    logger.info({ tables: diff.missingTables.length, columns, indexes }, 'database: added what was missing');
-  }
-  if (diff.surplusTables.length + diff.surplusColumns.length > 0) {
-    logger.info(
-      { tables: diff.surplusTables, columns: diff.surplusColumns.map((it) => `${it.table}.${it.column}`) },
-      'database: left alone what no schema file knows',
-    );
-  }
   const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
   await prepareData(project, db, reader, logger);
   const settings: ServerSettings = {

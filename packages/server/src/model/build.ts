@@ -59,6 +59,7 @@ const buildType = (draft: Draft, around: Surroundings, privateAttributes: readon
     plural: draft.plural,
     attributes,
     draftAndPublish: draft.draftAndPublish,
+    keepsPublishedAt: false,
     populateCreatorFields: draft.populateCreatorFields,
     localized: draft.localized,
     morphs: [...draft.attributes].flatMap(([name, it]) => (it.kind === 'morph' ? morphsOf(name, it) : [])),

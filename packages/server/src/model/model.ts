@@ -87,6 +87,11 @@ export interface EntryType {
   readonly plural: string;
   readonly attributes: ReadonlyMap<string, Attribute>;
   readonly draftAndPublish: boolean;
+  /**
+   * The table has a column `published_at` that the type does not show. New rows get it all the same: v4 deletes what it
+   * takes for drafts when drafts are switched off (storage-layout 8.3).
+   */
+  readonly keepsPublishedAt: boolean;
   readonly populateCreatorFields: boolean;
   readonly localized: boolean;
   /** Polymorphic relations: stored by v4, kept in the layout, not served yet (README, Limits). */

@@ -135,6 +135,8 @@ const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType
   const [owner, target] = isOwner ? [type, other] : [other, type];
   const [from, to] = isOwner ? [path.from, path.to] : [path.to, path.from];
   const [rank, targetRank] = isOwner ? [path.rank, inverseRank] : [inverseRank, path.rank];
+  // v4's own tables keep to v4's own indexes: none of their lists is read in part
+  const isOurs = owner.origin === 'project' || target.origin === 'project';
   const ranks = [
     ...(rank === null ? [] : [{ column: rank, index: `${name}_order_fk` }]),
     ...(targetRank === null ? [] : [{ column: targetRank, index: `${name}_order_inv_fk` }]),
@@ -153,8 +155,8 @@ const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType
       uniqueIndex(`${name}_unique`, from, to),
       ...ranks.map((it) => index(it.index, it.column)),
       // the ends and the neighbours in one list among many
-      ...(rank === null ? [] : [ownIndex(`${name}_list_index`, from, rank)]),
-      ...(targetRank === null ? [] : [ownIndex(`${name}_list_inv_index`, to, targetRank)]),
+      ...(rank !== null && isOurs ? [ownIndex(`${name}_list_index`, from, rank)] : []),
+      ...(targetRank !== null && isOurs ? [ownIndex(`${name}_list_inv_index`, to, targetRank)] : []),
     ],
     foreignKeys: [key(`${name}_fk`, from, owner.table, 'cascade'), key(`${name}_inv_fk`, to, target.table, 'cascade')],
   };

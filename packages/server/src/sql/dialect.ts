@@ -102,6 +102,23 @@ export interface SchemaDialect {
   readonly foreignKeys: 'with the table' | 'afterwards';
   /** v4 makes unique indexes as constraints where that differs (storage-layout 1.5). */
   readonly uniqueAs: 'index' | 'constraint';
+  /** How a declared type stores its values; null for one that no column of ours has. */
+  kindOf(declared: string): StoredKind | null;
+  /** Whether a column of the declared type holds values of the kind as a column made for them does. */
+  holds(declared: string, kind: ColumnKind): boolean;
+  /** Statements that give a column the type of the kind and keep its values; they fail where a value does not fit. */
+  changeType(change: {
+    readonly table: string;
+    readonly column: string;
+    readonly kind: ColumnKind;
+    readonly found: string;
+  }): readonly string[];
+}
+
+export interface StoredKind {
+  readonly kind: ColumnKind;
+  /** Most characters of a text; null for no bound. */
+  readonly lengthMax: number | null;
 }
 
 export interface Dialect {

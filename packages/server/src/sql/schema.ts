@@ -4,7 +4,7 @@
  */
 import { type CreateTableBuilder, sql } from 'kysely';
 import { fixedStatement } from './compile.js';
-import { type ColumnKind, type Db, type ReadProgram, readRows, type Statement } from './dialect.js';
+import { type ColumnKind, type Db, type ReadProgram, readRows, type Statement, type Tx } from './dialect.js';
 
 export interface Column {
   readonly name: string;
@@ -41,14 +41,21 @@ export interface TableDiff {
   readonly missingColumns: readonly { readonly table: string; readonly column: Column }[];
   /** Indexes of our own, and those on columns that are missing themselves: any other may not fit the stored rows. */
   readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
+  /** Indexes of our own that are there. */
+  readonly ownIndexes: readonly { readonly table: string; readonly index: Index }[];
   readonly surplusTables: readonly string[];
   readonly surplusColumns: readonly { readonly table: string; readonly column: string }[];
-  readonly otherTypes: readonly {
-    readonly table: string;
-    readonly column: string;
-    readonly wanted: string;
-    readonly found: string;
-  }[];
+  readonly otherTypes: readonly OtherType[];
+}
+
+/** A column that does not hold its values as one made for them would. */
+export interface OtherType {
+  readonly table: string;
+  readonly column: string;
+  readonly kind: ColumnKind;
+  /** Declared types. */
+  readonly wanted: string;
+  readonly found: string;
 }
 
 export const readCatalog = async (db: Db): Promise<Catalog> => {
@@ -67,16 +74,14 @@ export const readCatalog = async (db: Db): Promise<Catalog> => {
   return db.read(program);
 };
 
-/** Types that a healthy database may declare although Dovetail would declare another (storage-layout 9: upgraded databases). */
-const declaredType = (columnType: string): string => columnType.split(' primary key')[0]!.replace('serial', 'integer');
-
 export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): TableDiff => {
   const { schema, columnTypes } = db.dialect;
   const missingTables: Table[] = [];
   const missingColumns: { table: string; column: Column }[] = [];
   const missingIndexes: { table: string; index: Index }[] = [];
+  const ownIndexes: { table: string; index: Index }[] = [];
   const surplusColumns: { table: string; column: string }[] = [];
-  const otherTypes: { table: string; column: string; wanted: string; found: string }[] = [];
+  const otherTypes: OtherType[] = [];
   const wantedNames = new Set<string>();
   for (const table of wanted) {
     const name = schema.storedName(table.name);
@@ -89,21 +94,23 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
     const wantedColumns = new Set(table.columns.map((column) => schema.storedName(column.name)));
     for (const column of table.columns) {
       const type = columns.get(schema.storedName(column.name));
-      const declared = declaredType(columnTypes[column.kind]);
       if (type === undefined) missingColumns.push({ table: table.name, column });
-      else if (type !== declared)
-        otherTypes.push({ table: table.name, column: column.name, wanted: declared, found: type });
+      else if (!schema.holds(type, column.kind)) {
+        const { name: columnName, kind } = column;
+        otherTypes.push({ table: table.name, column: columnName, kind, wanted: columnTypes[kind], found: type });
+      }
     }
     for (const index of table.indexes) {
       const isNew = index.columns.some((column) => !columns.has(schema.storedName(column)));
-      if ((isNew || index.own) && !found.indexes.has(schema.storedName(index.name)))
-        missingIndexes.push({ table: table.name, index });
+      const isThere = found.indexes.has(schema.storedName(index.name));
+      if (isThere && index.own) ownIndexes.push({ table: table.name, index });
+      if (!isThere && (isNew || index.own)) missingIndexes.push({ table: table.name, index });
     }
     for (const column of columns.keys())
       if (!wantedColumns.has(column)) surplusColumns.push({ table: table.name, column });
   }
   const surplusTables = [...found.tables.keys()].filter((name) => !wantedNames.has(name));
-  return { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns, otherTypes };
+  return { missingTables, missingColumns, missingIndexes, ownIndexes, surplusTables, surplusColumns, otherTypes };
 };
 
 /** The statements that add what is missing, in an order that the database accepts. */
@@ -156,8 +163,13 @@ export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => 
   return [...statements, ...afterwards];
 };
 
-/** Adds what is missing, all or nothing. */
-export const applyAdditions = (statements: readonly Statement[], db: Db): Promise<void> =>
+/** Adds what is missing, all or nothing; `also` belongs to it. */
+export const applyAdditions = (
+  statements: readonly Statement[],
+  db: Db,
+  also: (tx: Tx) => Promise<void> = async () => undefined,
+): Promise<void> =>
   db.write(async (tx) => {
     for (const statement of statements) await tx.run(statement);
+    await also(tx);
   });

@@ -216,6 +216,7 @@ const applyCreate = async (
     ...creator(request, 'updated_by_id'),
   ];
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
+  else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
   const plan = await planned(await withHashes(change, hashes), id, true, system, snapshot, write, tx);

@@ -183,6 +183,11 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(indexes).not.toContain('films_source_links_list_index');
   });
 
+  it("storage-layout 6: tables of v4's own have no indexes of ours", () => {
+    const withOwn = tablesOf(project.model).filter((it) => it.indexes.some((index) => index.own));
+    expect(withOwn.map((it) => it.name).filter((it) => /^(admin|strapi|up|upload|files|i18n)_/.test(it))).toEqual([]);
+  });
+
   it('storage-layout 6: pairs are unique, so are uid columns', async () => {
     const { db } = database;
     await run(db, "insert into films (id, title) values (1, 'one')", "insert into genres (id, name) values (1, 'one')");
@@ -341,6 +346,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     await run(db, 'drop table closures', 'create table closures (id integer primary key, reason integer)');
     const found = await summary(project, db);
     expect(found.otherTypes).toContainEqual({
+      kind: 'string',
       table: 'closures',
       column: 'reason',
       wanted: dialect === 'sqlite' ? 'varchar(255)' : 'character varying(255)',

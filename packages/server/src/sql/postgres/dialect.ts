@@ -1,8 +1,9 @@
 /** PostgreSQL's way to write JSON, dates, lists and tables. */
 import { sql } from 'kysely';
 import { limits } from '../../limits.js';
-import { compileWith, fixedStatement, idsParameter, postgresBuilder } from '../compile.js';
+import { compileWith, idsParameter, postgresBuilder } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import { postgresColumnTypes, postgresSchema } from './catalog.js';
 
 /** The zone of this process: v4 stores wall clocks in it (storage-layout 2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -43,24 +44,6 @@ const instantLiteral = (epochMs: number): string => {
   if (!text.startsWith('-') && !text.startsWith('0000')) return text;
   const [, year = '', rest = ''] = /^-?(\d+)(.*)$/.exec(text) ?? [];
   return `${String(Number(year) + 1).padStart(4, '0')}${rest} BC`;
-};
-
-const columnTypes: Dialect['columnTypes'] = {
-  id: 'serial primary key',
-  reference: 'integer',
-  rank: 'double precision',
-  string: 'character varying(255)',
-  text: 'text',
-  integer: 'integer',
-  bigint: 'bigint',
-  float: 'double precision',
-  decimal: 'numeric(10,2)',
-  boolean: 'boolean',
-  date: 'date',
-  time: 'time without time zone',
-  datetime: 'timestamp(6) without time zone',
-  json: 'jsonb',
-  jsonText: 'json',
 };
 
 /** A value's text, as `fromText` reads it. */
@@ -140,20 +123,8 @@ const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, quer
 /** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
 export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
-  columnTypes,
-  schema: {
-    builder: postgresBuilder.schema,
-    columns: fixedStatement(
-      `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
-    ),
-    indexes: fixedStatement(
-      `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
-    ),
-    // identifiers are cut at 63 bytes (storage-layout 1.6): a name that is there in its cut form is there
-    storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
-    foreignKeys: 'afterwards',
-    uniqueAs: 'constraint',
-  },
+  columnTypes: postgresColumnTypes,
+  schema: postgresSchema,
   // a function call takes 100 arguments at the most
   jsonPairsMax: 50,
   compile,

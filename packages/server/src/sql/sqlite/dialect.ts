@@ -2,8 +2,9 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
-import { compileWith, fixedStatement, idsParameter, sqliteBuilder } from '../compile.js';
+import { compileWith, idsParameter, sqliteBuilder } from '../compile.js';
 import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
 
 /** Milliseconds of the years 0 to 9999, which strftime can write. */
 const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
@@ -73,33 +74,8 @@ const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query)
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
-  columnTypes: {
-    id: 'integer primary key autoincrement not null',
-    reference: 'integer',
-    rank: 'float',
-    string: 'varchar(255)',
-    text: 'text',
-    integer: 'integer',
-    bigint: 'bigint',
-    float: 'float',
-    decimal: 'float',
-    boolean: 'boolean',
-    date: 'date',
-    time: 'time',
-    datetime: 'datetime',
-    json: 'json',
-    jsonText: 'json',
-  },
-  schema: {
-    builder: sqliteBuilder.schema,
-    columns: fixedStatement(
-      `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
-    ),
-    indexes: fixedStatement(`select name from sqlite_master where type = 'index'`),
-    storedName: (name) => name,
-    foreignKeys: 'with the table',
-    uniqueAs: 'index',
-  },
+  columnTypes: sqliteColumnTypes,
+  schema: sqliteSchema,
   jsonPairsMax: 400,
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,

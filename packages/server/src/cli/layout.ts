@@ -1,0 +1,144 @@
+/**
+ * The database beside the model: what is missing is added, what was changed in schema files after its table was made is
+ * told, and served as it is stored.
+ */
+import type { FastifyBaseLogger } from 'fastify';
+import { sql } from 'kysely';
+import type { EntryType, Model, Uid } from '../model/model.js';
+import { asStored, type Stored } from '../model/stored.js';
+import type { Db, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
+import { applyAdditions, type OtherType, planAdditions, type TableDiff } from '../sql/schema.js';
+import { StartFault } from './config.js';
+import { compareDatabase, type Project } from './project.js';
+
+/** Adds what is missing and says so. Gives the project with its model as the database can serve it. */
+export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
+  const diff = await compareDatabase(project, db);
+  await applyChanges(planChanges(project.model, diff, db), db);
+  sayAdditions(diff, logger);
+  const stored = await readStored(project.model, diff, db);
+  const model = asStored(project.model, stored);
+  for (const note of [...sayOtherTypes(diff.otherTypes, model, db), ...sayDrafts(stored)]) logger.warn(note);
+  return { ...project, model };
+};
+
+/** The same for commands that add nothing; they need the tables that the first start makes. */
+export const requireStarted = async (project: Project, db: Db): Promise<Project> => {
+  const diff = await compareDatabase(project, db);
+  if (diff.missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
+    throw new StartFault(`${db.place} has no roles and permissions yet. Run start or sync first.`);
+  return { ...project, model: asStored(project.model, await readStored(project.model, diff, db)) };
+};
+
+const sayAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
+  const { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns } = diff;
+  if (missingTables.length + missingColumns.length + missingIndexes.length > 0) {
+    const columns = missingColumns.map((it) => `${it.table}.${it.column.name}`);
+    const indexes = missingIndexes.map((it) => it.index.name);
+    logger.info({ tables: missingTables.length, columns, indexes }, 'database: added what was missing');
+  }
+  if (surplusTables.length + surplusColumns.length > 0)
+    logger.info(
+      { tables: surplusTables, columns: surplusColumns.map((it) => `${it.table}.${it.column}`) },
+      'database: left alone what no schema file knows',
+    );
+};
+
+// ---- what is added
+
+export interface Changes {
+  readonly statements: readonly Statement[];
+  /** Types that get drafts now; all that they have is published, as v4 does it (storage-layout 8.3). */
+  readonly newDrafts: readonly EntryType[];
+}
+
+export const planChanges = (model: Model, diff: TableDiff, db: Db): Changes => {
+  const isNew = (type: EntryType): boolean =>
+    type.draftAndPublish &&
+    diff.missingColumns.some((it) => it.table === type.table && it.column.name === PUBLISHED_AT);
+  const newDrafts = [...model.types.values()].filter(isNew);
+  return { statements: [...planAdditions(diff, db), ...newDrafts.map((type) => publishAll(type, db))], newDrafts };
+};
+
+const PUBLISHED_AT = 'published_at';
+
+const publishAll = ({ table }: EntryType, { dialect }: Db): Statement =>
+  dialect.compile(sql`update ${sql.table(table)} set published_at = created_at where published_at is null`);
+
+export const applyChanges = async ({ statements, newDrafts }: Changes, db: Db): Promise<void> => {
+  if (statements.length > 0) await applyAdditions(statements, db, (tx) => noteDrafts(newDrafts, tx, db));
+};
+
+/** v4 would publish the drafts that are made from now on, did its map of types still say that there are none. */
+const noteDrafts = async (types: readonly EntryType[], tx: Tx, { dialect }: Db): Promise<void> => {
+  if (types.length === 0) return;
+  const key = sql`${sql.ref('key')} = 'strapi_content_types_schema'`;
+  const rows = await tx.run(dialect.compile(sql`select id, value from strapi_core_store_settings where ${key}`));
+  for (const [id, value] of rows as readonly (readonly [number, string])[]) {
+    const map = parseMap(value);
+    for (const { uid } of types) if (map?.[uid]) map[uid].options = { ...map[uid].options, draftAndPublish: true };
+    if (map)
+      await tx.run(
+        dialect.compile(
+          sql`update strapi_core_store_settings set value = ${JSON.stringify(map)} where id = ${dialect.bind('id', id)}`,
+        ),
+      );
+  }
+};
+
+const parseMap = (value: string): Record<Uid, { options?: object }> | null => {
+  try {
+    return JSON.parse(value) as Record<Uid, { options?: object }>;
+  } catch {
+    return null;
+  }
+};
+
+// ---- what differs
+
+/** What the tables hold in another way than the model says. */
+export const readStored = async (model: Model, diff: TableDiff, db: Db): Promise<Stored> => {
+  const { schema } = db.dialect;
+  const columns = diff.otherTypes.map(({ table, column, found }) => ({ table, column, stored: schema.kindOf(found) }));
+  const withColumn = [...model.types.values()].filter(
+    (type) =>
+      !type.draftAndPublish &&
+      type.kind !== 'component' &&
+      diff.surplusColumns.some((it) => it.table === type.table && it.column === PUBLISHED_AT),
+  );
+  const counts = withColumn.map(({ table }) =>
+    db.dialect.compile(sql`select count(*) from ${sql.table(table)} where published_at is null`),
+  );
+  const rows = counts.length === 0 ? [] : await db.read(() => readAll(counts));
+  return { columns, drafts: new Map(withColumn.map((type, i) => [type.uid, Number(rows[i]?.[0]?.[0])])) };
+};
+
+function* readAll(statements: readonly Statement[]): ReadProgram<readonly Rows[]> {
+  return yield statements;
+}
+
+/** A line for each column, with the statements that would change it. */
+export const sayOtherTypes = (otherTypes: readonly OtherType[], model: Model, db: Db): readonly string[] =>
+  otherTypes.map((it) => {
+    const served = servedAs(it, model);
+    const asWhat = served === null ? '' : `; it is served as ${served} until it is changed`;
+    const mend = db.dialect.schema.changeType(it).map((statement) => `${statement};`);
+    return `column ${it.table}.${it.column} is ${it.found}, and its schema file wants ${it.wanted}${asWhat}. To change it: ${mend.join(' ')}`;
+  });
+
+const servedAs = ({ table, column }: OtherType, model: Model): string | null => {
+  for (const type of model.types.values()) {
+    if (type.table !== table) continue;
+    for (const it of type.attributes.values()) if (it.kind === 'scalar' && it.column === column) return it.type;
+  }
+  return null;
+};
+
+/** A line for each type whose drafts were switched off while it had some. */
+export const sayDrafts = ({ drafts }: Stored): readonly string[] =>
+  [...drafts]
+    .filter(([, count]) => count > 0)
+    .map(
+      ([uid, count]) =>
+        `${uid}: draftAndPublish is off in its schema file, and its table holds ${count} ${count === 1 ? 'draft' : 'drafts'}. Nobody sees them: the type is served with drafts as before. To publish them: dovetail sync --publish-drafts ${uid}; or switch draftAndPublish on again, or delete them, as v4 would at its next start`,
+    );

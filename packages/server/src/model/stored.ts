@@ -1,0 +1,94 @@
+/**
+ * A model as a database can serve it. Nothing in a database is changed on its own (storage-layout 8.4), so where a schema
+ * file was changed after its table was made, what is stored comes first.
+ */
+import type { ColumnKind, StoredKind } from '../sql/dialect.js';
+import { isSecretType, type ScalarTypeName, scalarTypes } from './attributes.js';
+import type { Attribute, EntryType, Model, ScalarAttribute, Uid } from './model.js';
+import { systemAttributes } from './system.js';
+
+export interface StoredColumn {
+  readonly table: string;
+  readonly column: string;
+  /** Null: no type of attribute is stored like that. */
+  readonly stored: StoredKind | null;
+}
+
+export interface Stored {
+  /** Columns that hold their values in another way than their attribute wants. */
+  readonly columns: readonly StoredColumn[];
+  /** Types without drafts whose table has a column `published_at`, and how many drafts it holds. */
+  readonly drafts: ReadonlyMap<Uid, number>;
+}
+
+/**
+ * Attributes get the type of their column, so that no request asks the database for what it cannot do. A type whose
+ * table still holds drafts keeps `draftAndPublish`: switching it off publishes nobody's drafts.
+ */
+export const asStored = (model: Model, stored: Stored): Model => ({
+  types: new Map([...model.types].map(([uid, type]) => [uid, typeAsStored(type, stored)])),
+});
+
+const typeAsStored = (type: EntryType, { columns, drafts }: Stored): EntryType => {
+  const own = columns.filter((it) => it.table === type.table);
+  const count = drafts.get(type.uid);
+  if (own.length === 0 && count === undefined) return type;
+  const attributes = new Map<string, Attribute>();
+  for (const [name, attribute] of type.attributes) {
+    const column = attribute.kind === 'scalar' ? own.find((it) => it.column === attribute.column) : undefined;
+    attributes.set(name, attribute.kind === 'scalar' && column ? attributeAsStored(attribute, column) : attribute);
+  }
+  const draftAndPublish = type.draftAndPublish || (count ?? 0) > 0;
+  for (const it of systemAttributes({ ...type, draftAndPublish }))
+    if (!attributes.has(it.name)) attributes.set(it.name, it);
+  return Object.freeze({
+    ...type,
+    attributes,
+    draftAndPublish,
+    keepsPublishedAt: count !== undefined && !draftAndPublish,
+  });
+};
+
+/** The type that stands for a way of storing values. */
+const typeOfKind: Readonly<Record<ColumnKind, ScalarTypeName | null>> = {
+  id: null,
+  reference: null,
+  rank: null,
+  string: 'string',
+  text: 'text',
+  integer: 'integer',
+  bigint: 'biginteger',
+  float: 'float',
+  decimal: 'decimal',
+  boolean: 'boolean',
+  date: 'date',
+  time: 'time',
+  datetime: 'datetime',
+  json: 'json',
+  jsonText: 'json',
+};
+
+/** The attribute as its column holds it; the same when the column holds all that the attribute may be. */
+const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn): ScalarAttribute => {
+  const { rules } = attribute;
+  const wanted = scalarTypes[attribute.type].column;
+  const type = stored && typeOfKind[stored.kind];
+  if (!stored || !type) return attribute;
+  const bounded = stored.lengthMax === null ? rules : { ...rules, maxLength: least(rules.maxLength, stored.lengthMax) };
+  // a longer text holds shorter ones
+  if (wanted === stored.kind || (wanted === 'string' && stored.kind === 'text'))
+    return Object.freeze({ ...attribute, rules: bounded });
+  // no column of another kind holds a hash, and nothing else may take its place
+  if (isSecretType(attribute.type))
+    return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, writable: false } });
+  const { defaultValue } = rules;
+  const hasDefault =
+    defaultValue != null && scalarTypes[type].parseJson(defaultValue, { rules: bounded, path: [], draft: true }).ok;
+  return Object.freeze({
+    ...attribute,
+    type,
+    rules: { ...bounded, defaultValue: hasDefault ? defaultValue : undefined },
+  });
+};
+
+const least = (a: number | null, b: number): number => (a === null ? b : Math.min(a, b));

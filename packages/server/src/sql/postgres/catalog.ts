@@ -1,0 +1,90 @@
+/** How PostgreSQL tells what a schema holds, and how tables are made and changed in it. */
+import { sql } from 'kysely';
+import { fixedStatement, postgresBuilder } from '../compile.js';
+import type { ColumnKind, Dialect, SchemaDialect, StoredKind } from '../dialect.js';
+
+export const postgresColumnTypes: Dialect['columnTypes'] = {
+  id: 'serial primary key',
+  reference: 'integer',
+  rank: 'double precision',
+  string: 'character varying(255)',
+  text: 'text',
+  integer: 'integer',
+  bigint: 'bigint',
+  float: 'double precision',
+  decimal: 'numeric(10,2)',
+  boolean: 'boolean',
+  date: 'date',
+  time: 'time without time zone',
+  datetime: 'timestamp(6) without time zone',
+  json: 'jsonb',
+  jsonText: 'json',
+};
+
+const kinds: readonly (readonly [RegExp, ColumnKind])[] = [
+  [/^character/, 'string'],
+  [/^text$/, 'text'],
+  [/^(integer|smallint)$/, 'integer'],
+  [/^bigint$/, 'bigint'],
+  [/^(double precision|real)$/, 'float'],
+  [/^numeric/, 'decimal'],
+  [/^boolean$/, 'boolean'],
+  [/^date$/, 'date'],
+  [/^timestamp/, 'datetime'],
+  [/^time/, 'time'],
+  [/^jsonb?$/, 'json'],
+];
+
+const kindOf = (declared: string): StoredKind | null => {
+  const found = kinds.find(([pattern]) => pattern.test(declared));
+  if (!found) return null;
+  const [, length] = /\((\d+)\)/.exec(declared) ?? [];
+  return { kind: found[1], lengthMax: found[1] === 'string' && length !== undefined ? Number(length) : null };
+};
+
+/** `serial` and its key say how a column is made, not what it is. */
+const declaredType = (kind: ColumnKind): string =>
+  postgresColumnTypes[kind].replace(' primary key', '').replace('serial', 'integer');
+
+/** Kinds that PostgreSQL converts into each other; all others go through text. */
+const families: readonly ReadonlySet<ColumnKind>[] = [
+  new Set(['id', 'reference', 'rank', 'integer', 'bigint', 'float', 'decimal']),
+  new Set(['date', 'datetime']),
+  new Set(['string', 'text']),
+  new Set(['boolean', 'integer']),
+  new Set(['json', 'jsonText']),
+];
+
+const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found }) => {
+  const from = kindOf(found)?.kind;
+  const name = sql.id(column);
+  const type = sql.raw(declaredType(kind));
+  const isNear = from !== undefined && families.some((it) => it.has(from) && it.has(kind));
+  // a cast would cut texts that are too long; without one they stop the statement
+  const value =
+    kind === 'string' || kind === 'text'
+      ? sql`${name}::text`
+      : isNear
+        ? sql`${name}::${type}`
+        : sql`${name}::text::${type}`;
+  return [
+    sql`alter table ${sql.table(table)} alter column ${name} type ${type} using ${value}`.compile(postgresBuilder).sql,
+  ];
+};
+
+export const postgresSchema: SchemaDialect = {
+  builder: postgresBuilder.schema,
+  columns: fixedStatement(
+    `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
+  ),
+  indexes: fixedStatement(
+    `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
+  ),
+  // identifiers are cut at 63 bytes (storage-layout 1.6): a name that is there in its cut form is there
+  storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
+  foreignKeys: 'afterwards',
+  uniqueAs: 'constraint',
+  kindOf,
+  holds: (declared, kind) => declared === declaredType(kind),
+  changeType,
+};

@@ -1,0 +1,107 @@
+/** How SQLite tells what a file holds, and how tables are made and changed in it. */
+import { sql } from 'kysely';
+import { fixedStatement, sqliteBuilder } from '../compile.js';
+import type { ColumnKind, Dialect, SchemaDialect, Sql, StoredKind } from '../dialect.js';
+
+export const sqliteColumnTypes: Dialect['columnTypes'] = {
+  id: 'integer primary key autoincrement not null',
+  reference: 'integer',
+  rank: 'float',
+  string: 'varchar(255)',
+  text: 'text',
+  integer: 'integer',
+  bigint: 'bigint',
+  float: 'float',
+  decimal: 'float',
+  boolean: 'boolean',
+  date: 'date',
+  time: 'time',
+  datetime: 'datetime',
+  json: 'json',
+  jsonText: 'json',
+};
+
+/** By the first word of the declared type; longer ones first. */
+const kinds: readonly (readonly [RegExp, ColumnKind])[] = [
+  [/^(varchar|char|nvarchar|character)/, 'string'],
+  [/^(text|longtext|clob)/, 'text'],
+  [/^bigint/, 'bigint'],
+  [/^(int|smallint|tinyint|mediumint)/, 'integer'],
+  [/^(float|real|double)/, 'float'],
+  [/^(decimal|numeric)/, 'decimal'],
+  [/^bool/, 'boolean'],
+  [/^(datetime|timestamp)/, 'datetime'],
+  [/^date/, 'date'],
+  [/^time/, 'time'],
+  [/^json/, 'json'],
+];
+
+// lengths are not enforced
+const kindOf = (declared: string): StoredKind | null => {
+  const found = kinds.find(([pattern]) => pattern.test(declared));
+  return found ? { kind: found[1], lengthMax: null } : null;
+};
+
+const texts: ReadonlySet<ColumnKind> = new Set(['string', 'text']);
+const numbers: ReadonlySet<ColumnKind> = new Set(['id', 'reference', 'rank', 'integer', 'bigint', 'float', 'decimal']);
+
+/** Values have types of their own here: what counts is what the declared type turns them into. */
+const holds = (declared: string, kind: ColumnKind): boolean => {
+  const stored = kindOf(declared)?.kind;
+  if (declared === sqliteColumnTypes[kind] || stored === kind) return true;
+  if (stored === undefined) return false;
+  // a column of reals loses digits of large integers
+  return (texts.has(stored) && texts.has(kind)) || (numbers.has(stored) && numbers.has(kind) && kind !== 'bigint');
+};
+
+/** An expression that gives a stored value the form of another kind. */
+const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): Sql => {
+  switch (to) {
+    case 'string':
+    case 'text':
+      return sql`cast(${column} as text)`;
+    case 'id':
+    case 'reference':
+    case 'integer':
+    case 'bigint':
+      return sql`cast(${column} as integer)`;
+    case 'rank':
+    case 'float':
+    case 'decimal':
+      return sql`cast(${column} as real)`;
+    case 'date':
+      return from === 'datetime' ? sql`date(${column} / 1000, 'unixepoch')` : column;
+    case 'datetime':
+      return from === 'date' ? sql`cast(strftime('%s', ${column}) as integer) * 1000` : column;
+    case 'boolean':
+    case 'time':
+    case 'json':
+    case 'jsonText':
+      return column;
+  }
+};
+
+/** SQLite cannot change a column: a new one takes its name and its values. */
+const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found }) => {
+  const before = sql.id(`${column}_before`);
+  const [on, name] = [sql.table(table), sql.id(column)];
+  return [
+    sql`alter table ${on} rename column ${name} to ${before}`,
+    sql`alter table ${on} add column ${name} ${sql.raw(sqliteColumnTypes[kind])}`,
+    sql`update ${on} set ${name} = ${converted(before, kindOf(found)?.kind, kind)}`,
+  ].map((it) => it.compile(sqliteBuilder).sql);
+};
+
+export const sqliteSchema: SchemaDialect = {
+  builder: sqliteBuilder.schema,
+  columns: fixedStatement(
+    `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
+  ),
+  indexes: fixedStatement(`select name from sqlite_master where type = 'index'`),
+  storedName: (name) => name,
+  foreignKeys: 'with the table',
+  uniqueAs: 'index',
+  kindOf,
+  holds,
+  changeType,
+};
