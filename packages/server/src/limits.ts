@@ -21,6 +21,14 @@ export const limits = {
   filterDepthMax: 24,
   /** Selections (an entry type with fields and populate) in one request. Each may cost two statements. Above: 400. */
   selectionsMax: 10_000,
+  /** Names of what leniency left out that one response tells. */
+  leftOutMax: 20,
+  /** Characters of one such name in the header. */
+  leftOutNameMax: 100,
+  /** Characters of that header, so that proxies let it through. */
+  leftOutHeaderMax: 1_000,
+  /** Such names that one process logs. */
+  leftOutLoggedMax: 1_000,
   /** Rows that one request may read from the database. Above: 400, ask for less. */
   rowsMax: 200_000,
   /** Characters of one response body. Above: 400, ask for less (contract 12, row 4). */

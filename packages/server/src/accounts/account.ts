@@ -8,6 +8,7 @@ import { type SettingName, settingsOf, settingsStatement, type UserSettings } fr
 import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate } from '../query/selection.js';
 import type { Answer, Reader } from '../read/find.js';
@@ -49,13 +50,19 @@ export type AccountAnswer =
   /** A bare object or list with its entity tag. */
   | { readonly kind: 'entries'; readonly answer: Answer; readonly isNew?: boolean }
   /** JSON text; `private` for what no cache may keep. */
-  | { readonly kind: 'json'; readonly text: string; readonly privacy: 'shared' | 'private' }
+  | {
+      readonly kind: 'json';
+      readonly text: string;
+      readonly privacy: 'shared' | 'private';
+      readonly leftOut?: readonly LeftOut[];
+    }
   | { readonly kind: 'redirect'; readonly to: string };
 
 export type AccountAction = (request: AccountRequest) => Promise<Result<AccountAnswer>>;
 
-export const jsonAnswer = (value: unknown): Result<AccountAnswer> =>
-  ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared' });
+/** @param leftOut what of the request had no effect. */
+export const jsonAnswer = (value: unknown, leftOut: readonly LeftOut[] = []): Result<AccountAnswer> =>
+  ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared', leftOut });
 
 export const refuse = (...issues: readonly Issue[]): never => {
   throw new Refusal(...issues);

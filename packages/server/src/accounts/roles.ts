@@ -5,6 +5,7 @@ import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
+import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
 import {
   type AccountAction,
@@ -43,7 +44,7 @@ export interface RoleRow {
 
 export const newRoleActions = (deps: AccountDeps): RoleActions => {
   const { db, model } = deps;
-  const done = (): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true });
+  const done = (leftOut: readonly LeftOut[] = []): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true }, leftOut);
 
   const existing = async ({ id }: AccountRequest): Promise<RoleRow> => {
     const role = (await readRoles(deps)).find((it) => it.id === id);
@@ -61,7 +62,8 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
     }),
 
     create: answering(async ({ body }) => {
-      const { permissions, ...given } = granted(readRole(body, deps.settings.strict));
+      const { role, leftOut } = granted(readRole(body, deps.settings.strict));
+      const { permissions, ...given } = role;
       const wanted = permissions === undefined ? new Set<Action>() : granted(await readTree(permissions, deps));
       const { name } = given;
       // any other name is refused with the role
@@ -70,18 +72,19 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
         const roleId = await writeRole(deps, null, { ...given, type }, tx);
         await setActions(deps, roleId, wanted, tx);
       });
-      return done();
+      return done(leftOut);
     }),
 
     update: answering(async (request) => {
-      const role = await existing(request);
-      const { permissions, type: _type, ...given } = granted(readRole(request.body, deps.settings.strict));
+      const { id } = await existing(request);
+      const { role, leftOut } = granted(readRole(request.body, deps.settings.strict));
+      const { permissions, type: _type, ...given } = role;
       const wanted = permissions === undefined ? null : granted(await readTree(permissions, deps));
       await changing(deps, async (tx) => {
-        if (Object.keys(given).length > 0) await writeRole(deps, role.id, given, tx);
-        if (wanted) await setActions(deps, role.id, wanted, tx);
+        if (Object.keys(given).length > 0) await writeRole(deps, id, given, tx);
+        if (wanted) await setActions(deps, id, wanted, tx);
       });
-      return done();
+      return done(leftOut);
     }),
 
     remove: answering(async (request) => {
@@ -209,14 +212,22 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
 const ignored: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'nb_users']);
 const writable: readonly string[] = ['name', 'description', 'type', 'permissions'];
 
-const readRole = (body: unknown, strict: boolean): Result<Readonly<Record<string, unknown>>> => {
+interface RoleForm {
+  readonly role: Readonly<Record<string, unknown>>;
+  readonly leftOut: readonly LeftOut[];
+}
+
+const readRole = (body: unknown, strict: boolean): Result<RoleForm> => {
   if (!isObject(body) || Object.keys(body).length === 0) return refused(issue('account.body-empty', []));
-  const issues = Object.keys(body)
-    .filter((name) => strict && !ignored.has(name) && !writable.includes(name))
-    .slice(0, limits.issuesMax + 1)
-    .map((name) => issue('body.unknown-key', [name], { type: 'role', name, near: nearest(name, writable) }));
+  const issues: Issue[] = [];
+  const leftOut: LeftOut[] = [];
+  for (const name of Object.keys(body)) {
+    if (ignored.has(name) || writable.includes(name) || issues.length > limits.issuesMax) continue;
+    const fault = issue('body.unknown-key', [name], { type: 'role', name, near: nearest(name, writable) });
+    leaveOut({ strict, issues, leftOut }, fault);
+  }
   if (issues.length > 0) return { ok: false, issues };
-  return ok(Object.fromEntries(Object.entries(body).filter(([name]) => writable.includes(name))));
+  return ok({ role: Object.fromEntries(Object.entries(body).filter(([name]) => writable.includes(name))), leftOut });
 };
 
 // ---- writing

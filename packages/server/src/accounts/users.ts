@@ -85,7 +85,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       );
       if (!answer.ok) return answer;
       const { meta } = JSON.parse(answer.value.body.toString()) as { meta: { pagination: { total: number } } };
-      return jsonAnswer(meta.pagination.total);
+      return jsonAnswer(meta.pagination.total, answer.value.leftOut);
     }),
 
     me: answering(async (request) =>

@@ -30,9 +30,9 @@ export const configSchema = z.strictObject({
         .prefault({}),
       strict: z
         .boolean()
-        .default(true)
+        .optional()
         .describe(
-          "false restores v4's leniency: unknown names and options in populate and unknown keys of bodies are ignored.",
+          "Whether a request that v4 would answer in part is refused. false answers as v4 does and names what it left out, see [lenient.md](lenient.md). true if not set, but false where the project's package.json depends on `@strapi/strapi`.",
         ),
       responses: z
         .strictObject({
@@ -111,7 +111,10 @@ export const configSchema = z.strictObject({
     })
     .prefault({}),
 });
-export type Config = z.infer<typeof configSchema>;
+type GivenConfig = z.infer<typeof configSchema>;
+export interface Config extends GivenConfig {
+  readonly api: GivenConfig['api'] & { readonly strict: boolean };
+}
 
 const port = z.coerce.number().int().min(0).max(65_535);
 export const environmentSchema = z.object({
@@ -199,9 +202,29 @@ export const readConfig = async (projectDir: string): Promise<Config> => {
   for (const name of ['dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json']) {
     const file = path.join(projectDir, name);
     if (!fs.existsSync(file)) continue;
-    return check(configSchema, await readFile(file), name);
+    return completed(check(configSchema, await readFile(file), name), projectDir);
   }
-  return configSchema.parse({});
+  return completed(configSchema.parse({}), projectDir);
+};
+
+const completed = (given: GivenConfig, projectDir: string): Config => ({
+  ...given,
+  api: { ...given.api, strict: given.api.strict ?? !dependsOnStrapi(projectDir) },
+});
+
+/** Front ends of v4's projects were written against its leniency (contract, decision j). */
+export const dependsOnStrapi = (projectDir: string): boolean => {
+  const file = path.join(projectDir, 'package.json');
+  if (!fs.existsSync(file)) return false;
+  const name = '@strapi/strapi';
+  const schema = z.object({ dependencies: z.record(z.string(), z.unknown()).default({}) });
+  try {
+    const parsed = schema.safeParse(JSON.parse(fs.readFileSync(file, 'utf8')));
+    return parsed.success && Object.hasOwn(parsed.data.dependencies, name);
+  } catch {
+    // it is not ours to complain about
+    return false;
+  }
 };
 
 const readFile = async (file: string): Promise<unknown> => {

@@ -11,7 +11,7 @@ import { newReader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
-import { StartFault } from './config.js';
+import { dependsOnStrapi, StartFault } from './config.js';
 import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
 import { gatherPeople, sayWhoMay } from './people.js';
@@ -70,6 +70,7 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   );
   const people = gatherPeople({ project, secrets, db, reader, writer, settings, logger });
   sayWhoMay(project, logger);
+  sayLeniency(project, logger);
   const accounts = newAccounts(people.deps);
   const { callers } = people;
   const { isHealthy } = db;
@@ -101,6 +102,14 @@ const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByT
   } catch (fault) {
     throw fault instanceof HandlerFault ? new StartFault(fault.message) : fault;
   }
+};
+
+const sayLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {
+  if (config.api.strict) return;
+  const reason = dependsOnStrapi(dir) ? ', the default of projects that depend on @strapi/strapi' : '';
+  logger.warn(
+    `api.strict is false${reason}: what v4 ignores in a request is left out, named in the header Dovetail-Ignored and, once, in this log`,
+  );
 };
 
 /** A person at a terminal gets a first address to open. */

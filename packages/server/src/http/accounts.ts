@@ -137,7 +137,10 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
       return sendAnswer(reply.code(answer.isNew === true ? 201 : 200), answer.answer);
     case 'json':
       if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
-      return reply.header('content-type', JSON_TYPE).send(answer.text);
+      return reply
+        .tellLeftOut(answer.leftOut ?? [])
+        .header('content-type', JSON_TYPE)
+        .send(answer.text);
     case 'redirect':
       // whatever a person wrote into the settings, a header carries ASCII alone
       return reply.redirect(answer.to.replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent), 302);

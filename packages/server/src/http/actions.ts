@@ -9,6 +9,7 @@ import type { HandlersByType } from '../handlers/load.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Answer, answerOf, type Reader } from '../read/find.js';
 import type { WriteAction, Writer } from '../write/apply.js';
@@ -72,6 +73,7 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
   if (!handler) return perform(asked, {}, deps);
   const { request, caller, type, action, id, search } = asked;
   const { model, reader, writer, settings } = deps;
+  const leftOut: LeftOut[] = [];
   const step: Step = {
     request: { method: request.method, url: request.url, headers: request.headers, search, body: request.body, id },
     caller,
@@ -83,11 +85,15 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
       if (!prepared.ok) throw new Refusal(...prepared.issues);
       return prepared.value.query.selection;
     },
-    next: async (options = {}) => stepAnswer(await perform(asked, options, deps)),
+    next: async (options = {}) => {
+      const answer = await perform(asked, options, deps);
+      leftOut.push(...answer.leftOut);
+      return stepAnswer(answer);
+    },
     content: newContent({ model, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
-  return runHandler(handler, step, asked, (json) => answerOf(JSON.stringify(json), null));
+  return runHandler(handler, step, asked, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
 /** What the server does without handlers. Throws `Refusal`. */

@@ -43,7 +43,7 @@ export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readon
     credentials: true,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
     allowedHeaders: ['Content-Type', 'Authorization', 'Origin', 'Accept'],
-    exposedHeaders: ['ETag'],
+    exposedHeaders: ['ETag', 'Dovetail-Ignored'],
     maxAge: 31_536_000,
   };
   await app.register(cors, {

@@ -14,9 +14,9 @@ export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): Fasti
 };
 
 /** An answer with its entity tag; 304 without a body when the client has it already. */
-export const sendAnswer = (reply: FastifyReply, { body, etag }: Answer): FastifyReply => {
+export const sendAnswer = (reply: FastifyReply, { body, etag, leftOut }: Answer): FastifyReply => {
   // weak: compressed and plain answers have different bytes
-  reply.header('etag', `W/${etag}`);
+  reply.tellLeftOut(leftOut).header('etag', `W/${etag}`);
   const { method, headers } = reply.request;
   const known = headers['if-none-match'];
   if (known !== undefined && (method === 'GET' || method === 'HEAD') && namesEtag(known, etag))

@@ -14,6 +14,7 @@ import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
 import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
 import { addHeaders } from './headers.js';
+import { addLeftOut } from './left-out.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
@@ -76,6 +77,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     else done();
   });
   await addBodies(app);
+  addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>

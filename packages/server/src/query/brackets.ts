@@ -6,7 +6,7 @@
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
-import { parameterName, parameters } from './parameters.js';
+import { parameterName } from './parameters.js';
 
 /** One place in the bracket tree, as written; `shapeOf` says what it amounts to. */
 export interface RawNode {
@@ -17,7 +17,10 @@ export interface RawNode {
   readonly appended: readonly RawNode[];
 }
 
-/** Top-level parameters of one query string, near misses included; names that mean nothing here are left out. */
+/**
+ * Top-level parameters of one query string. Near misses and keys that cannot be read are among them, whole, so that they
+ * can be refused; names that mean nothing here are not.
+ */
 export type RawQuery = ReadonlyMap<string, RawNode>;
 
 export type Shape =
@@ -27,8 +30,6 @@ export type Shape =
   | { readonly kind: 'tree'; readonly members: ReadonlyMap<string, RawNode> }
   | { readonly kind: 'mixed' };
 
-/** Also `[filters][title]`, whose name is empty, is meant as a filter. */
-const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
 
 interface GrowingNode extends RawNode {
@@ -51,17 +52,11 @@ export const readBrackets = (search: string): Result<RawQuery> => {
       break;
     }
     const { key, value } = splitPair(pair);
-    const segments = splitKey(key);
-    if (!segments) {
-      if (beginsKnown.test(key)) issues.push(issue('query.malformed-key', [key], { key }));
-      continue;
-    }
+    const split = splitKey(key);
+    const { kind } = parameterName(split[0] ?? '');
+    if (kind === 'other') continue;
+    const segments = kind === 'malformed' ? [key] : split;
     const [name = '', ...path] = segments;
-    if (parameterName(name).kind === 'other') {
-      // `filters.title=x` is meant as a filter and must not vanish
-      if (beginsKnown.test(name === '' ? key : name)) issues.push(issue('query.malformed-key', [key], { key }));
-      continue;
-    }
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));
     let node = childOf(roots, name);
     for (const segment of path) {
@@ -102,11 +97,10 @@ const decode = (text: string): string => {
   }
 };
 
-/** `a[b][]` to `['a','b','']`; null when the brackets do not balance. */
-const splitKey = (key: string): readonly string[] | null => {
-  if (!readableKey.test(key)) return null;
+/** `a[b][]` to `['a','b','']`; the whole key when its brackets do not balance, or nothing stands before them. */
+const splitKey = (key: string): readonly string[] => {
   const open = key.indexOf('[');
-  return open === -1 ? [key] : [key.slice(0, open), ...key.slice(open + 1, -1).split('][')];
+  return open < 1 || !readableKey.test(key) ? [key] : [key.slice(0, open), ...key.slice(open + 1, -1).split('][')];
 };
 
 /** What a node amounts to: repeated keys and all-digit keys are lists, in index order, holes closed. */

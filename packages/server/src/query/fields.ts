@@ -1,7 +1,16 @@
 /** `fields`: which scalar attributes are shown (F1 to F4, contract 4.1). */
 import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.js';
 import type { RawNode } from './brackets.js';
-import { type Draft, nearestName, type Path, type Resolving, refuse, shownFields, textsOf } from './resolving.js';
+import {
+  type Draft,
+  nearestName,
+  type Path,
+  type Resolving,
+  refuse,
+  scalarOfColumn,
+  shownFields,
+  textsOf,
+} from './resolving.js';
 
 /** Sets the fields of every draft; each name must be a scalar attribute of each of them. */
 export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], node: RawNode, path: Path): void => {
@@ -15,7 +24,7 @@ export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], no
       if (name === '*') for (const it of shownFields(resolving, draft.type)) chosen.set(it.name, it);
       else if (name !== 'id') {
         const attribute = selectable(resolving, draft.type, name, at);
-        if (attribute) chosen.set(name, attribute);
+        if (attribute) chosen.set(attribute.name, attribute);
       }
     }
     draft.fields = [...chosen.values()];
@@ -23,7 +32,7 @@ export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], no
 };
 
 const selectable = (resolving: Resolving, type: EntryType, name: string, path: Path): ScalarAttribute | null => {
-  const attribute = type.attributes.get(name);
+  const attribute = type.attributes.get(name) ?? byColumn(resolving, type, name);
   const facts = { type: typeLabel(type), name };
   if (!attribute) refuse(resolving, 'query.unknown-name', path, { ...facts, near: nearestName(resolving, name, type) });
   else if (!resolving.gate.allows(type, attribute, 'select')) refuse(resolving, 'query.hidden', path, facts);
@@ -31,3 +40,7 @@ const selectable = (resolving: Resolving, type: EntryType, name: string, path: P
   else return attribute;
   return null;
 };
+
+/** v4 also takes the names of columns: `created_at`. */
+const byColumn = ({ strict }: Resolving, type: EntryType, name: string): ScalarAttribute | undefined =>
+  strict ? undefined : scalarOfColumn(type, name);

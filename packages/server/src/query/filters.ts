@@ -1,12 +1,22 @@
 /** `filters` and `_q`: conditions on entries (Q8, contract 4.4 and 4.7). Recursion is bounded by `limits.filterDepthMax`. */
-import { nearest } from '../errors.js';
+import { issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag, scalarTypes } from '../model/attributes.js';
 import { defaultFields, type EntryType, idAttribute, type ScalarAttribute, typeLabel } from '../model/model.js';
 import type { DbValue } from '../sql/dialect.js';
-import { type RawNode, type Shape, shapeOf } from './brackets.js';
+import type { RawNode, Shape } from './brackets.js';
+import { isDropped, leaveOut, lenientFlag } from './lenient.js';
 import { isOperatorName, type Operator, type OperatorName, operatorNames, operators } from './operators.js';
-import { nearestName, type Path, type Resolving, refuse, stepThrough, type TextAt } from './resolving.js';
+import {
+  nearestName,
+  type Path,
+  type Resolving,
+  refuse,
+  scalarOfColumn,
+  shapeIn,
+  stepThrough,
+  type TextAt,
+} from './resolving.js';
 import type { Filter, PublicationState } from './selection.js';
 
 /** Null when `filters` has no value. */
@@ -17,12 +27,14 @@ export const resolveFilters = (
   node: RawNode,
   path: Path,
 ): Filter | null =>
-  shapeOf(node).kind === 'null' ? null : objectFilter(resolving, { type, state, isRoot: true }, node, path, 0);
+  shapeIn(resolving, node).kind === 'null'
+    ? null
+    : objectFilter(resolving, { type, state, isRoot: true }, node, path, 0);
 
 /** `_q`: the id or any searchable text attribute contains it, and numbers do when it is one (contract 4.7). */
 export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
   if (!node) return null;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind === 'null') return null;
   if (shape.kind !== 'text') {
     refuse(resolving, 'query.expected-text', ['_q']);
@@ -42,13 +54,12 @@ export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNo
 };
 
 /** All of them; null for none. */
-export const allOf = (filters: readonly (Filter | null)[]): Filter | null => {
-  const members = filters.filter((it) => it !== null);
-  return members.length > 1 ? { kind: 'and', members } : (members[0] ?? null);
-};
+export const allOf = (filters: readonly (Filter | null)[]): Filter | null => joined('and', filters);
 
-/** Takes the place of a condition that was refused; the request ends with its issue. */
-const nothing: Filter = { kind: 'or', members: [] };
+const joined = (kind: 'and' | 'or', filters: readonly (Filter | null)[]): Filter | null => {
+  const members = filters.filter((it) => it !== null);
+  return members.length > 1 ? { kind, members } : (members[0] ?? null);
+};
 
 /** The entries that conditions are about. Inside a relation, operators without an attribute act on the related id. */
 interface Place {
@@ -57,14 +68,17 @@ interface Place {
   readonly isRoot: boolean;
 }
 
-/** An object of conditions on one entry, joined by AND. */
-const objectFilter = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter => {
+/**
+ * An object of conditions on one entry, joined by AND. Here and below, null is no condition: one that was refused, or one
+ * of which nothing was left. v4 removes empty objects from filters, so that they neither widen a group nor narrow one.
+ */
+const objectFilter = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter | null => {
   if (depth > limits.filterDepthMax) return refuseDepth(resolving, path);
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind !== 'tree') {
-    if (!place.isRoot && shape.kind !== 'mixed') return scalarFilter(resolving, idAttribute, node, path, depth);
+    if (!place.isRoot && shape.kind !== 'mixed') return scalarFilter(resolving, place, idAttribute, node, path, depth);
     refuse(resolving, shape.kind === 'mixed' ? 'query.mixed-forms' : 'query.expected-object', path);
-    return nothing;
+    return null;
   }
   const members = [...shape.members].map(([key, child]) =>
     memberFilter(resolving, place, key, child, [...path, key], depth),
@@ -80,153 +94,196 @@ const memberFilter = (
   node: RawNode,
   path: Path,
   depth: number,
-): Filter => {
-  const inner = (item: RawNode, at: Path): Filter => objectFilter(resolving, place, item, at, depth + 1);
+): Filter | null => {
+  const inner = (item: RawNode, at: Path): Filter | null => objectFilter(resolving, place, item, at, depth + 1);
   if (key === '$and' || key === '$or')
     return groupFilter(resolving, key, node, path, (item, at) => groupMember(resolving, place, item, at, depth + 1));
   if (key === '$not') {
-    const shape = shapeOf(node);
-    if (shape.kind !== 'list' || !place.isRoot) return { kind: 'not', member: inner(node, path) };
-    const members = shape.items.map((item, i) => inner(item, [...path, String(i)]));
-    return { kind: 'not', member: { kind: 'and', members } };
+    const shape = shapeIn(resolving, node);
+    return negated(
+      shape.kind === 'list' && place.isRoot
+        ? allOf(shape.items.map((item, i) => inner(item, [...path, String(i)])))
+        : inner(node, path),
+    );
   }
   if (!key.startsWith('$')) return attributeFilter(resolving, place, key, node, path, depth);
-  if (!place.isRoot) return operatorFilter(resolving, idAttribute, key, node, path, depth);
+  if (!place.isRoot) return operatorFilter(resolving, place, idAttribute, key, node, path, depth);
   if (isOperatorName(key)) refuse(resolving, 'query.operator-without-attribute', path, { operator: key });
-  else refuseOperator(resolving, key, path);
-  return nothing;
+  else refuse(resolving, 'query.unknown-operator', path, operatorFacts(key));
+  return null;
 };
+
+const negated = (member: Filter | null): Filter | null => member && { kind: 'not', member };
 
 const groupFilter = (
   resolving: Resolving,
   key: '$and' | '$or',
   node: RawNode,
   path: Path,
-  member: (item: RawNode, path: Path) => Filter,
-): Filter => {
-  const shape = shapeOf(node);
-  if (shape.kind !== 'list') {
-    refuse(resolving, 'query.expected-list', path);
-    return nothing;
-  }
-  return {
-    kind: key === '$and' ? 'and' : 'or',
-    members: shape.items.map((item, i) => member(item, [...path, String(i)])),
-  };
+  member: (item: RawNode, path: Path) => Filter | null,
+): Filter | null => {
+  const shape = shapeIn(resolving, node);
+  if (shape.kind === 'list')
+    return joined(
+      key === '$and' ? 'and' : 'or',
+      shape.items.map((item, i) => member(item, [...path, String(i)])),
+    );
+  refuse(resolving, 'query.expected-list', path);
+  return null;
 };
 
 /** A member of `$and` or `$or`: an object of conditions, or a list of such objects, joined by AND (contract 4.4). */
-const groupMember = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter => {
-  const shape = shapeOf(node);
+const groupMember = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter | null => {
+  const shape = shapeIn(resolving, node);
   // inside a relation, a list of texts is a list of ids
-  if (shape.kind !== 'list' || shape.items.every((it) => shapeOf(it).kind === 'text'))
+  if (shape.kind !== 'list' || shape.items.every((it) => shapeIn(resolving, it).kind === 'text'))
     return objectFilter(resolving, place, node, path, depth);
   if (depth > limits.filterDepthMax) return refuseDepth(resolving, path);
-  const members = shape.items.map((item, i) => groupMember(resolving, place, item, [...path, String(i)], depth + 1));
-  return joined('and', members);
+  return allOf(shape.items.map((item, i) => groupMember(resolving, place, item, [...path, String(i)], depth + 1)));
 };
 
 const attributeFilter = (
   resolving: Resolving,
-  { type, state }: Place,
+  place: Place,
   name: string,
   node: RawNode,
   path: Path,
   depth: number,
-): Filter => {
-  if (name === 'id') return scalarFilter(resolving, idAttribute, node, path, depth);
+): Filter | null => {
+  const { type, state } = place;
+  if (name === 'id') return scalarFilter(resolving, place, idAttribute, node, path, depth);
   const facts = { type: typeLabel(type), name };
   const attribute = type.attributes.get(name);
   if (!attribute) {
     if (type.morphs.some((it) => it.name === name)) refuse(resolving, 'query.not-filterable', path, facts);
-    else refuse(resolving, 'query.unknown-name', path, { ...facts, near: nearestName(resolving, name, type) });
-    return nothing;
+    else unknownAttribute(resolving, type, name, path);
+    return null;
   }
   if (!resolving.gate.allows(type, attribute, 'filter')) {
     refuse(resolving, 'query.hidden', path, facts);
-    return nothing;
+    return null;
   }
-  if (attribute.kind === 'scalar') return scalarFilter(resolving, attribute, node, path, depth);
+  if (attribute.kind === 'scalar') return scalarFilter(resolving, place, attribute, node, path, depth);
   const step = stepThrough(resolving, attribute, state);
   if (!step) {
     refuse(resolving, 'query.not-filterable', path, facts);
-    return nothing;
+    return null;
   }
-  const place: Place = { type: step.target, state, isRoot: false };
-  return { kind: 'related', step, member: objectFilter(resolving, place, node, path, depth + 1) };
+  const related: Place = { type: step.target, state, isRoot: false };
+  const member = objectFilter(resolving, related, node, path, depth + 1);
+  return member && { kind: 'related', step, member };
+};
+
+/** v4 refuses unknown names here, and yet loses the conditions on names of columns and on those that its parser drops. */
+const unknownAttribute = (resolving: Resolving, type: EntryType, name: string, path: Path): void => {
+  const near = nearestName(resolving, name, type);
+  const fault = issue('query.unknown-name', path, { type: typeLabel(type), name, near });
+  const column = scalarOfColumn(type, name);
+  if (isDropped(resolving, name) || (column && resolving.gate.allows(type, column, 'filter')))
+    leaveOut(resolving, fault);
+  else resolving.issues.push(fault);
 };
 
 /** A value, a list of values, or an object of operators, joined by AND. */
 const scalarFilter = (
   resolving: Resolving,
+  place: Place,
   attribute: ScalarAttribute,
   node: RawNode,
   path: Path,
   depth: number,
-): Filter => {
-  const shape = shapeOf(node);
+): Filter | null => {
+  const shape = shapeIn(resolving, node);
   switch (shape.kind) {
     case 'mixed':
       refuse(resolving, 'query.mixed-forms', path);
-      return nothing;
+      return null;
     case 'null':
       return compare(resolving, attribute, '$null', [true], path);
     case 'text':
-      return operatorFilter(resolving, attribute, '$eq', node, path, depth);
+      return operatorFilter(resolving, place, attribute, '$eq', node, path, depth);
     case 'list':
-      return operatorFilter(resolving, attribute, '$in', node, path, depth);
-    case 'tree': {
-      const members = [...shape.members].map(([key, child]) =>
-        operatorFilter(resolving, attribute, key, child, [...path, key], depth + 1),
+      return operatorFilter(resolving, place, attribute, '$in', node, path, depth);
+    case 'tree':
+      return allOf(
+        [...shape.members].map(([key, child]) =>
+          operatorFilter(resolving, place, attribute, key, child, [...path, key], depth + 1),
+        ),
       );
-      return joined('and', members);
-    }
   }
 };
 
 const operatorFilter = (
   resolving: Resolving,
+  place: Place,
   attribute: ScalarAttribute,
   key: string,
   node: RawNode,
   path: Path,
   depth: number,
-): Filter => {
+): Filter | null => {
   if (depth > limits.filterDepthMax) return refuseDepth(resolving, path);
-  if (key === '$not') return { kind: 'not', member: scalarFilter(resolving, attribute, node, path, depth) };
+  if (key === '$not') return negated(scalarFilter(resolving, place, attribute, node, path, depth));
   if (key === '$and' || key === '$or')
-    return groupFilter(resolving, key, node, path, (item, at) => scalarFilter(resolving, attribute, item, at, depth));
+    return groupFilter(resolving, key, node, path, (item, at) =>
+      scalarFilter(resolving, place, attribute, item, at, depth),
+    );
   if (!isOperatorName(key)) {
-    refuseOperator(resolving, key, path);
-    return nothing;
+    const fault = issue('query.unknown-operator', path, operatorFacts(key));
+    if (isLost(place, attribute, key)) leaveOut(resolving, fault);
+    else resolving.issues.push(fault);
+    return null;
   }
   const operator: Operator = operators[key];
   if (!operator.families.includes(scalarTypes[attribute.type].family)) {
     refuse(resolving, 'query.operator-not-for-type', path, { operator: key, type: attribute.type });
-    return nothing;
+    return null;
   }
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
+  if (shape.kind === 'tree' && [...shape.members.keys()].every((it) => isLost(place, attribute, it))) {
+    leaveOut(resolving, issue('query.expected-text', path));
+    return null;
+  }
   if (shape.kind === 'null' && (key === '$eq' || key === '$ne'))
     return compare(resolving, attribute, key === '$eq' ? '$null' : '$notNull', [true], path);
+  if (operator.takes === 'flag') {
+    const flag = flagOf(resolving, shape, path);
+    return flag === null ? null : compare(resolving, attribute, key, [flag], path);
+  }
   const given = operands(resolving, operator, shape, node, path);
-  if (!given) return nothing;
-  const parsed = (): readonly DbValue[] => given.map((it) => parseOperand(resolving, attribute, it));
+  if (!given) return null;
+  const values = given.map((it) => parseOperand(resolving, attribute, it));
   switch (operator.takes) {
-    case 'flag': {
-      const flag = shape.kind === 'text' ? parseFlag(shape.text) : undefined;
-      if (flag === undefined) refuse(resolving, 'query.flag', path, { text: given[0]?.text ?? '' });
-      return compare(resolving, attribute, key, [flag ?? true], path);
-    }
     case 'list':
-      return compare(resolving, attribute, key, parsed(), path);
+      return compare(resolving, attribute, key, values, path);
     case 'two':
       if (given.length !== 2) refuse(resolving, 'query.expected-two-values', path);
-      return compare(resolving, attribute, key, parsed(), path);
-    case 'one': {
-      const members = parsed().map((value) => compare(resolving, attribute, key, [value], path));
-      return joined(operator.negative ? 'and' : 'or', members);
-    }
+      return compare(resolving, attribute, key, values, path);
+    case 'one':
+      return joined(
+        operator.negative ? 'and' : 'or',
+        values.map((value) => compare(resolving, attribute, key, [value], path)),
+      );
   }
+};
+
+/** Whether v4 loses a condition with this key under an attribute: below scalars it checks no names, and takes unknown ones away. */
+const isLost = ({ type }: Place, attribute: ScalarAttribute, key: string): boolean =>
+  attribute !== idAttribute &&
+  !isOperatorName(key) &&
+  !['$and', '$or', '$not', '$jsonSupersetOf', 'id'].includes(key) &&
+  !type.attributes.has(key);
+
+const flagOf = (resolving: Resolving, shape: Shape, path: Path): boolean | null => {
+  const { strict } = resolving;
+  if (shape.kind === 'text') {
+    const flag = strict ? parseFlag(shape.text) : lenientFlag(shape.text);
+    if (flag !== undefined) return flag;
+  }
+  if (shape.kind === 'null' && !strict) return false;
+  if (shape.kind === 'text') refuse(resolving, 'query.flag', path, { text: shape.text });
+  else refuse(resolving, 'query.expected-text', path);
+  return null;
 };
 
 /** The values of one operator; null after a fault. */
@@ -244,7 +301,7 @@ const operands = (
   }
   const texts = items.map((item, i) => {
     const at = shape.kind === 'list' ? [...path, String(i)] : path;
-    const inner = shapeOf(item);
+    const inner = shapeIn(resolving, item);
     if (inner.kind === 'text') return { text: inner.text, at };
     // a member of a list without a value meets no row (contract 4.4)
     if (inner.kind === 'null' && operator.takes === 'list') return { text: null };
@@ -261,7 +318,13 @@ const parseOperand = (
   operand: TextAt | { readonly text: null },
 ): DbValue => {
   if (operand.text === null) return null;
-  const parsed = scalarTypes[attribute.type].parseText(operand.text, operand.at);
+  const { parseText, family, form } = scalarTypes[attribute.type];
+  if (!resolving.strict) {
+    // v4 takes no text for the number 0, and any text but the falsy words for true
+    if (form === 'number' && attribute !== idAttribute && operand.text.trim() === '') return 0;
+    if (family === 'boolean') return lenientFlag(operand.text);
+  }
+  const parsed = parseText(operand.text, operand.at);
   if (parsed.ok) return parsed.value;
   resolving.issues.push(...parsed.issues);
   return null;
@@ -280,13 +343,12 @@ const compare = (
   return { kind: 'compare', attribute, operator, values };
 };
 
-const joined = (kind: 'and' | 'or', members: readonly Filter[]): Filter =>
-  members.length === 1 ? members[0]! : { kind, members };
+const operatorFacts = (key: string): { readonly name: string; readonly near: string | undefined } => ({
+  name: key,
+  near: nearest(key, operatorNames),
+});
 
-const refuseOperator = (resolving: Resolving, key: string, path: Path): void =>
-  refuse(resolving, 'query.unknown-operator', path, { name: key, near: nearest(key, operatorNames) });
-
-const refuseDepth = (resolving: Resolving, path: Path): Filter => {
+const refuseDepth = (resolving: Resolving, path: Path): null => {
   refuse(resolving, 'query.too-deep', path.slice(0, 3), { max: limits.filterDepthMax });
-  return nothing;
+  return null;
 };

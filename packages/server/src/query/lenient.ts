@@ -1,26 +1,64 @@
-/** v4's leniency (`api.strict: false`): what is ignored in a query instead of being refused. */
-import type { IssueCode, issue } from '../errors.js';
-import { type Resolving, refuse } from './resolving.js';
-
 /**
- * The whole list: unknown names, scalars, unknown options and unknown components of a zone in `populate`, `on` outside
- * zones, any flag text but the falsy words, and near misses of parameters. Unknown keys of bodies are ignored too (see
- * `write/change.ts`).
+ * v4's leniency (`api.strict: false`): the one place that says what is left out of a request instead of being refused.
+ * docs/lenient.md tells it to people, and a test holds the two against each other. What is left out is named in the
+ * response and in the log (contract, decision j). Whether v4 ignores a fault also depends on where it is: an unknown name
+ * is ignored in `populate` and refused in `fields`, so each place that is lenient says so by calling `leaveOut`.
  */
-const lenient: ReadonlySet<IssueCode> = new Set([
+import type { Issue, IssueCode } from '../errors.js';
+import { limits } from '../limits.js';
+
+/** Faults that v4 ignores somewhere. Any other is refused, whoever calls. */
+export const lenient: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.malformed-key',
   'query.unknown-parameter',
   'query.unknown-name',
   'query.not-populatable',
   'query.unknown-option',
+  'query.populate-with-pagination',
   'query.unknown-component',
   'query.fragments-outside-zone',
-  'query.flag',
+  'query.unknown-operator',
+  'query.expected-object',
+  'query.expected-text',
+  'query.unknown-pagination',
+  'body.unknown-key',
 ]);
 
-/** Refuses what v4 ignores, unless the project asks for v4's leniency. */
-export const refuseStrictly = <Code extends IssueCode>(
-  resolving: Resolving,
-  ...given: Parameters<typeof issue<Code>>
+/** Something of a request that had no effect. Plain data. */
+export interface LeftOut {
+  /** Its place with dots: `populate.metadata.shareImage`, `data.titel`. */
+  readonly name: string;
+  /** What strict mode would have refused the request with. */
+  readonly issue: Issue;
+}
+
+interface Listener {
+  readonly strict: boolean;
+  readonly issues: Issue[];
+  readonly leftOut: LeftOut[];
+}
+
+/** Notes a fault that v4 ignores, the first `limits.leftOutMax` of them; in strict mode it refuses the request. */
+export const leaveOut = (
+  { strict, issues, leftOut }: Listener,
+  fault: Issue,
+  path: readonly string[] = fault.path,
 ): void => {
-  if (resolving.strict || !lenient.has(given[0])) refuse(resolving, ...given);
+  if (strict || !lenient.has(fault.code)) {
+    issues.push(fault);
+    return;
+  }
+  const name = path.join('.');
+  if (leftOut.length < limits.leftOutMax && !leftOut.some((it) => it.name === name))
+    leftOut.push({ name, issue: fault });
 };
+
+/**
+ * Names of `Object.prototype`, which v4's parser drops from a query with all that is below them, so that
+ * `filters[constructor]=x` filters nothing there. To strict mode they are unknown names.
+ */
+export const isDropped = ({ strict }: Pick<Listener, 'strict'>, name: string): boolean =>
+  !strict && Object.hasOwn(Object.prototype, name);
+
+/** v4 takes a few words for false and any other text for true. */
+export const lenientFlag = (text: string): boolean => !['false', 'f', '0', ''].includes(text);

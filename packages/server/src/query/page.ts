@@ -1,9 +1,10 @@
 /** `pagination` of a list (contract 4.5). */
-import { nearest } from '../errors.js';
+import { issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
-import { type RawNode, shapeOf } from './brackets.js';
-import { type Path, type Resolving, refuse } from './resolving.js';
+import type { RawNode } from './brackets.js';
+import { leaveOut } from './lenient.js';
+import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Page } from './selection.js';
 
 export interface Paging {
@@ -22,16 +23,19 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
     withCount: rest.withCount,
   };
   if (!node) return standard;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind === 'null') return standard;
   if (shape.kind !== 'tree') {
-    refuse(resolving, 'query.expected-object', ['pagination']);
+    leaveOut(resolving, issue('query.expected-object', ['pagination']));
     return standard;
   }
   const { members } = shape;
   for (const name of members.keys()) {
     if (!known.includes(name))
-      refuse(resolving, 'query.unknown-pagination', ['pagination', name], { name, near: nearest(name, known) });
+      leaveOut(
+        resolving,
+        issue('query.unknown-pagination', ['pagination', name], { name, near: nearest(name, known) }),
+      );
   }
   const number = (name: string): number | undefined => {
     const given = members.get(name);
@@ -56,8 +60,8 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
 };
 
 const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | undefined => {
-  let shape = shapeOf(node);
-  if (shape.kind === 'list' && shape.items.length === 1) shape = shapeOf(shape.items[0]!);
+  let shape = shapeIn(resolving, node);
+  if (shape.kind === 'list' && shape.items.length === 1) shape = shapeIn(resolving, shape.items[0]!);
   if (shape.kind === 'null' || (shape.kind === 'text' && shape.text.trim() === '')) return 0;
   if (shape.kind !== 'text') {
     refuse(resolving, 'query.expected-text', path);
@@ -84,7 +88,7 @@ const exactInteger = (text: string, number: number): bigint =>
 /** Fewer words than other flags have: lower case only (contract 4.5). */
 const countFlag = (resolving: Resolving, node: RawNode | undefined): boolean | undefined => {
   if (!node) return undefined;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   const flag = shape.kind === 'text' && /^(true|t|1|false|f|0)$/.test(shape.text) ? parseFlag(shape.text) : undefined;
   if (flag === undefined) refuse(resolving, 'pagination.with-count', ['pagination', 'withCount']);
   return flag;

@@ -1,15 +1,6 @@
 /** The top-level names of a query string: what a request may say (contract 4), and what a near miss was meant to say. */
 
-export const parameters = [
-  'fields',
-  'populate',
-  'filters',
-  'sort',
-  'pagination',
-  'publicationState',
-  'locale',
-  '_q',
-] as const;
+const parameters = ['fields', 'populate', 'filters', 'sort', 'pagination', 'publicationState', 'locale', '_q'] as const;
 const known: ReadonlySet<string> = new Set(parameters);
 
 /** Members of `pagination` that lists refuse at the top level (contract 3). */
@@ -33,8 +24,13 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['q', '_q'],
 ]);
 
+/** A key that is meant as a parameter and cannot be read: `filters.title`, `filters[title`, `[filters][title]`. */
+const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
+
 export type ParameterName =
   | { readonly kind: 'known' }
+  /** Has brackets that do not balance, or dots (contract 12, row 15). v4 makes something of some, and ignores the others. */
+  | { readonly kind: 'malformed'; readonly ignoredByV4: boolean }
   | { readonly kind: 'misplaced' }
   /** Not a parameter, but nearly one (decision i). */
   | { readonly kind: 'near'; readonly meant: string }
@@ -44,8 +40,15 @@ export type ParameterName =
 export const parameterName = (name: string): ParameterName => {
   if (known.has(name)) return { kind: 'known' };
   if (misplaced.has(name)) return { kind: 'misplaced' };
+  if (beginsKnown.test(name)) return { kind: 'malformed', ignoredByV4: !isReadByV4(name) };
   const meant = meantBy(name);
   return meant === undefined ? { kind: 'other' } : { kind: 'near', meant };
+};
+
+/** v4's parser takes what stands before the first pair of brackets for the name, and `[filters]` for `filters`. */
+const isReadByV4 = (key: string): boolean => {
+  const pair = key.search(/\[[^[\]]*\]/);
+  return pair === 0 || (pair > 0 && known.has(key.slice(0, pair)));
 };
 
 /** Differences of case, `_` and `-` do not count: `_sort`, `order_by`, `publication-state`. */

@@ -2,20 +2,21 @@
  * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, contract 4.2).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
-import { nearest, never } from '../errors.js';
+import { issue, nearest, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { type Attribute, type PartAttribute, type ScalarAttribute, typeLabel, type Uid } from '../model/model.js';
-import { type RawNode, shapeOf } from './brackets.js';
+import type { RawNode } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
-import { refuseStrictly } from './lenient.js';
+import { leaveOut, lenientFlag } from './lenient.js';
 import {
   type Draft,
   newDraft,
   type Path,
   type Resolving,
   refuse,
+  shapeIn,
   type TextAt,
   textsOf,
   typeOf,
@@ -26,7 +27,14 @@ import { resolveState } from './state.js';
 
 const options = ['fields', 'populate', 'filters', 'sort', 'on', 'publicationState'];
 const fragmentOptions = options.filter((it) => it !== 'on');
-const paginationOptions = ['pagination', 'page', 'pageSize', 'start', 'limit'];
+/** Refused, because populate and pagination do not combine (specification, Limits 2); v4 ignores some (contract 4.2). */
+const paginationOptions: ReadonlyMap<string, 'ignored by v4' | 'obeyed by v4'> = new Map([
+  ['pagination', 'ignored by v4'],
+  ['page', 'ignored by v4'],
+  ['pageSize', 'ignored by v4'],
+  ['start', 'obeyed by v4'],
+  ['limit', 'obeyed by v4'],
+]);
 
 /** What is left to do for one `populate`: owners are all drafts that it applies to, several only inside zones. */
 type Task = { readonly owners: readonly Draft[]; readonly path: Path } & (
@@ -39,6 +47,8 @@ type NameTree = ReadonlyMap<string, NameNode>;
 interface NameNode {
   readonly tree: Map<string, NameNode>;
   readonly path: Path;
+  /** The dotted name as far as this step. */
+  readonly dotted: string;
 }
 
 interface Populating {
@@ -63,20 +73,22 @@ export const resolvePopulate = (resolving: Resolving, root: Draft, node: RawNode
 /** The value of a `populate` in any of its forms: `*`, a flag, names, a list of names, an object. */
 const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNode, path: Path): void => {
   const { resolving } = work;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   switch (shape.kind) {
     case 'null':
       return;
     case 'mixed':
-      refuse(resolving, 'query.mixed-forms', path);
+      if (resolving.strict) refuse(resolving, 'query.mixed-forms', path);
+      else populateMembers(work, owners, mergedMembers(node), path);
       return;
     case 'tree':
-      for (const [name, child] of shape.members) populateMember(work, owners, name, child, [...path, name]);
+      populateMembers(work, owners, shape.members, path);
       return;
     case 'text': {
       const flag = parseFlag(shape.text);
       if (shape.text === '' || flag === false) return;
-      if (flag === true) populateAll(resolving, owners, new Map());
+      // to v4 `true` is the name of an attribute here
+      if (flag === true && resolving.strict) populateAll(resolving, owners, new Map());
       else populateNames(work, owners, [{ text: shape.text, at: path }], path);
       return;
     }
@@ -85,6 +97,19 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
       if (texts) populateNames(work, owners, texts, path);
     }
   }
+};
+
+/**
+ * `populate[seo]=…&populate=author` has a value and members. The parser of v4.13 to 4.25 made the value one more member,
+ * which is true; elements of a list became members named by their place.
+ */
+const mergedMembers = ({ values, members, appended }: RawNode): ReadonlyMap<string, RawNode> => {
+  const given = values.filter((it) => it !== null && it !== '');
+  const isTrue = (name: string): [string, RawNode] => [name, { values: ['true'], members: new Map(), appended: [] }];
+  const [first] = given;
+  const named = given.length === 1 && typeof first === 'string' ? [isTrue(first)] : given.map((_, i) => isTrue(`${i}`));
+  const listed = appended.map((it, i): [string, RawNode] => [`${named.length + i}`, it]);
+  return new Map([...members, ...named, ...listed]);
 };
 
 /** `author,seo.socials`: dotted names, several in one text. */
@@ -97,10 +122,13 @@ const populateNames = (work: Populating, owners: readonly Draft[], texts: readon
       if (dotted === '*') all = true;
       else {
         let level = tree;
+        let end = 0;
         for (const name of dotted.split('.')) {
           // `author.*` populates the author and nothing inside (contract 4.2)
           if (name === '*' && level !== tree) break;
-          const node = level.get(name) ?? { tree: new Map<string, NameNode>(), path: at };
+          end += name.length + 1;
+          const known = level.get(name);
+          const node = known ?? { tree: new Map<string, NameNode>(), path: at, dotted: dotted.slice(0, end - 1) };
           level.set(name, node);
           level = node.tree;
         }
@@ -113,7 +141,7 @@ const populateNames = (work: Populating, owners: readonly Draft[], texts: readon
 
 const populateTree = (work: Populating, owners: readonly Draft[], tree: NameTree, path: Path): void => {
   for (const [name, node] of tree) {
-    const targets = populateOne(work, owners, name, node.path);
+    const targets = populateOne(work, owners, name, { path: node.path, name: [...path, node.dotted] });
     if (targets && node.tree.size > 0) work.tasks.push({ kind: 'names', owners: targets, tree: node.tree, path });
   }
 };
@@ -126,22 +154,43 @@ const populateAll = (resolving: Resolving, owners: readonly Draft[], named: Name
   }
 };
 
+const populateMembers = (
+  work: Populating,
+  owners: readonly Draft[],
+  members: ReadonlyMap<string, RawNode>,
+  path: Path,
+): void => {
+  for (const [name, child] of members) populateMember(work, owners, name, child, [...path, name]);
+};
+
 /** `populate[name]=…`: a flag, or an object of options. */
 const populateMember = (work: Populating, owners: readonly Draft[], name: string, node: RawNode, path: Path): void => {
   const { resolving } = work;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind === 'tree') {
     populateWithOptions(work, owners, name, shape.members, path);
+    return;
+  }
+  if (shape.kind === 'mixed' && !resolving.strict && node.values.every((it) => lenientFlag(it ?? ''))) {
+    // a true flag says no more than the options do
+    populateWithOptions(work, owners, name, mergedMembers({ ...node, values: [] }), path);
     return;
   }
   if (shape.kind !== 'text') {
     refuse(resolving, shape.kind === 'mixed' ? 'query.mixed-forms' : 'query.expected-object', path);
     return;
   }
-  const flag = shape.text === '*' ? true : parseFlag(shape.text);
-  if (flag === undefined) refuseStrictly(resolving, 'query.flag', path, { text: shape.text });
-  if (flag === false || (!resolving.strict && shape.text === '')) checkPopulatable(resolving, owners, name, path);
-  else populateOne(work, owners, name, path);
+  const flag = flagOf(resolving, shape.text, path);
+  if (flag === false) checkPopulatable(resolving, owners, name, { path, name: path });
+  else populateOne(work, owners, name, { path, name: path });
+};
+
+/** `*` is true here. */
+const flagOf = (resolving: Resolving, text: string, path: Path): boolean => {
+  if (!resolving.strict) return lenientFlag(text);
+  const flag = text === '*' ? true : parseFlag(text);
+  if (flag === undefined) refuse(resolving, 'query.flag', path, { text });
+  return flag ?? true;
 };
 
 const populateWithOptions = (
@@ -151,9 +200,12 @@ const populateWithOptions = (
   given: ReadonlyMap<string, RawNode>,
   path: Path,
 ): void => {
-  checkOptions(work.resolving, given, options, path);
-  const on = given.get('on');
-  const targets = populateOne(work, owners, name, path, on);
+  const { resolving } = work;
+  checkOptions(resolving, given, options, path);
+  const asked = given.get('on');
+  // to v4 `on` without a value is no `on`
+  const on = asked && !resolving.strict && shapeIn(resolving, asked).kind === 'null' ? undefined : asked;
+  const targets = populateOne(work, owners, name, { path, name: path }, on);
   // fragments have options of their own
   if (!targets || (on && targets.length === 0)) return;
   applyOptions(work, targets, given, path);
@@ -167,9 +219,11 @@ const checkOptions = (
 ): void => {
   for (const name of given.keys()) {
     const at = [...path, name];
-    if (paginationOptions.includes(name)) refuse(resolving, 'query.populate-with-pagination', at);
+    const pagination = paginationOptions.get(name);
+    if (pagination === 'obeyed by v4') refuse(resolving, 'query.populate-with-pagination', at);
+    else if (pagination) leaveOut(resolving, issue('query.populate-with-pagination', at));
     else if (!known.includes(name))
-      refuseStrictly(resolving, 'query.unknown-option', at, { name, options: known, near: nearest(name, known) });
+      leaveOut(resolving, issue('query.unknown-option', at, { name, options: known, near: nearest(name, known) }));
   }
 };
 
@@ -194,6 +248,12 @@ const applyOptions = (
   if (populate) work.tasks.push({ kind: 'written', owners: targets, node: populate, path: [...path, 'populate'] });
 };
 
+/** Where a name stands: the parameter that has it, and the name itself with all before it. */
+interface NamePlace {
+  readonly path: Path;
+  readonly name: Path;
+}
+
 /**
  * Populates one name in each owner that has it. Gives the drafts of what it leads to, without those of fragments, and
  * null after a fault.
@@ -202,11 +262,12 @@ const populateOne = (
   work: Populating,
   owners: readonly Draft[],
   name: string,
-  path: Path,
+  place: NamePlace,
   on?: RawNode,
 ): readonly Draft[] | null => {
   const { resolving } = work;
-  if (!checkPopulatable(resolving, owners, name, path)) return null;
+  const { path } = place;
+  if (!checkPopulatable(resolving, owners, name, place)) return null;
   return owners.flatMap((owner) => {
     const attribute = owner.type.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar') return [];
@@ -215,22 +276,26 @@ const populateOne = (
       attach(resolving, owner, attribute, fragments(work, owner, attribute, on, [...path, 'on']));
       return [];
     }
-    refuseStrictly(resolving, 'query.fragments-outside-zone', [...path, 'on'], { name });
+    leaveOut(resolving, issue('query.fragments-outside-zone', [...path, 'on'], { name }));
     return resolving.strict ? [] : attach(resolving, owner, attribute, null);
   });
 };
 
 /** Whether a name can be populated in at least one owner; the issue says why not. */
-const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: string, path: Path): boolean => {
+const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: string, place: NamePlace): boolean => {
   const found = owners.map((owner) => owner.type.attributes.get(name));
   if (found.some((it) => it && it.kind !== 'scalar')) return true;
   const [owner] = owners;
   if (!owner) return false;
   const facts = { type: typeLabel(owner.type), name };
-  if (name === 'id' || found.some((it) => it)) refuseStrictly(resolving, 'query.not-populatable', path, facts);
+  if (name === 'id' || found.some((it) => it))
+    leaveOut(resolving, issue('query.not-populatable', place.path, facts), place.name);
   else {
-    const known = owners.flatMap((it) => visibleNames(resolving, it.type));
-    refuseStrictly(resolving, 'query.unknown-name', path, { ...facts, near: nearest(name, known) });
+    const near = nearest(
+      name,
+      owners.flatMap((it) => visibleNames(resolving, it.type)),
+    );
+    leaveOut(resolving, issue('query.unknown-name', place.path, { ...facts, near }), place.name);
   }
   return false;
 };
@@ -281,28 +346,27 @@ const fragments = (
 ): ReadonlyMap<Uid, Draft> => {
   const { resolving } = work;
   const drafts = new Map<Uid, Draft>();
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind !== 'tree') {
-    refuse(resolving, 'query.expected-object', path);
+    leaveOut(resolving, issue('query.expected-object', path));
     return drafts;
   }
   for (const [uid, child] of shape.members) {
     const at = [...path, uid];
     if (!zone.components.includes(uid)) {
       const near = nearest(uid, zone.components);
-      refuseStrictly(resolving, 'query.unknown-component', at, { zone: zone.name, name: uid, near });
+      leaveOut(resolving, issue('query.unknown-component', at, { zone: zone.name, name: uid, near }));
       continue;
     }
-    const inner = shapeOf(child);
+    const inner = shapeIn(resolving, child);
     const target = newDraft(resolving, typeOf(resolving, uid), owner.state);
     if (inner.kind === 'tree') {
       checkOptions(resolving, inner.members, fragmentOptions, at);
       applyOptions(work, [target], inner.members, at);
       drafts.set(uid, target);
     } else if (inner.kind === 'text') {
-      const flag = inner.text === '*' ? true : parseFlag(inner.text);
-      if (flag === undefined) refuseStrictly(resolving, 'query.flag', at, { text: inner.text });
-      if (flag !== false) drafts.set(uid, target);
+      // to v4 the component is listed, whatever the flag
+      if (!resolving.strict || flagOf(resolving, inner.text, at)) drafts.set(uid, target);
     } else refuse(resolving, 'query.expected-object', at);
   }
   return drafts;

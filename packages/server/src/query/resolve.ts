@@ -3,12 +3,12 @@
  * so what the gate hides here cannot be selected, filtered or sorted by anywhere. Each parameter has a file of its own.
  * All faults of a request are collected; strict by default (contract, decision b).
  */
-import { type Issue, ok, type Result } from '../errors.js';
+import { type Issue, issue, ok, type Result } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import type { RawQuery } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { allOf, resolveFilters, resolveSearch } from './filters.js';
-import { refuseStrictly } from './lenient.js';
+import { leaveOut } from './lenient.js';
 import { resolvePage } from './page.js';
 import { parameterName } from './parameters.js';
 import { resolvePopulate } from './populate.js';
@@ -48,13 +48,25 @@ export const resolveQuery = (
   const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
   return resolving.issues.length > 0
     ? { ok: false, issues: inPathOrder(resolving.issues) }
-    : ok({ action, selection: root, page, withCount });
+    : ok({ action, selection: root, page, withCount, leftOut: resolving.leftOut });
 };
 
 const checkParameter = (resolving: Resolving, name: string, isList: boolean): void => {
   const given = parameterName(name);
-  if (given.kind === 'near') refuseStrictly(resolving, 'query.unknown-parameter', [name], { name, near: given.meant });
-  if (given.kind === 'misplaced' && isList) refuse(resolving, 'pagination.top-level', [name], { name });
+  switch (given.kind) {
+    case 'known':
+    case 'other':
+      return;
+    case 'misplaced':
+      if (isList) refuse(resolving, 'pagination.top-level', [name], { name });
+      return;
+    case 'near':
+      leaveOut(resolving, issue('query.unknown-parameter', [name], { name, near: given.meant }));
+      return;
+    case 'malformed':
+      if (given.ignoredByV4) leaveOut(resolving, issue('query.malformed-key', [name], { key: name }));
+      else refuse(resolving, 'query.malformed-key', [name], { key: name });
+  }
 };
 
 /** Without repeats, in the order of their paths. */

@@ -8,7 +8,8 @@ import {
   type ScalarAttribute,
   type Uid,
 } from '../model/model.js';
-import { type RawNode, shapeOf } from './brackets.js';
+import { type RawNode, type Shape, shapeOf } from './brackets.js';
+import type { LeftOut } from './lenient.js';
 import type { Filter, Gate, Populate, PublicationState, SortKey, Step } from './selection.js';
 
 export interface ResolveContext {
@@ -26,6 +27,8 @@ export type Path = readonly string[];
 
 export interface Resolving extends ResolveContext {
   readonly issues: Issue[];
+  /** What had no effect; strict mode leaves nothing out. */
+  readonly leftOut: LeftOut[];
   /** Selections made so far; `limits.selectionsMax` bounds them. */
   selections: number;
   /** Conditions made so far; `limits.conditionsMax` bounds them. */
@@ -37,6 +40,7 @@ export interface Resolving extends ResolveContext {
 export const beginResolving = (context: ResolveContext): Resolving => ({
   ...context,
   issues: [],
+  leftOut: [],
   selections: 0,
   conditions: 0,
   unseen: new Set(),
@@ -75,6 +79,10 @@ export const typeOf = ({ model }: Resolving, uid: Uid): EntryType => {
   return type;
 };
 
+/** The scalar attribute of a column whose name is another one: `created_at` is that of `createdAt`. */
+export const scalarOfColumn = (type: EntryType, column: string): ScalarAttribute | undefined =>
+  [...type.attributes.values()].find((it): it is ScalarAttribute => it.kind === 'scalar' && it.column === column);
+
 /** Where a link or a component leads; null for zones, whose elements have no attributes in common. */
 export const stepThrough = (
   resolving: Resolving,
@@ -103,6 +111,15 @@ export const visibleNames = ({ gate, unseen }: Resolving, type: EntryType): read
 export const nearestName = (resolving: Resolving, name: string, type: EntryType): string | undefined =>
   nearest(name, visibleNames(resolving, type));
 
+/** What a node amounts to. v4 reads `fields=title&fields[]=kind` as one list, where strict mode asks for one form. */
+export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {
+  const shape = shapeOf(node);
+  if (strict || shape.kind !== 'mixed') return shape;
+  const members = shapeOf({ ...node, values: [] });
+  const values = node.values.map((value): RawNode => ({ values: [value], members: new Map(), appended: [] }));
+  return members.kind === 'list' ? { kind: 'list', items: [...values, ...members.items] } : shape;
+};
+
 /** One text of a parameter that takes one text or a list of them. */
 export interface TextAt {
   readonly text: string;
@@ -116,7 +133,7 @@ export const textsOf = (
   path: Path,
   { nulls }: { readonly nulls: 'skip' | 'refuse' },
 ): readonly TextAt[] | null => {
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind === 'null') return null;
   if (shape.kind === 'text') return [{ text: shape.text, at: path }];
   if (shape.kind !== 'list') {
@@ -126,7 +143,7 @@ export const textsOf = (
   const texts: TextAt[] = [];
   shape.items.forEach((item, position) => {
     const at = [...path, String(position)];
-    const inner = shapeOf(item);
+    const inner = shapeIn(resolving, item);
     if (inner.kind === 'text') texts.push({ text: inner.text, at });
     else if (inner.kind !== 'null' || nulls === 'refuse') refuse(resolving, 'query.expected-names', at);
   });

@@ -1,6 +1,7 @@
 /** The resolved query: names have become attributes, texts have become values. Types only, and the `Gate` that resolving needs. */
 import type { Attribute, EntryType, LinkAttribute, PartAttribute, ScalarAttribute, Uid } from '../model/model.js';
 import type { DbValue } from '../sql/dialect.js';
+import type { LeftOut } from './lenient.js';
 import type { OperatorName } from './operators.js';
 
 export type PublicationState = 'live' | 'preview';
@@ -58,6 +59,8 @@ export interface Query {
   /** Lists only. */
   readonly page: Page | null;
   readonly withCount: boolean;
+  /** What of the request had no effect. */
+  readonly leftOut: readonly LeftOut[];
 }
 
 export type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';

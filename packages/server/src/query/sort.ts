@@ -1,12 +1,15 @@
 /** `sort`: texts or objects to keys, each through any number of links and components (contract 4.3). */
+import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';
-import { type RawNode, shapeOf } from './brackets.js';
-import { nearestName, type Path, type Resolving, refuse, stepThrough } from './resolving.js';
+import type { RawNode } from './brackets.js';
+import { isDropped, leaveOut } from './lenient.js';
+import { nearestName, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
 import type { PublicationState, SortKey, Step } from './selection.js';
 
 /** One key as written: `author.name:desc` has the segments `author` and `name`. */
 interface WrittenKey {
+  readonly form: 'text' | 'tree';
   readonly segments: readonly string[];
   readonly direction: string;
   readonly at: Path;
@@ -32,7 +35,7 @@ export const resolveSort = (
 };
 
 const writtenKeys = (resolving: Resolving, node: RawNode, path: Path): readonly WrittenKey[] => {
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   switch (shape.kind) {
     case 'null':
       return [];
@@ -44,7 +47,7 @@ const writtenKeys = (resolving: Resolving, node: RawNode, path: Path): readonly 
     case 'tree':
       return keysOfTree(resolving, shape.members, [], path);
     case 'list': {
-      const items = shape.items.map(shapeOf);
+      const items = shape.items.map((it) => shapeIn(resolving, it));
       const form = items[0]?.kind;
       return items.flatMap((item, i) => {
         const at = [...path, String(i)];
@@ -65,7 +68,7 @@ const keysOfText = (text: string, at: Path): readonly WrittenKey[] =>
     .filter((piece) => piece.trim() !== '')
     .map((piece) => {
       const [dotted = '', direction = 'asc'] = piece.trim().split(':');
-      return { segments: dotted.split('.'), direction, at };
+      return { form: 'text', segments: dotted.split('.'), direction, at };
     });
 
 /** `sort[author][name]=desc`; as deep as a key may have steps. */
@@ -76,10 +79,10 @@ const keysOfTree = (
   path: Path,
 ): readonly WrittenKey[] =>
   [...members].flatMap(([name, child]) => {
-    const shape = shapeOf(child);
+    const shape = shapeIn(resolving, child);
     const at = [...path, name];
     const here = [...segments, name];
-    if (shape.kind === 'text') return [{ segments: here, direction: shape.text, at }];
+    if (shape.kind === 'text') return [{ form: 'tree', segments: here, direction: shape.text, at }];
     if (shape.kind === 'tree' && segments.length < limits.sortStepsMax)
       return keysOfTree(resolving, shape.members, here, at);
     refuse(resolving, 'query.sort-direction', at, { text: '' });
@@ -90,7 +93,7 @@ const sortKey = (
   resolving: Resolving,
   type: EntryType,
   state: PublicationState,
-  { segments, direction, at }: WrittenKey,
+  { form, segments, direction, at }: WrittenKey,
 ): SortKey | null => {
   const lower = direction.trim().toLowerCase();
   if (lower !== 'asc' && lower !== 'desc') {
@@ -109,7 +112,9 @@ const sortKey = (
     const facts = { type: typeLabel(here), name };
     const attribute: Attribute | undefined = name === 'id' ? idAttribute : here.attributes.get(name);
     if (!attribute) {
-      refuse(resolving, 'query.unknown-name', at, { ...facts, near: nearestName(resolving, name, here) });
+      const fault = issue('query.unknown-name', at, { ...facts, near: nearestName(resolving, name, here) });
+      if (form === 'tree' && isDropped(resolving, name)) leaveOut(resolving, fault);
+      else resolving.issues.push(fault);
       return null;
     }
     if (attribute !== idAttribute && !resolving.gate.allows(here, attribute, 'sort')) {

@@ -1,13 +1,13 @@
 /** `publicationState` and `locale`: which versions of an entry a request reads (contract 4.6). */
 import type { EntryType } from '../model/model.js';
-import { type RawNode, shapeOf } from './brackets.js';
-import { type Path, type Resolving, refuse } from './resolving.js';
+import type { RawNode } from './brackets.js';
+import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Filter, PublicationState } from './selection.js';
 
 /** Null when it is not given, and after a fault. */
 export const resolveState = (resolving: Resolving, node: RawNode | undefined, path: Path): PublicationState | null => {
   if (!node) return null;
-  const shape = shapeOf(node);
+  const shape = shapeIn(resolving, node);
   if (shape.kind === 'text' && (shape.text === 'live' || shape.text === 'preview')) return shape.text;
   refuse(resolving, 'query.publication-state', path, { text: shape.kind === 'text' ? shape.text : shape.kind });
   return null;
@@ -17,7 +17,7 @@ export const resolveState = (resolving: Resolving, node: RawNode | undefined, pa
 export const resolveLocale = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
   const attribute = type.localized ? type.attributes.get('locale') : undefined;
   if (attribute?.kind !== 'scalar') return null;
-  const shape = node ? shapeOf(node) : undefined;
+  const shape = node ? shapeIn(resolving, node) : undefined;
   if (shape && shape.kind !== 'text') {
     refuse(resolving, 'query.expected-text', ['locale']);
     return null;

@@ -4,6 +4,7 @@ import { issue, ok, Refusal, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import { readBrackets } from '../query/brackets.js';
+import type { LeftOut } from '../query/lenient.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
@@ -26,20 +27,21 @@ export interface ReadRequest {
   readonly form?: AnswerForm;
 }
 
-/** An answer as it goes out: UTF-8 JSON and its entity tag. */
+/** An answer as it goes out: UTF-8 JSON, its entity tag, and what of the request it names as having had no effect. */
 export interface Answer {
   readonly body: Buffer;
   readonly etag: string;
+  readonly leftOut: readonly LeftOut[];
 }
 
-export const answerOf = (text: string, version: string | null): Answer => {
+export const answerOf = (text: string, version: string | null, leftOut: readonly LeftOut[]): Answer => {
   const body = Buffer.from(text);
-  return { body, etag: newEtag(body, version) };
+  return { body, etag: newEtag(body, version), leftOut };
 };
 
 const answerFrom = ({ plan }: CompiledRead, data: ReadData): Answer | null => {
   const text = assemble(plan, data);
-  return text === null ? null : answerOf(text, data.version);
+  return text === null ? null : answerOf(text, data.version, plan.leftOut);
 };
 
 export interface Reader {

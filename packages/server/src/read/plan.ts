@@ -5,6 +5,7 @@
 import { bug, never } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, type Uid } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
 import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
@@ -21,6 +22,8 @@ export interface ReadPlan {
   readonly withVersion: boolean;
   readonly filter: PlanFilter | null;
   readonly sort: readonly PlanSort[];
+  /** What the answer names as having had no effect. */
+  readonly leftOut: readonly LeftOut[];
   /** Children before their parents; the last one is the root. */
   readonly nodes: readonly PlanNode[];
 }
@@ -118,7 +121,10 @@ export interface PlanSort {
   readonly direction: 'asc' | 'desc';
 }
 
-export const planRead = ({ action, selection, page, withCount }: Query, form: AnswerForm = 'envelope'): ReadPlan => ({
+export const planRead = (
+  { action, selection, page, withCount, leftOut }: Query,
+  form: AnswerForm = 'envelope',
+): ReadPlan => ({
   action,
   form,
   page,
@@ -127,6 +133,7 @@ export const planRead = ({ action, selection, page, withCount }: Query, form: An
   withVersion: action !== 'find' && selection.type.attributes.get('updatedAt')?.hidden === false,
   filter: selection.filter && planFilter(selection.filter, false),
   sort: selection.sort.map(planSort),
+  leftOut,
   nodes: planNodes(selection, form),
 });
 

@@ -7,6 +7,7 @@ import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
@@ -78,7 +79,10 @@ export interface Writer {
 export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => {
   const writeInside: Writer['writeInside'] = async (request, context, tx) => {
     try {
-      return await applyWrite({ request, context, reader, dialect: db.dialect, now, hooks: hooksOf(request.type) }, tx);
+      const hooks = hooksOf(request.type);
+      const write: Write = { request, context, reader, dialect: db.dialect, now, hooks, leftOut: new Map() };
+      const answer = await applyWrite(write, tx);
+      return { ...answer, leftOut: [...answer.leftOut, ...write.leftOut.values()] };
     } catch (fault) {
       // another program got there first: our own writers wait for each other
       throw fault instanceof ConstraintFault ? new Refusal(constraintIssue(fault, request.type)) : fault;
@@ -111,6 +115,8 @@ interface Write {
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly hooks: Hooks | undefined;
+  /** Keys of the body that had no effect, by name. */
+  readonly leftOut: Map<string, LeftOut>;
 }
 
 const refuse = (issues: readonly Issue[]): never => {
@@ -328,11 +334,12 @@ const checkIfMatch = async (write: Write, id: number, tx: Tx): Promise<void> => 
 
 /** The change of a body without faults. One with faults is refused, together with what the database finds in the rest of it. */
 const acceptBody = async (
-  { change, issues }: ParsedBody,
+  { change, issues, leftOut }: ParsedBody,
   id: number | null,
-  { dialect, context }: Write,
+  { dialect, context, ...write }: Write,
   tx: Tx,
 ): Promise<Change> => {
+  for (const it of leftOut) write.leftOut.set(it.name, it);
   if (issues.length === 0) return change;
   const changes = changesOf(change, id);
   const absent = await absentTargets(changes, context.model, dialect, tx);

@@ -14,6 +14,7 @@ import {
   type ScalarAttribute,
   typeLabel,
 } from '../model/model.js';
+import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
 import type { Moves, Position } from './order.js';
@@ -103,6 +104,8 @@ const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 
 export interface ParsedBody {
   readonly change: Change;
   readonly issues: readonly Issue[];
+  /** Keys that had no effect. */
+  readonly leftOut: readonly LeftOut[];
 }
 
 /** Parses the `data` of an entry. Faults of all attributes come together. */
@@ -112,9 +115,10 @@ export const parseChange = (
   context: ParseContext,
 ): ParsedBody => {
   const issues: Issue[] = [];
-  const parser = newParser(context, issues);
+  const leftOut: LeftOut[] = [];
+  const parser = newParser(context, issues, leftOut);
   const change = parser.object(data, type, [], { isNew: context.action === 'create', depth: 0 });
-  return { change, issues };
+  return { change, issues, leftOut };
 };
 
 interface Place {
@@ -124,7 +128,7 @@ interface Place {
   readonly depth: number;
 }
 
-const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]) => {
+const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[], leftOut: LeftOut[]) => {
   let partsLeft: number = limits.partsMax;
   /** Whether there are more faults than are listed: parsing on would only cost time. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
@@ -139,12 +143,12 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
         type.attributes.has(key) ||
         prototypeKeys.has(key) ||
         (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key));
-      if (known || !strict) continue;
-      if (isHopeless()) break;
+      if (known) continue;
+      if (isHopeless() || leftOut.length === limits.leftOutMax) break;
+      const at = [...path, key];
       const names = [...type.attributes.values()].filter((it) => !it.hidden).map((it) => it.name);
-      report(
-        issue('body.unknown-key', [...path, key], { type: typeLabel(type), name: key, near: nearest(key, names) }),
-      );
+      const fault = issue('body.unknown-key', at, { type: typeLabel(type), name: key, near: nearest(key, names) });
+      leaveOut({ strict, issues, leftOut }, fault, ['data', ...at]);
     }
     for (const attribute of type.attributes.values()) {
       if (place.depth === 0 && serverKeys.has(attribute.name)) continue;

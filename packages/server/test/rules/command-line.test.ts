@@ -65,6 +65,21 @@ describe('the command line', () => {
     expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
   });
 
+  it('decision j: start says that a project of v4 is lenient', async () => {
+    makeProject();
+    fs.writeFileSync(path.join(dir, 'package.json'), '{ "dependencies": { "@strapi/strapi": "4.26.2" } }');
+    const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
+    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let log = '';
+    for await (const chunk of child.stdout) {
+      log += String(chunk);
+      if (log.includes('serving ')) break;
+    }
+    child.kill();
+    await once(child, 'exit');
+    expect(log).toContain('api.strict is false, the default of projects that depend on @strapi/strapi: ');
+  });
+
   it('the project is the current folder when none is named', async () => {
     makeProject();
     const result = await run(['check']);

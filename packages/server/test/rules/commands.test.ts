@@ -128,6 +128,23 @@ describe('commands that look', () => {
 });
 
 describe('configuration', () => {
+  it.each<readonly [packageJson: string | null, config: object | null, strict: boolean]>([
+    [null, null, true],
+    ['{}', null, true],
+    ['{ "dependencies": { "express": "4" } }', null, true],
+    ['{ "dependencies": { "@strapi/strapi": "4.26.2" } }', null, false],
+    ['{ "dependencies": { "@strapi/strapi": "4.26.2" } }', { api: { rest: { maxLimit: 5 } } }, false],
+    ['{ "dependencies": { "@strapi/strapi": "4.26.2" } }', { api: { strict: true } }, true],
+    ['{ "dependencies": { "express": "4" } }', { api: { strict: false } }, false],
+    ['no JSON', null, true],
+    ['[]', null, true],
+    ['{ "dependencies": 5 }', null, true],
+  ])('decision j: package.json %s and configuration %j: strict is %s', async (packageJson, config, strict) => {
+    if (packageJson !== null) fs.writeFileSync(path.join(dir, 'package.json'), packageJson);
+    if (config !== null) fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
+    expect((await readConfig(dir)).api.strict).toBe(strict);
+  });
+
   it.each([
     ['postgres://h/d', {}, 'postgres://h/d'],
     ['postgres://h/d', { DATABASE_SCHEMA: 'cms' }, 'postgres://h/d?search_path=cms'],

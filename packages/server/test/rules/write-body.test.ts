@@ -410,6 +410,26 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect((await world.update('holders', holder, { nope: 1, name: 'b' })).attributes['name']).toBe('b');
   });
 
+  it('decision j: what had no effect is named, in the body and in the query', async () => {
+    const body = { data: { nope: 1, card: { label: 'x', nope: 1 }, zone: [{ __component: 'parts.note', nope: 1 }] } };
+    const made = await world.send('POST', '/api/holders?populate=nowhere', body);
+    expect([made.status, made.headers['dovetail-ignored']]).toEqual([
+      200,
+      'populate.nowhere, data.nope, data.card.nope, data.zone.0.nope',
+    ]);
+    const { id } = (made.body as { data: { id: number } }).data;
+    const changed = await world.send('PUT', `/api/holders/${id}`, { data: { name: 'b', nme: 1 } });
+    expect([changed.status, changed.headers['dovetail-ignored']]).toEqual([200, 'data.nme']);
+    const deleted = await world.send('DELETE', `/api/holders/${id}?populate=nowhere`);
+    expect([deleted.status, deleted.headers['dovetail-ignored']]).toEqual([200, 'populate.nowhere']);
+  });
+
+  it('decision j: many unknown keys are as cheap as few', async () => {
+    const many = Object.fromEntries(Array.from({ length: 1_000 }, (_none, i) => [`nope${i}`, i]));
+    const made = await world.send('POST', '/api/holders', { data: many });
+    expect([made.status, String(made.headers['dovetail-ignored']).split(', ').length]).toEqual([200, 21]);
+  });
+
   it('12 row 61: unknown keys of a relation are refused all the same', async () => {
     const shelf = await world.create('shelves');
     expect((await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: { foo: [1] } } })).status).toBe(

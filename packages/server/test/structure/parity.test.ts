@@ -1,6 +1,8 @@
-/** What is added to a table of the sources must reach the oracle, which tries it by its own knowledge. */
+/** What is added to a table of the sources must reach the oracle, which tries it by its own knowledge, and the docs. */
+import fs from 'node:fs';
 import { expect, it } from 'vitest';
 import { scalarTypes } from '../../src/model/attributes.js';
+import { lenient } from '../../src/query/lenient.js';
 import { operators } from '../../src/query/operators.js';
 import { operatorNames } from '../oracle/request.js';
 import { scalarNames } from '../oracle/values.js';
@@ -11,4 +13,10 @@ it('the oracle knows every scalar type', () => {
 
 it('the oracle asks with every filter operator', () => {
   expect([...operatorNames].sort()).toEqual(Object.keys(operators).sort());
+});
+
+it('decision j: docs/lenient.md lists what lenient mode leaves out', () => {
+  const page = fs.readFileSync(new URL('../../../../docs/lenient.md', import.meta.url), 'utf8');
+  const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z-]+)` \|/gm)].map((it) => it[1]);
+  expect(listed.sort()).toEqual([...lenient].sort());
 });

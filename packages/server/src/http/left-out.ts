@@ -1,0 +1,53 @@
+/** What leniency left out of a request is told twice: in a header of the response, and once per name in the log (decision j). */
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import { sayIssue } from '../errors.js';
+import { limits } from '../limits.js';
+import type { LeftOut } from '../query/lenient.js';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** Names what had no effect; nothing where all had. */
+    tellLeftOut(leftOut: readonly LeftOut[]): FastifyReply;
+  }
+}
+
+export const LEFT_OUT_HEADER = 'dovetail-ignored';
+
+export const addLeftOut = (app: FastifyInstance): void => {
+  const logged = new Set<string>();
+  app.decorateReply('tellLeftOut', function (this: FastifyReply, leftOut) {
+    if (leftOut.length === 0) return this;
+    const { log, url } = this.request;
+    for (const { name, issue } of leftOut) {
+      // whoever sends requests chooses the names
+      if (logged.size > limits.leftOutLoggedMax || logged.has(name)) continue;
+      logged.add(name);
+      if (logged.size > limits.leftOutLoggedMax) log.warn('more names had no effect than are logged');
+      else
+        log.warn(
+          { ignored: name, path: url.split('?')[0] },
+          `${name} had no effect (api.strict is false): ${sayIssue(issue)}`,
+        );
+    }
+    return this.header(LEFT_OUT_HEADER, headerOf(leftOut));
+  });
+};
+
+/** Names with commas between them; what does not fit is an ellipsis. */
+const headerOf = (leftOut: readonly LeftOut[]): string => {
+  let text = '';
+  for (const { name } of leftOut) {
+    const next = `${text === '' ? '' : ', '}${headerName(name)}`;
+    if (text.length + next.length > limits.leftOutHeaderMax) return `${text}, ...`;
+    text += next;
+  }
+  return leftOut.length < limits.leftOutMax ? text : `${text}, ...`;
+};
+
+/** Letters, digits and the signs of names; any other character as its bytes, as in a URL. */
+const headerName = (name: string): string => {
+  const safe = name
+    .slice(0, limits.leftOutNameMax)
+    .replace(/[^\w.$*:@-]/gu, (char) => Buffer.from(char).toString('hex').toUpperCase().replace(/../g, '%$&'));
+  return name.length > limits.leftOutNameMax ? `${safe}...` : safe;
+};
