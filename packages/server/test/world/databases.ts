@@ -12,7 +12,10 @@ import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } fr
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { newFolder } from './folders.js';
 
-export const dialects: readonly DialectName[] = ['sqlite', 'postgres'];
+/** What tests of both databases run on: both, unless DOVETAIL_DATABASES names one (`npm run test:quick`). */
+export const dialects: readonly DialectName[] = (['sqlite', 'postgres'] as const).filter(
+  (it) => process.env['DOVETAIL_DATABASES']?.split(',').includes(it) ?? true,
+);
 
 export interface TestDatabase {
   readonly db: Db;
