@@ -327,6 +327,7 @@ export const issueKinds = {
   'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
   'database.full': named('ServiceUnavailableError', () => 'The disk of the database is full; nothing was changed'),
   'http.busy': named('ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
+  'http.range': named('RangeNotSatisfiableError', () => 'The file has no such range'),
   'http.content-encoding': named('UnsupportedMediaTypeError', () => 'Bodies may be encoded as br, gzip or deflate'),
   'http.malformed-body': invalid(() => 'The body is not valid JSON'),
 } as const;

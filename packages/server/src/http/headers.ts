@@ -31,6 +31,31 @@ export const securityHeaders = {
   'x-permitted-cross-domain-policies': 'none',
 } as const;
 
+/** What pages of other origins may send beside what they always may: bodies, credentials, conditions, formats. */
+const allowedHeaders = [
+  'Content-Type',
+  'Authorization',
+  'Origin',
+  'Accept',
+  'Accept-Language',
+  'If-Match',
+  'If-None-Match',
+  // libraries send it with every request
+  'X-Requested-With',
+  // v4's clients ask for the form of a later version with it
+  'Strapi-Response-Format',
+];
+
+/** What they may read beside what they always may. */
+const exposedHeaders = [
+  'ETag',
+  'Retry-After',
+  'Dovetail-Ignored',
+  'X-RateLimit-Limit',
+  'X-RateLimit-Remaining',
+  'X-RateLimit-Reset',
+];
+
 /** @param corsOrigin origins whose pages may read responses; `true` allows any. */
 export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
   app.addHook('onRequest', (_request, reply, done) => {
@@ -42,8 +67,8 @@ export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readon
     origin: corsOrigin === true ? true : [...corsOrigin],
     credentials: true,
     methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
-    allowedHeaders: ['Content-Type', 'Authorization', 'Origin', 'Accept'],
-    exposedHeaders: ['ETag', 'Dovetail-Ignored'],
+    allowedHeaders,
+    exposedHeaders,
     maxAge: 31_536_000,
   };
   await app.register(cors, {

@@ -86,7 +86,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
         reply.code(204).header('strapi', 'You are so French!').send()
       : sendIssues(reply, [issue('http.busy', [])]),
   );
-  await addUploads(app, settings.uploadsDir);
+  addUploads(app, settings.uploadsDir);
   const routes = routesOf(deps.model, settings.prefix);
   addActionPaths(app, routes, deps);
   const attempts = await newAttempts(app, settings.attemptsMax);

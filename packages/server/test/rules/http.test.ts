@@ -229,7 +229,17 @@ describe.each(dialects)('http on %s', (dialect) => {
           'HEAD',
           'OPTIONS',
         ]);
-        expect(words('access-control-allow-headers')).toEqual(['Content-Type', 'Authorization', 'Origin', 'Accept']);
+        expect(words('access-control-allow-headers')).toEqual([
+          'Content-Type',
+          'Authorization',
+          'Origin',
+          'Accept',
+          'Accept-Language',
+          'If-Match',
+          'If-None-Match',
+          'X-Requested-With',
+          'Strapi-Response-Format',
+        ]);
         expect(answer.headers).toMatchObject({
           'access-control-allow-origin': origin,
           'access-control-allow-credentials': 'true',
