@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import type { Gate } from '../query/selection.js';
 import type { Reader } from '../read/find.js';
-import { type Db, type Dialect, readRows, type Sql, type Tx } from '../sql/dialect.js';
+import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
 import type { Project } from './project.js';
 import { readSeedPermissions, writeSeeds } from './seed.js';
@@ -32,7 +32,7 @@ const roles = [
   },
 ] as const;
 
-/** A database without roles is new: it gets them, and the project's seeds, in one transaction. */
+/** A database without roles is new: one process gives it them, and the project's seeds, in one transaction. */
 export const prepareData = async (
   project: Project,
   db: Db,
@@ -40,14 +40,15 @@ export const prepareData = async (
   logger: FastifyBaseLogger,
 ): Promise<void> => {
   const { dialect } = db;
-  const [[count] = []] = await db.read(() => readRows(dialect.compile(sql`select count(*) from up_roles`)));
-  if (Number(count) > 0) return;
+  if (!(await db.read(() => isNew(dialect)))) return;
   const granted = readSeedPermissions(
     project.dir,
     project.model,
     roles.map((it) => it.type),
   );
-  const seeds = await db.write(async (tx) => {
+  const seeds = await db.writeAlone(async (tx) => {
+    // another process may have been first
+    if (!(await readInside(isNew(dialect), tx))) return null;
     for (const role of roles)
       await createRole({ ...role, actions: new Set([...role.actions, ...(granted[role.type] ?? [])]) }, dialect, tx);
     const context = {
@@ -59,6 +60,7 @@ export const prepareData = async (
     };
     return writeSeeds(project.dir, project.model, newWriter(db, reader, Date.now), context, tx);
   });
+  if (seeds === null) return;
   const mayFind = (granted['public'] ?? []).length;
   logger.info(
     { entries: seeds, publicActions: mayFind },
@@ -69,6 +71,11 @@ export const prepareData = async (
       'the role public may find nothing yet: give it permissions, or list them in database/seed/permissions.json',
     );
 };
+
+function* isNew(dialect: Dialect): ReadProgram<boolean> {
+  const [[count] = []] = yield* readRows(dialect.compile(sql`select count(*) from up_roles`));
+  return Number(count) === 0;
+}
 
 /** The project's own hand writes the seeds. */
 const openGate: Gate = { version: 'seed', allows: () => true };

@@ -39,10 +39,10 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
   const db = await openDatabase(project, { readOnly: dryRun });
   try {
     const diff = await compareDatabase(project, db);
-    const changes = planChanges(project.model, diff, db);
     const stored = await readStored(project.model, diff, db);
-    const statements = [...changes.statements, ...publishDrafts.map((uid) => publication(uid, project, stored, db))];
+    const publications = publishDrafts.map((uid) => publication(uid, project, stored, db));
     if (dryRun) {
+      const statements = [...planChanges(project.model, diff, db).statements, ...publications];
       process.stdout.write(
         statements.length === 0
           ? `-- nothing to do: ${db.place} has all that the model needs\n`
@@ -50,7 +50,7 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
       );
       return;
     }
-    await applyChanges({ ...changes, statements }, db);
+    const { statements } = await applyChanges(project, db, publications);
     process.stdout.write(`${statements.length} statements run on ${db.place}\n`);
   } finally {
     await db.close();

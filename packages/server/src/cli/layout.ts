@@ -7,14 +7,15 @@ import { sql } from 'kysely';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
-import { applyAdditions, type OtherType, planAdditions, type TableDiff } from '../sql/schema.js';
+import { type OtherType, planAdditions, type TableDiff } from '../sql/schema.js';
 import { StartFault } from './config.js';
 import { compareDatabase, type Project } from './project.js';
 
 /** Adds what is missing and says so. Gives the project with its model as the database can serve it. */
 export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
-  const diff = await compareDatabase(project, db);
-  await applyChanges(planChanges(project.model, diff, db), db);
+  const found = await compareDatabase(project, db);
+  const isWhole = planChanges(project.model, found, db).statements.length === 0;
+  const diff = isWhole ? found : (await applyChanges(project, db)).diff;
   sayAdditions(diff, logger);
   const stored = await readStored(project.model, diff, db);
   const model = asStored(project.model, stored);
@@ -65,9 +66,38 @@ const PUBLISHED_AT = 'published_at';
 const publishAll = ({ table }: EntryType, { dialect }: Db): Statement =>
   dialect.compile(sql`update ${sql.table(table)} set published_at = created_at where published_at is null`);
 
-export const applyChanges = async ({ statements, newDrafts }: Changes, db: Db): Promise<void> => {
-  if (statements.length > 0) await applyAdditions(statements, db, (tx) => noteDrafts(newDrafts, tx, db));
+/**
+ * Compares, adds what is missing and runs further statements, all or nothing. Processes that do so at the same time do it
+ * one after the other; all but the first find nothing missing. Throws `StartFault` for a statement that the database
+ * refuses.
+ */
+export const applyChanges = async (
+  project: Project,
+  db: Db,
+  further: readonly Statement[] = [],
+): Promise<{ readonly diff: TableDiff; readonly statements: readonly Statement[] }> => {
+  let running: string | null = null;
+  try {
+    return await db.writeAlone(async (tx) => {
+      const diff = await compareDatabase(project, db, tx);
+      const changes = planChanges(project.model, diff, db);
+      const statements = [...changes.statements, ...further];
+      for (const statement of statements) {
+        running = statement.sql;
+        await tx.run(statement);
+      }
+      running = null;
+      await noteDrafts(changes.newDrafts, tx, db);
+      return { diff, statements };
+    });
+  } catch (fault) {
+    if (running === null || !(fault instanceof Error)) throw fault;
+    const { message } = fault.cause instanceof Error ? fault.cause : fault;
+    throw new StartFault(`${db.place} refuses "${shortened(running)}": ${message}\nNothing was changed.`);
+  }
 };
+
+const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 
 /** v4 would publish the drafts that are made from now on, did its map of types still say that there are none. */
 const noteDrafts = async (types: readonly EntryType[], tx: Tx, { dialect }: Db): Promise<void> => {

@@ -5,8 +5,8 @@ import { Refusal } from '../errors.js';
 import { loadModel, type SchemaNote, sayNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { foreignTables, tablesOf } from '../model/storage.js';
-import type { Db } from '../sql/dialect.js';
-import { diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
+import { type Db, readInside, type Tx } from '../sql/dialect.js';
+import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
 
 export interface Project {
@@ -82,7 +82,9 @@ export const openDatabase = async (
 };
 
 /** Model and database side by side. */
-export const compareDatabase = async (project: Project, db: Db): Promise<TableDiff> => {
-  const diff = diffTables(tablesOf(project.model), await readCatalog(db), db);
+/** @param tx a transaction in which to look. */
+export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
+  const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
+  const diff = diffTables(tablesOf(project.model), found, db);
   return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
 };

@@ -2,6 +2,7 @@
  * THE names: tables, columns and indexes of a model, by the rules of storage-layout 1 to 6. Nothing else makes a
  * table or column name.
  */
+import crypto from 'node:crypto';
 import snakeCase from 'lodash/snakeCase.js';
 import { never } from '../errors.js';
 import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
@@ -119,7 +120,24 @@ export const partPath = (table: string, attribute: string): LinkPath => ({
 const column = (name: string, kind: Column['kind']): Column => ({ name, kind });
 const index = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false, own: false });
 const uniqueIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: true, own: false });
-const ownIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false, own: true });
+const ownIndex = (name: string, ...columns: string[]): Index => ({
+  name: ownName(name),
+  columns,
+  unique: false,
+  own: true,
+});
+/**
+ * PostgreSQL keeps 63 bytes of a name (storage-layout 1.6), and tables share their names with indexes: what is longer ends
+ * in a hash, so that it stays apart from everything that begins alike.
+ */
+const ownName = (name: string): string => {
+  if (Buffer.byteLength(name) <= 63) return name;
+  const start = Buffer.from(name)
+    .subarray(0, 54)
+    .toString()
+    .replace(/\uFFFD+$/, '');
+  return `${start}_${crypto.hash('sha1', name).slice(0, 8)}`;
+};
 const key = (name: string, from: string, target: string, onDelete: ForeignKey['onDelete']): ForeignKey => ({
   name,
   column: from,

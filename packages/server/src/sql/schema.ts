@@ -4,7 +4,7 @@
  */
 import { type CreateTableBuilder, sql } from 'kysely';
 import { fixedStatement } from './compile.js';
-import { type ColumnKind, type Db, type ReadProgram, readRows, type Statement, type Tx } from './dialect.js';
+import { type ColumnKind, type Db, type Dialect, type ReadProgram, readRows, type Statement } from './dialect.js';
 
 export interface Column {
   readonly name: string;
@@ -58,21 +58,19 @@ export interface OtherType {
   readonly found: string;
 }
 
-export const readCatalog = async (db: Db): Promise<Catalog> => {
-  const { schema } = db.dialect;
-  function* program(): ReadProgram<Catalog> {
-    const columns = yield* readRows(schema.columns);
-    const indexes = yield* readRows(schema.indexes);
-    const tables = new Map<string, Map<string, string>>();
-    for (const [table, column, type] of columns as [string, string, string][]) {
-      const known = tables.get(table);
-      if (known) known.set(column, type);
-      else tables.set(table, new Map([[column, type]]));
-    }
-    return { tables, indexes: new Set((indexes as [string][]).map(([name]) => name)) };
+export const readCatalog = (db: Db): Promise<Catalog> => db.read(() => catalogProgram(db.dialect));
+
+export function* catalogProgram({ schema }: Dialect): ReadProgram<Catalog> {
+  const columns = yield* readRows(schema.columns);
+  const indexes = yield* readRows(schema.indexes);
+  const tables = new Map<string, Map<string, string>>();
+  for (const [table, column, type] of columns as [string, string, string][]) {
+    const known = tables.get(table);
+    if (known) known.set(column, type);
+    else tables.set(table, new Map([[column, type]]));
   }
-  return db.read(program);
-};
+  return { tables, indexes: new Set((indexes as [string][]).map(([name]) => name)) };
+}
 
 export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): TableDiff => {
   const { schema, columnTypes } = db.dialect;
@@ -163,13 +161,8 @@ export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => 
   return [...statements, ...afterwards];
 };
 
-/** Adds what is missing, all or nothing; `also` belongs to it. */
-export const applyAdditions = (
-  statements: readonly Statement[],
-  db: Db,
-  also: (tx: Tx) => Promise<void> = async () => undefined,
-): Promise<void> =>
-  db.write(async (tx) => {
+/** Adds what is missing, all or nothing. */
+export const applyAdditions = (statements: readonly Statement[], db: Db): Promise<void> =>
+  db.writeAlone(async (tx) => {
     for (const statement of statements) await tx.run(statement);
-    await also(tx);
   });

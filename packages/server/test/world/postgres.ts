@@ -35,7 +35,8 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-export const startPostgres = async (): Promise<PostgresServer> => {
+/** @param extra settings such as `max_connections=10`. */
+export const startPostgres = async (...extra: readonly string[]): Promise<PostgresServer> => {
   const dir = newFolder();
   const port = await freePort();
   const server = new EmbeddedPostgres({
@@ -46,7 +47,7 @@ export const startPostgres = async (): Promise<PostgresServer> => {
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
     initdbFlags: ['--encoding=UTF8', '--locale=C'],
-    postgresFlags: settings.flatMap((it) => ['-c', it]),
+    postgresFlags: [...settings, ...extra].flatMap((it) => ['-c', it]),
     onLog: () => undefined,
   });
   await server.initialise();
