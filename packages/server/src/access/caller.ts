@@ -8,7 +8,7 @@ import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.j
 import { type Caller, publicCaller } from './access.js';
 import { isGuarded, isReading } from './actions.js';
 import type { JwtClaims, Jwts } from './jwt.js';
-import type { PermissionStore, Permissions } from './permissions.js';
+import type { PermissionStore, Permissions, Role } from './permissions.js';
 import { settingsOf, settingsStatement } from './settings.js';
 import { type ApiToken, hashToken, lastUseStatement, tokenOf, tokenStatement } from './tokens.js';
 
@@ -165,7 +165,8 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
 /** A boolean as drivers give it. */
 export const isYes = (stored: unknown): boolean => stored === true || stored === 1;
 
-const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {
+/** What an API token may. */
+export const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {
   const who = { kind: 'token', id, adminId } as const;
   if (type === 'full-access') return { version: 'full-access', who, may: () => true };
   if (type === 'read-only') return { version: 'read-only', who, may: isReading };
@@ -183,8 +184,14 @@ const userCaller = (id: number, roleId: number, permissions: Permissions): Resul
   });
 };
 
+/** What a role may, without a user. */
+export const roleCaller = (role: Role): Caller => ({
+  version: `role:${role.id}`,
+  may: (action) => role.actions.has(action),
+});
+
 /** Permissions are switched off, except that nobody makes himself a user or a role that outlasts it. */
-const opened = (caller: KnownCaller): KnownCaller => ({
+export const opened = <Known extends Caller>(caller: Known): Known => ({
   ...caller,
   version: `open:${caller.version}`,
   may: (action) => !isGuarded(action) || caller.may(action),

@@ -1,7 +1,7 @@
 /** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (storage-layout 5.3). The text itself is nowhere. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
-import type { Dialect, Rows, Statement } from '../sql/dialect.js';
+import type { Dialect, Rows, Sql, Statement } from '../sql/dialect.js';
 import type { Action } from './permissions.js';
 
 export type TokenType = 'read-only' | 'full-access' | 'custom';
@@ -28,29 +28,44 @@ export const isSame = (a: string, b: string): boolean => {
 };
 
 /** The tokens with that hash and their actions, one row for each action. */
-export const tokenStatement = (hash: string, dialect: Dialect): Statement => {
+export const tokenStatement = (hash: string, dialect: Dialect): Statement =>
+  tokensWhere(sql`t.access_key = ${dialect.bind('string', hash)}`, dialect);
+
+/** The tokens of that name, in the same form. */
+export const tokenNameStatement = (name: string, dialect: Dialect): Statement =>
+  tokensWhere(sql`t.name = ${dialect.bind('string', name)}`, dialect);
+
+const tokensWhere = (condition: Sql, dialect: Dialect): Statement => {
   const epoch = (name: string) => dialect.jsonValue('epoch', sql`${sql.ref(`t.${name}`)}`);
   return dialect.compile(sql`
     select t.id, t.type, t.access_key, ${epoch('expires_at')}, ${epoch('last_used_at')}, p.action, t.created_by_id
     from strapi_api_tokens t
     left join strapi_api_token_permissions_token_links l on l.api_token_id = t.id
     left join strapi_api_token_permissions p on p.id = l.api_token_permission_id
-    where t.access_key = ${dialect.bind('string', hash)}
+    where ${condition}
     order by t.id, p.action`);
 };
 
+type TokenRow = readonly [
+  id: number,
+  type: string | null,
+  hash: string,
+  expiresAt: string | null,
+  lastUsedAt: string | null,
+  action: string | null,
+  adminId: number | null,
+];
+
 export const tokenOf = (rows: Rows, hash: string): ApiToken | null => {
-  const found = rows as readonly (readonly [
-    number,
-    string | null,
-    string,
-    string | null,
-    string | null,
-    string | null,
-    number | null,
-  ])[];
+  const [first] = rows as readonly TokenRow[];
+  return first && isSame(first[2], hash) ? firstToken(rows) : null;
+};
+
+/** The token of the first row with all its actions. */
+export const firstToken = (rows: Rows): ApiToken | null => {
+  const found = rows as readonly TokenRow[];
   const [first] = found;
-  if (!first || !isSame(first[2], hash)) return null;
+  if (!first) return null;
   const [id, type, , expiresAt, lastUsedAt, , adminId] = first;
   const own = found.filter((row) => row[0] === id);
   return {

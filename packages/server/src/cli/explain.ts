@@ -1,35 +1,40 @@
 /** `explain`: what a URL means and how it is fetched, without running it: selection, plan, statements. */
-import { newGate, publicCaller } from '../access/access.js';
+import { type Caller, newGate, publicCaller } from '../access/access.js';
+import { opened, roleCaller, tokenCaller } from '../access/caller.js';
 import { newPermissionStore } from '../access/permissions.js';
-import { never, sayIssue } from '../errors.js';
-import { permissionFor, routesOf } from '../http/routes.js';
-import type { Filter, Populate, Query, Selection, SortKey } from '../query/selection.js';
+import { firstToken, tokenNameStatement } from '../access/tokens.js';
+import { never, orNearest, sayIssue } from '../errors.js';
+import { permissionFor, type Route, routesOf } from '../http/routes.js';
+import { typeLabel } from '../model/model.js';
+import type { Filter, Populate, Query, ReadAction, Selection, SortKey } from '../query/selection.js';
 import { newReader, type PreparedRead } from '../read/find.js';
-import type { Statement } from '../sql/dialect.js';
+import { type Db, readRows, type Statement } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { openDatabase, openProject } from './project.js';
 
-export const explain = async (dir: string, url: string, { json }: { readonly json: boolean }): Promise<void> => {
+export interface ExplainOptions {
+  /** Who asks: `role:TYPE` or `token:NAME`. */
+  readonly as?: string;
+  readonly json: boolean;
+}
+
+export const explain = async (
+  dir: string,
+  url: string,
+  { as = 'role:public', json }: ExplainOptions,
+): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
   try {
     const { config, model } = await requireStarted(project, db);
-    const [pathname = '', search = ''] = url.replace(/^https?:\/\/[^/]+/, '').split(/\?(.*)/s);
-    const route = routesOf(model, config.api.rest.prefix).find((it) =>
-      new RegExp(`^${it.path.replace(':id', '(\\d+)')}/?$`, 'i').test(pathname),
-    );
-    const action = route?.actions.GET;
-    if (!route || (action !== 'find' && action !== 'findOne' && action !== 'single'))
-      throw new StartFault(
-        `Nothing is read at ${pathname}. Routes: ${routesOf(model, config.api.rest.prefix)
-          .map((it) => it.path)
-          .join(', ')}`,
-      );
-    const caller = publicCaller(await newPermissionStore(db, () => performance.now()).current());
-    if (!caller.may(permissionFor(route.type, action)))
-      process.stderr.write(`(the role public may not ${permissionFor(route.type, action)}; explained all the same)\n`);
+    const { pathname, search } = targetOf(url);
+    const { route, action } = readRoute(pathname, routesOf(model, config.api.rest.prefix));
+    const named = await callerNamed(as, db);
+    const caller = config.permissions.enabled ? named : opened(named);
+    const permission = permissionFor(route.type, action);
+    if (!caller.may(permission)) process.stderr.write(`(${as} may not ${permission}; explained all the same)\n`);
     const context = {
       model,
       gate: newGate(caller, model),
@@ -40,14 +45,76 @@ export const explain = async (dir: string, url: string, { json }: { readonly jso
     const id = action === 'findOne' ? Number(/(\d+)\/?$/.exec(pathname)?.[1]) : null;
     const prepared = newReader(db).prepare({ action, type: route.type, id, search }, context);
     if (!prepared.ok) throw new StartFault(prepared.issues.map(sayIssue).join('\n'));
-    process.stdout.write(json ? `${JSON.stringify(explanation(prepared.value), null, 2)}\n` : print(prepared.value));
+    const leftOut = leftOutOf(prepared.value.query, as, caller);
+    process.stdout.write(
+      json ? `${JSON.stringify(explanation(prepared.value, leftOut), null, 2)}\n` : print(prepared.value, leftOut),
+    );
   } finally {
     await db.close();
   }
 };
 
-const explanation = ({ query, compiled }: PreparedRead) => ({
+/** A whole URL, or a path with or without its first slash. */
+const targetOf = (url: string): { readonly pathname: string; readonly search: string } => {
+  const target = url.replace(/^https?:\/\/[^/]+/i, '').replace(/#.*$/s, '');
+  const [path = '', search = ''] = target.split(/\?(.*)/s);
+  return { pathname: path.startsWith('/') ? path : `/${path}`, search };
+};
+
+const readRoute = (
+  pathname: string,
+  routes: readonly Route[],
+): { readonly route: Route; readonly action: ReadAction } => {
+  const readable = routes.flatMap((route) => {
+    const action = route.actions.GET;
+    return action === 'find' || action === 'findOne' || action === 'single' ? [{ route, action }] : [];
+  });
+  const found = readable.find(({ route }) =>
+    new RegExp(`^${route.path.replace(':id', '(\\d+)')}/?$`, 'i').test(pathname),
+  );
+  if (found) return found;
+  throw new StartFault(`Nothing is read at ${pathname}. Routes: ${readable.map((it) => it.route.path).join(', ')}`);
+};
+
+const callerNamed = async (as: string, db: Db): Promise<Caller> => {
+  const [kind, name = ''] = as.split(/:(.*)/s);
+  if (kind === 'token') {
+    const token = firstToken(await db.read(() => readRows(tokenNameStatement(name, db.dialect))));
+    if (token) return tokenCaller(token);
+    throw new StartFault(`There is no API token with the name "${name}". \`token list\` shows all.`);
+  }
+  const permissions = await newPermissionStore(db, () => performance.now()).current();
+  // also where nobody has started the project yet, and there are no roles
+  if (as === 'role:public') return publicCaller(permissions);
+  const { roles } = permissions;
+  const role = kind === 'role' ? roles.find((it) => it.type === name) : undefined;
+  if (role) return roleCaller(role);
+  const types = roles.map((it) => it.type);
+  throw new StartFault(
+    kind === 'role'
+      ? `There is no role of type "${name}"${orNearest(name, types)}. Known are ${types.join(', ')}`
+      : `--as takes role:TYPE or token:NAME, not "${as}"`,
+  );
+};
+
+/** Something that was asked for and is not in the answer. */
+interface Absence {
+  readonly name: string;
+  readonly why: string;
+}
+
+const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): readonly Absence[] => [
+  ...hidden.map(({ type, attribute }) => {
+    const action = attribute.kind === 'link' ? `${attribute.target}.find` : null;
+    const why = action !== null && !caller.may(action) ? `${as} may not ${action}` : 'nobody is shown it';
+    return { name: `${typeLabel(type)}.${attribute.name}`, why };
+  }),
+  ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${sayIssue(issue)}` })),
+];
+
+const explanation = ({ query, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({
   selection: sketchQuery(query),
+  leftOut,
   plan: compiled.plan,
   statements: namedStatements(compiled),
 });
@@ -73,7 +140,7 @@ const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statemen
   return named;
 };
 
-const print = (prepared: PreparedRead): string => {
+const print = (prepared: PreparedRead, leftOut: readonly Absence[]): string => {
   const { compiled } = prepared;
   const { plan } = compiled;
   const nodes = plan.nodes.map((node, i) => {
@@ -84,7 +151,8 @@ const print = (prepared: PreparedRead): string => {
     (it) =>
       `  -- ${it.fetches}\n  ${it.sql};\n  -- values: ${JSON.stringify(it.params)}${it.ids.length > 0 ? ' (null: the ids found before)' : ''}`,
   );
-  return `Selection\n${indent(sketchText(sketchQuery(prepared.query)))}\n\nPlan\n${nodes.reverse().join('\n')}\n\nStatements (${statements.length}, at most; one per distinct selection and link table, whatever the number of entries)\n${statements.join('\n')}\n`;
+  const absent = leftOut.map((it) => `  left out: ${it.name} (${it.why})\n`).join('');
+  return `Selection\n${indent(sketchText(sketchQuery(prepared.query)))}\n${absent}\nPlan\n${nodes.reverse().join('\n')}\n\nStatements (${statements.length}, at most; one per distinct selection and link table, whatever the number of entries)\n${statements.join('\n')}\n`;
 };
 
 const indent = (text: string): string =>

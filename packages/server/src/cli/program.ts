@@ -49,11 +49,14 @@ command('sync', 'add the tables, columns and indexes that the database lacks')
 
 command('explain', 'print what a URL means and how it is fetched: selection, plan, statements')
   .argument('<url>', 'such as /api/articles?populate=*')
+  .option('--as <caller>', 'role:TYPE or token:NAME, such as role:authenticated', 'role:public')
   .option('--json', 'as JSON')
-  .action(async (url: string, { project, json }: ProjectOption & { readonly json?: boolean }) => {
-    const { explain } = await import('./explain.js');
-    await explain(project, url, { json: json === true });
-  });
+  .action(
+    async (url: string, { project, as, json }: ProjectOption & { readonly as: string; readonly json?: boolean }) => {
+      const { explain } = await import('./explain.js');
+      await explain(project, url, { as, json: json === true });
+    },
+  );
 
 const token = program.command('token').description('API tokens');
 command('create', 'make a token and print its key, once', token)

@@ -149,8 +149,12 @@ const populateTree = (work: Populating, owners: readonly Draft[], tree: NameTree
 /** `*`: whatever can be populated and is not named beside it. */
 const populateAll = (resolving: Resolving, owners: readonly Draft[], named: NameTree): void => {
   for (const owner of owners) {
-    for (const attribute of owner.type.attributes.values())
-      if (attribute.kind !== 'scalar' && !named.has(attribute.name)) attach(resolving, owner, attribute, null);
+    for (const attribute of owner.type.attributes.values()) {
+      if (attribute.kind === 'scalar' || named.has(attribute.name)) continue;
+      // nobody expects the creators that every type has
+      if (attribute.kind !== 'link' || attribute.source !== 'creator') noteHidden(resolving, owner, attribute);
+      attach(resolving, owner, attribute, null);
+    }
   }
 };
 
@@ -271,6 +275,7 @@ const populateOne = (
   return owners.flatMap((owner) => {
     const attribute = owner.type.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar') return [];
+    noteHidden(resolving, owner, attribute);
     if (!on) return attach(resolving, owner, attribute, null);
     if (attribute.kind === 'part' && attribute.shape === 'zone') {
       attach(resolving, owner, attribute, fragments(work, owner, attribute, on, [...path, 'on']));
@@ -298,6 +303,14 @@ const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: 
     leaveOut(resolving, issue('query.unknown-name', place.path, { ...facts, near }), place.name);
   }
   return false;
+};
+
+const noteHidden = (
+  { gate, hidden }: Resolving,
+  { type }: Draft,
+  attribute: Exclude<Attribute, ScalarAttribute>,
+): void => {
+  if (!gate.allows(type, attribute, 'populate')) hidden.set(`${type.uid} ${attribute.name}`, { type, attribute });
 };
 
 /**

@@ -48,7 +48,14 @@ export const resolveQuery = (
   const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
   return resolving.issues.length > 0
     ? { ok: false, issues: inPathOrder(resolving.issues) }
-    : ok({ action, selection: root, page, withCount, leftOut: resolving.leftOut });
+    : ok({
+        action,
+        selection: root,
+        page,
+        withCount,
+        leftOut: resolving.leftOut,
+        hidden: [...resolving.hidden.values()],
+      });
 };
 
 const checkParameter = (resolving: Resolving, name: string, isList: boolean): void => {

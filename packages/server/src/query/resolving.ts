@@ -10,7 +10,7 @@ import {
 } from '../model/model.js';
 import { type RawNode, type Shape, shapeOf } from './brackets.js';
 import type { LeftOut } from './lenient.js';
-import type { Filter, Gate, Populate, PublicationState, SortKey, Step } from './selection.js';
+import type { Filter, Gate, HiddenAttribute, Populate, PublicationState, SortKey, Step } from './selection.js';
 
 export interface ResolveContext {
   readonly model: Model;
@@ -29,6 +29,8 @@ export interface Resolving extends ResolveContext {
   readonly issues: Issue[];
   /** What had no effect; strict mode leaves nothing out. */
   readonly leftOut: LeftOut[];
+  /** What was to be populated and is hidden, by type and name. */
+  readonly hidden: Map<string, HiddenAttribute>;
   /** Selections made so far; `limits.selectionsMax` bounds them. */
   selections: number;
   /** Conditions made so far; `limits.conditionsMax` bounds them. */
@@ -41,6 +43,7 @@ export const beginResolving = (context: ResolveContext): Resolving => ({
   ...context,
   issues: [],
   leftOut: [],
+  hidden: new Map(),
   selections: 0,
   conditions: 0,
   unseen: new Set(),

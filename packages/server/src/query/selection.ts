@@ -61,6 +61,13 @@ export interface Query {
   readonly withCount: boolean;
   /** What of the request had no effect. */
   readonly leftOut: readonly LeftOut[];
+  /** What was to be populated and is hidden from the caller, each once; `explain` tells it, answers do not. */
+  readonly hidden: readonly HiddenAttribute[];
+}
+
+export interface HiddenAttribute {
+  readonly type: EntryType;
+  readonly attribute: LinkAttribute | PartAttribute;
 }
 
 export type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';
