@@ -100,6 +100,16 @@ export const configSchema = z.strictObject({
         .describe("Sender of all mails; null for the sender of v4's mail templates."),
     })
     .prefault({}),
+  project: z
+    .strictObject({
+      ignoreCode: z
+        .array(z.string())
+        .default([])
+        .describe(
+          'Files or folders of v4 code that may stay unrun without a word, such as src/api/note/routes/note.js; the start is refused while a route declares policies, middlewares or auth and is not named.',
+        ),
+    })
+    .prefault({}),
   memory: z
     .strictObject({
       answersMb: z

@@ -5,13 +5,14 @@ import { sayNote } from '../model/load.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
 import type { TableDiff } from '../sql/schema.js';
+import { findCode, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
 import { applyChanges, planChanges, readStored, sayDrafts, sayOtherTypes } from './layout.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 
 /**
  * Reports schema files, what is missing, what is there besides, and what is stored in another way than the schema files
- * say. Exit code 1 when something is missing or stored in another way.
+ * say. Exit code 1 when something is missing or stored in another way, or when the start would be refused.
  */
 export const check = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
@@ -20,7 +21,9 @@ export const check = async (dir: string): Promise<void> => {
     const diff = await compareDatabase(project, db);
     const stored = await readStored(project.model, diff, db);
     process.stdout.write(`${report(project, diff, stored, db)}\n`);
-    if (isMissing(diff) || diff.otherTypes.length > 0 || sayDrafts(stored).length > 0) process.exitCode = 1;
+    const isRefused = findCode(project.dir, project.config.project.ignoreCode).some(isUnwatched);
+    if (isMissing(diff) || diff.otherTypes.length > 0 || sayDrafts(stored).length > 0 || isRefused)
+      process.exitCode = 1;
   } finally {
     await db.close();
   }
@@ -77,6 +80,13 @@ const publication = (uid: string, { model }: Project, { drafts }: Stored, { dial
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
+const codeLines = ({ dir, config }: Project): readonly string[] =>
+  findCode(dir, config.project.ignoreCode).map(({ file, kind, ignored }) => {
+    if (kind === 'default') return `${file}: not needed`;
+    const what = kind === 'guard' ? 'not run, and it declares policies, middlewares or auth' : 'not run';
+    return `${file}: ${what}${ignored ? ' (ignored by the configuration)' : ''}`;
+  });
+
 const indexLine = ({ table, index }: TableDiff['ownIndexes'][number]): string =>
   `index  ${index.name} on ${table} (${index.columns.join(', ')})`;
 
@@ -84,6 +94,10 @@ const report = (project: Project, diff: TableDiff, stored: Stored, db: Db): stri
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
   const schema = section('In schema files, read as v4 reads them:', project.warnings.map(sayNote));
+  const code = section(
+    'Code of the project that is not run (see project.ignoreCode in docs/configuration.md):',
+    codeLines(project),
+  );
   const body = [
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
@@ -104,5 +118,5 @@ const report = (project: Project, diff: TableDiff, stored: Stored, db: Db): stri
     diff.ownIndexes.map(indexLine),
   );
   const agreed = body === '' ? '\nModel and database agree.\n' : body;
-  return `${typesInWords(project.model)}, ${db.place}\n${schema}${agreed}${own}`.trimEnd();
+  return `${typesInWords(project.model)}, ${db.place}\n${schema}${code}${agreed}${own}`.trimEnd();
 };

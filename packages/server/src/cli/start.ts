@@ -11,6 +11,7 @@ import { newReader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import { prepareData, readDefaultLocale } from './bootstrap.js';
+import { findCode, missedCode, refuseGuards } from './code.js';
 import { dependsOnStrapi, StartFault } from './config.js';
 import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
@@ -22,6 +23,10 @@ import { readSecrets, type Secrets } from './secrets.js';
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const logger = await newLogger(project.env);
+  const code = findCode(project.dir, project.config.project.ignoreCode);
+  refuseGuards(code);
+  const missed = missedCode(code);
+  if (missed.length > 0) logger.warn({ files: missed }, `${missed.length} files of the project's own code are not run`);
   for (const warning of project.warnings) logger.warn(`schema file ${sayNote(warning)}`);
   const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
   const db = await openDatabase(project, {
