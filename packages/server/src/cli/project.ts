@@ -33,7 +33,7 @@ export const openProject = async (dir: string): Promise<Project> => {
 const sayFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
   const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${sayNote(it)}`).join('');
   const head = faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`;
-  return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nBesides, without them the start would warn:${list(warnings)}`}`;
+  return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nWarnings:${list(warnings)}`}`;
 };
 
 /** What the project itself declares: `6 content types, 11 components`. */

@@ -140,7 +140,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     for (const key of Object.keys(given)) {
       if (known.includes(key)) continue;
       const near = orNearest(key, known);
-      if (near !== '' || others === 'nobody') notes.warn(at(key), `is not a key that has any effect here${near}`);
+      if (near !== '' || others === 'nobody') notes.warn(at(key), `is not a known key and has no effect${near}`);
     }
   };
 

@@ -70,19 +70,19 @@ describe('schema files with warnings', () => {
       'a key with a slip',
       { x: { type: 'string', requird: true } },
       'attributes.x.requird',
-      'is not a key that has any effect here; did you mean "required"?',
+      'is not a known key and has no effect; did you mean "required"?',
     ],
     [
       'a short key with a slip',
       { x: { type: 'integer', mn: 1 } },
       'attributes.x.mn',
-      'is not a key that has any effect here; did you mean "min"?',
+      'is not a known key and has no effect; did you mean "min"?',
     ],
     [
       'a key that nobody knows',
       { x: { type: 'integer', unheardOf: 1 } },
       'attributes.x.unheardOf',
-      'is not a key that has any effect here',
+      'is not a known key and has no effect',
     ],
     [
       'an unknown owner side',
