@@ -54,10 +54,18 @@ const inList = (negative: boolean): Operator => ({
   families: comparable,
   negative,
   condition: (column, kind, values, dialect) => {
-    const list = sql.join(values.map((value) => dialect.bind(kind, value)));
+    const list = sql.join(padded(values).map((value) => dialect.bind(kind, value)));
     return negative ? sql`${column} not in (${list})` : sql`${column} in (${list})`;
   },
 });
+
+/** Filled up with its last value to a power of two: few texts of statements, however many values there are. */
+const padded = (values: readonly DbValue[]): readonly DbValue[] => {
+  const last = values.at(-1);
+  if (last === undefined) return values;
+  const length = 2 ** Math.ceil(Math.log2(values.length));
+  return [...values, ...Array.from({ length: length - values.length }, () => last)];
+};
 
 const isNull = (whenTrue: boolean): Operator => ({
   takes: 'flag',

@@ -59,12 +59,13 @@ const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const { limit, offset } = bounds(plan);
   const where = all([...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  const slice = sql`limit ${sql.lit(limit)} offset ${sql.lit(offset)}`;
+  // bound: a text for each page would be a plan for each page
+  const slice = sql`limit ${limit} offset ${offset}`;
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(plan, dialect)]);
   if (plan.sort.length === 0 && offset === 0) return sql`select ${selected} ${from}${where} ${order} ${slice}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
-  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${slice}) p`;
+  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${slice}) p${dialect.rowsBelow(limit)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
 

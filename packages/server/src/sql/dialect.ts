@@ -150,6 +150,11 @@ export interface Dialect {
   /** A column that the planner must not choose an index by; the engine's statistics may be missing. */
   unindexed(column: Sql): Sql;
   /**
+   * Ends a query that gives so many rows at most, where the planner would otherwise guess from the size of the table,
+   * because it plans without values. The text is the same for many numbers.
+   */
+  rowsBelow(max: number): Sql;
+  /**
    * A condition that is always true and ends a statement that runs too long; null where the engine has a timeout. It is
    * looked at for every row that the column comes from, so the column is one of the innermost table.
    */

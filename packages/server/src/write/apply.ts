@@ -21,6 +21,7 @@ import {
   type Sql,
   type Statement,
   type Tx,
+  withIds,
 } from '../sql/dialect.js';
 import { type Change, type ParseContext, type ParsedBody, parseChange, readData, readPublishedAt } from './change.js';
 import { missingInStored } from './complete.js';
@@ -491,13 +492,13 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect:
       const cells = sql.join(
         operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),
       );
-      return dialect.compile(sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}`);
+      const update = sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}`;
+      return withIds(dialect.compile(update), operation.ids, dialect);
     }
     case 'delete': {
       const fixed = operation.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
-      return dialect.compile(
-        sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`,
-      );
+      const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`;
+      return withIds(dialect.compile(removal), operation.ids, dialect);
     }
   }
 };
@@ -506,5 +507,5 @@ const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql => 
   const [id] = ids;
   return ids.length === 1
     ? sql`${sql.ref(column)} = ${dialect.bind('id', id!)}`
-    : sql`${sql.ref(column)} in (${sql.join(ids.map((it) => sql`${sql.lit(it)}`))})`;
+    : dialect.inIds(sql`${sql.ref(column)}`);
 };

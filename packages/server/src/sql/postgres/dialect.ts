@@ -88,9 +88,9 @@ const isInteger = (kind: ColumnKind): boolean => kind === 'id' || kind === 'refe
 
 const bind = (kind: ColumnKind, value: DbValue): Sql => {
   const text = textOf(kind, value);
-  if (text === null) return sql`null`;
   // a number that the column cannot hold is compared as a number, not refused by the cast
-  const isHeld = !isInteger(kind) || (Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax);
+  const isHeld =
+    text === null || !isInteger(kind) || (Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax);
   return fromText(isHeld ? kind : 'float', sql`${text}::text`);
 };
 
@@ -144,6 +144,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
+  rowsBelow: (max) => sql` limit ${sql.lit(10 ** Math.max(2, Math.ceil(Math.log10(max))))}`,
   stillRunning: null,
   reserveIds: (wanted) => {
     const selects = wanted.map(

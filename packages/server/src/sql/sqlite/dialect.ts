@@ -91,6 +91,7 @@ export const sqliteDialect: Dialect = {
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
+  rowsBelow: () => sql``,
   stillRunning: (column) => sql`dovetail_still_running(${column})`,
   reserveIds: (wanted) => {
     const selects = wanted.map(

@@ -1,0 +1,106 @@
+/**
+ * Texts of statements do not depend on pages and values, so that a database plans each once; what a connection to
+ * PostgreSQL keeps prepared is bounded all the same.
+ */
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { type Db, type ReadProgram, readRows, type Statement } from '../../src/sql/dialect.js';
+import { newRelationsWorld } from '../world/relations/world.js';
+import { dialects, useWorld } from '../world/world.js';
+
+const prepared: Statement = { sql: 'select count(*)::int4 from pg_prepared_statements', params: [], ids: [] };
+
+/** Prepared statements of the connections that a burst of reads meets. */
+const preparedOn = async (db: Db): Promise<readonly number[]> =>
+  (await Promise.all(Array.from({ length: 20 }, () => db.read(() => readRows(prepared))))).map(([row]) =>
+    Number(row?.[0]),
+  );
+
+describe.each(dialects)('texts of statements on %s', (dialect) => {
+  const world = useWorld(dialect, { answersBytesMax: 0 });
+
+  /** Different texts that so many requests run. */
+  const textsOf = async (urlOf: (i: number) => string, count: number): Promise<number> => {
+    const texts = new Set<string>();
+    for (let i = 0; i < count; i++) for (const text of await world.statements(urlOf(i))) texts.add(text);
+    return texts.size;
+  };
+
+  it('issue: 300 pages of 100 sizes run three texts: the first page, any other, and the count', async () => {
+    const pages = (i: number) => `/api/films?pagination[page]=${1 + (i % 50)}&pagination[pageSize]=${1 + (i % 100)}`;
+    expect(await textsOf(pages, 300)).toBe(3);
+  });
+
+  it('issue: 300 values run two texts, lists of 1 to 300 values twenty', async () => {
+    const values = (i: number) => `/api/films?filters[title][$contains]=${i}&filters[year][$gt]=${i}&_q=word${i}`;
+    expect(await textsOf(values, 300)).toBe(2);
+    const list = (i: number) => Array.from({ length: 1 + i }, (_it, at) => `filters[year][$in][${at}]=${at}`).join('&');
+    expect(await textsOf((i) => `/api/films?${list(i)}`, 300)).toBe(20);
+  });
+
+  it('a list that is filled up finds what its values find, and no other', async () => {
+    const ids = (query: string) => world.ids(`/api/films?fields=id&${query}`);
+    const three = [1911, 1920, 1931].map((year, i) => `filters[year][$in][${i}]=${year}`).join('&');
+    expect(await ids(three)).toEqual([1, 2, 4, 5]);
+    const others = await ids(three.replaceAll('$in', '$notIn'));
+    expect(others).not.toEqual([]);
+    expect(others.filter((id) => [1, 2, 4, 5].includes(id))).toEqual([]);
+    expect(await ids('filters[year][$in][0]=1911')).toEqual([1]);
+  });
+
+  it('pages join up to the whole list, with a sort and without', async () => {
+    for (const sort of ['', '&sort=title:desc']) {
+      const whole = await world.ids(`/api/films?fields=id${sort}`);
+      const joined: number[] = [];
+      for (let page = 1; page <= whole.length; page++)
+        joined.push(
+          ...(await world.ids(`/api/films?fields=id${sort}&pagination[page]=${page}&pagination[pageSize]=2`)),
+        );
+      expect(joined).toEqual(whole);
+    }
+  });
+});
+
+describe('prepared statements of PostgreSQL', () => {
+  const world = useWorld('postgres', { answersBytesMax: 0 });
+
+  it('issue: thousands of pages and values leave few', async () => {
+    for (let i = 0; i < 2000; i += 20)
+      await Promise.all(
+        Array.from({ length: 20 }, (_it, j) =>
+          world.get(`/api/films?pagination[start]=${i + j}&pagination[limit]=${1 + j}&filters[year][$ne]=${i + j}`),
+        ),
+      );
+    for (const count of await preparedOn(world.db)) expect(count).toBeLessThan(20);
+  });
+
+  it('issue: writes of any values leave few', async () => {
+    const shelves = await newRelationsWorld('postgres');
+    try {
+      const books = await shelves.createMany('books', 12);
+      const id = await shelves.create('shelves', { manyMany: books });
+      for (let i = 0; i < 60; i++) {
+        const turned = books.map((_it, at) => books[(at + i) % books.length]!).slice(0, 1 + (i % books.length));
+        await shelves.update('shelves', id, { name: i % 3 === 0 ? null : `name ${i}`, manyMany: turned });
+      }
+      for (const count of await preparedOn(shelves.db)) expect(count).toBeLessThan(60);
+    } finally {
+      await shelves.close();
+    }
+  });
+
+  it('the one that was unused longest makes room', async () => {
+    const { db } = world;
+    const texts = Array.from({ length: limits.statementsMax + 200 }, (_it, i) =>
+      db.dialect.compile(sql`select ${sql.lit(i)}::int4`),
+    );
+    function* all(): ReadProgram<readonly unknown[]> {
+      const rows = yield texts;
+      return rows.map(([row]) => row?.[0]);
+    }
+    for (let round = 0; round < 3; round++) expect(await db.read(all)).toEqual(texts.map((_it, i) => i));
+    const counts = await preparedOn(db);
+    expect(Math.max(...counts)).toBe(limits.statementsMax);
+  });
+});
