@@ -109,21 +109,31 @@ describe.each(dialects)(`fuzz on %s, seed ${seed}`, (dialect) => {
   test(`${httpCount} query strings over HTTP`, { timeout: 600_000 }, async () => {
     const scene = newScene(seed + 900);
     const stage = await newStage(scene, dialect);
-    const server = await newTestServer(stage.db, scene.model);
+    const strict = await newTestServer(stage.db, scene.model);
+    const lenient = await newTestServer(stage.db, scene.model, { strict: false });
     const random = newRandom(scene.seed).fork(`http ${dialect}`);
+    let leftOut = 0;
     try {
       for (let n = 0; n < httpCount; n++) {
+        const server = n % 2 === 0 ? strict : lenient;
         const { uid, id, search } = anyAsked(scene.project, scene.world, random);
         const type = scene.project.types.get(uid)!;
         const name = type.kind === 'single' ? type.singular : type.plural;
         const url = `/api/${name}${id === null ? '' : `/${id}`}?${asciiOf(search)}`;
-        const { status, body } = await server.get(url);
+        const { status, body, headers } = await server.get(url);
         if (status >= 500 || typeof body !== 'object') throw new Error(`${told(scene, dialect)}: ${status} ${url}`);
+        const named = headers['dovetail-ignored'];
+        if (named === undefined) continue;
+        leftOut += 1;
+        if (server === strict || status !== 200 || !/^[\w.$*:@%, -]{1,1005}$/.test(String(named)))
+          throw new Error(`${told(scene, dialect)}: ${status} ${url} names ${String(named)}`);
       }
     } finally {
-      await server.close();
+      await strict.close();
+      await lenient.close();
       await stage.drop();
     }
+    expect(leftOut).toBeGreaterThan(0);
   });
 });
 
@@ -155,6 +165,11 @@ const check = async (
     return null;
   });
   const elapsedMs = performance.now() - started;
+  const [strict, lenient] = [true, false].map((it) =>
+    reader.prepare({ action, type, id, search }, { ...context, strict: it }),
+  );
+  if (strict?.ok && !lenient?.ok) fail('lenient mode refuses what strict mode answers', JSON.stringify(lenient));
+  if (strict?.ok && strict.value.query.leftOut.length > 0) fail('strict mode leaves something out');
   if (elapsedMs > limits.readMsMax + slackMs) fail('too slow', `${Math.round(elapsedMs)} ms`);
   if (elapsedMs > tally.slowestMs) Object.assign(tally, { slowestMs: elapsedMs, slowest: search });
   if (!answer) return;
