@@ -4,6 +4,13 @@ import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.js';
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What an attempt is counted by beside the address; '' where the endpoint names no account. */
+    attemptedAccount: string;
+  }
+}
+
 /**
  * Counts one attempt at the account, as the endpoint names it; '' is no account. False when there were too many. Writes
  * the headers either way.
@@ -14,19 +21,19 @@ export type Attempts = (request: FastifyRequest, reply: FastifyReply, account: s
 export const newAttempts = async (app: FastifyInstance, max: number): Promise<Attempts> => {
   if (max === 0) return async () => true;
   await app.register(rateLimit, { global: false });
-  const accounts = new WeakMap<FastifyRequest, string>();
-  const accountOf = (request: FastifyRequest): string => accounts.get(request) ?? '';
+  // counters take their keys from requests
+  app.decorateRequest('attemptedAccount', '');
   const counter = (attemptsMax: number, keyGenerator: (request: FastifyRequest) => string) => {
     const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
     return app.createRateLimit(options);
   };
   const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), addressOf);
   const ofBoth = counter(max, (request) =>
-    [addressOf(request), request.routeOptions.url, accountOf(request)].join(' '),
+    [addressOf(request), request.routeOptions.url, request.attemptedAccount].join(' '),
   );
-  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), accountOf);
+  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), (request) => request.attemptedAccount);
   return async (request, reply, account) => {
-    accounts.set(request, account === '' ? '' : digestOf(account));
+    request.attemptedAccount = account === '' ? '' : digestOf(account);
     // in this order: what one address is refused does not count against the account, which others may own
     for (const count of [ofAddress, ofBoth, ...(account === '' ? [] : [forAccount])]) {
       const counted = await count(request);

@@ -253,6 +253,20 @@ describe('http faults', () => {
     expect(bodyOf(text)).toEqual(errorOf(status));
   });
 
+  it('1: the body of a DELETE is ignored, whatever it is', async () => {
+    const said = async (body: string): Promise<unknown> =>
+      (
+        await app.inject({
+          method: 'DELETE',
+          url: '/api/genres/1',
+          payload: body,
+          headers: { 'content-type': 'application/json' },
+        })
+      ).json();
+    expect(await said('{')).toEqual(await said('{}'));
+    expect(await said('{')).toEqual(errorOf(403));
+  });
+
   it('0.3: a body in UTF-8 is read whatever character set is named', async () => {
     const text = await post([`${json}; charset=iso-8859-1`], '{"identifier":"x","password":"y"}');
     // the role public may not log in here
