@@ -1,0 +1,187 @@
+/**
+ * What PostgreSQL cannot do now because of others is a 503 with Retry-After, and nothing is changed; what costs too much by
+ * itself stays a 400.
+ */
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Refusal } from '../../src/errors.js';
+import type { Db, ReadProgram, Rows } from '../../src/sql/dialect.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
+import { type PostgresServer, startPostgres } from '../world/postgres.js';
+import { newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
+import { newTestServer, type TestAnswer } from '../world/server.js';
+
+const connected = async (url: string): Promise<Client> => {
+  const client = new Client(url);
+  await client.connect();
+  return client;
+};
+
+const expectBusy = ({ status, headers, body }: TestAnswer): void => {
+  expect(status).toBe(503);
+  expect(headers['retry-after']).toBe('1');
+  expect(body).toMatchObject({ data: null, error: { name: 'ServiceUnavailableError' } });
+};
+
+/** Runs a text in a read transaction. */
+const reading = (db: Db, text: string): Promise<Rows> => {
+  function* program(): ReadProgram<Rows> {
+    const [rows = []] = yield [db.dialect.compile(sql`${sql.raw(text)}`)];
+    return rows;
+  }
+  return db.read(program);
+};
+
+/** The code of the refusal that work ends with. */
+const refusalOf = async (work: Promise<unknown>): Promise<string | undefined> => {
+  const fault: unknown = await work.then(
+    () => null,
+    (it: unknown) => it,
+  );
+  return fault instanceof Refusal ? fault.issues[0]?.code : String(fault);
+};
+
+describe("another session's locks on PostgreSQL", () => {
+  let world: RelationsWorld;
+  let other: Client;
+  beforeAll(async () => {
+    world = await newRelationsWorld('postgres');
+    other = await connected(world.env['DATABASE_URL']!);
+  });
+  afterAll(async () => {
+    await other.end();
+    await world.close();
+  });
+
+  it('issue: a locked table is busy for readers and writers, and served again afterwards', async () => {
+    const id = await world.create('shelves', { name: 'before' });
+    await other.query('begin; lock table shelves in access exclusive mode');
+    try {
+      const [read, list, written] = await Promise.all([
+        world.send('GET', `/api/shelves/${id}`),
+        world.send('GET', '/api/shelves?filters[name][$ne]=x'),
+        world.send('PUT', `/api/shelves/${id}`, { data: { name: 'after' } }),
+      ]);
+      for (const answer of [read, list, written]) expectBusy(answer);
+    } finally {
+      await other.query('rollback');
+    }
+    expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('before');
+    expect((await world.update('shelves', id, { name: 'after' })).attributes['name']).toBe('after');
+  });
+
+  it('issue: a locked row is busy for its writers alone', async () => {
+    const id = await world.create('shelves', { name: 'before' });
+    await other.query('begin');
+    await other.query('update shelves set name = $1 where id = $2', ['theirs', id]);
+    try {
+      expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('before');
+      expectBusy(await world.send('PUT', `/api/shelves/${id}`, { data: { name: 'ours' } }));
+      expectBusy(await world.send('DELETE', `/api/shelves/${id}`));
+    } finally {
+      await other.query('commit');
+    }
+    expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('theirs');
+  });
+
+  it('issue: a statement that somebody cancels is busy, one that takes too long by itself is too expensive', async () => {
+    const slow = reading(world.db, "select 'canceled here', pg_sleep(60)");
+    const running =
+      "select pid from pg_stat_activity where query like '%canceled here%' and state = 'active' and pid <> pg_backend_pid()";
+    let pid: number | undefined;
+    while (pid === undefined) pid = (await other.query<{ pid: number }>(running)).rows[0]?.pid;
+    await other.query('select pg_cancel_backend($1)', [pid]);
+    expect(await refusalOf(slow)).toBe('http.busy');
+    expect(await refusalOf(reading(world.db, 'select pg_sleep(60)'))).toBe('read.too-slow');
+    expect((await world.send('GET', '/api/shelves')).status).toBe(200);
+  });
+});
+
+describe('a PostgreSQL with too many clients', () => {
+  let postgres: PostgresServer;
+  beforeAll(async () => {
+    postgres = await startPostgres('max_connections=12', 'superuser_reserved_connections=0', 'reserved_connections=0');
+  });
+  afterAll(() => postgres.stop());
+
+  it('issue: a process that has one connection does with it, one that has none is busy', async () => {
+    const world = await newRelationsWorld('postgres', {}, undefined, postgres.url);
+    const url = world.env['DATABASE_URL']!;
+    const late = await openPostgres(url);
+    const server = await newTestServer(late, world.model);
+    const others: Client[] = [];
+    try {
+      for (;;) {
+        const client = new Client(url);
+        try {
+          await client.connect();
+        } catch {
+          break;
+        }
+        others.push(client);
+      }
+      const answers = await Promise.all(
+        Array.from({ length: 20 }, (_it, i) => server.get(`/api/shelves?filters[id][$ne]=${-i}`)),
+      );
+      for (const { status, text } of answers) expect(status, text).toBe(200);
+      // its only connections end, and others take their places
+      await others[0]!.query(
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dovetail' and datname = current_database()",
+      );
+      for (let taken = true; taken; ) {
+        const client = new Client(url);
+        taken = await client.connect().then(
+          () => true,
+          () => false,
+        );
+        if (taken) others.push(client);
+      }
+      expectBusy(await server.get('/api/shelves'));
+      expectBusy(await server.send('POST', '/api/shelves', { body: { data: {} } }));
+    } finally {
+      for (const client of others) await client.end();
+      expect((await server.get('/api/shelves')).status).toBe(200);
+      await server.close();
+      await late.close();
+      await world.close();
+    }
+  });
+});
+
+describe('connections to PostgreSQL that are all taken', () => {
+  it('issue: who waits too long for one is busy, and the line moves on', async () => {
+    const world = await newRelationsWorld('postgres');
+    let release = (): void => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    try {
+      const holding = Array.from({ length: 10 }, () => world.db.write(() => released));
+      expectBusy(await world.send('GET', '/api/shelves'));
+      release();
+      await Promise.all(holding);
+      expect((await world.send('GET', '/api/shelves')).status).toBe(200);
+    } finally {
+      release();
+      await world.close();
+    }
+  });
+
+  it('closing lets a running transaction finish', async () => {
+    const world = await newRelationsWorld('postgres');
+    const db = await openPostgres(world.env['DATABASE_URL']!);
+    try {
+      let closing: Promise<void> = Promise.resolve();
+      await db.write(async (tx) => {
+        closing = db.close();
+        await tx.run(db.dialect.compile(sql`insert into shelves (name) values ('while closing')`));
+      });
+      await closing;
+      expect((await world.rows('shelves')).map((it) => it['name'])).toEqual(['while closing']);
+      expect(await refusalOf(reading(db, 'select 1'))).toBe('http.busy');
+    } finally {
+      await world.close();
+    }
+  });
+});
