@@ -45,10 +45,13 @@ export const parameterName = (name: string): ParameterName => {
   return meant === undefined ? { kind: 'other' } : { kind: 'near', meant };
 };
 
-/** v4's parser takes what stands before the first pair of brackets for the name, and `[filters]` for `filters`. */
+/**
+ * v4's parser takes what stands before the first pair of brackets for the name, and `[filters]` for `filters`; of a bracket
+ * that is never closed it drops the tail.
+ */
 const isReadByV4 = (key: string): boolean => {
   const pair = key.search(/\[[^[\]]*\]/);
-  return pair === 0 || (pair > 0 && known.has(key.slice(0, pair)));
+  return pair === -1 ? key.includes('[') : pair === 0 || known.has(key.slice(0, pair));
 };
 
 /** Differences of case, `_` and `-` do not count: `_sort`, `order_by`, `publication-state`. */
