@@ -1,0 +1,49 @@
+/** URLs of PostgreSQL: what they mean, and that no message holds a password. */
+import { describe, expect, it } from 'vitest';
+import { readAddress } from '../../src/sql/postgres/address.js';
+
+describe('the URL of a PostgreSQL', () => {
+  it.each([
+    ['postgres://u:p@h:5433/d', 'postgres://h:5433/d'],
+    ['postgresql://u:p%40%2F@h/d?sslmode=require&search_path=cms', 'postgres://h/d'],
+    ['postgres://u:p@a:1,b:2/d', 'postgres://a:1,b:2/d'],
+    ['postgres://u:p@q@h/d', 'postgres://h/d'],
+    ['postgres://h/d?password=p', 'postgres://h/d'],
+  ])('%s is told as %s', (url, place) => {
+    expect(readAddress(url).place).toBe(place);
+  });
+
+  it('names hosts, user, password and schema', () => {
+    const { ways, searchPath } = readAddress('postgres://u:p%40@a:1,b:2/d?search_path=cms');
+    expect(searchPath).toBe('cms');
+    expect(ways).toMatchObject([
+      { host: 'a', port: 1, user: 'u', password: 'p@', database: 'd' },
+      { host: 'b', port: 2, user: 'u', password: 'p@', database: 'd' },
+    ]);
+  });
+
+  const anyCertificate = { rejectUnauthorized: false };
+  it.each([
+    ['', [undefined]],
+    ['?sslmode=disable', [false]],
+    ['?sslmode=prefer', [anyCertificate, false]],
+    ['?sslmode=allow', [false, anyCertificate]],
+    ['?sslmode=require', [anyCertificate]],
+    ['?ssl=require', [anyCertificate]],
+    ['?sslmode=no-verify', [anyCertificate]],
+    ['?sslmode=verify-full', [{}]],
+    ['?ssl=true', [true]],
+  ])('%s tries TLS as libpq does', (query, ssl) => {
+    expect(readAddress(`postgres://h/d${query}`).ways.map((way) => way.ssl)).toEqual(ssl);
+  });
+
+  it.each([
+    ['mysql://u:sesame@h/d', 'The URL of PostgreSQL does not begin with postgres://'],
+    ['sesame', 'The URL of PostgreSQL does not begin with postgres://'],
+    ['postgres://u:ses/ame@h/d', /^The URL of PostgreSQL cannot be read; special characters in the password/],
+    ['postgres://u:sesame@h:port/d', /^The URL of PostgreSQL cannot be read; special characters in the password/],
+  ])('%s is refused without being repeated', (url, message) => {
+    expect(() => readAddress(url)).toThrow(message);
+    expect(() => readAddress(url)).not.toThrow('sesame');
+  });
+});
