@@ -193,7 +193,9 @@ const loadDist = async (dist) => {
     'sql/postgres/open.js',
     'access/access.js',
     'access/permissions.js',
+    'query/brackets.js',
     'read/find.js',
+    'write/answer.js',
     'write/apply.js',
   ];
   const modules = await Promise.all(files.map((file) => import(path.join(dist, file))));

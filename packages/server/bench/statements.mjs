@@ -130,7 +130,7 @@ const withServer = async (dovetail, project, world, watched, use) => {
     const permissions = await dovetail.newPermissionStore(db, () => performance.now()).current();
     const watchedDb = watched(db);
     const reader = dovetail.newReader(watchedDb, { answersBytesMax: 0 });
-    const writer = dovetail.newWriter(watchedDb, reader, Date.now);
+    const writer = dovetail.newWriter(watchedDb, Date.now);
     const context = {
       model,
       gate: dovetail.newGate(dovetail.publicCaller(permissions), model),
@@ -146,12 +146,15 @@ const withServer = async (dovetail, project, world, watched, use) => {
       const asked = {
         type: types.find((it) => it.plural === collection),
         id: id === undefined ? null : Number(id),
-        search: search.slice(1),
       };
+      const query = dovetail.textQuery(search.slice(1));
       const answer =
         method === 'GET'
-          ? await reader.read({ ...asked, action: asked.id === null ? 'find' : 'findOne' }, context)
-          : await writer.write({ ...asked, action: writes[method], body, ifMatch: null }, context);
+          ? await reader.read({ ...asked, query, action: asked.id === null ? 'find' : 'findOne' }, context)
+          : await dovetail.writeAndAnswer({ ...asked, action: writes[method], data: body.data }, { query }, context, {
+              reader,
+              writer,
+            });
       if (!answer.ok) throw new Error(`${path}: ${JSON.stringify(answer.issues)}`);
     });
   } finally {

@@ -407,6 +407,27 @@ export class Refusal extends Error {
 /** A request that the database could not serve now; `cause` says why, for the log. */
 export const busy = (cause: unknown): Refusal => Object.assign(new Refusal(issue('http.busy', [])), { cause });
 
+/** Ends what runs, with the issues; `Refusal` carries them. */
+export const refuse = (...issues: readonly Issue[]): never => refuseAll(issues);
+
+/** The same for a list of any length; one more than are listed tells that there are more. */
+export const refuseAll = (issues: readonly Issue[]): never => {
+  throw new Refusal(...issues.slice(0, limits.issuesMax + 1));
+};
+
+/** The value of a result; its issues are thrown. */
+export const unwrap = <T>(result: Result<T>): T => (result.ok ? result.value : refuseAll(result.issues));
+
+/** The work's result; the issues of a `Refusal` that it throws become the result's. */
+export const catchRefusal = async <T>(work: () => Promise<T>): Promise<Result<T>> => {
+  try {
+    return ok(await work());
+  } catch (fault) {
+    if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+    throw fault;
+  }
+};
+
 /** A broken promise of our own code. The id is unique to the throwing line. */
 export class Bug extends Error {
   readonly id: string;

@@ -9,6 +9,10 @@ export const limits = {
   headerBytesMax: 32_768,
   /** Key-value pairs in one query string. Above: 400, because a filter among the surplus would be lost (contract 12, row 12). */
   parametersMax: 1_000,
+  /** Values and objects in a query that code gives as an object. Above: 400. */
+  queryValuesMax: 10_000,
+  /** Nesting of such a query; a level of populate takes two. Above: 400. */
+  queryDepthMax: 2_000,
   /** Values of one `$in` or `$notIn` list. Above: 400 (contract 12, row 11). */
   inListMax: 1_000,
   /** Conditions in one request's filters. Each may cost one subquery. Above: 400. */

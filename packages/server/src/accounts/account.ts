@@ -5,16 +5,18 @@ import type { Jwts } from '../access/jwt.js';
 import { fitsBcrypt } from '../access/passwords.js';
 import type { PermissionStore } from '../access/permissions.js';
 import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
-import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
+import { bug, catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate } from '../query/selection.js';
+import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
-import { ConstraintFault, type Db, readRows, type Tx } from '../sql/dialect.js';
+import { type Db, readRows } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
+import type { Session } from '../write/session.js';
 import type { MailSender } from './mail.js';
 
 export interface AccountDeps {
@@ -43,7 +45,7 @@ export interface AccountRequest {
   readonly search: string;
   /** The id of the path; null where there is none, or no valid one. */
   readonly id: number | null;
-  readonly ifMatch: string | null;
+  readonly match: Precondition | null;
 }
 
 export type AccountAnswer =
@@ -64,22 +66,12 @@ export type AccountAction = (request: AccountRequest) => Promise<Result<AccountA
 export const jsonAnswer = (value: unknown, leftOut: readonly LeftOut[] = []): Result<AccountAnswer> =>
   ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared', leftOut });
 
-export const refuse = (...issues: readonly Issue[]): never => {
-  throw new Refusal(...issues);
-};
-export const granted = <T>(result: Result<T>): T => (result.ok ? result.value : refuse(...result.issues));
-
 /** Runs one action; a `Refusal` past any transaction becomes its result. */
 export const answering =
   (action: (request: AccountRequest) => Promise<Result<AccountAnswer>>): AccountAction =>
   async (request) => {
-    try {
-      return await action(request);
-    } catch (fault) {
-      if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
-      if (fault instanceof ConstraintFault) return { ok: false, issues: [issue('body.unique', [])] };
-      throw fault;
-    }
+    const result = await catchRefusal(() => action(request));
+    return result.ok ? result.value : result;
   };
 
 // ---- reading and writing through the lines
@@ -121,16 +113,16 @@ export const hashUserPasswords = async (
 ): Promise<PasswordHashes> => {
   const { password } = data;
   if (typeof password === 'string' && !fitsBcrypt(password)) return refuse(passwordTooLong());
-  return granted(await hashPasswords(data, userType(model), model));
+  return unwrap(await hashPasswords(data, userType(model), model));
 };
 
-/** One transaction in which nobody else changes users or roles; afterwards nothing known before is believed. */
-export const changing = async <T>(deps: AccountDeps, work: (tx: Tx) => Promise<T>): Promise<T> => {
-  const { db, callers } = deps;
+/** One transaction in which nobody else changes users or roles; afterwards all that was known of callers is read anew. */
+export const changing = async <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> => {
+  const { db, callers, writer } = deps;
   const lock = db.dialect.lock(['dovetail accounts']);
-  const result = await db.write(async (tx) => {
-    if (lock) await tx.run(lock);
-    return work(tx);
+  const result = await writer.transaction(async (session) => {
+    if (lock) await session.tx.run(lock);
+    return work(session);
   });
   callers.forget();
   return result;
@@ -142,11 +134,6 @@ export const knownOnly = (values: Readonly<Record<string, unknown>>, type: Entry
 
 export const readSettings = async ({ db }: AccountDeps, names: readonly SettingName[]): Promise<UserSettings> =>
   settingsOf(await db.read(() => readRows(settingsStatement(names, db.dialect))));
-
-export const idOf = (answer: Answer): number => {
-  const { id, data } = JSON.parse(answer.body.toString()) as { id?: number; data?: { id: number } };
-  return id ?? data?.id ?? 0;
-};
 
 // ---- forms
 

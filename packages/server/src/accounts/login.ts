@@ -5,11 +5,12 @@ import type { Caller } from '../access/access.js';
 import { fitsBcrypt, isPassword } from '../access/passwords.js';
 import type { MailName, UserSettings } from '../access/settings.js';
 import { isSame } from '../access/tokens.js';
-import { issue, ok, type Result, refused } from '../errors.js';
+import { issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
-import type { Tx } from '../sql/dialect.js';
+import { noQuery } from '../query/objects.js';
 import type { PasswordHashes } from '../write/passwords.js';
+import type { Session } from '../write/session.js';
 import {
   type AccountAction,
   type AccountAnswer,
@@ -17,7 +18,6 @@ import {
   answering,
   changing,
   contextOf,
-  granted,
   hashUserPasswords,
   isObject,
   jsonAnswer,
@@ -26,7 +26,6 @@ import {
   passwordTooLong,
   readForm,
   readSettings,
-  refuse,
   userType,
 } from './account.js';
 import { mailOf } from './mail.js';
@@ -69,8 +68,8 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   };
 
   const showUser = async (id: number, caller: Caller): Promise<string> => {
-    const request = { action: 'findOne', type, id, search: '', form: 'plain' } as const;
-    return granted(await reader.read(request, contextOf(deps, caller))).body.toString();
+    const request = { action: 'findOne', type, id, query: noQuery, form: 'plain' } as const;
+    return unwrap(await reader.read(request, contextOf(deps, caller))).body.toString();
   };
 
   const send = async (name: MailName, user: UserRow, code: string, settings: UserSettings): Promise<void> => {
@@ -88,20 +87,21 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   };
 
   /** Stores another password and gives back the user as it is then. */
-  const setPassword = async (user: UserRow, password: string, hashes: PasswordHashes, tx: Tx): Promise<UserRow> => {
+  const setPassword = async (
+    user: UserRow,
+    password: string,
+    hashes: PasswordHashes,
+    session: Session,
+  ): Promise<UserRow> => {
     const data = knownOnly({ password, resetPasswordToken: null }, type);
-    await deps.writer.writeInside(
-      { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null, hashes },
-      ownContext(deps),
-      tx,
-    );
-    const [changed] = await findUsersInside(tx, { by: 'id', id: user.id }, dialect);
+    await deps.writer.apply({ action: 'update', type, id: user.id, data, hashes }, ownContext(deps), session);
+    const [changed] = await findUsersInside(session.tx, { by: 'id', id: user.id }, dialect);
     return changed ?? refuse(issue('account.user-absent', []));
   };
 
   return {
     login: answering(async ({ body, caller }) => {
-      const { identifier, password } = granted(readForm(body, ['identifier', 'password']));
+      const { identifier, password } = unwrap(readForm(body, ['identifier', 'password']));
       const settings = await readSettings(deps, ['advanced', 'grant']);
       if (!settings.localLogin) return refused(issue('account.provider-disabled', []));
       const [user] = await findUsers(db, { by: 'identifier', text: identifier });
@@ -115,7 +115,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     register: answering(async ({ body, caller }) => {
       const settings = await readSettings(deps, ['advanced', 'email']);
       if (!settings.allowRegister) return refused(issue('account.registration-disabled', []));
-      const form = granted(readForm(body, ['username', 'email', 'password']));
+      const form = unwrap(readForm(body, ['username', 'email', 'password']));
       const email = form.email.toLowerCase();
       const data = {
         ...offered(body, type),
@@ -124,7 +124,8 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         email,
       };
       const hashes = await hashUserPasswords(deps, data);
-      const user = await changing(deps, async (tx) => {
+      const user = await changing(deps, async (session) => {
+        const { tx } = session;
         const namesakes = await findUsersInside(tx, { by: 'names', username: form.username, email }, dialect);
         if (namesakes.some((it) => settings.uniqueEmail || it.provider === 'local'))
           return refuse(issue('account.taken', []));
@@ -134,7 +135,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
           ),
         );
         if (role === undefined) return refuse(issue('account.default-role-missing', []));
-        const id = await createUser(deps, { ...data, role }, hashes, tx, contextOf(deps, caller));
+        const id = await createUser(deps, { ...data, role }, hashes, session, contextOf(deps, caller));
         const [made] = await findUsersInside(tx, { by: 'id', id }, dialect);
         return made ?? refuse(issue('account.user-absent', []));
       });
@@ -150,21 +151,17 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       if (!/^[0-9a-f]{40}$/.test(token)) return refused(issue('account.confirmation', []));
       const digest = jwts.digest('confirmation', token);
       const settings = await readSettings(deps, ['advanced']);
-      await changing(deps, async (tx) => {
-        const [user] = await findUsersInside(tx, { by: 'confirmationToken', texts: [token, digest] }, dialect);
+      await changing(deps, async (session) => {
+        const [user] = await findUsersInside(session.tx, { by: 'confirmationToken', texts: [token, digest] }, dialect);
         if (!user) return refuse(issue('account.confirmation', []));
         const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
-        return deps.writer.writeInside(
-          { action: 'update', type, id: user.id, body: { data }, search: 'fields=id', ifMatch: null },
-          ownContext(deps),
-          tx,
-        );
+        return deps.writer.apply({ action: 'update', type, id: user.id, data }, ownContext(deps), session);
       });
       return ok({ kind: 'redirect', to: settings.confirmedPage ?? '/' });
     }),
 
     sendConfirmation: answering(async ({ body }) => {
-      const { email } = granted(readForm(body, ['email']));
+      const { email } = unwrap(readForm(body, ['email']));
       const [user] = await findUsers(db, { by: 'email', text: email });
       if (user?.confirmed) return refused(issue('account.already-confirmed', []));
       if (user?.blocked) return refused(issue('account.user-blocked', []));
@@ -173,7 +170,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     }),
 
     forgotPassword: answering(async ({ body }) => {
-      const { email } = granted(readForm(body, ['email']));
+      const { email } = unwrap(readForm(body, ['email']));
       beside(async () => {
         const [user] = await findUsers(db, { by: 'email', text: email });
         if (!user || user.blocked) return;
@@ -186,15 +183,15 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     }),
 
     resetPassword: answering(async ({ body, caller }) => {
-      const { code, password } = granted(readNewPassword(body, 'code'));
+      const { code, password } = unwrap(readNewPassword(body, 'code'));
       const wrong = (): never => refuse(issue('account.reset-code', []));
       const expiresAt = expiryOf(code);
       if (expiresAt === null || expiresAt <= now()) return wrong();
       const digest = jwts.digest('reset', code);
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changing(deps, async (tx) => {
-        const [found] = await findUsersInside(tx, { by: 'resetPasswordToken', text: digest }, dialect);
-        return found && !found.blocked ? setPassword(found, password, hashes, tx) : wrong();
+      const user = await changing(deps, async (session) => {
+        const [found] = await findUsersInside(session.tx, { by: 'resetPasswordToken', text: digest }, dialect);
+        return found && !found.blocked ? setPassword(found, password, hashes, session) : wrong();
       });
       return signedIn(user, caller);
     }),
@@ -202,17 +199,17 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     changePassword: answering(async ({ body, caller }) => {
       if (caller.who.kind !== 'user') return refused(issue('http.no-user', []));
       const { id } = caller.who;
-      const { currentPassword, password } = granted(readNewPassword(body, 'currentPassword'));
+      const { currentPassword, password } = unwrap(readNewPassword(body, 'currentPassword'));
       const wrong = (): never => refuse(issue('account.current-password', []));
       const [known] = await findUsers(db, { by: 'id', id });
       if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
       if (currentPassword === password) return refused(issue('account.same-password', []));
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changing(deps, async (tx) => {
-        const [found] = await findUsersInside(tx, { by: 'id', id }, dialect);
+      const user = await changing(deps, async (session) => {
+        const [found] = await findUsersInside(session.tx, { by: 'id', id }, dialect);
         // another request may have changed it since it was compared
         return found && isSame(found.password ?? '', known.password ?? '')
-          ? setPassword(found, password, hashes, tx)
+          ? setPassword(found, password, hashes, session)
           : wrong();
       });
       return signedIn(user, caller);

@@ -3,22 +3,21 @@ import { sql } from 'kysely';
 import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
-import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { type Issue, issue, nearest, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
+import type { WriteRequest } from '../write/apply.js';
+import type { Session } from '../write/session.js';
 import {
   type AccountAction,
   type AccountDeps,
   type AccountRequest,
   answering,
   changing,
-  granted,
-  idOf,
   isObject,
   jsonAnswer,
   ownContext,
-  refuse,
   roleType,
 } from './account.js';
 
@@ -62,27 +61,27 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
     }),
 
     create: answering(async ({ body }) => {
-      const { role, leftOut } = granted(readRole(body, deps.settings.strict));
+      const { role, leftOut } = unwrap(readRole(body, deps.settings.strict));
       const { permissions, ...given } = role;
-      const wanted = permissions === undefined ? new Set<Action>() : granted(await readTree(permissions, deps));
+      const wanted = permissions === undefined ? new Set<Action>() : unwrap(await readTree(permissions, deps));
       const { name } = given;
       // any other name is refused with the role
       const type = given['type'] ?? snakeCase(typeof name === 'string' ? name.toLowerCase() : '');
-      await changing(deps, async (tx) => {
-        const roleId = await writeRole(deps, null, { ...given, type }, tx);
-        await setActions(deps, roleId, wanted, tx);
+      await changing(deps, async (session) => {
+        const roleId = await writeRole(deps, null, { ...given, type }, session);
+        await setActions(deps, roleId, wanted, session.tx);
       });
       return done(leftOut);
     }),
 
     update: answering(async (request) => {
       const { id } = await existing(request);
-      const { role, leftOut } = granted(readRole(request.body, deps.settings.strict));
+      const { role, leftOut } = unwrap(readRole(request.body, deps.settings.strict));
       const { permissions, type: _type, ...given } = role;
-      const wanted = permissions === undefined ? null : granted(await readTree(permissions, deps));
-      await changing(deps, async (tx) => {
-        if (Object.keys(given).length > 0) await writeRole(deps, id, given, tx);
-        if (wanted) await setActions(deps, id, wanted, tx);
+      const wanted = permissions === undefined ? null : unwrap(await readTree(permissions, deps));
+      await changing(deps, async (session) => {
+        if (Object.keys(given).length > 0) await writeRole(deps, id, given, session);
+        if (wanted) await setActions(deps, id, wanted, session.tx);
       });
       return done(leftOut);
     }),
@@ -90,14 +89,10 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
     remove: answering(async (request) => {
       const role = await existing(request);
       if (role.type === 'public') return refused(issue('account.public-role', []));
-      await changing(deps, async (tx) => {
-        await moveUsers(role.id, db.dialect, tx);
-        await setActions(deps, role.id, new Set(), tx);
-        await deps.writer.writeInside(
-          { action: 'delete', type: roleType(model), id: role.id, body: undefined, search: 'fields=id', ifMatch: null },
-          ownContext(deps),
-          tx,
-        );
+      await changing(deps, async (session) => {
+        await moveUsers(role.id, db.dialect, session.tx);
+        await setActions(deps, role.id, new Set(), session.tx);
+        await deps.writer.apply({ action: 'delete', type: roleType(model), id: role.id }, ownContext(deps), session);
       });
       return done();
     }),
@@ -236,11 +231,11 @@ const writeRole = async (
   deps: AccountDeps,
   id: number | null,
   data: Readonly<Record<string, unknown>>,
-  tx: Tx,
+  session: Session,
 ): Promise<number> => {
-  const action = id === null ? 'create' : 'update';
-  const asked = { action, type: roleType(deps.model), id, body: { data }, search: 'fields=id', ifMatch: null } as const;
-  return idOf(await deps.writer.writeInside(asked, ownContext(deps), tx));
+  const type = roleType(deps.model);
+  const request: WriteRequest = id === null ? { action: 'create', type, data } : { action: 'update', type, id, data };
+  return (await deps.writer.apply(request, ownContext(deps), session)).id;
 };
 
 /** The role has exactly these actions afterwards. One row of permission belongs to one role (storage-layout 5.4). */

@@ -6,7 +6,8 @@ import { hashToken, type TokenType } from '../access/tokens.js';
 import { bug } from '../errors.js';
 import type { Model } from '../model/model.js';
 import { readRows, type Sql, type Tx } from '../sql/dialect.js';
-import { type AccountDeps, idOf, ownContext } from './account.js';
+import type { Session } from '../write/session.js';
+import { type AccountDeps, ownContext } from './account.js';
 
 export interface NewToken {
   readonly name: string;
@@ -28,13 +29,17 @@ const typeOf = (model: Model, uid: string) => {
 };
 
 /** Gives the key: 256 hex digits. */
-export const createToken = async (token: NewToken, salt: string, deps: AccountDeps, tx: Tx): Promise<string> => {
+export const createToken = async (
+  token: NewToken,
+  salt: string,
+  deps: AccountDeps,
+  session: Session,
+): Promise<string> => {
   const { model, writer, now } = deps;
   const key = crypto.randomBytes(128).toString('hex');
   const write = async (uid: string, data: Readonly<Record<string, unknown>>): Promise<number> => {
-    const type = typeOf(model, uid);
-    const asked = { action: 'create', type, id: null, body: { data }, search: 'fields=id', ifMatch: null } as const;
-    return idOf(await writer.writeInside(asked, ownContext(deps), tx));
+    const request = { action: 'create', type: typeOf(model, uid), data } as const;
+    return (await writer.apply(request, ownContext(deps), session)).id;
   };
   const id = await write('admin::api-token', {
     name: token.name,

@@ -1,14 +1,20 @@
 /** `/users`: the read and the write line with bare objects (contract 8.4), and the rules that only users have. */
 import { sql } from 'kysely';
 import { fitsBcrypt } from '../access/passwords.js';
-import { type Issue, issue, ok, Refusal, type Result, refused } from '../errors.js';
+import { catchRefusal, type Issue, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import type { EntryType } from '../model/model.js';
+import { type Grammar, textQuery } from '../query/brackets.js';
+import { objectQuery } from '../query/objects.js';
+import { parameterName } from '../query/parameters.js';
+import { type QuerySource, withDefaults } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Answer } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
-import type { WriteAction } from '../write/apply.js';
+import { type Answered, applyAndAnswer } from '../write/answer.js';
+import type { WriteRequest } from '../write/apply.js';
 import type { PasswordHashes } from '../write/passwords.js';
+import type { Session } from '../write/session.js';
 import {
   type AccountAction,
   type AccountDeps,
@@ -16,15 +22,12 @@ import {
   answering,
   changing,
   contextOf,
-  granted,
   hashUserPasswords,
-  idOf,
   isObject,
   jsonAnswer,
   ownContext,
   passwordTooLong,
   readSettings,
-  refuse,
   userType,
 } from './account.js';
 import { findUsersInside } from './rows.js';
@@ -40,120 +43,99 @@ export interface UserActions {
 }
 
 export const newUserActions = (deps: AccountDeps): UserActions => {
-  const { reader, writer, model, db } = deps;
+  const { reader, model, db } = deps;
   const type = userType(model);
 
   const read = async (
     action: ReadAction,
     id: number | null,
-    search: string,
-    request: AccountRequest,
-  ): Promise<Result<{ readonly kind: 'entries'; readonly answer: Answer }>> => {
-    const answer = await reader.read({ action, type, id, search, form: 'plain' }, contextOf(deps, request.caller));
+    query: QuerySource,
+    { caller }: AccountRequest,
+  ): Promise<Result<Shown>> => {
+    const answer = await reader.read({ action, type, id, query, form: 'plain' }, contextOf(deps, caller));
     return answer.ok ? ok({ kind: 'entries', answer: answer.value }) : absentUser(answer.issues);
   };
 
-  const write = async (
-    action: WriteAction,
-    data: unknown,
-    request: AccountRequest,
-    hashes: PasswordHashes,
-    tx: Tx,
-    search = request.search,
-  ): Promise<Answer> => {
-    const id = action === 'create' ? null : request.id;
-    const asked = {
-      action,
-      type,
-      id,
-      body: { data },
-      search,
-      ifMatch: request.ifMatch,
-      form: 'plain',
-      hashes,
-    } as const;
-    return writer.writeInside(asked, contextOf(deps, request.caller), tx);
+  /** Users that were written are shown with their role, to those who may see roles (contract 8.4). */
+  const write = (request: WriteRequest, { caller, search }: AccountRequest, session: Session): Promise<Answered> => {
+    const query = request.action === 'delete' ? textQuery(search) : withDefaults(textQuery(search), withRole);
+    return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
+  };
+
+  const changed = async (work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
+    const result = await catchRefusal(() => changing(deps, work));
+    return result.ok ? ok({ kind: 'entries', answer: result.value.answer }) : absentUser(result.issues);
   };
 
   return {
-    find: answering((request) => read('find', null, paginationOf(request.search), request)),
+    find: answering((request) => read('find', null, textQuery(request.search, listGrammar), request)),
 
     count: answering(async ({ caller, search }) => {
-      const answer = await reader.read(
-        { action: 'find', type, id: null, search: conditionsOf(search, type) },
-        contextOf(deps, caller),
-      );
-      if (!answer.ok) return answer;
-      const { meta } = JSON.parse(answer.value.body.toString()) as { meta: { pagination: { total: number } } };
-      return jsonAnswer(meta.pagination.total, answer.value.leftOut);
+      const query = textQuery(search, countGrammar(type));
+      const { total, leftOut } = unwrap(await reader.count({ type, query }, contextOf(deps, caller)));
+      return jsonAnswer(total, leftOut);
     }),
 
     me: answering(async (request) =>
       request.caller.who.kind === 'user'
-        ? read('findOne', request.caller.who.id, request.search, request)
+        ? read('findOne', request.caller.who.id, textQuery(request.search), request)
         : refused(issue('http.no-user', [])),
     ),
 
     findOne: answering(async (request) =>
-      request.id === null ? noUser() : read('findOne', request.id, request.search, request),
+      request.id === null ? noUser() : read('findOne', request.id, textQuery(request.search), request),
     ),
 
     create: answering(async (request) => {
-      const data = granted(readUser(request.body));
+      const data = unwrap(readUser(request.body));
       const missing = ['username', 'email', 'password', 'role'].filter((name) => data[name] == null);
       if (missing.length > 0) return refused(...missing.map((name) => issue('account.required', [name])));
+      const { match } = request;
       const settings = await readSettings(deps, ['advanced']);
-      const search = withRole(request.search);
       const hashes = await hashUserPasswords(deps, data);
-      const answer = await changing(deps, async (tx) => {
-        const named = { ...data, ...(await namesOf(data, null, settings.uniqueEmail, tx, db.dialect)) };
-        const made = await write('create', { ...named, provider: 'local' }, request, hashes, tx, search);
+      const { answer } = await changing(deps, async (session) => {
+        const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
+        const user = { ...data, ...names, provider: 'local' };
+        const made = await write({ action: 'create', type, data: user, match, hashes }, request, session);
         // a list of none, or one that only takes away, is a role in form alone
-        if (!(await hasRole(idOf(made), tx, db.dialect))) return refuse(issue('account.required', ['role']));
+        if (!(await hasRole(made.written.id, session.tx, db.dialect)))
+          return refuse(issue('account.required', ['role']));
         return made;
       });
       return ok({ kind: 'entries', answer, isNew: true });
     }),
 
     update: answering(async (request) => {
-      const { id } = request;
+      const { id, match } = request;
       if (id === null) return noUser();
       const given = readUser(request.body);
       if (!given.ok) {
         // an absent user is 404 whatever the body
-        const user = await read('findOne', id, 'fields=id', request);
+        const user = await read('findOne', id, idOnly, request);
         return user.ok ? given : user;
       }
       const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      return changed(async (tx) => {
-        const names = await namesOf(data, id, settings.uniqueEmail, tx, db.dialect);
-        return write(
-          'update',
-          { ...withoutCodes(data, type), ...names },
-          request,
-          hashes,
-          tx,
-          withRole(request.search),
-        );
+      return changed(async (session) => {
+        const names = await namesOf(data, id, settings.uniqueEmail, session.tx, db.dialect);
+        const user = { ...withoutCodes(data, type), ...names };
+        return write({ action: 'update', type, id, data: user, match, hashes }, request, session);
       });
     }),
 
-    destroy: answering(async (request) =>
-      request.id === null ? noUser() : changed((tx) => write('delete', undefined, request, new Map(), tx)),
-    ),
+    destroy: answering(async (request) => {
+      const { id, match } = request;
+      if (id === null) return noUser();
+      return changed((session) => write({ action: 'delete', type, id, match }, request, session));
+    }),
   };
-
-  async function changed(work: (tx: Tx) => Promise<Answer>): Promise<Result<{ kind: 'entries'; answer: Answer }>> {
-    try {
-      return ok({ kind: 'entries', answer: await changing(deps, work) });
-    } catch (fault) {
-      if (fault instanceof Refusal) return absentUser(fault.issues);
-      throw fault;
-    }
-  }
 };
+
+interface Shown {
+  readonly kind: 'entries';
+  readonly answer: Answer;
+}
 
 const noUser = (): Result<never> => refused(issue('account.user-absent', []));
 
@@ -208,40 +190,31 @@ const hasRole = async (id: number, tx: Tx, dialect: Dialect): Promise<boolean> =
   return rows.length > 0;
 };
 
-/** A user by the server's own hand: registered, or made on the command line. Gives its id. */
+/** A user that registers, or is made on the command line. Gives its id. */
 export const createUser = async (
   deps: AccountDeps,
   data: Readonly<Record<string, unknown>>,
   hashes: PasswordHashes,
-  tx: Tx,
+  session: Session,
   context: ResolveContext = ownContext(deps),
 ): Promise<number> => {
-  const asked = { action: 'create', type: userType(deps.model), id: null, body: { data }, ifMatch: null } as const;
-  return idOf(await deps.writer.writeInside({ ...asked, search: 'fields=id', hashes }, context, tx));
+  const request: WriteRequest = { action: 'create', type: userType(deps.model), data, hashes };
+  return (await deps.writer.apply(request, context, session)).id;
 };
 
-// ---- query strings
+// ---- queries
 
-/** Users that were written are shown with their role, to those who may see roles (contract 8.4). */
-const withRole = (search: string): string =>
-  /(^|&)populate/.test(search) ? search : [search, 'populate=role'].filter((it) => it !== '').join('&');
-
-const pairsOf = (search: string): readonly { readonly text: string; readonly key: string }[] =>
-  search
-    .split('&')
-    .filter((it) => it !== '')
-    .map((text) => {
-      const key = text.split('=', 1)[0]!.replaceAll('+', ' ');
-      try {
-        return { text, key: decodeURIComponent(key) };
-      } catch {
-        return { text, key };
-      }
-    });
+const withRole = objectQuery({ populate: 'role' });
+const idOnly = objectQuery({ fields: ['id'] });
 
 /** `start` and `limit` of users stand at the top level in v4; here they are bounded like any pagination (contract 12, row 83). */
-const paginationOf = (search: string): string =>
-  search.replaceAll(/(^|&)(start|limit)=/g, (_whole, before: string, name: string) => `${before}pagination[${name}]=`);
+const listGrammar: Grammar = {
+  name: 'users',
+  place: (segments) => {
+    const [name] = segments;
+    return segments.length === 1 && (name === 'start' || name === 'limit') ? ['pagination', name] : segments;
+  },
+};
 
 /** What shapes a list and not its number. */
 const listParameters: ReadonlySet<string> = new Set([
@@ -255,14 +228,12 @@ const listParameters: ReadonlySet<string> = new Set([
   'locale',
 ]);
 
-/** `filters` and `_q`, and v4's plain `attribute=value`: any other key is a condition, and the read line refuses unknown ones. */
-const conditionsOf = (search: string, type: EntryType): string => {
-  const conditions = pairsOf(search).flatMap(({ text, key }) => {
-    if (key.startsWith('filters') || key === '_q' || key.startsWith('_q[')) return [text];
-    const [name = ''] = key.split('[', 1);
-    if (listParameters.has(name) && !type.attributes.has(name)) return [];
-    const value = text.includes('=') ? text.slice(text.indexOf('=')) : '';
-    return [`${encodeURIComponent(`filters[${name}]${key.slice(name.length)}`)}${value}`];
-  });
-  return [...conditions, 'fields=id', 'pagination[pageSize]=1', 'pagination[withCount]=true'].join('&');
-};
+/** `filters` and `_q`, and v4's plain `attribute=value`: any other key is a condition, and resolving refuses unknown ones. */
+const countGrammar = (type: EntryType): Grammar => ({
+  name: 'users/count',
+  place: (segments) => {
+    const [name = ''] = segments;
+    if (name === 'filters' || name === '_q' || parameterName(name).kind === 'malformed') return segments;
+    return listParameters.has(name) && !type.attributes.has(name) ? null : ['filters', ...segments];
+  },
+});

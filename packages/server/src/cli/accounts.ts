@@ -47,8 +47,8 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
     const { name, description } = options;
-    const key = await changing(deps, (tx) =>
-      createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, tx),
+    const key = await changing(deps, (session) =>
+      createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, session),
     );
     process.stdout.write(`${key}\n`);
     process.stderr.write(
@@ -78,7 +78,7 @@ export const revokeTokenCommand = (project: string, name: string): Promise<void>
     if (!token) throw new StartFault(`There is no token "${name}". See token list.`);
     if (others.length > 0)
       throw new StartFault(`Several tokens are called "${name}": name one by its id, ${ids(found).join(' or ')}.`);
-    await changing(deps, (tx) => revokeToken(token.id, deps, tx));
+    await changing(deps, ({ tx }) => revokeToken(token.id, deps, tx));
     process.stderr.write(`token ${token.id} (${token.name}) revoked\n`);
   });
 
@@ -101,7 +101,7 @@ export const blockUserCommand = (project: string, name: string, blocked: boolean
       users.find((it) => it.username === name);
     if (!user) throw new StartFault(`There is no user "${name}". See user list.`);
     const statement = setBlockedStatement(user.id, blocked, deps.now(), deps.db.dialect);
-    await changing(deps, (tx) => tx.run(statement));
+    await changing(deps, ({ tx }) => tx.run(statement));
     process.stderr.write(`user ${user.id} (${user.email}) ${blocked ? 'blocked' : 'unblocked'}\n`);
   });
 
@@ -124,13 +124,13 @@ export const createUserCommand = async ({ project, username, role, ...options }:
     const email = options.email.toLowerCase();
     const data = { ...own, username, email, password, role: roleId };
     const hashes = await hashUserPasswords(deps, data);
-    const id = await changing(deps, async (tx) => {
+    const id = await changing(deps, async (session) => {
       const statement = deps.db.dialect.compile(
         sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
       );
-      if ((await tx.run(statement)).length > 0)
+      if ((await session.tx.run(statement)).length > 0)
         throw new StartFault('There is a user with that name or e-mail address already.');
-      return createUser(deps, data, hashes, tx);
+      return createUser(deps, data, hashes, session);
     });
     process.stderr.write(`user ${id} made, with the role ${role}\n`);
     if (options.password === undefined) process.stdout.write(`${password}\n`);
@@ -147,7 +147,7 @@ export const changeRoleCommand = (
   withPeople(project, async ({ deps }) => {
     const role = await roleOf(roleName, deps);
     const named = await knownActions(actions, deps);
-    await changing(deps, async (tx) => {
+    await changing(deps, async ({ tx }) => {
       const wanted = new Set((await readActions(deps)).filter((it) => it.roleId === role.id).map((it) => it.action));
       for (const action of named) {
         if (change === 'allow') wanted.add(action);
@@ -191,7 +191,7 @@ const withPeople = async (
   try {
     const project = await requireStarted(opened, db);
     const reader = newReader(db, { answersBytesMax: 0 });
-    const writer = newWriter(db, reader, Date.now);
+    const writer = newWriter(db, Date.now);
     const { rest, strict } = project.config.api;
     const settings = { rest, strict, defaultLocale: await readDefaultLocale(db) };
     // to stderr: what a command prints on stdout is its result

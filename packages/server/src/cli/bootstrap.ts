@@ -2,9 +2,9 @@
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import type { Gate } from '../query/selection.js';
-import type { Reader } from '../read/find.js';
 import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
+import { newSession } from '../write/session.js';
 import type { Project } from './project.js';
 import { readSeedPermissions, writeSeeds } from './seed.js';
 
@@ -33,12 +33,7 @@ const roles = [
 ] as const;
 
 /** A database without roles is new: one process gives it them, and the project's seeds, in one transaction. */
-export const prepareData = async (
-  project: Project,
-  db: Db,
-  reader: Reader,
-  logger: FastifyBaseLogger,
-): Promise<void> => {
+export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { dialect } = db;
   if (!(await db.read(() => isNew(dialect)))) return;
   const granted = readSeedPermissions(
@@ -58,7 +53,7 @@ export const prepareData = async (
       strict: true,
       defaultLocale: 'en',
     };
-    return writeSeeds(project.dir, project.model, newWriter(db, reader, Date.now), context, tx);
+    return writeSeeds(project.dir, project.model, newWriter(db, Date.now), context, newSession(tx));
   });
   if (seeds === null) return;
   const mayFind = (granted['public'] ?? []).length;

@@ -6,6 +6,7 @@ import { firstToken, tokenNameStatement } from '../access/tokens.js';
 import { never, orNearest, sayIssue } from '../errors.js';
 import { permissionFor, type Route, routesOf } from '../http/routes.js';
 import { typeLabel } from '../model/model.js';
+import { textQuery } from '../query/brackets.js';
 import type { Filter, Populate, Query, ReadAction, Selection, SortKey } from '../query/selection.js';
 import { newReader, type PreparedRead } from '../read/find.js';
 import { type Db, readRows, type Statement } from '../sql/dialect.js';
@@ -43,7 +44,7 @@ export const explain = async (
       defaultLocale: await readDefaultLocale(db),
     };
     const id = action === 'findOne' ? Number(/(\d+)\/?$/.exec(pathname)?.[1]) : null;
-    const prepared = newReader(db).prepare({ action, type: route.type, id, search }, context);
+    const prepared = newReader(db).prepare({ action, type: route.type, id, query: textQuery(search) }, context);
     if (!prepared.ok) throw new StartFault(prepared.issues.map(sayIssue).join('\n'));
     const leftOut = leftOutOf(prepared.value.query, as, caller);
     process.stdout.write(

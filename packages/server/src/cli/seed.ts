@@ -9,11 +9,11 @@ import path from 'node:path';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
-import { never, orNearest, Refusal } from '../errors.js';
+import { catchRefusal, never, orNearest, sayIssue } from '../errors.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { Tx } from '../sql/dialect.js';
-import type { Writer } from '../write/apply.js';
+import type { WriteRequest, Writer } from '../write/apply.js';
+import type { Session } from '../write/session.js';
 import { StartFault } from './config.js';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -52,36 +52,23 @@ export const readSeedPermissions = (
   return json as Record<string, readonly Action[]>;
 };
 
-/** Writes all seeds inside the given transaction; gives their number. */
+/** Writes all seeds in the session; gives their number. */
 export const writeSeeds = async (
   projectDir: string,
   model: Model,
   writer: Writer,
   context: ResolveContext,
-  tx: Tx,
+  session: Session,
 ): Promise<number> => {
   const seeds = readSeeds(projectDir, model);
   const keys = new Map<EntryType, Map<string, number>>();
   const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
-  const write = async (seed: Seed, id: number | null, data: Data): Promise<number> => {
-    const request = {
-      action: id === null ? 'create' : 'update',
-      type: seed.type,
-      id,
-      body: { data },
-      search: 'fields=id',
-      ifMatch: null,
-    } as const;
-    // a single type is made by its first update
-    const action = seed.type.kind === 'single' ? 'update' : request.action;
-    try {
-      const { body } = await writer.writeInside({ ...request, action }, context, tx);
-      return (JSON.parse(body.toString()) as { data: { id: number } }).data.id;
-    } catch (fault) {
-      if (fault instanceof Refusal)
-        throw new StartFault(`database/seed: ${seed.type.plural}, "${seed.key}": ${fault.message}`);
-      throw fault;
-    }
+  const write = async ({ type, key }: Seed, id: number | null, data: Data): Promise<number> => {
+    const isNew = id === null && type.kind !== 'single';
+    const request: WriteRequest = isNew ? { action: 'create', type, data } : { action: 'update', type, id, data };
+    const written = await catchRefusal(() => writer.apply(request, context, session));
+    if (written.ok) return written.value.id;
+    throw new StartFault(`database/seed: ${type.plural}, "${key}": ${written.issues.map(sayIssue).join('; ')}`);
   };
   for (const seed of seeds) {
     const { now, missing } = withIds(seed.data, seed.type, model, keys, seeds, seed);

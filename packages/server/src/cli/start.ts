@@ -53,7 +53,7 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { env, config, model } = project;
   const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
-  await prepareData(project, db, reader, logger);
+  await prepareData(project, db, logger);
   const settings: ServerSettings = {
     prefix: config.api.rest.prefix,
     rest: config.api.rest,
@@ -69,7 +69,6 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   const handlers = await loadProjectHandlers(project);
   const writer: Writer = newWriter(
     db,
-    reader,
     Date.now,
     hooksFrom(handlers, { model, reader, writer: () => writer, context: settings }),
   );

@@ -1,16 +1,18 @@
 /** The content as a project's code reads and writes it: any type, with the server's own rights. */
-import { Refusal, type Result } from '../errors.js';
+import { unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
+import { noQuery, objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate, ReadAction } from '../query/selection.js';
 import type { Answer, Reader } from '../read/find.js';
-import type { Tx } from '../sql/dialect.js';
-import { savepoint } from '../sql/savepoint.js';
-import type { WriteAction, WriteRequest, Writer } from '../write/apply.js';
+import { applyAndAnswer, writeAndAnswer } from '../write/answer.js';
+import type { WriteRequest, Writer } from '../write/apply.js';
+import { checkData } from '../write/change.js';
+import { inPart, type Session } from '../write/session.js';
 import type { Content } from './handlers.js';
 import { refuse, stepAnswer } from './run.js';
 
-/** The server's own hand: everything may be seen and changed, hidden attributes stay hidden. */
+/** With the server's own rights everything may be seen and changed; hidden attributes stay hidden. */
 const ownGate: Gate = { version: 'handlers', allows: (_type, attribute, use) => !attribute.hidden || use === 'write' };
 
 export interface ContentDeps {
@@ -23,40 +25,51 @@ export interface ContentDeps {
   readonly hookMsMax?: number;
 }
 
-/** @param tx the transaction to stay inside; null outside of writes. */
-export const newContent = ({ model, reader, writer, context }: ContentDeps, tx: Tx | null): Content => {
+/** @param session the transaction to stay inside; null outside of writes. */
+export const newContent = ({ model, reader, writer, context }: ContentDeps, session: Session | null): Content => {
   const own: ResolveContext = { ...context, model, gate: ownGate };
   const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
-  const granted = <T>(result: Result<T>): T => {
-    if (result.ok) return result.value;
-    throw new Refusal(...result.issues);
+
+  const read = async (
+    action: ReadAction,
+    type: EntryType,
+    id: number | null,
+    query: QueryObject,
+  ): Promise<Answer | null> => {
+    const request = { action, type, id, query: objectQuery(query) };
+    // nobody would see what a lenient answer has left out
+    const strict = { ...own, strict: true };
+    if (session) return unwrap(await reader.readInside(request, strict, session.tx));
+    const result = await reader.read(request, strict);
+    return !result.ok && result.issues[0]?.code === 'http.not-found' ? null : unwrap(result);
   };
-  const read = async (action: ReadAction, uid: string, id: number | null, search: string): Promise<Answer | null> => {
-    const request = { action, type: typeOf(uid), id, search };
-    if (tx) return granted(await reader.readInside(request, own, tx));
-    const result = await reader.read(request, own);
-    return !result.ok && result.issues[0]?.code === 'http.not-found' ? null : granted(result);
-  };
-  const write = async (action: WriteAction, uid: string, id: number | null, data: unknown): Promise<Answer> => {
-    const request: WriteRequest = { action, type: typeOf(uid), id, body: { data }, search: '', ifMatch: null };
+
+  const write = async (request: WriteRequest): Promise<Answer> => {
+    const lines = { reader, writer: writer() };
+    const show = { query: noQuery };
     // what is refused inside a transaction is undone there, whatever the hook makes of the refusal
-    return tx
-      ? savepoint(tx, () => writer().writeInside(request, own, tx))
-      : granted(await writer().write(request, own));
+    const { answer } = session
+      ? await inPart(session, () => applyAndAnswer(request, show, own, session, lines))
+      : unwrap(await writeAndAnswer(request, show, own, lines));
+    return answer;
   };
+
   return {
-    find: async (uid, search = '') => {
-      const answer = await read(typeOf(uid).kind === 'single' ? 'single' : 'find', uid, null, search);
+    find: async (uid, query = {}) => {
+      const type = typeOf(uid);
+      const answer = await read(type.kind === 'single' ? 'single' : 'find', type, null, query);
       return answer ? stepAnswer(answer).json() : { data: null, meta: {} };
     },
-    findOne: async (uid, id, search = '') => {
-      const answer = await read('findOne', uid, id, search);
+    findOne: async (uid, id, query = {}) => {
+      const answer = await read('findOne', typeOf(uid), id, query);
       return answer && stepAnswer(answer).json();
     },
-    create: async (uid, data) => stepAnswer(await write('create', uid, null, data)).json(),
-    update: async (uid, id, data) => stepAnswer(await write('update', uid, id, data)).json(),
+    create: async (uid, data) =>
+      stepAnswer(await write({ action: 'create', type: typeOf(uid), data: unwrap(checkData(data)) })).json(),
+    update: async (uid, id, data) =>
+      stepAnswer(await write({ action: 'update', type: typeOf(uid), id, data: unwrap(checkData(data)) })).json(),
     delete: async (uid, id) => {
-      await write('delete', uid, id, undefined);
+      await write({ action: 'delete', type: typeOf(uid), id });
     },
   };
 };

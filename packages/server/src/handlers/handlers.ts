@@ -3,7 +3,17 @@
  * Handlers wrap or replace the actions of their content type; hooks run inside the transaction of each write.
  */
 import type { Caller } from '../access/access.js';
+import type { QueryObject } from '../query/objects.js';
 import type { Selection } from '../query/selection.js';
+
+export type {
+  FilterObject,
+  PopulateObject,
+  PopulateOptions,
+  QueryObject,
+  QueryValue,
+  SortObject,
+} from '../query/objects.js';
 
 /** A plain JSON object as answers and bodies have it. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -22,8 +32,8 @@ export interface NextOptions {
   readonly creatorFields?: boolean;
   /** Another body in place of the request's, for create and update. */
   readonly body?: unknown;
-  /** Another query string in place of the request's, without `?`. */
-  readonly search?: string;
+  /** Another query in place of the request's; `request.query` spread into it keeps the rest. */
+  readonly query?: QueryObject;
 }
 
 export interface Step {
@@ -33,6 +43,8 @@ export interface Step {
     readonly headers: Readonly<Record<string, string | string[] | undefined>>;
     /** The query string, without `?`. */
     readonly search: string;
+    /** What the query string says, as an object of your own. It throws the refusal of one that cannot be read. */
+    readonly query: QueryObject;
     /** The parsed JSON body; undefined where there is none. */
     readonly body: unknown;
     /** The entry of findOne, update and delete. */
@@ -54,10 +66,15 @@ export type Refuse = (message: string, status?: 400 | 403 | 404 | 409) => never;
 
 export type Handler = (step: Step) => Promise<StepAnswer | Json> | StepAnswer | Json;
 
-/** Reads and writes of any type, past permissions. Queries are query strings, as clients write them. */
+/** Reads and writes of any type, past permissions. */
 export interface Content {
-  find(uid: string, search?: string): Promise<{ data: unknown; meta: Record<string, unknown> }>;
-  findOne(uid: string, id: number, search?: string): Promise<{ data: unknown; meta: Record<string, unknown> } | null>;
+  /** Lists of a collection, or a single type. @param query what clients write in a query string, as an object. */
+  find(uid: string, query?: QueryObject): Promise<{ data: unknown; meta: Record<string, unknown> }>;
+  findOne(
+    uid: string,
+    id: number,
+    query?: QueryObject,
+  ): Promise<{ data: unknown; meta: Record<string, unknown> } | null>;
   create(uid: string, data: Json): Promise<{ data: unknown; meta: Record<string, unknown> }>;
   update(uid: string, id: number | null, data: Json): Promise<{ data: unknown; meta: Record<string, unknown> }>;
   delete(uid: string, id: number | null): Promise<void>;

@@ -1,7 +1,7 @@
 /** Runs a project's hooks inside the transactions of writes. */
 import { limits } from '../limits.js';
-import type { Tx } from '../sql/dialect.js';
-import type { HookEvent, HooksOf, WriteAction } from '../write/apply.js';
+import type { HookEvent, HooksOf } from '../write/apply.js';
+import type { Session, WriteAction } from '../write/session.js';
 import { type ContentDeps, newContent } from './content.js';
 import { newEventContent } from './event.js';
 import type { Event, Hook, HookName } from './handlers.js';
@@ -12,27 +12,27 @@ import { refuse } from './run.js';
 export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf => {
   if (handlers.size === 0) return () => undefined;
   // hooks of one transaction run inside each other, never beside each other
-  const depths = new WeakMap<Tx, number>();
+  const depths = new WeakMap<Session, number>();
   return (type) => {
     const own = handlers.get(type.uid);
     if (!own) return undefined;
     const run =
       (when: 'before' | 'after') =>
-      async (action: WriteAction, { id, data, tx }: HookEvent): Promise<void> => {
+      async (action: WriteAction, { id, data, session }: HookEvent): Promise<void> => {
         const name = `${when}${action[0]!.toUpperCase()}${action.slice(1)}` as HookName;
         const hook = own[name];
         if (!hook) return;
         const title = `the hook ${name} of ${type.uid}`;
-        const depth = depths.get(tx) ?? 0;
+        const depth = depths.get(session) ?? 0;
         if (depth >= limits.hookDepthMax)
           throw new Error(
             `${title}: hooks lie more than ${limits.hookDepthMax} deep in each other; does it call itself?`,
           );
-        depths.set(tx, depth + 1);
+        depths.set(session, depth + 1);
         try {
-          await runHook(hook, title, { id, data, content: newContent(deps, tx), refuse }, deps.hookMsMax);
+          await runHook(hook, title, { id, data, content: newContent(deps, session), refuse }, deps.hookMsMax);
         } finally {
-          depths.set(tx, depth);
+          depths.set(session, depth);
         }
       };
     return { before: run('before'), after: run('after') };

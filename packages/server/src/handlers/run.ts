@@ -3,7 +3,7 @@ import { issue, Refusal } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Answer } from '../read/find.js';
-import type { WriteAction } from '../write/apply.js';
+import type { WriteAction } from '../write/session.js';
 import type { HandlerName, Handlers, Refuse, Step, StepAnswer } from './handlers.js';
 
 /** The handler of an action; a single type is read by `find`. */

@@ -6,6 +6,7 @@ import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Attempts } from './attempts.js';
+import { readMatch } from './forms.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -118,7 +119,7 @@ const handlerOf =
       body: request.body,
       search: searchOf(request.raw.url!),
       id: given === undefined ? null : parseId(given, limits.integerMax),
-      ifMatch: request.headers['if-match'] ?? null,
+      match: readMatch(request.headers['if-match']),
     });
     return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);
   };

@@ -2,17 +2,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
-import { type Issue, issue, Refusal } from '../errors.js';
+import { type Issue, issue, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import type { HandlersByType } from '../handlers/load.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
+import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
+import { objectQuery, toObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Answer, answerOf, type Reader } from '../read/find.js';
-import type { WriteAction, Writer } from '../write/apply.js';
+import { writeAndAnswer } from '../write/answer.js';
+import type { Writer } from '../write/apply.js';
+import type { WriteAction } from '../write/session.js';
+import { readMatch, readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
@@ -75,15 +80,24 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
   const { model, reader, writer, settings } = deps;
   const leftOut: LeftOut[] = [];
   const step: Step = {
-    request: { method: request.method, url: request.url, headers: request.headers, search, body: request.body, id },
+    request: {
+      method: request.method,
+      url: request.url,
+      headers: request.headers,
+      search,
+      get query() {
+        return unwrap(toObject(unwrap(readBrackets(search))));
+      },
+      body: request.body,
+      id,
+    },
     caller,
     selection: () => {
       const prepared = reader.prepare(
-        { action: isWrite(action) ? 'findOne' : action, type, id, search },
+        { action: isWrite(action) ? 'findOne' : action, type, id, query: textQuery(search) },
         contextFor(asked, {}, deps),
       );
-      if (!prepared.ok) throw new Refusal(...prepared.issues);
-      return prepared.value.query.selection;
+      return unwrap(prepared).query.selection;
     },
     next: async (options = {}) => {
       const answer = await perform(asked, options, deps);
@@ -97,30 +111,14 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
 };
 
 /** What the server does without handlers. Throws `Refusal`. */
-const perform = async (
-  { request, caller, type, action, id, search, ...asked }: Asked,
-  options: NextOptions,
-  deps: ActionDeps,
-): Promise<Answer> => {
-  const context = contextFor({ request, caller, type, action, id, search, ...asked }, options, deps);
-  const query = options.search ?? search;
+const perform = async (asked: Asked, options: NextOptions, deps: ActionDeps): Promise<Answer> => {
+  const { request, caller, type, action, id, search } = asked;
+  const context = contextFor(asked, options, deps);
+  const query = options.query ? objectQuery(options.query) : textQuery(search);
+  if (!isWrite(action)) return unwrap(await deps.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : request.body;
-  const answer = isWrite(action)
-    ? await deps.writer.write(
-        {
-          action,
-          type,
-          id,
-          search: query,
-          body,
-          ifMatch: request.headers['if-match'] ?? null,
-          adminId: adminOf(caller),
-        },
-        context,
-      )
-    : await deps.reader.read({ action, type, id, search: query }, context);
-  if (!answer.ok) throw new Refusal(...answer.issues);
-  return answer.value;
+  const form = { action, type, id, body, match: readMatch(request.headers['if-match']), adminId: adminOf(caller) };
+  return unwrap(await writeAndAnswer(unwrap(readWrite(form)), { query }, context, deps)).answer;
 };
 
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);

@@ -1,7 +1,7 @@
 /** URL paths to actions on content types (contract 1). */
 import type { EntryType, Model } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
-import type { WriteAction } from '../write/apply.js';
+import type { WriteAction } from '../write/session.js';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -7,40 +7,35 @@
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { parameterName } from './parameters.js';
-
-/** One place in the bracket tree, as written; `shapeOf` says what it amounts to. */
-export interface RawNode {
-  /** Values given for this very key; null for a key without `=`. */
-  readonly values: readonly (string | null)[];
-  readonly members: ReadonlyMap<string, RawNode>;
-  /** Members given with empty brackets, in order. */
-  readonly appended: readonly RawNode[];
-}
-
-/**
- * Top-level parameters of one query string. Near misses and keys that cannot be read are among them, whole, so that they
- * can be refused; names that mean nothing here are not.
- */
-export type RawQuery = ReadonlyMap<string, RawNode>;
-
-export type Shape =
-  | { readonly kind: 'null' }
-  | { readonly kind: 'text'; readonly text: string }
-  | { readonly kind: 'list'; readonly items: readonly RawNode[] }
-  | { readonly kind: 'tree'; readonly members: ReadonlyMap<string, RawNode> }
-  | { readonly kind: 'mixed' };
+import type { BracketNode, QuerySource, RawQuery } from './raw.js';
 
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
 
-interface GrowingNode extends RawNode {
+interface GrowingNode extends BracketNode {
   readonly values: (string | null)[];
   readonly members: Map<string, GrowingNode>;
   readonly appended: GrowingNode[];
 }
 const newNode = (): GrowingNode => ({ values: [], members: new Map(), appended: [] });
 
+/** How the query strings of an endpoint are read. */
+export interface Grammar {
+  /** Tells it apart from the others. No `?` and no braces. */
+  readonly name: string;
+  /** Where the value of a key belongs, for keys that stand elsewhere than usual; null leaves it out. A key that cannot be read is one segment. */
+  place(segments: readonly string[]): readonly string[] | null;
+}
+
+const usual: Grammar = { name: '', place: (segments) => segments };
+
+/** @param search the part of the URL after `?`, still encoded. */
+export const textQuery = (search: string, grammar: Grammar = usual): QuerySource => ({
+  key: `${grammar.name}?${search}`,
+  read: () => readBrackets(search, grammar),
+});
+
 /** @param search the part of the URL after `?`, still encoded. Linear in its length, without recursion. */
-export const readBrackets = (search: string): Result<RawQuery> => {
+export const readBrackets = (search: string, grammar: Grammar = usual): Result<RawQuery> => {
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
   let count = 0;
@@ -52,10 +47,11 @@ export const readBrackets = (search: string): Result<RawQuery> => {
       break;
     }
     const { key, value } = splitPair(pair);
-    const split = splitKey(key);
-    const { kind } = parameterName(split[0] ?? '');
+    const place = grammar.place(splitKey(key));
+    if (!place) continue;
+    const { kind } = parameterName(place[0] ?? '');
     if (kind === 'other') continue;
-    const segments = kind === 'malformed' ? [key] : split;
+    const segments = kind === 'malformed' ? [key] : place;
     const [name = '', ...path] = segments;
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));
     let node = childOf(roots, name);
@@ -101,23 +97,4 @@ const decode = (text: string): string => {
 const splitKey = (key: string): readonly string[] => {
   const open = key.indexOf('[');
   return open < 1 || !readableKey.test(key) ? [key] : [key.slice(0, open), ...key.slice(open + 1, -1).split('][')];
-};
-
-/** What a node amounts to: repeated keys and all-digit keys are lists, in index order, holes closed. */
-export const shapeOf = (node: RawNode): Shape => {
-  const { values, members, appended } = node;
-  const hasMembers = members.size > 0 || appended.length > 0;
-  if (values.length > 0) {
-    if (hasMembers) return { kind: 'mixed' };
-    if (values.length > 1)
-      return { kind: 'list', items: values.map((value) => ({ values: [value], members: new Map(), appended: [] })) };
-    const [text] = values;
-    return text === null || text === undefined ? { kind: 'null' } : { kind: 'text', text };
-  }
-  const names = [...members.keys()];
-  if (names.every((name) => /^\d+$/.test(name))) {
-    const ordered = names.sort((a, b) => Number(a) - Number(b)).map((name) => members.get(name)!);
-    return { kind: 'list', items: [...ordered, ...appended] };
-  }
-  return appended.length > 0 ? { kind: 'mixed' } : { kind: 'tree', members };
 };

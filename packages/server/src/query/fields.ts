@@ -1,6 +1,6 @@
 /** `fields`: which scalar attributes are shown (F1 to F4, contract 4.1). */
 import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.js';
-import type { RawNode } from './brackets.js';
+import type { RawNode } from './raw.js';
 import {
   type Draft,
   nearestName,

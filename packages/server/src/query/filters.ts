@@ -4,9 +4,9 @@ import { limits } from '../limits.js';
 import { parseFlag, scalarTypes } from '../model/attributes.js';
 import { defaultFields, type EntryType, idAttribute, type ScalarAttribute, typeLabel } from '../model/model.js';
 import type { DbValue } from '../sql/dialect.js';
-import type { RawNode, Shape } from './brackets.js';
 import { isDropped, leaveOut, lenientFlag } from './lenient.js';
 import { isOperatorName, type Operator, type OperatorName, operatorNames, operators } from './operators.js';
+import type { RawNode, Shape } from './raw.js';
 import {
   nearestName,
   type Path,
@@ -123,6 +123,8 @@ const groupFilter = (
   member: (item: RawNode, path: Path) => Filter | null,
 ): Filter | null => {
   const shape = shapeIn(resolving, node);
+  // only an object can say it: one of none, which no entry meets
+  if (shape.kind === 'list' && shape.items.length === 0 && key === '$or') return { kind: 'or', members: [] };
   if (shape.kind === 'list')
     return joined(
       key === '$and' ? 'and' : 'or',
@@ -259,11 +261,15 @@ const operatorFilter = (
     case 'two':
       if (given.length !== 2) refuse(resolving, 'query.expected-two-values', path);
       return compare(resolving, attribute, key, values, path);
-    case 'one':
+    case 'one': {
+      const kind = operator.negative ? 'and' : 'or';
+      // only an object can say it: one of none, which no entry meets
+      if (values.length === 0) return { kind, members: [] };
       return joined(
-        operator.negative ? 'and' : 'or',
+        kind,
         values.map((value) => compare(resolving, attribute, key, [value], path)),
       );
+    }
   }
 };
 

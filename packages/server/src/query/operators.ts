@@ -54,6 +54,8 @@ const inList = (negative: boolean): Operator => ({
   families: comparable,
   negative,
   condition: (column, kind, values, dialect) => {
+    // only objects can say it
+    if (values.length === 0) return negative ? sql`1 = 1` : sql`1 = 0`;
     const list = sql.join(padded(values).map((value) => dialect.bind(kind, value)));
     return negative ? sql`${column} not in (${list})` : sql`${column} in (${list})`;
   },

@@ -2,8 +2,8 @@
 import { issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
-import type { RawNode } from './brackets.js';
 import { leaveOut } from './lenient.js';
+import type { RawNode } from './raw.js';
 import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Page } from './selection.js';
 

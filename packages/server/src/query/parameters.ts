@@ -1,6 +1,15 @@
 /** The top-level names of a query string: what a request may say (contract 4), and what a near miss was meant to say. */
 
-const parameters = ['fields', 'populate', 'filters', 'sort', 'pagination', 'publicationState', 'locale', '_q'] as const;
+export const parameters = [
+  'fields',
+  'populate',
+  'filters',
+  'sort',
+  'pagination',
+  'publicationState',
+  'locale',
+  '_q',
+] as const;
 const known: ReadonlySet<string> = new Set(parameters);
 
 /** Members of `pagination` that lists refuse at the top level (contract 3). */

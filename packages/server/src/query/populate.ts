@@ -6,10 +6,10 @@ import { issue, nearest, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { type Attribute, type PartAttribute, type ScalarAttribute, typeLabel, type Uid } from '../model/model.js';
-import type { RawNode } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
 import { leaveOut, lenientFlag } from './lenient.js';
+import type { BracketNode, RawNode } from './raw.js';
 import {
   type Draft,
   newDraft,
@@ -79,7 +79,7 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
       return;
     case 'mixed':
       if (resolving.strict) refuse(resolving, 'query.mixed-forms', path);
-      else populateMembers(work, owners, mergedMembers(node), path);
+      else populateMembers(work, owners, mergedMembers(shape.written), path);
       return;
     case 'tree':
       populateMembers(work, owners, shape.members, path);
@@ -103,13 +103,13 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
  * `populate[seo]=…&populate=author` has a value and members. The parser of v4.13 to 4.25 made the value one more member,
  * which is true; elements of a list became members named by their place.
  */
-const mergedMembers = ({ values, members, appended }: RawNode): ReadonlyMap<string, RawNode> => {
+const mergedMembers = ({ values, members, appended }: BracketNode): ReadonlyMap<string, RawNode> => {
   const given = values.filter((it) => it !== null && it !== '');
-  const isTrue = (name: string): [string, RawNode] => [name, { values: ['true'], members: new Map(), appended: [] }];
+  const isTrue = (name: string): [string, RawNode] => [name, { kind: 'text', text: 'true' }];
   const [first] = given;
   const named = given.length === 1 && typeof first === 'string' ? [isTrue(first)] : given.map((_, i) => isTrue(`${i}`));
   const listed = appended.map((it, i): [string, RawNode] => [`${named.length + i}`, it]);
-  return new Map([...members, ...named, ...listed]);
+  return new Map<string, RawNode>([...members, ...named, ...listed]);
 };
 
 /** `author,seo.socials`: dotted names, several in one text. */
@@ -175,9 +175,9 @@ const populateMember = (work: Populating, owners: readonly Draft[], name: string
     populateWithOptions(work, owners, name, shape.members, path);
     return;
   }
-  if (shape.kind === 'mixed' && !resolving.strict && node.values.every((it) => lenientFlag(it ?? ''))) {
+  if (shape.kind === 'mixed' && !resolving.strict && shape.written.values.every((it) => lenientFlag(it ?? ''))) {
     // a true flag says no more than the options do
-    populateWithOptions(work, owners, name, mergedMembers({ ...node, values: [] }), path);
+    populateWithOptions(work, owners, name, mergedMembers({ ...shape.written, values: [] }), path);
     return;
   }
   if (shape.kind !== 'text') {

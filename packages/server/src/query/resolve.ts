@@ -5,13 +5,13 @@
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import type { EntryType } from '../model/model.js';
-import type { RawQuery } from './brackets.js';
 import { resolveFields } from './fields.js';
 import { allOf, resolveFilters, resolveSearch } from './filters.js';
 import { leaveOut } from './lenient.js';
 import { resolvePage } from './page.js';
 import { parameterName } from './parameters.js';
 import { resolvePopulate } from './populate.js';
+import type { RawQuery } from './raw.js';
 import { beginResolving, newDraft, type ResolveContext, type Resolving, refuse } from './resolving.js';
 import type { Query, ReadAction } from './selection.js';
 import { resolveSort } from './sort.js';

@@ -8,8 +8,8 @@ import {
   type ScalarAttribute,
   type Uid,
 } from '../model/model.js';
-import { type RawNode, type Shape, shapeOf } from './brackets.js';
 import type { LeftOut } from './lenient.js';
+import { type RawNode, type Shape, scalarShape, shapeOf } from './raw.js';
 import type { Filter, Gate, HiddenAttribute, Populate, PublicationState, SortKey, Step } from './selection.js';
 
 export interface ResolveContext {
@@ -118,8 +118,9 @@ export const nearestName = (resolving: Resolving, name: string, type: EntryType)
 export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {
   const shape = shapeOf(node);
   if (strict || shape.kind !== 'mixed') return shape;
-  const members = shapeOf({ ...node, values: [] });
-  const values = node.values.map((value): RawNode => ({ values: [value], members: new Map(), appended: [] }));
+  const { written } = shape;
+  const members = shapeOf({ ...written, values: [] });
+  const values = written.values.map(scalarShape);
   return members.kind === 'list' ? { kind: 'list', items: [...values, ...members.items] } : shape;
 };
 

@@ -2,8 +2,8 @@
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';
-import type { RawNode } from './brackets.js';
 import { isDropped, leaveOut } from './lenient.js';
+import type { RawNode } from './raw.js';
 import { nearestName, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
 import type { PublicationState, SortKey, Step } from './selection.js';
 

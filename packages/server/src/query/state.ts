@@ -1,6 +1,6 @@
 /** `publicationState` and `locale`: which versions of an entry a request reads (contract 4.6). */
 import type { EntryType } from '../model/model.js';
-import type { RawNode } from './brackets.js';
+import type { RawNode } from './raw.js';
 import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Filter, PublicationState } from './selection.js';
 

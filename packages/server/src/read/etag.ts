@@ -3,6 +3,7 @@
  * the entry's version and a dot, so that If-Match holds whatever fields a request selects.
  */
 import crypto from 'node:crypto';
+import type { EntryType } from '../model/model.js';
 
 /** `"hash"` or `"version.hash"`, in quotes. @param version digits of epoch milliseconds; null where none may be told. */
 export const newEtag = (body: Buffer, version: string | null): string => {
@@ -17,14 +18,31 @@ const eachTag = new RegExp(entityTag.source, 'g');
 /** Whether the text is one entity tag, and so may stand in a header. */
 export const isEtag = (text: string): boolean => oneTag.test(text);
 
-/** A list as `If-Match` and `If-None-Match` have it: the tags without `W/` and quotes, or `*` for any. */
+/** One tag of a header. */
+export interface EntityTag {
+  /** Without `W/` and quotes. */
+  readonly opaque: string;
+  /** Epoch milliseconds; null in tags that tell no version. */
+  readonly version: number | null;
+}
+
+/** What `If-Match` asks: any entry, or one whose version is among those of the tags. A header without a tag names none. */
+export type Precondition = '*' | readonly EntityTag[];
+
+/** A list as `If-Match` and `If-None-Match` have it. */
 const readList = (header: string): '*' | readonly string[] =>
   header.trim() === '*' ? '*' : [...header.matchAll(eachTag)].map(([, opaque = '']) => opaque);
 
 const opaqueOf = (etag: string): string => oneTag.exec(etag)?.[1] ?? '';
 
-/** Of `version.hash`; a tag without a version stands for itself. */
-const versionOf = (opaque: string): string => opaque.split('.', 1)[0] ?? '';
+export const readPrecondition = (header: string): Precondition => {
+  const list = readList(header);
+  if (list === '*') return list;
+  return list.map((opaque) => {
+    const [, version] = /^([0-9a-z]+)\./.exec(opaque) ?? [];
+    return { opaque, version: version === undefined ? null : Number.parseInt(version, 36) };
+  });
+};
 
 /**
  * Whether `If-None-Match` names the tag. Weak and strong tags are equal: a proxy that compresses makes strong tags weak.
@@ -34,8 +52,12 @@ export const namesEtag = (header: string, etag: string): boolean => {
   return list === '*' || list.includes(opaqueOf(etag));
 };
 
-/** Whether `If-Match` names the version that the tag of an entry has; a header that holds no tag names none. */
-export const namesVersion = (header: string, etag: string): boolean => {
-  const list = readList(header);
-  return list === '*' || list.some((it) => versionOf(it) === versionOf(opaqueOf(etag)));
-};
+export const namesVersion = (tags: readonly EntityTag[], version: number): boolean =>
+  tags.some((it) => it.version === version);
+
+/** Whether one of the tags is that of the answer, for entries that tell no version. */
+export const namesAnswer = (tags: readonly EntityTag[], etag: string): boolean =>
+  tags.some((it) => it.opaque === opaqueOf(etag));
+
+/** Whether the tags of a type's entries tell their version: not where the time of the last change is private. */
+export const tellsVersion = (type: EntryType): boolean => type.attributes.get('updatedAt')?.hidden === false;

@@ -1,26 +1,25 @@
 /** The read line in order: brackets, resolve, plan, compile, run, assemble. One screen, and the caches beside it. */
 import { LRUCache } from 'lru-cache';
-import { issue, ok, Refusal, type Result, refused } from '../errors.js';
+import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
-import { readBrackets } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
+import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
-import { type Db, readInside, type Tx } from '../sql/dialect.js';
+import { type Db, readInside, readRows, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { newEtag } from './etag.js';
 import { type AnswerForm, planRead } from './plan.js';
 import { type ReadData, runRead } from './run.js';
-import { type CompiledRead, compileRead } from './statements.js';
+import { type CompiledRead, compileCount, compileRead } from './statements.js';
 
 export interface ReadRequest {
   readonly action: ReadAction;
   readonly type: EntryType;
   /** The entry of `findOne`, else null. */
   readonly id: number | null;
-  /** The query string as it came, without `?`. */
-  readonly search: string;
+  readonly query: QuerySource;
   /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
   readonly showDraft?: boolean;
   /** An envelope when it is not given. */
@@ -49,6 +48,8 @@ export interface Reader {
   read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
   /** The same inside a write's transaction; null where there is no such entry. */
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
+  /** How many entries a list has on all its pages. */
+  count(request: Pick<ReadRequest, 'type' | 'query'>, context: ResolveContext): Promise<Result<Counted>>;
   /** Whether the request can be read at all; its plan is kept. */
   check(request: ReadRequest, context: ResolveContext): Result<unknown>;
   /** All stages of a read without running it; `explain` prints them. */
@@ -58,6 +59,11 @@ export interface Reader {
 export interface PreparedRead {
   readonly query: Query;
   readonly compiled: CompiledRead;
+}
+
+export interface Counted {
+  readonly total: number;
+  readonly leftOut: readonly LeftOut[];
 }
 
 interface KeptAnswer {
@@ -87,7 +93,7 @@ export const newReader = (
       : null;
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
-    const raw = readBrackets(request.search);
+    const raw = request.query.read();
     if (!raw.ok) return raw;
     const query = resolveQuery(raw.value, request.type, request.action, context);
     if (!query.ok) return query;
@@ -98,7 +104,7 @@ export const newReader = (
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version} ${request.search}`;
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'} ${request.query.key}`;
 
   const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
     const known = plans.get(key);
@@ -137,17 +143,24 @@ export const newReader = (
       const data = await readInside(runRead(compiled.value, request.id, db.dialect), tx);
       return ok(answerFrom(compiled.value, data));
     },
+    count: async ({ type, query }, context) => {
+      const raw = query.read();
+      if (!raw.ok) return raw;
+      const resolved = resolveQuery(raw.value, type, 'find', context);
+      if (!resolved.ok) return resolved;
+      const statement = compileCount(planRead(resolved.value), db.dialect);
+      return catchRefusal(async () => {
+        const [[count] = []] = await db.read(() => readRows(statement));
+        return { total: Number(count ?? 0), leftOut: resolved.value.leftOut };
+      });
+    },
     read: async (request, context) => {
       const key = planKey(request, context);
       const compiled = compiledFor(request, context, key);
       if (!compiled.ok) return compiled;
-      try {
-        const found = await answer(compiled.value, request.id, `${request.id ?? ''} ${key}`);
-        return found ? ok(found) : refused(issue('http.not-found', []));
-      } catch (fault) {
-        if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
-        throw fault;
-      }
+      const found = await catchRefusal(() => answer(compiled.value, request.id, `${request.id ?? ''} ${key}`));
+      if (!found.ok) return found;
+      return found.value ? ok(found.value) : refused(issue('http.not-found', []));
     },
   };
 };

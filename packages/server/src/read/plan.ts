@@ -9,6 +9,7 @@ import type { LeftOut } from '../query/lenient.js';
 import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
+import { tellsVersion } from './etag.js';
 
 /** `envelope`: `{ data, meta }` of entries with `attributes`; `plain`: bare objects throughout, as users are shown (contract 2.1). */
 export type AnswerForm = 'envelope' | 'plain';
@@ -130,7 +131,7 @@ export const planRead = (
   page,
   // a plain list has no place for its count
   withCount: withCount && form === 'envelope',
-  withVersion: action !== 'find' && selection.type.attributes.get('updatedAt')?.hidden === false,
+  withVersion: action !== 'find' && tellsVersion(selection.type),
   filter: selection.filter && planFilter(selection.filter, false),
   sort: selection.sort.map(planSort),
   leftOut,

@@ -27,13 +27,17 @@ export const compileRead = (plan: ReadPlan, dialect: Dialect): CompiledRead => {
   return {
     plan,
     page: plan.action === 'findOne' ? null : compile(pageQuery(plan, root, dialect)),
-    count: plan.page && plan.withCount ? compile(countQuery(plan, root, dialect)) : null,
+    count: plan.page && plan.withCount ? compileCount(plan, dialect) : null,
     nodes: plan.nodes.map((node) => ({
       entries: compile(entriesQuery(node, node === root ? versionColumn(plan, dialect) : [], dialect)),
       links: node.links.map((links) => compile(linksQuery(links, dialect))),
     })),
   };
 };
+
+/** The number of entries on all pages of a list. */
+export const compileCount = (plan: ReadPlan, dialect: Dialect): Statement =>
+  dialect.compile(countQuery(plan, rootOf(plan), dialect));
 
 const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
 const all = (conditions: readonly Sql[]): Sql =>

@@ -1,53 +1,67 @@
 /**
- * The write line: one request is one transaction (contract 12, row 68). Locks, then the snapshot, then the checks that
- * only the database can make, then the planned operations, then the answer through the read line. Any issue rolls all back.
+ * The write line for one entry, inside a transaction: locks, then the snapshot, then the checks that only the database
+ * can make, then the planned operations. Preparing and running are apart, so that whoever answers can look at an entry
+ * before it is deleted, or send its reads right behind the operations (`answer.ts`). Issues are thrown as `Refusal`.
  */
 import { sql } from 'kysely';
-import { bug, type Issue, issue, ok, Refusal, type Result } from '../errors.js';
-import { limits } from '../limits.js';
-import { scalarTypes } from '../model/attributes.js';
+import { bug, type Issue, issue, Refusal, refuse, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
-import { namesVersion } from '../read/etag.js';
-import type { Answer, Reader, ReadRequest } from '../read/find.js';
-import type { AnswerForm } from '../read/plan.js';
-import {
-  type Cell,
-  ConstraintFault,
-  type Db,
-  type Dialect,
-  type NewRow,
-  type Sql,
-  type Statement,
-  type Tx,
-  withIds,
-} from '../sql/dialect.js';
-import { type Change, type ParseContext, type ParsedBody, parseChange, readData, readPublishedAt } from './change.js';
+import { type EntityTag, namesVersion, type Precondition, tellsVersion } from '../read/etag.js';
+import { type Cell, ConstraintFault, type Db, type Dialect, type Sql } from '../sql/dialect.js';
+import { pipeline } from '../sql/pipeline.js';
+import { type Change, parseChange, readPublishedAt } from './change.js';
+import { acceptBody, type CheckContext, checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
-import { hashPasswords, type PasswordHashes, withHashes } from './passwords.js';
-import { isUnique, lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
-import { askedIds, changesOf, existingStatement, groupBy, readParts, readSnapshot, type Snapshot } from './snapshot.js';
+import { type PasswordHashes, withHashes } from './passwords.js';
+import { lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
+import { runOperations } from './run.js';
+import { newSession, type Session, type WriteAction, type WriteEvent } from './session.js';
+import { changesOf, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
-export type WriteAction = 'create' | 'update' | 'delete';
+/** Attributes of an entry by name, in the form that bodies have (contract 6). */
+export type Data = Readonly<Record<string, unknown>>;
 
-export interface WriteRequest {
-  readonly action: WriteAction;
+export type WriteRequest = {
   readonly type: EntryType;
-  /** The entry of an update or delete of a collection; null for creation and for single types. */
-  readonly id: number | null;
-  /** The parsed JSON body; undefined where there is none. */
-  readonly body: unknown;
-  /** The query string; `fields` and `populate` shape the answer. */
-  readonly search: string;
-  /** Entity tags of which the entry must have one (If-Match); null for no condition. */
-  readonly ifMatch: string | null;
+  /** What must hold for the entry; without it anything may. No new entry meets one. */
+  readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
-  /** The form of the answer; an envelope when it is not given. */
-  readonly form?: AnswerForm;
-  /** Of passwords in the body, made before the transaction; any other is made inside it. */
-  readonly hashes?: PasswordHashes;
+} & (
+  | { readonly action: 'create'; readonly data: Data; readonly hashes?: PasswordHashes }
+  | {
+      readonly action: 'update';
+      /** Null for a single type, whose first update creates the entry. */
+      readonly id: number | null;
+      readonly data: Data;
+      /** Of passwords in the data, made before the transaction; any other is made inside it. */
+      readonly hashes?: PasswordHashes;
+    }
+  /** The id is null for a single type. */
+  | { readonly action: 'delete'; readonly id: number | null }
+);
+
+/** One write that was made. */
+export interface Written {
+  readonly id: number;
+  /** The time of the entry's last change in epoch milliseconds, which never repeats; of a deletion, the last one that it had. */
+  readonly version: number;
+  /** What was written, by hooks too, in order. */
+  readonly events: readonly WriteEvent[];
+  /** Keys of the data that had no effect. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A write that is checked and planned; nothing but its hooks has changed anything yet. */
+export interface PreparedWrite {
+  readonly id: number;
+  /** Tags of which the entry's answer must have one, where the entry tells no version to compare; null when all is decided. */
+  readonly undecided: readonly EntityTag[] | null;
+  /** Whether a hook runs behind the operations. */
+  readonly isHooked: boolean;
+  run(): Promise<Written>;
 }
 
 /**
@@ -65,93 +79,105 @@ export interface HookEvent {
   /** Null before a creation. */
   readonly id: number | null;
   readonly data: Record<string, unknown> | null;
-  readonly tx: Tx;
+  readonly session: Session;
 }
 
 export type HooksOf = (type: EntryType) => Hooks | undefined;
 
 export interface Writer {
-  write(request: WriteRequest, context: ResolveContext): Promise<Result<Answer>>;
-  /** The same as part of a larger transaction. Throws `Refusal`, so that the transaction ends. */
-  writeInside(request: WriteRequest, context: ResolveContext, tx: Tx): Promise<Answer>;
+  /** Runs the work in one transaction; what it throws undoes everything. The work may run again from its beginning. */
+  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /** Writes one entry. */
+  apply(request: WriteRequest, context: ResolveContext, session: Session): Promise<Written>;
+  /** The same in two steps. */
+  prepare(request: WriteRequest, context: ResolveContext, session: Session): Promise<PreparedWrite>;
 }
 
 /** @param now milliseconds since 1970 UTC. */
-export const newWriter = (db: Db, reader: Reader, now: () => number, hooksOf: HooksOf = () => undefined): Writer => {
-  const writeInside: Writer['writeInside'] = async (request, context, tx) => {
-    try {
-      const hooks = hooksOf(request.type);
-      const write: Write = { request, context, reader, dialect: db.dialect, now, hooks, leftOut: new Map() };
-      const answer = await applyWrite(write, tx);
-      return { ...answer, leftOut: [...answer.leftOut, ...write.leftOut.values()] };
-    } catch (fault) {
-      // another program got there first: our own writers wait for each other
-      throw fault instanceof ConstraintFault ? new Refusal(constraintIssue(fault, request.type)) : fault;
-    }
+export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => undefined): Writer => {
+  const prepare: Writer['prepare'] = async (request, context, session) => {
+    const { type } = request;
+    const write: Write = {
+      request,
+      context,
+      session,
+      dialect: db.dialect,
+      now,
+      hooks: hooksOf(type),
+      eventsBefore: session.events.length,
+      leftOut: new Map(),
+    };
+    const prepared = await refusingConflicts(type, () => prepareWrite(write));
+    return { ...prepared, run: () => refusingConflicts(type, prepared.run) };
   };
   return {
-    writeInside,
-    write: async (given, context) => {
-      const data = given.action === 'delete' ? null : readData(given.body);
-      const hashes: Result<PasswordHashes> = data?.ok
-        ? await hashPasswords(data.value, given.type, context.model)
-        : ok(new Map());
-      if (!hashes.ok) return hashes;
-      try {
-        return ok(await db.write((tx) => writeInside({ ...given, hashes: hashes.value }, context, tx)));
-      } catch (fault) {
-        if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
-        // some constraints are looked at when the transaction ends
-        if (fault instanceof ConstraintFault) return { ok: false, issues: [constraintIssue(fault, given.type)] };
-        throw fault;
-      }
+    transaction: (work) => refusingConflicts(null, () => db.write((tx) => work(newSession(tx)))),
+    prepare,
+    apply: async (request, context, session) => {
+      const { undecided, run } = await prepare(request, context, session);
+      return undecided ? refuseChanged() : run();
     },
   };
 };
 
+/** Another program got there first: our own writers wait for each other. @param type null where it is not known any more. */
+const refusingConflicts = async <T>(type: EntryType | null, work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (fault) {
+    throw fault instanceof ConstraintFault ? new Refusal(constraintIssue(fault, type)) : fault;
+  }
+};
+
+export const refuseChanged = (): never => refuse(issue('http.changed-meanwhile', []));
+
 interface Write {
   readonly request: WriteRequest;
   readonly context: ResolveContext;
-  readonly reader: Reader;
+  readonly session: Session;
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly hooks: Hooks | undefined;
-  /** Keys of the body that had no effect, by name. */
+  /** Events of the session that were there before. */
+  readonly eventsBefore: number;
+  /** Keys of the data that had no effect, by name. */
   readonly leftOut: Map<string, LeftOut>;
 }
 
-const refuse = (issues: readonly Issue[]): never => {
-  // one more than are listed tells that there are more
-  throw new Refusal(...issues.slice(0, limits.issuesMax + 1));
-};
-const granted = <T>(result: Result<T>): T => (result.ok ? result.value : refuse(result.issues));
-
-const constraintIssue = (fault: ConstraintFault, type: EntryType): Issue => {
-  if (fault.kind === 'reference') return issue('relation.absent', [], { uid: type.uid, ids: [] });
-  const named = [...type.attributes.values()].find(
+const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue => {
+  if (fault.kind === 'reference') return issue('relation.absent', [], { uid: type?.uid ?? '', ids: [] });
+  const named = [...(type?.attributes.values() ?? [])].find(
     (it) =>
       it.kind === 'scalar' &&
-      (fault.names.includes(`.${it.column}`) || fault.names === `${type.table}_${it.column}_unique`),
+      (fault.names.includes(`.${it.column}`) || fault.names === `${type?.table}_${it.column}_unique`),
   );
   return issue('body.unique', named ? [named.name] : []);
 };
 
-const applyWrite = async (write: Write, tx: Tx): Promise<Answer> => {
-  const { request, context, reader, hooks } = write;
+const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
+  const { request, hooks, session } = write;
+  if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
-  // a query that cannot be read refuses the write before anything is looked at
-  granted(reader.check(answerRequest(request, request.id ?? 1), context));
-  if (action === 'delete') return applyDelete(write, tx);
-  const given = granted(readData(request.body));
-  const stored = await findEntry(write, tx, 'plain');
-  if (stored === null && type.kind !== 'single' && action === 'update') return refuse([issue('http.not-found', [])]);
-  const data = { ...given };
-  await hooks?.before?.(stored === null ? 'create' : 'update', { id: stored?.id ?? null, data, tx });
-  const publishedAt = granted(readPublishedAt(type, data));
-  return stored === null
-    ? applyCreate(write, data, publishedAt, tx)
-    : applyUpdate(write, data, publishedAt, stored, tx);
+  const isNew = action === 'create' && type.kind !== 'single';
+  const stored = isNew ? null : await findEntry(write, action === 'update' ? request.id : null, 'plain');
+  if (stored === null && action === 'update' && type.kind !== 'single') return refuse(issue('http.not-found', []));
+  const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
+  const event = { id: stored?.id ?? null, data: given.data, session };
+  await hooks?.before?.(stored === null ? 'create' : 'update', event);
+  const publishedAt = unwrap(readPublishedAt(type, given.data));
+  return stored === null ? prepareCreate(write, given, publishedAt) : prepareUpdate(write, given, publishedAt, stored);
 };
+
+/** What a creation or an update is given; hooks may change the data. */
+interface Given {
+  readonly data: Record<string, unknown>;
+  readonly hashes: PasswordHashes;
+}
+
+const noHashes: PasswordHashes = new Map();
+
+/** Undefined leaves it as it is, null makes a draft. */
+type PublishedAt = number | null | undefined;
 
 // ---- the entry
 
@@ -159,61 +185,75 @@ interface StoredEntry {
   readonly id: number;
   /** Epoch milliseconds as text; null for a draft. */
   readonly publishedAt: string | null;
-  readonly updatedAt: number;
+  /** Epoch milliseconds; null in rows that were written by hand. */
+  readonly version: number | null;
 }
 
-/** The entry that the request is about: by id, or the one entry of a single type. */
+/** An entry by id, or the one entry of a single type. */
 const findEntry = async (
-  { request, dialect }: Write,
-  tx: Tx,
+  { request: { type }, dialect, session }: Write,
+  id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
-  const { type, action, id } = request;
-  if (action === 'create') return null;
   const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
   const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
   const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
   const where = type.kind === 'single' ? sql`` : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
   const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
-  const [row] = (await tx.run(dialect.compile(query))) as readonly [number, string | null, string | null][];
-  return row ? { id: row[0], publishedAt: row[1], updatedAt: Number(row[2] ?? 0) } : null;
+  const [row] = (await session.tx.run(dialect.compile(query))) as readonly [number, string | null, string | null][];
+  return row ? { id: row[0], publishedAt: row[1], version: row[2] === null ? null : Number(row[2]) } : null;
 };
 
-const takeLocks = async (names: readonly string[], { dialect }: Write, tx: Tx): Promise<void> => {
+/** Whether the entry is as it must be: refused when it is not, and left undecided where it tells no version. */
+const checkMatch = ({ request: { type, match = null } }: Write, stored: StoredEntry): PreparedWrite['undecided'] => {
+  if (match === null || match === '*') return null;
+  if (stored.version === null || !tellsVersion(type)) return match;
+  return namesVersion(match, stored.version) ? null : refuseChanged();
+};
+
+const takeLocks = async (names: readonly string[], { dialect, session }: Write): Promise<void> => {
   const statement = dialect.lock(names);
-  if (statement) await tx.run(statement);
+  if (statement) await session.tx.run(statement);
 };
 
-const parseContext = ({ context }: Write, action: 'create' | 'update', draft: boolean): ParseContext => ({
+/** The data as a change; its faults are refused. @param id null for a new entry. */
+const acceptData = (write: Write, data: Data, id: number | null, draft: boolean): Promise<Change> => {
+  const { model, gate, strict } = write.context;
+  const action = id === null ? 'create' : 'update';
+  const parsed = parseChange(data, write.request.type, { model, gate, action, draft, strict });
+  for (const it of parsed.leftOut) write.leftOut.set(it.name, it);
+  return acceptBody(parsed, id, checkContext(write));
+};
+
+const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
   model: context.model,
-  gate: context.gate,
-  action,
-  draft,
-  strict: context.strict,
+  dialect,
+  tx: session.tx,
 });
 
-type Data = Record<string, unknown>;
+// ---- the three actions
 
-const applyCreate = async (
+const prepareCreate = async (
   write: Write,
-  data: Data,
-  publishedAt: number | null | undefined,
-  tx: Tx,
-): Promise<Answer> => {
+  { data, hashes }: Given,
+  publishedAt: PublishedAt,
+): Promise<PreparedWrite> => {
   const { request, context, now } = write;
-  const { type, hashes = noHashes } = request;
-  if (request.ifMatch !== null) return refuse([issue('http.changed-meanwhile', [])]);
-  const draft = type.draftAndPublish && publishedAt === null;
-  const change = await acceptBody(parseChange(data, type, parseContext(write, 'create', draft)), null, write, tx);
+  const { type } = request;
+  if (request.match != null) return refuseChanged();
+  const change = await acceptData(write, data, null, type.draftAndPublish && publishedAt === null);
   const changes = changesOf(change, null);
   if (type.kind === 'single') {
     // two requests may create its entry at the same time
-    await takeLocks([`single ${type.table}`], write, tx);
-    if ((await findEntry(write, tx, 'plain')) !== null) return applyWrite(write, tx);
+    await takeLocks([`single ${type.table}`], write);
+    if ((await findEntry(write, null, 'plain')) !== null) return prepareWrite(write);
   }
   const time = now();
-  const [, checked] = await together([takeLocks(lockNames(changes), write, tx), check(changes, write, tx)]);
-  const snapshot: Snapshot = { ...granted(checked), parts: noParts };
+  const [, checked] = await pipeline(
+    () => takeLocks(lockNames(changes), write),
+    () => checkChanges(changes, checkContext(write)),
+  );
+  const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
   const [id] = snapshot.newIds.get(type.uid) ?? [];
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
   const system: Cell[] = [
@@ -226,68 +266,62 @@ const applyCreate = async (
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
-  const plan = await planned(await withHashes(change, hashes), id, true, system, snapshot, write, tx);
-  return runAndAnswer(plan.operations, 'create', id, data, write, tx);
+  const { operations } = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
+  return preparedWrite(write, { action: 'create', id, version: time, data, operations, undecided: null });
 };
 
 const noParts: Snapshot['parts'] = new Map();
-const noHashes: PasswordHashes = new Map();
 
-const applyUpdate = async (
+const prepareUpdate = async (
   write: Write,
-  data: Data,
-  publishedAt: number | null | undefined,
+  { data, hashes }: Given,
+  publishedAt: PublishedAt,
   found: StoredEntry,
-  tx: Tx,
-): Promise<Answer> => {
-  const { request, context, now } = write;
-  const { type, hashes = noHashes } = request;
-  const parse = (stored: StoredEntry): Promise<Change> => {
-    const draft = isDraftAfter(type, stored, publishedAt);
-    return acceptBody(parseChange(data, type, parseContext(write, 'update', draft)), stored.id, write, tx);
-  };
+): Promise<PreparedWrite> => {
+  const { request, context, now, session, dialect } = write;
+  const { type } = request;
+  const parse = (stored: StoredEntry): Promise<Change> =>
+    acceptData(write, data, stored.id, isDraftAfter(type, stored, publishedAt));
   let change = await parse(found);
   const changes = changesOf(change, found.id);
-  const [, stored, parts, checked] = await together([
-    takeLocks(lockNames(changes), write, tx),
-    findEntry(write, tx, 'locked'),
-    change.parts.length > 0 ? readParts(type, found.id, context.model, tx, write.dialect) : noParts,
-    check(changes, write, tx),
-  ]);
-  if (stored === null) return refuse([issue('http.not-found', [])]);
+  const [, stored, parts, checked] = await pipeline(
+    () => takeLocks(lockNames(changes), write),
+    () => findEntry(write, found.id, 'locked'),
+    async () => (change.parts.length > 0 ? readParts(type, found.id, context.model, session.tx, dialect) : noParts),
+    () => checkChanges(changes, checkContext(write)),
+  );
+  if (stored === null) return refuse(issue('http.not-found', []));
   // somebody published or unpublished it while this request waited: other rules hold for it now
   if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = await parse(stored);
-  await checkIfMatch(write, stored.id, tx);
-  const snapshot: Snapshot = { ...granted(checked), parts };
+  const undecided = checkMatch(write, stored);
+  const snapshot: Snapshot = { ...unwrap(checked), parts };
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
   if (isPublishedNow) {
-    const missing = await missingInStored(change, stored.id, context.model, tx, write.dialect);
-    if (missing.length > 0) return refuse(missing);
+    const missing = await missingInStored(change, stored.id, context.model, session.tx, dialect);
+    if (missing.length > 0) return refuseAll(missing);
   }
   // never the same instant twice: the time of the last change is the entry's version
-  const system: Cell[] = [
-    instant('updated_at', Math.max(now(), stored.updatedAt + 1)),
-    ...creator(request, 'updated_by_id'),
-  ];
+  const version = Math.max(now(), (stored.version ?? 0) + 1);
+  const system: Cell[] = [instant('updated_at', version), ...creator(request, 'updated_by_id')];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
-  const plan = await planned(await withHashes(change, hashes), stored.id, false, system, snapshot, write, tx);
-  return runAndAnswer(plan.operations, 'update', stored.id, data, write, tx);
+  const hashed = await withHashes(change, hashes);
+  const { operations } = await planChange(hashed, stored.id, false, system, snapshot, write);
+  return preparedWrite(write, { action: 'update', id: stored.id, version, data, operations, undecided });
 };
 
-const applyDelete = async (write: Write, tx: Tx): Promise<Answer> => {
-  const { request, context, dialect } = write;
+const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
+  const { request, context, dialect, session, hooks } = write;
   const { type } = request;
-  await takeLocks(linkTablesOf(type, context.model), write, tx);
-  const stored = await findEntry(write, tx, 'locked');
-  if (stored === null) return refuse([issue('http.not-found', [])]);
-  await checkIfMatch(write, stored.id, tx);
-  await write.hooks?.before?.('delete', { id: stored.id, data: null, tx });
-  const deleted = await answer(write, stored.id, tx);
-  const parts = await readParts(type, stored.id, context.model, tx, dialect);
-  await runOperations(removalOf(type, stored.id, parts, context.model), write, tx);
-  await write.hooks?.after?.('delete', { id: stored.id, data: null, tx });
-  return deleted;
+  await takeLocks(linkTablesOf(type, context.model), write);
+  const stored = await findEntry(write, id, 'locked');
+  if (stored === null) return refuse(issue('http.not-found', []));
+  const undecided = checkMatch(write, stored);
+  await hooks?.before?.('delete', { id: stored.id, data: null, session });
+  const parts = await readParts(type, stored.id, context.model, session.tx, dialect);
+  const operations = removalOf(type, stored.id, parts, context.model);
+  const version = stored.version ?? 0;
+  return preparedWrite(write, { action: 'delete', id: stored.id, version, data: null, operations, undecided });
 };
 
 const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
@@ -309,203 +343,43 @@ const instant = (column: string, value: number | null): Cell => ({ column, kind:
 const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
   adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 
-const answerRequest = ({ type, search, form = 'envelope' }: WriteRequest, id: number): ReadRequest => ({
-  action: 'findOne',
-  type,
-  id,
-  search,
-  showDraft: true,
-  form,
-});
-
-const answer = async ({ request, context, reader }: Write, id: number, tx: Tx): Promise<Answer> => {
-  const read = granted(await reader.readInside(answerRequest(request, id), context, tx));
-  if (!read) throw bug('apply.entry-not-readable', { uid: request.type.uid, id });
-  return read;
-};
-
-/** `If-Match` names the version of the entry that the client has seen. */
-const checkIfMatch = async (write: Write, id: number, tx: Tx): Promise<void> => {
-  const { ifMatch } = write.request;
-  if (ifMatch === null || ifMatch.trim() === '*') return;
-  if (!namesVersion(ifMatch, (await answer(write, id, tx)).etag)) refuse([issue('http.changed-meanwhile', [])]);
-};
-
-// ---- checks that only the database can make
-
-/** The change of a body without faults. One with faults is refused, together with what the database finds in the rest of it. */
-const acceptBody = async (
-  { change, issues, leftOut }: ParsedBody,
-  id: number | null,
-  { dialect, context, ...write }: Write,
-  tx: Tx,
-): Promise<Change> => {
-  for (const it of leftOut) write.leftOut.set(it.name, it);
-  if (issues.length === 0) return change;
-  const changes = changesOf(change, id);
-  const absent = await absentTargets(changes, context.model, dialect, tx);
-  const taken = await takenValues(changes, dialect, tx);
-  return refuse([...issues, ...absent, ...taken]);
-};
-
-/** Existence of targets, uniqueness of values; gives the snapshot that planning needs. All in one round trip. */
-const check = async (
-  changes: Changes,
-  { dialect, context }: Write,
-  tx: Tx,
-): Promise<Result<Omit<Snapshot, 'parts'>>> => {
-  const [absent, taken, snapshot] = await together([
-    absentTargets(changes, context.model, dialect, tx),
-    takenValues(changes, dialect, tx),
-    readSnapshot(changes, 'excerpts', tx, dialect),
-  ]);
-  const issues = [...absent, ...taken];
-  return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
-};
-
-type Changes = readonly { readonly change: Change; readonly id: number | null }[];
-
-const absentTargets = async (changes: Changes, model: Model, dialect: Dialect, tx: Tx): Promise<readonly Issue[]> => {
-  const groups = groupBy(
-    changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
-    (link) => link.attribute.target,
-  );
-  const results = await tx.runAll(
-    groups.map((links) =>
-      existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
-    ),
-  );
-  return groups.flatMap((links, i) => {
-    const found = new Set((results[i] ?? []).map(([target]) => target as number));
-    return links.flatMap((link) => {
-      const { attribute, path } = link;
-      const absent = askedIds(link).filter((target) => !found.has(target));
-      return absent.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: absent })] : [];
-    });
-  });
-};
-
-/** Unique values, against the whole table and within the request (contract 6.3; 12, row 71). */
-const takenValues = async (changes: Changes, dialect: Dialect, tx: Tx): Promise<readonly Issue[]> => {
-  const values = changes.flatMap(({ change, id }) =>
-    change.values
-      .filter((it) => it.value !== null && isUnique(it.attribute))
-      .map((it) => ({ ...it, type: change.type, id })),
-  );
-  const seen = new Set<string>();
-  const results = await tx.runAll(
-    values.map(({ type, attribute, value, id }): Statement => {
-      const column = sql`${sql.ref(attribute.column)}`;
-      const others = id === null ? sql`` : sql` and id <> ${dialect.bind('id', id)}`;
-      return dialect.compile(
-        sql`select 1 from ${sql.table(type.table)} where ${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
-      );
-    }),
-  );
-  return values.flatMap(({ type, attribute, value, path }, i) => {
-    const key = JSON.stringify([type.uid, attribute.name, value]);
-    const isTaken = results[i]!.length > 0 || seen.has(key);
-    seen.add(key);
-    return isTaken ? [issue('body.unique', path)] : [];
-  });
-};
-
-// ---- running
-
 /** Plans with what the snapshot has, and with whole lists where that is too little. */
-const planned = async (
+const planChange = async (
   change: Change,
   id: number,
   isNew: boolean,
   system: readonly Cell[],
   snapshot: Snapshot,
-  { dialect, context }: Write,
-  tx: Tx,
+  { dialect, context, session }: Write,
 ): Promise<WritePlan> => {
-  const first = granted(planWrite(change, id, isNew, system, snapshot, context.model));
+  const first = unwrap(planWrite(change, id, isNew, system, snapshot, context.model));
   if (first.kind === 'plan') return first;
-  const whole = await readSnapshot(changesOf(change, isNew ? null : id), 'whole', tx, dialect);
-  const second = granted(planWrite(change, id, isNew, system, { ...whole, parts: snapshot.parts }, context.model));
+  const whole = await readSnapshot(changesOf(change, isNew ? null : id), 'whole', session.tx, dialect);
+  const second = unwrap(planWrite(change, id, isNew, system, { ...whole, parts: snapshot.parts }, context.model));
   if (second.kind === 'plan') return second;
   throw bug('apply.whole-lists-are-not-enough', { uid: change.type.uid, id });
 };
 
-/**
- * Steps whose statements go out without waiting for each other. A fault is thrown when all have ended: a transaction
- * must not end under a step that still runs.
- */
-const together = async <const Steps extends readonly unknown[]>(
-  steps: Steps,
-): Promise<{ -readonly [K in keyof Steps]: Awaited<Steps[K]> }> => {
-  await Promise.allSettled(steps);
-  return Promise.all(steps) as Promise<{ -readonly [K in keyof Steps]: Awaited<Steps[K]> }>;
-};
+interface Planned {
+  readonly action: WriteAction;
+  readonly id: number;
+  readonly version: number;
+  readonly data: Record<string, unknown> | null;
+  readonly operations: readonly Operation[];
+  readonly undecided: PreparedWrite['undecided'];
+}
 
-/** The answer's first statements travel with the operations, unless a hook wants to come between. */
-const runAndAnswer = async (
-  operations: readonly Operation[],
-  action: WriteAction,
-  id: number,
-  data: Data,
-  write: Write,
-  tx: Tx,
-): Promise<Answer> => {
-  const running = runOperations(operations, write, tx);
-  if (write.hooks?.after) {
-    await running;
-    await write.hooks.after(action, { id, data, tx });
-    return answer(write, id, tx);
-  }
-  const [, answered] = await together([running, answer(write, id, tx)]);
-  return answered;
-};
-
-const runOperations = async (operations: readonly Operation[], { dialect }: Write, tx: Tx): Promise<void> => {
-  await tx.runAll(statementsOf(operations, dialect));
-};
-
-/** In their order; inserts that follow each other go together. */
-const statementsOf = (operations: readonly Operation[], dialect: Dialect): readonly Statement[] => {
-  const statements: Statement[] = [];
-  let rows: NewRow[] = [];
-  const flush = (): void => {
-    statements.push(...dialect.insertRows(rows));
-    rows = [];
-  };
-  for (const operation of operations) {
-    if (operation.kind === 'insert') {
-      rows.push(operation);
-      continue;
-    }
-    flush();
-    statements.push(statementOf(operation, dialect));
-  }
-  flush();
-  return statements;
-};
-
-/** One operation as one statement; its text depends on the columns only, so it is prepared once. */
-const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
-  const table = sql.table(operation.table);
-  switch (operation.kind) {
-    case 'update': {
-      const cells = sql.join(
-        operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),
-      );
-      const update = sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}`;
-      return withIds(dialect.compile(update), operation.ids, dialect);
-    }
-    case 'delete': {
-      const fixed = operation.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
-      const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`;
-      return withIds(dialect.compile(removal), operation.ids, dialect);
-    }
-  }
-};
-
-const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql => {
-  const [id] = ids;
-  return ids.length === 1
-    ? sql`${sql.ref(column)} = ${dialect.bind('id', id!)}`
-    : dialect.inIds(sql`${sql.ref(column)}`);
-};
+const preparedWrite = (
+  { request: { type }, session, dialect, hooks, eventsBefore, leftOut }: Write,
+  { action, id, version, data, operations, undecided }: Planned,
+): PreparedWrite => ({
+  id,
+  undecided,
+  isHooked: hooks?.after !== undefined,
+  run: async () => {
+    await runOperations(operations, dialect, session.tx);
+    session.events.push({ action, type, id });
+    await hooks?.after?.(action, { id, data, session });
+    return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
+  },
+});

@@ -67,9 +67,8 @@ export interface ParseContext {
   readonly strict: boolean;
 }
 
-/** The `data` object of a body (contract 6.1). */
-export const readData = (body: unknown): Result<Readonly<Record<string, unknown>>> => {
-  const data = isObject(body) ? body['data'] : undefined;
+/** The attributes of an entry, before any is looked at (contract 6.1). */
+export const checkData = (data: unknown): Result<Readonly<Record<string, unknown>>> => {
   if (Array.isArray(data)) return refused(issue('body.data-type', [], { value: data }));
   return isObject(data) ? ok(data) : refused(issue('body.missing', []));
 };

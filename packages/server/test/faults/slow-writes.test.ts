@@ -78,7 +78,7 @@ describe('slow reads of hooks on sqlite', () => {
           'api::shelf.shelf',
           {
             beforeUpdate: async ({ content }) => {
-              await content.find('api::book.book', `fields=id&sort=${endlessSort}`);
+              await content.find('api::book.book', { fields: 'id', sort: endlessSort });
             },
           },
         ],

@@ -7,6 +7,7 @@ import { newGate } from '../../src/access/access.js';
 import { limits } from '../../src/limits.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
+import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
 import { createTables, dialects, insertRows, newDatabase } from '../world/databases.js';
 import { defaultSettings } from '../world/server.js';
@@ -75,7 +76,7 @@ describe.each(dialects)('clock on %s', (dialect) => {
       for (const search of requests) {
         const started = performance.now();
         const type = model.types.get('api::spot.spot')!;
-        const answer = await reader.read({ action: 'find', type, id: null, search }, context);
+        const answer = await reader.read({ action: 'find', type, id: null, query: textQuery(search) }, context);
         const elapsedMs = Math.round(performance.now() - started);
         if (elapsedMs > limits.readMsMax + slackMs)
           late.push(`${search.slice(0, 80)}: ${elapsedMs} ms, ${answer.ok ? 'answered' : answer.issues[0]?.code}`);

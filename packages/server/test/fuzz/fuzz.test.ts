@@ -10,6 +10,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { errorEnvelope, type IssueCode } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
+import { textQuery } from '../../src/query/brackets.js';
 import { newReader, type Reader } from '../../src/read/find.js';
 import { newRandom, seedOfRun } from '../oracle/random.js';
 import { newScene, newStage, type Scene, type Stage } from '../oracle/scene.js';
@@ -159,14 +160,14 @@ const check = async (
     if (!tally.faults.has(kind)) tally.faults.set(kind, `${told(scene, dialect)}: ${kind}\n${asked}\n${details}`);
   };
   const started = performance.now();
-  const answer = await reader.read({ action, type, id, search }, context).catch((fault: unknown) => {
+  const answer = await reader.read({ action, type, id, query: textQuery(search) }, context).catch((fault: unknown) => {
     const thrown = fault instanceof Error ? fault : new Error(String(fault));
     fail(`thrown: ${thrown.message}`, thrown.stack);
     return null;
   });
   const elapsedMs = performance.now() - started;
   const [strict, lenient] = [true, false].map((it) =>
-    reader.prepare({ action, type, id, search }, { ...context, strict: it }),
+    reader.prepare({ action, type, id, query: textQuery(search) }, { ...context, strict: it }),
   );
   if (strict?.ok && !lenient?.ok) fail('lenient mode refuses what strict mode answers', JSON.stringify(lenient));
   if (strict?.ok && strict.value.query.leftOut.length > 0) fail('strict mode leaves something out');

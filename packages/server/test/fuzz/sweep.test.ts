@@ -7,6 +7,7 @@ import { newGate } from '../../src/access/access.js';
 import { scalarTypes } from '../../src/model/attributes.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
+import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
 import { createTables, dialects, insertRows, newDatabase } from '../world/databases.js';
 import { defaultSettings } from '../world/server.js';
@@ -81,7 +82,8 @@ describe.each(dialects)('sweep on %s', (dialect) => {
       const context = { model, gate, rest, strict, defaultLocale };
       const thrown: string[] = [];
       const ask = async (search: string): Promise<void> => {
-        const request = { action: 'find', type: model.types.get('api::thing.thing')!, id: null, search } as const;
+        const type = model.types.get('api::thing.thing')!;
+        const request = { action: 'find', type, id: null, query: textQuery(search) } as const;
         const answer = await reader.read(request, context).catch((fault: unknown) => {
           thrown.push(`${search}: ${fault instanceof Error ? fault.message : String(fault)}`);
           return null;

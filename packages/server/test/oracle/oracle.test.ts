@@ -9,7 +9,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { ok, type Result } from '../../src/errors.js';
-import { readBrackets } from '../../src/query/brackets.js';
+import { textQuery } from '../../src/query/brackets.js';
 import { resolveQuery } from '../../src/query/resolve.js';
 import { assemble } from '../../src/read/assemble.js';
 import { newReader } from '../../src/read/find.js';
@@ -82,7 +82,7 @@ const faultOf = async (request: Request, scene: Scene, stage: Stage, server: Tes
   const again = await server.get(url);
   if (again.text !== first.text || again.status !== first.status) return difference('asked again', wanted, again);
   const type = scene.model.types.get(request.uid)!;
-  const asked = { action: request.action, type, id: request.id, search };
+  const asked = { action: request.action, type, id: request.id, query: textQuery(search) };
   const unkept = asAsked(
     await mapped(newReader(stage.db, { answersBytesMax: 0 }).read(asked, stage.context), (it) => it.body.toString()),
   );
@@ -110,7 +110,7 @@ const readWithCopiedPlan = async (
   asked: Parameters<ReturnType<typeof newReader>['read']>[0],
   { db, context }: Stage,
 ): Promise<Result<string | null>> => {
-  const raw = readBrackets(asked.search);
+  const raw = asked.query.read();
   if (!raw.ok) return raw;
   const query = resolveQuery(raw.value, asked.type, asked.action, context);
   if (!query.ok) return query;

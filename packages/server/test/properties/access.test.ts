@@ -4,6 +4,7 @@
  */
 import { describe, expect, test } from 'vitest';
 import { newGate } from '../../src/access/access.js';
+import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
 import { newRandom, seedOfRun } from '../oracle/random.js';
 import { anyRequest } from '../oracle/request.js';
@@ -58,13 +59,13 @@ describe.each(dialects)(`access on %s, seed ${seed}`, (dialect) => {
         const lesser = { version: [...granted].sort().join(), may: (action: string) => granted.has(action) };
         const request = anyRequest(scene.project, scene.world, random);
         const type = scene.model.types.get(request.uid)!;
-        const asked = { action: request.action, type, id: request.id, search: spell(request) };
+        const asked = { action: request.action, type, id: request.id, query: textQuery(spell(request)) };
         const [much, little] = await Promise.all(
           [fuller, lesser].map((caller) =>
             reader.read(asked, { ...stage.context, gate: newGate(caller, scene.model) }),
           ),
         );
-        const told = `seed ${scene.seed}, granted ${lesser.version}: ${decodeURIComponent(asked.search)}`;
+        const told = `seed ${scene.seed}, granted ${lesser.version}: ${decodeURIComponent(spell(request))}`;
         if (!little!.ok) {
           refused += 1;
           continue;

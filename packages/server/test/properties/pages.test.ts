@@ -1,5 +1,6 @@
 /** Pages join up to the full list: every ordering ends with the id, so no entry is lost or shown twice (contract 0.21). */
 import { describe, expect, test } from 'vitest';
+import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
 import { newRandom, seedOfRun } from '../oracle/random.js';
 import { anyRequest, type Request } from '../oracle/request.js';
@@ -26,7 +27,8 @@ describe.each(dialects)(`pages on %s, seed ${seed}`, (dialect) => {
       const random = newRandom(scene.seed).fork('pages');
       const read = async (request: Request): Promise<ListBody> => {
         const type = scene.model.types.get(request.uid)!;
-        const answer = await reader.read({ action: 'find', type, id: null, search: spell(request) }, stage.context);
+        const query = textQuery(spell(request));
+        const answer = await reader.read({ action: 'find', type, id: null, query }, stage.context);
         if (!answer.ok) throw new Error(`seed ${scene.seed}: ${spell(request)}: ${JSON.stringify(answer.issues)}`);
         return JSON.parse(answer.value.body.toString()) as ListBody;
       };

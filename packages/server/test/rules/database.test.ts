@@ -5,7 +5,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepareData, readDefaultLocale } from '../../src/cli/bootstrap.js';
 import { compareDatabase, openProject, type Project } from '../../src/cli/project.js';
 import { foreignTables, tablesOf } from '../../src/model/storage.js';
-import { newReader } from '../../src/read/find.js';
 import { type Db, type DialectName, readRows } from '../../src/sql/dialect.js';
 import { applyAdditions, planAdditions, readCatalog } from '../../src/sql/schema.js';
 import { newDatabase, type TestDatabase } from '../world/databases.js';
@@ -223,7 +222,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
 
   it("contract 8.1: gets v4's roles once, with nothing found by the public", async () => {
     const { db } = database;
-    await prepareData(project, db, newReader(db), silent);
+    await prepareData(project, db, silent);
     const roles = await rowsOf(db, 'select id, type, name from up_roles order by id');
     expect(roles).toEqual([
       [1, 'authenticated', 'Authenticated'],
@@ -244,7 +243,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
         'sendEmailConfirmation',
       ].map((it) => `plugin::users-permissions.auth.${it}`),
     );
-    await prepareData(project, db, newReader(db), silent);
+    await prepareData(project, db, silent);
     expect(await rowsOf(db, 'select id, type, name from up_roles order by id')).toEqual(roles);
   });
 

@@ -271,7 +271,6 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     const context = { rest: deps.settings.rest, strict: true, defaultLocale: 'en' };
     const writer: Writer = newWriter(
       database.db,
-      deps.reader,
       Date.now,
       hooksFrom(own, {
         model,

@@ -5,7 +5,6 @@ import { hashToken } from '../../src/access/tokens.js';
 import { prepareData } from '../../src/cli/bootstrap.js';
 import { openProject } from '../../src/cli/project.js';
 import { loadHandlers } from '../../src/handlers/load.js';
-import { newReader } from '../../src/read/find.js';
 import type { DialectName } from '../../src/sql/dialect.js';
 import { copiedDatabase, createTables, insertRows } from './databases.js';
 import { newTestServer, secrets, type TestServer } from './server.js';
@@ -17,7 +16,7 @@ export const newMagazine = async (dialect: DialectName): Promise<TestServer> => 
   const project = await openProject(magazineDir);
   const database = await copiedDatabase(dialect, 'magazine', async (db) => {
     const tables = await createTables(db, project.model);
-    await prepareData(project, db, newReader(db), pino({ level: 'silent' }));
+    await prepareData(project, db, pino({ level: 'silent' }));
     await insertRows(db, tables.find((it) => it.name === 'strapi_api_tokens')!, [
       { name: token, type: 'full-access', access_key: hashToken(token, secrets.apiTokenSalt) },
     ]);

@@ -88,7 +88,7 @@ export const newTestDeps = (
   const { rest, strict, defaultLocale } = settings;
   const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
   const hooksOf = hooksFrom(handlers, { model, reader, writer: () => writer, context: settings });
-  const writer: Writer = newWriter(db, reader, now, hooksOf);
+  const writer: Writer = newWriter(db, now, hooksOf);
   const permissions = newPermissionStore(db, () => performance.now());
   const jwts = newJwts({ secret: jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
   const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode, onFault });

@@ -1,0 +1,70 @@
+/** What was asked before any name is looked at: a tree of texts. Query strings and objects both make one. */
+import { ok, type Result } from '../errors.js';
+
+/**
+ * Top-level parameters by name. Near misses and keys that cannot be read are among them, whole, so that they can be
+ * refused; names that mean nothing here are not.
+ */
+export type RawQuery = ReadonlyMap<string, RawNode>;
+
+/** One place in the tree, in the form in which it was given; `shapeOf` says what it amounts to. */
+export type RawNode = BracketNode | Shape;
+
+/** One place in a bracket tree, as written. */
+export interface BracketNode {
+  /** Values given for this very key; null for a key without `=`. */
+  readonly values: readonly (string | null)[];
+  readonly members: ReadonlyMap<string, BracketNode>;
+  /** Members given with empty brackets, in order. */
+  readonly appended: readonly BracketNode[];
+}
+
+export type Shape =
+  | { readonly kind: 'null' }
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'list'; readonly items: readonly RawNode[] }
+  | { readonly kind: 'tree'; readonly members: ReadonlyMap<string, RawNode> }
+  /** A value and members, or members with and without names. */
+  | { readonly kind: 'mixed'; readonly written: BracketNode };
+
+/** What a node amounts to: repeated keys and all-digit keys are lists, in index order, holes closed. */
+export const shapeOf = (node: RawNode): Shape => {
+  if ('kind' in node) return node;
+  const { values, members, appended } = node;
+  const hasMembers = members.size > 0 || appended.length > 0;
+  if (values.length > 0) {
+    if (hasMembers) return { kind: 'mixed', written: node };
+    if (values.length > 1) return { kind: 'list', items: values.map(scalarShape) };
+    return scalarShape(values[0] ?? null);
+  }
+  const ordered = inIndexOrder(members);
+  if (ordered) return { kind: 'list', items: [...ordered, ...appended] };
+  return appended.length > 0 ? { kind: 'mixed', written: node } : { kind: 'tree', members };
+};
+
+export const scalarShape = (text: string | null): Shape => (text === null ? { kind: 'null' } : { kind: 'text', text });
+
+/** The members of a list that was written with indexes; null for names. */
+export const inIndexOrder = <Member>(members: ReadonlyMap<string, Member>): readonly Member[] | null => {
+  const names = [...members.keys()];
+  if (!names.every((name) => /^\d+$/.test(name))) return null;
+  return names.sort((a, b) => Number(a) - Number(b)).map((name) => members.get(name)!);
+};
+
+/** A query that is parsed only where nobody has parsed the same one before. */
+export interface QuerySource {
+  /** Equal for equal queries, and for no others: plans are kept under it. */
+  readonly key: string;
+  read(): Result<RawQuery>;
+}
+
+/** The query, with the parameters of `defaults` that it does not name itself. */
+export const withDefaults = (query: QuerySource, defaults: QuerySource): QuerySource => ({
+  // keys of objects end where their outermost brace closes
+  key: defaults.key + query.key,
+  read: () => {
+    const [given, own] = [query.read(), defaults.read()];
+    if (!given.ok) return given;
+    return own.ok ? ok(new Map([...own.value, ...given.value])) : own;
+  },
+});

@@ -1,0 +1,78 @@
+/** Writes that answer with the entry: the second step of a write, inside the same transaction. */
+import { bug, catchRefusal, type Result, unwrap } from '../errors.js';
+import type { QuerySource } from '../query/raw.js';
+import type { ResolveContext } from '../query/resolve.js';
+import { namesAnswer } from '../read/etag.js';
+import type { Answer, Reader, ReadRequest } from '../read/find.js';
+import type { AnswerForm } from '../read/plan.js';
+import { pipeline } from '../sql/pipeline.js';
+import { refuseChanged, type WriteRequest, type Writer, type Written } from './apply.js';
+import { hashPasswords } from './passwords.js';
+import type { Session } from './session.js';
+
+export interface Lines {
+  readonly reader: Reader;
+  readonly writer: Writer;
+}
+
+/** What the answer shows: `fields` and `populate` shape it; drafts are shown. */
+export interface Show {
+  readonly query: QuerySource;
+  /** An envelope when it is not given. */
+  readonly form?: AnswerForm;
+}
+
+export interface Answered {
+  readonly written: Written;
+  /** The entry afterwards; of a deletion, as it was. */
+  readonly answer: Answer;
+}
+
+/** Writes one entry in the session and reads it. Throws `Refusal`. */
+export const applyAndAnswer = async (
+  request: WriteRequest,
+  show: Show,
+  context: ResolveContext,
+  session: Session,
+  { reader, writer }: Lines,
+): Promise<Answered> => {
+  const asked: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
+  // a query that cannot be read refuses the write before anything is looked at
+  unwrap(reader.check({ ...asked, id: null }, context));
+  const { id, undecided, isHooked, run } = await writer.prepare(request, context, session);
+  const read = async (): Promise<Answer> => {
+    const answer = unwrap(await reader.readInside({ ...asked, id }, context, session.tx));
+    if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
+    return answer;
+  };
+  if (undecided && !namesAnswer(undecided, (await read()).etag)) return refuseChanged();
+  if (request.action === 'delete') {
+    const answer = await read();
+    return answered(await run(), answer);
+  }
+  if (isHooked) return answered(await run(), await read());
+  // the first statements of the answer travel with the operations
+  return answered(...(await pipeline(run, read)));
+};
+
+const answered = (written: Written, answer: Answer): Answered => ({
+  written,
+  answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
+});
+
+/** One write as one transaction of its own. Its passwords are hashed before. */
+export const writeAndAnswer = async (
+  request: WriteRequest,
+  show: Show,
+  context: ResolveContext,
+  lines: Lines,
+): Promise<Result<Answered>> =>
+  catchRefusal(async () => {
+    const hashed = request.action === 'delete' ? request : await withHashedPasswords(request, context);
+    return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines));
+  });
+
+const withHashedPasswords = async (
+  request: Exclude<WriteRequest, { readonly action: 'delete' }>,
+  { model }: ResolveContext,
+): Promise<WriteRequest> => ({ ...request, hashes: unwrap(await hashPasswords(request.data, request.type, model)) });

@@ -1,0 +1,93 @@
+/** Checks of a write that only the database can make: targets exist, unique values are free (contract 6.3, 6.5). */
+import { sql } from 'kysely';
+import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
+import { scalarTypes } from '../model/attributes.js';
+import type { Model } from '../model/model.js';
+import type { Dialect, Statement, Tx } from '../sql/dialect.js';
+import { pipeline } from '../sql/pipeline.js';
+import type { Change, ParsedBody } from './change.js';
+import { isUnique } from './plan.js';
+import { askedIds, changesOf, existingStatement, groupBy, readSnapshot, type Snapshot } from './snapshot.js';
+
+export interface CheckContext {
+  readonly model: Model;
+  readonly dialect: Dialect;
+  readonly tx: Tx;
+}
+
+/** The change of a body without faults. One with faults is refused, together with what the database finds in the rest of it. */
+export const acceptBody = async (
+  { change, issues }: ParsedBody,
+  id: number | null,
+  context: CheckContext,
+): Promise<Change> => {
+  if (issues.length === 0) return change;
+  const changes = changesOf(change, id);
+  const absent = await absentTargets(changes, context);
+  return refuseAll([...issues, ...absent, ...(await takenValues(changes, context))]);
+};
+
+/**
+ * Existence of targets, uniqueness of values; gives the snapshot that planning needs. All in one round trip. Gives issues
+ * instead of throwing them, because other steps run beside it.
+ */
+export const checkChanges = async (
+  changes: Changes,
+  context: CheckContext,
+): Promise<Result<Omit<Snapshot, 'parts'>>> => {
+  const [absent, taken, snapshot] = await pipeline(
+    () => absentTargets(changes, context),
+    () => takenValues(changes, context),
+    () => readSnapshot(changes, 'excerpts', context.tx, context.dialect),
+  );
+  const issues = [...absent, ...taken];
+  return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
+};
+
+/** Changes of one body with the ids of their owners; null for what is new. */
+type Changes = readonly { readonly change: Change; readonly id: number | null }[];
+
+const absentTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<readonly Issue[]> => {
+  const groups = groupBy(
+    changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
+    (link) => link.attribute.target,
+  );
+  const results = await tx.runAll(
+    groups.map((links) =>
+      existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
+    ),
+  );
+  return groups.flatMap((links, i) => {
+    const found = new Set((results[i] ?? []).map(([target]) => target as number));
+    return links.flatMap((link) => {
+      const { attribute, path } = link;
+      const absent = askedIds(link).filter((target) => !found.has(target));
+      return absent.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: absent })] : [];
+    });
+  });
+};
+
+/** Unique values, against the whole table and within the request (contract 6.3; 12, row 71). */
+const takenValues = async (changes: Changes, { dialect, tx }: CheckContext): Promise<readonly Issue[]> => {
+  const values = changes.flatMap(({ change, id }) =>
+    change.values
+      .filter((it) => it.value !== null && isUnique(it.attribute))
+      .map((it) => ({ ...it, type: change.type, id })),
+  );
+  const seen = new Set<string>();
+  const results = await tx.runAll(
+    values.map(({ type, attribute, value, id }): Statement => {
+      const column = sql`${sql.ref(attribute.column)}`;
+      const others = id === null ? sql`` : sql` and id <> ${dialect.bind('id', id)}`;
+      return dialect.compile(
+        sql`select 1 from ${sql.table(type.table)} where ${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
+      );
+    }),
+  );
+  return values.flatMap(({ type, attribute, value, path }, i) => {
+    const key = JSON.stringify([type.uid, attribute.name, value]);
+    const isTaken = results[i]!.length > 0 || seen.has(key);
+    seen.add(key);
+    return isTaken ? [issue('body.unique', path)] : [];
+  });
+};

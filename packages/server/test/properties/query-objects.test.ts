@@ -1,0 +1,95 @@
+/** A query as an object means what the same query means as a query string, whatever its texts are. */
+import fc from 'fast-check';
+import qs from 'qs';
+import { describe, expect, test } from 'vitest';
+import { unwrap } from '../../src/errors.js';
+import { textQuery } from '../../src/query/brackets.js';
+import { objectQuery, type QueryObject, toObject } from '../../src/query/objects.js';
+import { type RawNode, type RawQuery, shapeOf } from '../../src/query/raw.js';
+import { seedOfRun } from '../oracle/random.js';
+
+const seed = seedOfRun();
+
+/** What a query amounts to, without the forms in which it was given. */
+const meaning = (query: RawQuery): unknown => Object.fromEntries([...query].map(([name, node]) => [name, said(node)]));
+const said = (node: RawNode): unknown => {
+  const shape = shapeOf(node);
+  switch (shape.kind) {
+    case 'null':
+      return null;
+    case 'text':
+      return shape.text;
+    case 'list':
+      return shape.items.map(said);
+    case 'tree':
+      return new Map([...shape.members].map(([name, member]) => [name, said(member)]));
+    case 'mixed':
+      return { mixed: true };
+  }
+};
+
+/** Texts that query strings have a meaning for, and any others; NUL is refused in both. */
+const text = fc.oneof(
+  fc.constantFrom('a&populate=*', 'x]=1', '[0]', '%00', '%5B', '+', '#', 'a=b', '', 'true', '*', 'a,b.c', '😀', '"'),
+  fc.string({ unit: 'grapheme' }).filter((it) => !it.includes('\0')),
+);
+const value = fc.oneof(text, fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
+/** Names that a query string can carry. */
+const name = fc.constantFrom(
+  'title',
+  '$eq',
+  '$in',
+  'author',
+  '$or',
+  'on',
+  'fields',
+  'filters',
+  'a.b',
+  '__proto__',
+  'x y',
+);
+const tree = fc.letrec((tie) => ({
+  node: fc.oneof({ maxDepth: 4 }, value, tie('list'), tie('object')),
+  // qs leaves out what is empty
+  list: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+  object: fc.dictionary(name, tie('node'), { minKeys: 1, maxKeys: 3, noNullPrototype: true }),
+}));
+const parameter = fc.constantFrom('fields', 'populate', 'filters', 'sort', 'pagination', 'locale', '_q');
+const query = fc.dictionary(parameter, tree.node, { maxKeys: 4, noNullPrototype: true }) as fc.Arbitrary<QueryObject>;
+
+const write = (object: QueryObject): string =>
+  qs.stringify(object, { strictNullHandling: true, arrayFormat: 'indices', allowEmptyArrays: false });
+
+describe(`queries as objects, seed ${seed}`, () => {
+  test('mean what qs writes of them', () => {
+    fc.assert(
+      fc.property(query, (object) => {
+        const asText = unwrap(textQuery(write(object)).read());
+        expect(meaning(unwrap(objectQuery(object).read()))).toEqual(meaning(asText));
+      }),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  test('a query string as an object, asked again, means the same', () => {
+    fc.assert(
+      fc.property(query, (object) => {
+        const asked = unwrap(textQuery(write(object)).read());
+        expect(meaning(unwrap(objectQuery(unwrap(toObject(asked))).read()))).toEqual(meaning(asked));
+      }),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  test('have equal keys when they are equal, and others when they are not', () => {
+    fc.assert(
+      fc.property(query, query, (one, other) => {
+        const isSame = JSON.stringify(one) === JSON.stringify(other);
+        expect(objectQuery(one).key === objectQuery(other).key).toBe(isSame);
+        expect(objectQuery(structuredClone(one)).key).toBe(objectQuery(one).key);
+        expect(objectQuery(one).key).not.toBe(textQuery(write(one)).key);
+      }),
+      { seed, numRuns: 500 },
+    );
+  });
+});
