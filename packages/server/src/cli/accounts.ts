@@ -12,15 +12,12 @@ import { listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
 import { createUser } from '../accounts/users.js';
 import { nearest, Refusal } from '../errors.js';
-import { newReader } from '../read/find.js';
-import { newWriter } from '../write/apply.js';
-import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
-import { gatherPeople, type People } from './people.js';
 import { openDatabase, openProject } from './project.js';
 import { sayRefusal } from './refusal.js';
 import { readSecrets } from './secrets.js';
+import { siteOf } from './site.js';
 
 export interface TokenOptions {
   readonly project: string;
@@ -43,7 +40,7 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
   if (!lifetimes.includes(options.expires)) throw new StartFault(`--expires: expected ${lifetimes.join(', ')}`);
   if ((type === 'custom') !== options.allow.length > 0)
     throw new StartFault('--allow lists what a custom token may do, and nothing else: give both or none');
-  await withPeople(options.project, async ({ deps }, { apiTokenSalt }) => {
+  await withAccounts(options.project, async (deps, { apiTokenSalt }) => {
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
     const { name, description } = options;
@@ -59,7 +56,7 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
 
 /** Prints a line for each token. */
 export const listTokensCommand = (project: string): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     const tokens = await readTokens(deps);
     if (tokens.length === 0) process.stderr.write('There are no tokens. Make one with token create.\n');
     for (const { id, type, expiresAt, lastUsedAt, name } of tokens)
@@ -70,7 +67,7 @@ export const listTokensCommand = (project: string): Promise<void> =>
 
 /** Deletes the token of that id or name. Several of one name are refused: the id tells them apart. */
 export const revokeTokenCommand = (project: string, name: string): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     const tokens = await readTokens(deps);
     const byId = tokens.filter((it) => String(it.id) === name);
     const found = byId.length > 0 ? byId : tokens.filter((it) => it.name === name);
@@ -84,7 +81,7 @@ export const revokeTokenCommand = (project: string, name: string): Promise<void>
 
 /** Prints a line for each user. */
 export const listUsersCommand = (project: string): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     for (const { id, role, blocked, confirmed, email, username } of await listUsers(deps.db))
       process.stdout.write(
         `${id}  ${role ?? '(no role)'}  ${blocked ? 'blocked' : confirmed ? 'confirmed' : 'not confirmed'}  ${email}  ${username}\n`,
@@ -93,7 +90,7 @@ export const listUsersCommand = (project: string): Promise<void> =>
 
 /** Blocks or unblocks the user of that id, e-mail address or name. */
 export const blockUserCommand = (project: string, name: string, blocked: boolean): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     const users = await listUsers(deps.db);
     const user =
       users.find((it) => String(it.id) === name) ??
@@ -117,7 +114,7 @@ export interface UserOptions {
 
 /** Prints the password when it made one. */
 export const createUserCommand = async ({ project, username, role, ...options }: UserOptions): Promise<void> => {
-  await withPeople(project, async ({ deps }) => {
+  await withAccounts(project, async (deps) => {
     const roleId = (await roleOf(role, deps)).id;
     const password = options.password ?? crypto.randomBytes(18).toString('base64url');
     const own = knownOnly({ provider: 'local', confirmed: true, blocked: false }, userType(deps.model));
@@ -144,7 +141,7 @@ export const changeRoleCommand = (
   roleName: string,
   actions: readonly string[],
 ): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     const role = await roleOf(roleName, deps);
     const named = await knownActions(actions, deps);
     await changing(deps, async ({ tx }) => {
@@ -160,7 +157,7 @@ export const changeRoleCommand = (
 
 /** Prints what each role may do, or one of them. */
 export const listRolesCommand = (project: string, roleName: string | undefined): Promise<void> =>
-  withPeople(project, async ({ deps }) => {
+  withAccounts(project, async (deps) => {
     const roles = roleName === undefined ? await readRoles(deps) : [await roleOf(roleName, deps)];
     const actions = await readActions(deps);
     for (const role of roles) {
@@ -177,9 +174,9 @@ interface LateSecrets {
 }
 
 /** Opens the project for one command. Refusals become words for the terminal. */
-const withPeople = async (
+const withAccounts = async (
   dir: string,
-  work: (people: People, secrets: LateSecrets) => Promise<void>,
+  work: (accounts: AccountDeps, secrets: LateSecrets) => Promise<void>,
 ): Promise<void> => {
   const opened = await openProject(dir);
   // opening would make the file
@@ -190,24 +187,15 @@ const withPeople = async (
   const db = await openDatabase(opened);
   try {
     const project = await requireStarted(opened, db);
-    const reader = newReader(db, { answersBytesMax: 0 });
-    const writer = newWriter(db, Date.now);
-    const { rest, strict } = project.config.api;
-    const settings = { rest, strict, defaultLocale: await readDefaultLocale(db) };
     // to stderr: what a command prints on stdout is its result
     const logger = pino({ level: 'info' }, pino.destination(2));
     // what no command signs with; the salt is read, and made, when a token needs it
     const unused = crypto.randomBytes(32).toString('hex');
-    const people = gatherPeople({
-      project,
-      secrets: { jwtSecret: unused, apiTokenSalt: unused },
-      db,
-      reader,
-      writer,
-      settings,
-      logger,
-    });
-    await work(people, {
+    const secrets = { jwtSecret: unused, apiTokenSalt: unused };
+    // hooks belong to content, not to accounts
+    const handlers = new Map();
+    const { accountDeps } = await siteOf({ project, db, secrets, handlers, logger, answersBytesMax: 0 });
+    await work(accountDeps, {
       apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
     });
   } catch (fault) {

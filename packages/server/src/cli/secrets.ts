@@ -2,14 +2,8 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import type { Secrets } from '../site/site.js';
 import { type Environment, StartFault } from './config.js';
-
-export interface Secrets {
-  /** Signs JWTs of users. */
-  readonly jwtSecret: string;
-  /** The key under which API tokens are hashed. */
-  readonly apiTokenSalt: string;
-}
 
 const names = ['JWT_SECRET', 'API_TOKEN_SALT'] as const;
 type Name = (typeof names)[number];

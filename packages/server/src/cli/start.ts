@@ -2,23 +2,20 @@
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
-import { newAccounts } from '../accounts/accounts.js';
-import { hooksFrom } from '../handlers/hooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { newServer, type ServerSettings } from '../http/server.js';
 import { sayNote } from '../model/load.js';
-import { newReader } from '../read/find.js';
+import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
-import { newWriter, type Writer } from '../write/apply.js';
-import { prepareData, readDefaultLocale } from './bootstrap.js';
+import { prepareData } from './bootstrap.js';
 import { findCode, missedCode, refuseGuards } from './code.js';
 import { dependsOnStrapi, StartFault } from './config.js';
 import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
-import { gatherPeople, sayWhoMay } from './people.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { openDatabase, openProject, type Project, typesInWords } from './project.js';
-import { readSecrets, type Secrets } from './secrets.js';
+import { readSecrets } from './secrets.js';
+import { siteOf, warnOfOpenSite } from './site.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
@@ -52,13 +49,9 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
 
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { env, config, model } = project;
-  const reader = newReader(db, { answersBytesMax: config.memory.answersMb * 1024 * 1024 });
   await prepareData(project, db, logger);
   const settings: ServerSettings = {
     prefix: config.api.rest.prefix,
-    rest: config.api.rest,
-    strict: config.api.strict,
-    defaultLocale: await readDefaultLocale(db),
     corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
     uploadsDir: path.join(project.dir, 'public/uploads'),
     trustProxy: config.server.trustProxy,
@@ -67,18 +60,11 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop(0, 1));
   const handlers = await loadProjectHandlers(project);
-  const writer: Writer = newWriter(
-    db,
-    Date.now,
-    hooksFrom(handlers, { model, reader, writer: () => writer, context: settings }),
-  );
-  const people = gatherPeople({ project, secrets, db, reader, writer, settings, logger });
-  sayWhoMay(project, logger);
+  const answersBytesMax = config.memory.answersMb * 1024 * 1024;
+  const site = await siteOf({ project, db, secrets, handlers, logger, answersBytesMax });
+  warnOfOpenSite(project, logger);
   sayLeniency(project, logger);
-  const accounts = newAccounts(people.deps);
-  const { callers } = people;
-  const { isHealthy } = db;
-  const app = await newServer({ model, reader, writer, callers, accounts, handlers, settings, logger, isHealthy });
+  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {

@@ -1,21 +1,20 @@
 /** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
-import type { Callers, KnownCaller } from '../access/caller.js';
+import type { KnownCaller } from '../access/caller.js';
 import { type Issue, issue, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
-import type { HandlersByType } from '../handlers/load.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
-import type { EntryType, Model } from '../model/model.js';
+import type { EntryType } from '../model/model.js';
 import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
-import { type Answer, answerOf, type Reader } from '../read/find.js';
+import { type Answer, answerOf } from '../read/find.js';
+import type { Site } from '../site/site.js';
 import { writeAndAnswer } from '../write/answer.js';
-import type { Writer } from '../write/apply.js';
 import type { WriteAction } from '../write/session.js';
 import { readMatch, readWrite } from './forms.js';
 import { addPath } from './paths.js';
@@ -23,22 +22,13 @@ import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
 import { searchOf } from './target.js';
 
-export interface ActionDeps {
-  readonly model: Model;
-  readonly reader: Reader;
-  readonly writer: Writer;
-  readonly callers: Callers;
-  readonly handlers: HandlersByType;
-  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
-}
-
-export const addActionPaths = (app: FastifyInstance, routes: readonly Route[], deps: ActionDeps): void => {
+export const addActionPaths = (app: FastifyInstance, routes: readonly Route[], site: Site): void => {
   for (const route of routes) {
     const handlers = methods.flatMap((method): readonly [Method, RouteHandlerMethod][] => {
       const action = route.actions[method];
       return action === undefined
         ? []
-        : [[method, (request, reply) => answerAction(request, reply, route, action, deps)]];
+        : [[method, (request, reply) => answerAction(request, reply, route, action, site)]];
     });
     addPath(app, route.path, Object.fromEntries(handlers));
   }
@@ -49,11 +39,11 @@ const answerAction = async (
   reply: FastifyReply,
   route: Route,
   action: Action,
-  deps: ActionDeps,
+  site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
   const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
-  const identified = await deps.callers.identify(request.headers.authorization);
+  const identified = await site.callers.identify(request.headers.authorization);
   if (!identified.ok) return refuse(...identified.issues);
   const caller = identified.value;
   if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
@@ -61,7 +51,7 @@ const answerAction = async (
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
   const asked: Asked = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
-  return sendAnswer(reply, await handled(asked, deps));
+  return sendAnswer(reply, await handled(asked, site));
 };
 
 interface Asked {
@@ -73,11 +63,11 @@ interface Asked {
   readonly search: string;
 }
 
-const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
-  const handler = handlerFor(deps.handlers.get(asked.type.uid), asked.action);
-  if (!handler) return perform(asked, {}, deps);
+const handled = async (asked: Asked, site: Site): Promise<Answer> => {
+  const handler = handlerFor(site.handlers.get(asked.type.uid), asked.action);
+  if (!handler) return perform(asked, {}, site);
   const { request, caller, type, action, id, search } = asked;
-  const { model, reader, writer, settings } = deps;
+  const { model, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
     request: {
@@ -95,12 +85,12 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
     selection: () => {
       const prepared = reader.prepare(
         { action: isWrite(action) ? 'findOne' : action, type, id, query: textQuery(search) },
-        contextFor(asked, {}, deps),
+        contextFor(asked, {}, site),
       );
       return unwrap(prepared).query.selection;
     },
     next: async (options = {}) => {
-      const answer = await perform(asked, options, deps);
+      const answer = await perform(asked, options, site);
       leftOut.push(...answer.leftOut);
       return stepAnswer(answer);
     },
@@ -111,14 +101,14 @@ const handled = async (asked: Asked, deps: ActionDeps): Promise<Answer> => {
 };
 
 /** What the server does without handlers. Throws `Refusal`. */
-const perform = async (asked: Asked, options: NextOptions, deps: ActionDeps): Promise<Answer> => {
+const perform = async (asked: Asked, options: NextOptions, site: Site): Promise<Answer> => {
   const { request, caller, type, action, id, search } = asked;
-  const context = contextFor(asked, options, deps);
+  const context = contextFor(asked, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
-  if (!isWrite(action)) return unwrap(await deps.reader.read({ action, type, id, query }, context));
+  if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : request.body;
   const form = { action, type, id, body, match: readMatch(request.headers['if-match']), adminId: adminOf(caller) };
-  return unwrap(await writeAndAnswer(unwrap(readWrite(form)), { query }, context, deps)).answer;
+  return unwrap(await writeAndAnswer(unwrap(readWrite(form)), { query }, context, site)).answer;
 };
 
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
@@ -126,7 +116,7 @@ const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ?
 const contextFor = (
   { caller, type }: Asked,
   { creatorFields = false }: NextOptions,
-  { model, settings }: ActionDeps,
+  { model, settings }: Site,
 ): ResolveContext => {
   const { rest, strict, defaultLocale } = settings;
   return {

@@ -2,12 +2,11 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
-import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
-import type { ResolveContext } from '../query/resolve.js';
+import type { Site } from '../site/site.js';
 import { addAccountPaths } from './accounts.js';
-import { type ActionDeps, addActionPaths } from './actions.js';
+import { addActionPaths } from './actions.js';
 import { newAttempts } from './attempts.js';
 import { addBodies } from './bodies.js';
 import { trackConnections } from './connections.js';
@@ -21,9 +20,9 @@ import { methods, routesOf } from './routes.js';
 import { MALFORMED_PATH, targetOf, withoutSecrets } from './target.js';
 import { addUploads } from './uploads.js';
 
-export interface ServerDeps extends ActionDeps {
+export interface ServerDeps {
+  readonly site: Site;
   readonly settings: ServerSettings;
-  readonly accounts: Accounts;
   readonly logger: FastifyBaseLogger;
   /** Whether the database can be read now. */
   readonly isHealthy: () => Promise<boolean>;
@@ -32,9 +31,6 @@ export interface ServerDeps extends ActionDeps {
 export interface ServerSettings {
   /** Path prefix of the content API, with a leading slash. */
   readonly prefix: string;
-  readonly rest: ResolveContext['rest'];
-  readonly strict: boolean;
-  readonly defaultLocale: string | null;
   /** Allowed origins; `true` allows any. */
   readonly corsOrigin: true | readonly string[];
   /** Folder that is served below `/uploads`; null serves none. */
@@ -49,7 +45,8 @@ export interface ServerSettings {
 
 /** A server that is ready to listen or to be injected into. */
 export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
-  const { settings, accounts, callers } = deps;
+  const { site, settings } = deps;
+  const { accounts, callers } = site;
   const app = newApp(deps);
   const connections = trackConnections(app.server);
   answerForNode(app.server);
@@ -87,8 +84,8 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
       : sendIssues(reply, [issue('http.busy', [])]),
   );
   addUploads(app, settings.uploadsDir);
-  const routes = routesOf(deps.model, settings.prefix);
-  addActionPaths(app, routes, deps);
+  const routes = routesOf(site.model, settings.prefix);
+  addActionPaths(app, routes, site);
   const attempts = await newAttempts(app, settings.attemptsMax);
   const taken = new Set(routes.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });

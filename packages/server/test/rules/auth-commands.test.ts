@@ -15,10 +15,10 @@ import {
   revokeTokenCommand,
 } from '../../src/cli/accounts.js';
 import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
-import { sayWhoMay } from '../../src/cli/people.js';
 import type { Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
 import { readSeedPermissions } from '../../src/cli/seed.js';
+import { warnOfOpenSite } from '../../src/cli/site.js';
 import { loadModel } from '../../src/model/load.js';
 import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { secrets } from '../world/server.js';
@@ -168,7 +168,10 @@ describe('permissions that are switched off', () => {
     const text: string[] = [];
     const said = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => text.push(String(chunk)) > 0);
     const tell = (enabled: boolean) =>
-      sayWhoMay({ config: configSchema.parse({ permissions: { enabled } }) } as Project, pino({ level: 'silent' }));
+      warnOfOpenSite(
+        { config: configSchema.parse({ permissions: { enabled } }) } as Project,
+        pino({ level: 'silent' }),
+      );
     tell(true);
     const quiet = text.length;
     tell(false);

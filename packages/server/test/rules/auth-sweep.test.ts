@@ -119,7 +119,7 @@ describe('the table', () => {
       model,
     );
     const served = [
-      ...accountRoutes(deps.accounts).map((it) =>
+      ...accountRoutes(deps.site.accounts).map((it) =>
         key({ method: it.method, path: `/api${it.path}`, action: `plugin::users-permissions.${it.permission}` }),
       ),
       ...routesOf(model, '/api').flatMap(({ path, type, actions }) =>

@@ -5,13 +5,11 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Content, Handlers, Refuse } from '../../src/handlers/handlers.js';
-import { hooksFrom } from '../../src/handlers/hooks.js';
 import { HandlerFault, loadHandlers } from '../../src/handlers/load.js';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
-import { newWriter, type Writer } from '../../src/write/apply.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
 import { newTestDeps, newTestServer, refusal, type TestServer } from '../world/server.js';
 
@@ -267,20 +265,8 @@ describe.each(dialects)('handlers on %s', (dialect) => {
   ): Promise<{ send: TestServer['send']; logged: string[]; close: () => Promise<void> }> => {
     const logged: string[] = [];
     const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
-    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: own });
-    const context = { rest: deps.settings.rest, strict: true, defaultLocale: 'en' };
-    const writer: Writer = newWriter(
-      database.db,
-      Date.now,
-      hooksFrom(own, {
-        model,
-        reader: deps.reader,
-        writer: () => writer,
-        context,
-        ...(hookMsMax === undefined ? {} : { hookMsMax }),
-      }),
-    );
-    const app = await newServer({ ...deps, writer, logger });
+    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: own, hookMsMax });
+    const app = await newServer({ ...deps, logger });
     return {
       logged,
       send: async (method, url, { body } = {}) => {

@@ -18,6 +18,7 @@ const order = [
   'accounts',
   'media',
   'handlers',
+  'site',
   'http',
   'cli',
 ];

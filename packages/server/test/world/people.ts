@@ -8,9 +8,15 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
 import { hashToken, type TokenType } from '../../src/access/tokens.js';
 import type { Mail } from '../../src/accounts/mail.js';
-import type { ServerSettings } from '../../src/http/server.js';
 import type { DialectName } from '../../src/sql/dialect.js';
-import { newTestServer, secrets, type TestAnswer, type TestPeople, type TestServer } from './server.js';
+import {
+  newTestServer,
+  secrets,
+  type TestAnswer,
+  type TestPeople,
+  type TestServer,
+  type TestSettings,
+} from './server.js';
 import { newWorld, type World } from './world.js';
 
 export const password = 'Passw0rd!';
@@ -105,7 +111,7 @@ export interface PeopleOptions {
   readonly grants?: Readonly<Partial<Record<RoleName, readonly string[]>>>;
   /** Actions of the custom token. */
   readonly custom?: readonly string[];
-  readonly settings?: Partial<ServerSettings>;
+  readonly settings?: Partial<TestSettings>;
   readonly people?: Omit<TestPeople, 'mail'>;
 }
 

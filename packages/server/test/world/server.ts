@@ -1,18 +1,12 @@
 /** A server over a database, asked in-process: the whole HTTP stack, no port. */
 import { pino } from 'pino';
 import { expect } from 'vitest';
-import { newCallers } from '../../src/access/caller.js';
-import { newJwts } from '../../src/access/jwt.js';
-import { newPermissionStore } from '../../src/access/permissions.js';
-import { newAccounts } from '../../src/accounts/accounts.js';
 import { type MailSender, noMail } from '../../src/accounts/mail.js';
-import { hooksFrom } from '../../src/handlers/hooks.js';
 import type { HandlersByType } from '../../src/handlers/load.js';
 import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
-import { newReader } from '../../src/read/find.js';
+import { newSite, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
-import { newWriter, type Writer } from '../../src/write/apply.js';
 
 export interface TestAnswer {
   readonly status: number;
@@ -34,7 +28,9 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-export const defaultSettings: ServerSettings = {
+export type TestSettings = ServerSettings & SiteSettings;
+
+export const defaultSettings: TestSettings = {
   prefix: '/api',
   rest: { defaultLimit: 25, maxLimit: 100, withCount: true },
   strict: true,
@@ -62,6 +58,8 @@ export interface TestPeople {
   readonly onFault?: (fault: unknown) => void;
   /** A project's handlers and hooks by type. */
   readonly handlers?: HandlersByType;
+  /** Milliseconds that a hook may take. */
+  readonly hookMsMax?: number | undefined;
   readonly secrets?: TestSecrets;
 }
 
@@ -73,56 +71,39 @@ const rethrow = (fault: unknown): void => {
 export const newTestDeps = (
   db: Db,
   model: Model,
-  given: Partial<ServerSettings> = {},
+  given: Partial<TestSettings> = {},
   answersBytesMax?: number,
   {
     mail = noMail,
     mode = 'roles',
-    now = Date.now,
     onFault = rethrow,
     handlers = new Map(),
-    secrets: { jwtSecret, apiTokenSalt } = secrets,
+    secrets: own = secrets,
+    ...people
   }: TestPeople = {},
 ): ServerDeps => {
   const settings = { ...defaultSettings, ...given };
-  const { rest, strict, defaultLocale } = settings;
-  const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
-  const hooksOf = hooksFrom(handlers, { model, reader, writer: () => writer, context: settings });
-  const writer: Writer = newWriter(db, now, hooksOf);
-  const permissions = newPermissionStore(db, () => performance.now());
-  const jwts = newJwts({ secret: jwtSecret, lifetimeMs: 30 * 24 * 60 * 60 * 1000, now });
-  const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode, onFault });
-  const accounts = newAccounts({
+  const site = newSite({
     db,
     model,
-    reader,
-    writer,
-    callers,
-    permissions,
-    jwts,
-    mail,
-    settings: { rest, strict, defaultLocale },
-    apiUrl: `http://localhost${settings.prefix}`,
-    now,
-    onFault,
-  });
-  return {
-    model,
-    reader,
-    writer,
-    callers,
-    accounts,
     handlers,
-    logger: pino({ level: 'silent' }),
     settings,
-    isHealthy: db.isHealthy,
-  };
+    secrets: own,
+    jwtLifetimeMs: 30 * 24 * 60 * 60 * 1000,
+    mode,
+    mail,
+    apiUrl: `http://localhost${settings.prefix}`,
+    answersBytesMax,
+    onFault,
+    ...people,
+  });
+  return { site, settings, logger: pino({ level: 'silent' }), isHealthy: db.isHealthy };
 };
 
 export const newTestServer = async (
   db: Db,
   model: Model,
-  settings: Partial<ServerSettings> = {},
+  settings: Partial<TestSettings> = {},
   answersBytesMax?: number,
   people: TestPeople = {},
 ): Promise<TestServer> => {
@@ -147,7 +128,7 @@ export const newTestServer = async (
   return {
     get: (url, headers) => send('GET', url, headers ? { headers } : {}),
     send,
-    idle: () => deps.accounts.idle(),
+    idle: () => deps.site.accounts.idle(),
     close: () => app.close(),
   };
 };

@@ -17,7 +17,6 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
-import type { ServerSettings } from '../../src/http/server.js';
 import { loadModel, sayNote } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
@@ -25,7 +24,7 @@ import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src
 import type { Table } from '../../src/sql/schema.js';
 import { copiedDatabase, createTables, insertRows } from './databases.js';
 import { worldRows } from './project/rows.js';
-import { newTestServer, type TestAnswer, type TestServer } from './server.js';
+import { newTestServer, type TestAnswer, type TestServer, type TestSettings } from './server.js';
 
 export { dialects } from './databases.js';
 export { files, times, transcript } from './project/rows.js';
@@ -59,7 +58,7 @@ export interface Said {
 }
 
 export interface WorldOptions {
-  readonly settings?: Partial<ServerSettings>;
+  readonly settings?: Partial<TestSettings>;
   /** Memory for kept answers; 0 keeps none. */
   readonly answersBytesMax?: number;
 }

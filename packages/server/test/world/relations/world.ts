@@ -15,14 +15,13 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect } from 'vitest';
-import type { ServerSettings } from '../../../src/http/server.js';
 import { loadModel, sayNote } from '../../../src/model/load.js';
 import type { LinkAttribute, Model } from '../../../src/model/model.js';
 import { tablesOf } from '../../../src/model/storage.js';
 import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
 import type { Table } from '../../../src/sql/schema.js';
 import { copiedDatabase, createTables, insertRows } from '../databases.js';
-import { newTestServer, type TestAnswer, type TestServer } from '../server.js';
+import { newTestServer, type TestAnswer, type TestServer, type TestSettings } from '../server.js';
 
 export { dialects } from '../databases.js';
 
@@ -146,7 +145,7 @@ export const relationSides = (model: Model): readonly RelationSide[] =>
 
 export const newRelationsWorld = async (
   dialect: DialectName,
-  settings: Partial<ServerSettings> = {},
+  settings: Partial<TestSettings> = {},
   wrap: (db: Db) => Db = (db) => db,
   postgresUrl?: string,
 ): Promise<RelationsWorld> => {
@@ -328,7 +327,7 @@ const expectNoOrphans = async (
 };
 
 /** Opens a world before the tests of a block and closes it behind them. */
-export const useRelationsWorld = (dialect: DialectName, settings: Partial<ServerSettings> = {}): RelationsWorld => {
+export const useRelationsWorld = (dialect: DialectName, settings: Partial<TestSettings> = {}): RelationsWorld => {
   let opened: RelationsWorld | null = null;
   beforeAll(async () => {
     opened = await newRelationsWorld(dialect, settings);

@@ -1,0 +1,60 @@
+/** The site of a project: what its configuration and environment say of it, for the server and for the commands. */
+import type { FastifyBaseLogger } from 'fastify';
+import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
+import type { HandlersByType } from '../handlers/load.js';
+import { newSite, type Secrets, type Site } from '../site/site.js';
+import type { Db } from '../sql/dialect.js';
+import { readDefaultLocale } from './bootstrap.js';
+import type { Project } from './project.js';
+
+export interface ProjectSiteOptions {
+  readonly project: Project;
+  readonly db: Db;
+  readonly secrets: Secrets;
+  readonly handlers: HandlersByType;
+  readonly logger: FastifyBaseLogger;
+  /** Bytes of answers to keep. */
+  readonly answersBytesMax: number;
+}
+
+export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {
+  const { config, env, model } = project;
+  const { rest, strict } = config.api;
+  return newSite({
+    ...given,
+    model,
+    settings: { rest, strict, defaultLocale: await readDefaultLocale(given.db) },
+    jwtLifetimeMs: config.users.jwtDays * 24 * 60 * 60 * 1000,
+    mode: config.permissions.enabled ? 'roles' : 'open',
+    mail: mailFor(project, logger),
+    apiUrl: `${(config.server.url ?? `http://${env.HOST}:${env.PORT}`).replace(/\/$/, '')}${rest.prefix}`,
+    onFault: (fault) =>
+      logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'accounts: background error'),
+  });
+};
+
+/** Mails leave when a mail server is named. Without one, development reads them in the log. */
+const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSender => {
+  if (env.SMTP_HOST !== undefined)
+    return newSmtpMail({
+      host: env.SMTP_HOST,
+      port: env.SMTP_PORT,
+      username: env.SMTP_USERNAME ?? null,
+      password: env.SMTP_PASSWORD ?? null,
+      from: config.mail.from,
+    });
+  if (env.NODE_ENV === 'production') return noMail;
+  return newToldMail(({ to, subject, text }) =>
+    logger.info({ to, subject, text }, 'mail: not sent, because SMTP_HOST is not set'),
+  );
+};
+
+/** Warns, whatever the log level is, when permissions are switched off. */
+export const warnOfOpenSite = ({ config }: Project, logger: FastifyBaseLogger): void => {
+  if (config.permissions.enabled) return;
+  const line = '!'.repeat(78);
+  process.stderr.write(
+    `\n${line}\n!! PERMISSIONS ARE SWITCHED OFF (permissions.enabled: false).\n!! Everybody who reaches this server may read, change and delete all content.\n${line}\n\n`,
+  );
+  logger.warn('permissions are switched off: everybody may read, change and delete all content');
+};
