@@ -3,7 +3,7 @@ import { reporters } from './test/reporter.ts';
 
 /** What `npm run test:quick` plays: everything that needs no luck to find a fault, on SQLite, and a taste of the rest. */
 const quick = {
-  include: ['structure', 'rules', 'oracle', 'properties'].map((it) => `test/${it}/**/*.test.ts`),
+  include: ['structure', 'docs', 'rules', 'oracle', 'properties'].map((it) => `test/${it}/**/*.test.ts`),
   recorded: ['test/conformance/reads.test.ts', 'test/conformance/contract.test.ts'],
   exclude: ['test/rules/auth-attributes-sweep.test.ts'],
   env: {

@@ -252,7 +252,7 @@ function* copyText(rows, kinds, count) {
 const escapes = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const copyValue = (value, kind) => {
   if (value === null) return '\\N';
-  // the wall clock of the server's zone, as v4 stores it (storage-layout 2); both sides run under UTC
+  // the wall clock of the server's zone, as v4 stores it (ST2); both sides run under UTC
   if (kind === 'datetime') return new Date(value).toISOString().slice(0, -1);
   return typeof value === 'string' ? value.replace(/[\\\t\n\r]/g, (it) => escapes[it]) : String(value);
 };

@@ -1,13 +1,13 @@
 /**
  * Expected faults are values: an `Issue` has a code, the path of the parameter or attribute, and the facts of that code.
- * This file holds every code with its name in the envelope (contract 5) and its wording; nothing else words an error.
+ * This file holds every code with its name in the envelope (ER1) and its wording; nothing else words an error.
  * A `Bug` is a broken promise of our own code; it is thrown, logged with its id and answered with 500.
  */
 
 import { closest, distance } from 'fastest-levenshtein';
 import { limits } from './limits.js';
 
-/** The name that an envelope carries decides the status of the response (contract 5). */
+/** The name that an envelope carries decides the status of the response (ER1). */
 export const statusOf = {
   ValidationError: 400,
   PaginationError: 400,
@@ -170,7 +170,7 @@ export const issueKinds = {
   'query.unknown-pagination': query<Name>(
     ({ name, near }) => `"${name}" is not a pagination parameter${didYouMean(near)}`,
   ),
-  // ---- values whose wording v4's front ends know (contract 5)
+  // ---- values whose wording v4's front ends know (ER4)
   'value.date': invalid(() => 'Invalid format, expected yyyy-MM-dd'),
   'value.no-such-day': invalid(() => 'Invalid date'),
   'value.time': invalid(() => 'Invalid time format, expected HH:mm:ss.SSS'),
@@ -194,7 +194,7 @@ export const issueKinds = {
     ({ max }) =>
       `populate is too expensive: the answer is larger than ${max} characters. Ask for fewer entries, fields or levels`,
   ),
-  // ---- bodies: wording that v4's front ends know (contract 5), with the path and the ids where v4 leaves them out
+  // ---- bodies: wording that v4's front ends know (ER4), with the path and the ids where v4 leaves them out
   'body.missing': invalid(() => 'Missing "data" payload in the request body'),
   'body.data-type': invalid<{ value: unknown }>(
     ({ value }) => `this must be a \`object\` type, but the final value was: \`${print(value)}\`.`,
@@ -277,7 +277,7 @@ export const issueKinds = {
     ({ at, ids, uid }) =>
       `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${shorten(ids.join(', '))}`,
   ),
-  // ---- accounts: wording that v4's front ends compare (contract 8)
+  // ---- accounts: wording that v4's front ends compare (ER4)
   'account.required': invalid(({ at }) => `${at} is a required field`),
   'account.login': invalid(() => 'Invalid identifier or password'),
   'account.not-confirmed': named('ApplicationError', () => 'Your account email is not confirmed'),
@@ -365,7 +365,7 @@ export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Co
 };
 
 /**
- * The error envelope of contract 5, with every issue and its code in `details.errors`, up to `limits.issuesMax`. The
+ * The error envelope of ER1, with every issue and its code in `details.errors`, up to `limits.issuesMax`. The
  * first issue sets status and name and, if it is alone, the message.
  */
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {

@@ -7,17 +7,17 @@ export const limits = {
   urlBytesMax: 16_384,
   /** Bytes of request line and headers that Node accepts at all. Above: 414 where the URL is to blame, else 431. */
   headerBytesMax: 32_768,
-  /** Key-value pairs in one query string. Above: 400, because a filter among the surplus would be lost (contract 12, row 12). */
+  /** Key-value pairs in one query string. Above: 400, because a filter among the surplus would be lost (RQ12). */
   parametersMax: 1_000,
   /** Values and objects in a query that code gives as an object. Above: 400. */
   queryValuesMax: 10_000,
   /** Nesting of such a query; a level of populate takes two. Above: 400. */
   queryDepthMax: 2_000,
-  /** Values of one `$in` or `$notIn` list. Above: 400 (contract 12, row 11). */
+  /** Values of one `$in` or `$notIn` list. Above: 400 (FL17). */
   inListMax: 1_000,
   /** Conditions in one request's filters. Each may cost one subquery. Above: 400. */
   conditionsMax: 200,
-  /** Steps through relations in one sort key. Each is a join. Above: 400 (contract 12, row 5). */
+  /** Steps through relations in one sort key. Each is a join. Above: 400 (RQ18). */
   sortStepsMax: 10,
   /** Distinct sort keys of one list. Above: 400. */
   sortKeysMax: 20,
@@ -35,7 +35,7 @@ export const limits = {
   leftOutLoggedMax: 1_000,
   /** Rows that one request may read from the database. Above: 400, ask for less. */
   rowsMax: 200_000,
-  /** Characters of one response body. Above: 400, ask for less (contract 12, row 4). */
+  /** Characters of one response body. Above: 400, ask for less (RQ18). */
   responseCharactersMax: 16 * 1024 * 1024,
   /** Milliseconds that one request may spend reading. Above: 400, ask for less. */
   readMsMax: 5_000,
@@ -85,9 +85,9 @@ export const limits = {
   permissionsMsMax: 1_000,
   /** Credentials kept ready for that time. */
   credentialsMax: 1_000,
-  /** Least milliseconds between two notes of an API token's last use (contract 12, row 87). */
+  /** Least milliseconds between two notes of an API token's last use (AC17). */
   lastUseMsMin: 60 * 60 * 1000,
-  /** Milliseconds for which a code for a new password is good (contract 12, row 54). */
+  /** Milliseconds for which a code for a new password is good (AC11). */
   resetCodeMsMax: 60 * 60 * 1000,
   /** Bytes of a new password: bcrypt reads no more. Above: 400. */
   passwordBytesMax: 72,
@@ -97,7 +97,7 @@ export const limits = {
   passwordThreadsMax: 2,
   /** Milliseconds over which attempts to log in are counted. Above one of the next three: 429. */
   attemptsMs: 60_000,
-  /** Attempts of one address for one account at one endpoint (contract 8.3). The configuration may say otherwise. */
+  /** Attempts of one address for one account at one endpoint (AC14). The configuration may say otherwise. */
   attemptsMax: 10,
   /** Attempts of one address, whatever the accounts. */
   attemptsOfAddressMax: 60,
@@ -111,9 +111,9 @@ export const limits = {
   integerMin: -2_147_483_648,
   /** Milliseconds in which a whole request must have come in, so that slow bodies hold no connection. Above: 408. */
   requestMsMax: 60_000,
-  /** Bytes of a JSON body (contract 11). Above: 413. */
+  /** Bytes of a JSON body (BO15). Above: 413. */
   bodyBytesMax: 1024 * 1024,
-  /** Nesting of a JSON value. SQLite's JSON functions end at 1,000 (contract 12, row 9). Above: 400. */
+  /** Nesting of a JSON value. SQLite's JSON functions end at 1,000 (BO15). Above: 400. */
   jsonDepthMax: 500,
   /** Faults that one response lists; a body is not parsed on once it has more. */
   issuesMax: 100,

@@ -20,7 +20,7 @@ export interface Caller {
   may(action: Action): boolean;
 }
 
-/** A request without credentials: the role of type `public` (contract 8.1). */
+/** A request without credentials: the role of type `public` (AC2). */
 export const publicCaller = (permissions: Permissions): Caller => {
   const role = permissions.roles.find((it) => it.type === 'public');
   return { version: `public:${permissions.version}`, may: (action) => role?.actions.has(action) === true };
@@ -35,7 +35,7 @@ export interface GateOptions {
 
 /**
  * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to (specification,
- * Authentication 1 and 2). Components and media need nothing of their own (contract 8.1).
+ * AC5). Components and media need nothing of their own (AC5).
  */
 export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => ({
   version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,
@@ -44,7 +44,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
       return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
     // what answers never show of a creator (Q9) is no condition either
     if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
-    // private attributes can be written, as in v4 (contract 6.1)
+    // private attributes can be written, as in v4 (BO4)
     if (attribute.hidden && use !== 'write') return false;
     switch (attribute.kind) {
       case 'scalar':
@@ -52,7 +52,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
         return true;
       case 'link':
         if (attribute.target === FILE_UID) return true;
-        // answers never list who has a role, whoever asks (contract 8.4)
+        // answers never list who has a role, whoever asks (AC16)
         if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
         return model.types.has(attribute.target) && caller.may(`${attribute.target}.find`);
       default:

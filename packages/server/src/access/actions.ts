@@ -1,4 +1,4 @@
-/** Every action that a permission can be given for: those of v4's controllers, so that v4 finds no strange ones (storage-layout 5.4). */
+/** Every action that a permission can be given for: those of v4's controllers, so that v4 finds no strange ones (ST11). */
 import type { EntryType, Model } from '../model/model.js';
 import type { Action } from './permissions.js';
 
@@ -48,5 +48,5 @@ const guarded: ReadonlySet<Action> = new Set([
 ]);
 export const isGuarded = (action: Action): boolean => guarded.has(action);
 
-/** What a read-only token may do: `find` and `findOne`, and no name that merely ends like them (contract 12, row 58). */
+/** What a read-only token may do: `find` and `findOne`, and no name that merely ends like them (AC17). */
 export const isReading = (action: Action): boolean => /\.(find|findOne)$/.test(action);

@@ -1,4 +1,4 @@
-/** Who asks: the `Authorization` header to a caller. API tokens come before JWTs of users (contract 8.2, 8.5). */
+/** Who asks: the `Authorization` header to a caller. API tokens come before JWTs of users (AC7, AC17). */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
@@ -20,7 +20,7 @@ export interface KnownCaller extends Caller {
 }
 
 export interface Callers {
-  /** @param header the `Authorization` header. Issues are the 401 of contract 8. */
+  /** @param header the `Authorization` header. Issues are the 401 of AC3. */
   identify(header: string | undefined): Promise<Result<KnownCaller>>;
   /** After a change of users, roles or tokens: nothing that was read before is believed any longer. */
   forget(): void;
@@ -94,7 +94,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
 
   const anybody = async (): Promise<Result<KnownCaller>> => {
     const current = await permissions.current();
-    // v4 does not know a public role without any permission (contract 8.1)
+    // v4 does not know a public role without any permission (AC2)
     const mayAnything = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
     if (!mayAnything && mode === 'roles') return unknown();
     return ok({ ...publicCaller(current), who: { kind: 'public' } });
@@ -124,7 +124,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
 
 const unknown = (): Result<never> => refused(issue('http.bad-credentials', []));
 
-/** The value after `Bearer`; null for other schemes, no value and several words, which count as none (contract 8.1). */
+/** The value after `Bearer`; null for other schemes, no value and several words, which count as none (AC2). */
 const bearerOf = (header: string | undefined): string | null =>
   /^bearer +([^ ]+)$/i.exec(header?.trim() ?? '')?.[1] ?? null;
 
@@ -157,7 +157,7 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
   if (!jwts.isCurrent(claims, password)) return fault('http.bad-credentials');
   if (isYes(blocked)) return fault('http.invalid-credentials');
   if (!isYes(confirmed) && settingsOf(settings).emailConfirmation) return fault('http.invalid-credentials');
-  // a user without a role may log in and nothing else (storage-layout 5.4)
+  // a user without a role may log in and nothing else (ST11)
   if (roleId === null) return fault('http.bad-credentials');
   return ok({ kind: 'user', id: claims.userId, roleId, expiresAt: claims.expiresAt });
 };

@@ -1,6 +1,6 @@
 /**
- * JWTs of users: HS256 and nothing else, payload `{ id, iat, exp }` as v4 makes them (contract 8.2). Ours also carry a
- * stamp of the password: changing it revokes them (contract 12, row 54). v4's have none and stay good until they expire.
+ * JWTs of users: HS256 and nothing else, payload `{ id, iat, exp }` as v4 makes them (AC7). Ours also carry a
+ * stamp of the password: changing it revokes them (AC7). v4's have none and stay good until they expire.
  */
 import crypto from 'node:crypto';
 // the whole of jose is much to load for two functions
@@ -56,7 +56,7 @@ export const newJwts = ({ secret, lifetimeMs, now }: JwtOptions): Jwts => {
       try {
         const { payload } = await jwtVerify(text, key, { algorithms: ['HS256'], currentDate: new Date(now()) });
         const { id, pw, exp } = payload;
-        // an id that is no number would be a condition, not an id (contract 12, row 55)
+        // an id that is no number would be a condition, not an id (AC7)
         if (typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > limits.integerMax) return null;
         if (pw !== undefined && typeof pw !== 'string') return null;
         return { userId: id, stamp: pw ?? null, expiresAt: exp === undefined ? null : exp * 1000 };

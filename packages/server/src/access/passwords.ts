@@ -1,5 +1,5 @@
 /**
- * Passwords as v4 stores them: bcrypt, `$2a$` (contract 6.2). Hashing runs in the threads of Node's pool, which also
+ * Passwords as v4 stores them: bcrypt, `$2a$` (BO16). Hashing runs in the threads of Node's pool, which also
  * compress answers and read files, so it takes no more than half of them.
  */
 import bcrypt from '@node-rs/bcrypt';

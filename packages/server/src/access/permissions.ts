@@ -1,4 +1,4 @@
-/** Roles and what they may do, as v4 stores them: a permission that exists is granted (storage-layout 5.4). */
+/** Roles and what they may do, as v4 stores them: a permission that exists is granted (ST11). */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import { type Db, readRows } from '../sql/dialect.js';

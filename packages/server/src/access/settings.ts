@@ -1,4 +1,4 @@
-/** v4's settings of users and their mails, as its admin panel writes them (storage-layout 5.1, contract 8.3). */
+/** v4's settings of users and their mails, as its admin panel writes them (ST6, AC18). */
 import { sql } from 'kysely';
 import type { Dialect, Rows, Statement } from '../sql/dialect.js';
 

@@ -1,4 +1,4 @@
-/** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (storage-layout 5.3). The text itself is nowhere. */
+/** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (ST12). The text itself is nowhere. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Dialect, Rows, Sql, Statement } from '../sql/dialect.js';

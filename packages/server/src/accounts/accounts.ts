@@ -1,4 +1,4 @@
-/** Users, roles and what they may: every endpoint of contract 8 as a function from parsed input to a result. */
+/** Users, roles and what they may: every endpoint of AC1 as a function from parsed input to a result. */
 import type { AccountDeps } from './account.js';
 import { type LoginActions, newLoginActions } from './login.js';
 import { newRoleActions, type RoleActions } from './roles.js';

@@ -1,4 +1,4 @@
-/** Logging in and all that leads there (contract 8.3): registration, confirmation of e-mails, new passwords. */
+/** Logging in and all that leads there (AC9): registration, confirmation of e-mails, new passwords. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';

@@ -1,4 +1,4 @@
-/** Roles and their permissions (contract 8.4), as v4's front ends and the command line change them. */
+/** Roles and their permissions (AC16), as v4's front ends and the command line change them. */
 import { sql } from 'kysely';
 import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
@@ -238,7 +238,7 @@ const writeRole = async (
   return (await deps.writer.apply(request, ownContext(deps), session)).id;
 };
 
-/** The role has exactly these actions afterwards. One row of permission belongs to one role (storage-layout 5.4). */
+/** The role has exactly these actions afterwards. One row of permission belongs to one role (ST11). */
 export const setActions = async (
   deps: AccountDeps,
   roleId: number,

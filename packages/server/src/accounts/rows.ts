@@ -35,7 +35,7 @@ export type UserKey =
   | { readonly by: 'email' | 'resetPasswordToken'; readonly text: string }
   /** Any of the texts. */
   | { readonly by: 'confirmationToken'; readonly texts: readonly string[] }
-  /** A local user by e-mail, in any case, or name (contract 8.3). */
+  /** A local user by e-mail, in any case, or name (AC8). */
   | { readonly by: 'identifier'; readonly text: string }
   /** Whoever has one of the two, as name or as e-mail. */
   | { readonly by: 'names'; readonly username: string | null; readonly email: string | null };

@@ -1,4 +1,4 @@
-/** API tokens made, listed and revoked (contract 8.5). A key is given once and stored nowhere. */
+/** API tokens made, listed and revoked (AC17). A key is given once and stored nowhere. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';

@@ -1,4 +1,4 @@
-/** `/users`: the read and the write line with bare objects (contract 8.4), and the rules that only users have. */
+/** `/users`: the read and the write line with bare objects (AC15), and the rules that only users have. */
 import { sql } from 'kysely';
 import { fitsBcrypt } from '../access/passwords.js';
 import { catchRefusal, type Issue, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
@@ -56,7 +56,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     return answer.ok ? ok({ kind: 'entries', answer: answer.value }) : absentUser(answer.issues);
   };
 
-  /** Users that were written are shown with their role, to those who may see roles (contract 8.4). */
+  /** Users that were written are shown with their role, to those who may see roles (AC16). */
   const write = (request: WriteRequest, { caller, search }: AccountRequest, session: Session): Promise<Answered> => {
     const query = request.action === 'delete' ? textQuery(search) : withDefaults(textQuery(search), withRole);
     return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
@@ -139,7 +139,7 @@ interface Shown {
 
 const noUser = (): Result<never> => refused(issue('account.user-absent', []));
 
-/** What the lines call an entry that is not there is a user here (contract 5). */
+/** What the lines call an entry that is not there is a user here (AC15). */
 const absentUser = (issues: readonly Issue[]): Result<never> =>
   issues[0]?.code === 'http.not-found' ? noUser() : { ok: false, issues };
 
@@ -207,7 +207,7 @@ export const createUser = async (
 const withRole = objectQuery({ populate: 'role' });
 const idOnly = objectQuery({ fields: ['id'] });
 
-/** `start` and `limit` of users stand at the top level in v4; here they are bounded like any pagination (contract 12, row 83). */
+/** `start` and `limit` of users stand at the top level in v4; here they are bounded like any pagination (AC15). */
 const listGrammar: Grammar = {
   name: 'users',
   place: (segments) => {

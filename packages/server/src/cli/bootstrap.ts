@@ -8,7 +8,7 @@ import { newSession } from '../write/session.js';
 import type { Project } from './project.js';
 import { readSeedPermissions, writeSeeds } from './seed.js';
 
-/** v4's roles and what they may do on first start (contract 8.1). */
+/** v4's roles and what they may do on first start (AC1). */
 const roles = [
   {
     type: 'authenticated',

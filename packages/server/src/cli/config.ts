@@ -222,7 +222,7 @@ const completed = (given: GivenConfig, projectDir: string): Config => ({
   api: { ...given.api, strict: given.api.strict ?? !dependsOnStrapi(projectDir) },
 });
 
-/** Front ends of v4's projects were written against its leniency (contract, decision j). */
+/** Front ends of v4's projects were written against its leniency (Q16). */
 export const dependsOnStrapi = (projectDir: string): boolean => {
   const file = path.join(projectDir, 'package.json');
   if (!fs.existsSync(file)) return false;

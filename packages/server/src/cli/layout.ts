@@ -49,7 +49,7 @@ const sayAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
 
 export interface Changes {
   readonly statements: readonly Statement[];
-  /** Types that get drafts now; all that they have is published, as v4 does it (storage-layout 8.3). */
+  /** Types that get drafts now; all that they have is published, as v4 does it (DR10). */
   readonly newDrafts: readonly EntryType[];
 }
 

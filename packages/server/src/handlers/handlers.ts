@@ -57,7 +57,7 @@ export interface Step {
   next(options?: NextOptions): Promise<StepAnswer>;
   /** The content itself, with the server's own rights. */
   readonly content: Content;
-  /** Ends the request with an error in the contract's envelope. */
+  /** Ends the request with an error in the envelope of ER1. */
   readonly refuse: Refuse;
 }
 

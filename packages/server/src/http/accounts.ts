@@ -1,4 +1,4 @@
-/** Routes of users, roles and all that leads to a JWT (contract 1 and 8). A route that is not listed here does not exist. */
+/** Routes of users, roles and all that leads to a JWT (RQ1, AC8). A route that is not listed here does not exist. */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import { type AccountAction, type AccountAnswer, isObject } from '../accounts/account.js';

@@ -1,4 +1,4 @@
-/** Slows down who guesses: attempts are counted by address and by account (contract 8.3; 12, row 53). */
+/** Slows down who guesses: attempts are counted by address and by account (AC14). */
 import crypto from 'node:crypto';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';

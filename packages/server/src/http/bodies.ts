@@ -8,7 +8,7 @@ import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { sendIssues } from './respond.js';
 
-/** Stands for a body that is no JSON; it is refused before anything else (contract 0, point 3). */
+/** Stands for a body that is no JSON; it is refused before anything else (RQ14). */
 class BrokenJson {}
 
 const parseJson = (bytes: Buffer): unknown => {
@@ -35,10 +35,10 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseJson(body as Buffer)),
   );
-  // any other body is none: the action says that its data is missing (contract 6.1)
+  // any other body is none: the action says that its data is missing (BO17)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
   app.addHook('preHandler', (request, reply, done) => {
-    // DELETE has no body, whatever comes with it (contract 1)
+    // DELETE has no body, whatever comes with it (RQ1)
     if (request.method === 'DELETE') request.body = undefined;
     if (request.body instanceof BrokenJson) sendIssues(reply, [issue('http.malformed-body', [])]);
     else done();

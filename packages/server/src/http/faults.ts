@@ -115,7 +115,7 @@ interface ParserFault extends NodeJS.ErrnoException {
 }
 
 /**
- * What is no HTTP request, or too long or too slow a one, never reaches the layers (contract 0, point 1). Nothing can be
+ * What is no HTTP request, or too long or too slow a one, never reaches the layers (RQ16). Nothing can be
  * said any more where a response is on its way already.
  */
 export const refuseConnection = (fault: ParserFault, socket: Duplex, underWay: Iterable<http.ServerResponse>): void => {

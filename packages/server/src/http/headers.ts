@@ -1,4 +1,4 @@
-/** The headers of every response, and what pages of other origins may send and read (contract 11). */
+/** The headers of every response, and what pages of other origins may send and read (RQ7). */
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 

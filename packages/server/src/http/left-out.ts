@@ -1,4 +1,4 @@
-/** What leniency left out of a request is told twice: in a header of the response, and once per name in the log (decision j). */
+/** What leniency left out of a request is told twice: in a header of the response, and once per name in the log (Q16). */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { sayIssue } from '../errors.js';
 import { limits } from '../limits.js';

@@ -1,4 +1,4 @@
-/** URL paths to actions on content types (contract 1). */
+/** URL paths to actions on content types (RQ1). */
 import type { EntryType, Model } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
 import type { WriteAction } from '../write/session.js';
@@ -40,7 +40,7 @@ export const routesOf = (model: Model, prefix: string): readonly Route[] =>
           ],
     );
 
-/** The id of a path: digits without sign or leading zero, at most 32 bits; null otherwise (contract 12, row 35). */
+/** The id of a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
 export const parseId = (text: string, max: number): number | null => {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.NaN;
   return id <= max ? id : null;

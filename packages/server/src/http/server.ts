@@ -1,4 +1,4 @@
-/** The HTTP layers in order: limits, headers, CORS, bodies, routes, errors (contract 0 and 11). */
+/** The HTTP layers in order: limits, headers, CORS, bodies, routes, errors (RQ16, RQ7). */
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
@@ -143,5 +143,5 @@ const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
   return app;
 };
 
-/** Others are not implemented (contract 0, point 1). */
+/** Others are not implemented (RQ16). */
 const implemented: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);

@@ -1,4 +1,4 @@
-/** Files below `/uploads`: static, without permissions, and unable to run scripts in our origin (contract 10; 12, row 57). */
+/** Files below `/uploads`: static, without permissions, and unable to run scripts in our origin (RQ15). */
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';

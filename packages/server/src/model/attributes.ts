@@ -1,12 +1,12 @@
 /**
  * THE scalar table: one record for each scalar type. It says how values are stored, shown and read from a query
- * (contract 2.2, 4.4, 6.2). Adding a scalar type is adding a record here; nothing else asks for a type by its name.
+ * (F8, FL2, BO5). Adding a scalar type is adding a record here; nothing else asks for a type by its name.
  */
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 
-/** Rules of a schema file that writing enforces (contract 6.3). */
+/** Rules of a schema file that writing enforces (BO6). */
 export interface ScalarRules {
   readonly required: boolean;
   readonly unique: boolean;
@@ -31,18 +31,18 @@ export interface ScalarType {
   readonly family: Family;
   /** Whether `_q` searches its digits when it is a number. */
   readonly numeric: boolean;
-  /** How messages name the JSON type that a body must give; null where v4 asks for none (contract 5). */
+  /** How messages name the JSON type that a body must give; null where v4 asks for none (ER4). */
   readonly bodyType: 'string' | 'number' | 'boolean' | 'array' | null;
   /** A text of the query string as a database value. Issues name the path. */
   readonly parseText: (text: string, path: readonly string[]) => Result<DbValue>;
-  /** A value of a body, never null, as a database value; checks the rules of its schema file (contract 6.2, 6.3). */
+  /** A value of a body, never null, as a database value; checks the rules of its schema file (BO5, BO6). */
   readonly parseJson: (value: unknown, check: ValueCheck) => Result<DbValue>;
 }
 
 export interface ValueCheck {
   readonly rules: ScalarRules;
   readonly path: readonly string[];
-  /** Drafts may be shorter than `minLength` (contract 6.3). */
+  /** Drafts may be shorter than `minLength` (DR7). */
   readonly draft: boolean;
 }
 
@@ -182,7 +182,7 @@ interface NumberRange {
   readonly max: number;
 }
 
-/** Numbers and number texts, and a list of one of them (contract 6.2). */
+/** Numbers and number texts, and a list of one of them (BO5). */
 const parseNumberValue =
   (range: NumberRange, whole: boolean) =>
   (given: unknown, { rules, path }: ValueCheck): Result<DbValue> => {
@@ -403,7 +403,7 @@ export const isScalarTypeName = (name: string): name is ScalarTypeName => Object
 
 /** The types whose values stay hidden unless the schema file says `"private": false` (issue point 1 of reading). */
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
-/** The type that has a unique index in the database (storage-layout 1.5). */
+/** The type that has a unique index in the database (ST7). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';
 /** The type whose values stand in `enum`. */
 export const isEnumerated = (name: ScalarTypeName): boolean => name === 'enumeration';

@@ -66,7 +66,7 @@ const buildType = (draft: Draft, around: Surroundings, privateAttributes: readon
   };
 };
 
-/** The inverse sides of polymorphic relations have no storage of their own (storage-layout 1.4, point 3). */
+/** The inverse sides of polymorphic relations have no storage of their own (ST3). */
 const morphsOf = (name: string, { relation }: DeclaredMorph): readonly Morph[] => {
   switch (relation) {
     case 'morphToOne':

@@ -1,5 +1,5 @@
 /**
- * The types that every v4 project has besides its own (storage-layout 5), written as schema files. A project changes
+ * The types that every v4 project has besides its own (ST6), written as schema files. A project changes
  * one by a file of its own in `src/extensions/<plugin>/content-types/<name>/schema.json`.
  */
 

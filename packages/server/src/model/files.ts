@@ -118,7 +118,7 @@ const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly Found
   for (const category of foldersIn(path.join(projectDir, 'src/components'))) {
     const folder = path.join('src/components', category);
     for (const entry of fs.readdirSync(path.join(projectDir, folder)).sort()) {
-      // component uids are lower-cased (storage-layout 1.1)
+      // component uids are lower-cased (ST1)
       if (entry.endsWith('.json'))
         found.push({
           namespace: '',
@@ -201,7 +201,7 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
   const singular = given ?? name;
   const plural = (hasInfo ? info.string('pluralName') : null) ?? name;
   if (singular !== name) notes.fault('info.singularName', `is "${singular}", but the folder is named "${name}"`);
-  // v4 names the tables of plugins after both (storage-layout 1.1)
+  // v4 names the tables of plugins after both (ST1)
   const defaultTable = form === 'api' ? singular : `${owner}_${singular}`.toLowerCase();
   const keys = newKeys(json, '', notes);
   keys.noteUnknown(fileKeys);

@@ -89,7 +89,7 @@ export interface EntryType {
   readonly draftAndPublish: boolean;
   /**
    * The table has a column `published_at` that the type does not show. New rows get it all the same: v4 deletes what it
-   * takes for drafts when drafts are switched off (storage-layout 8.3).
+   * takes for drafts when drafts are switched off (DR10).
    */
   readonly keepsPublishedAt: boolean;
   readonly populateCreatorFields: boolean;

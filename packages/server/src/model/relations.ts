@@ -25,7 +25,7 @@ export const isOwner = ({ inversedBy, mappedBy }: DeclaredRelation): boolean =>
 /**
  * v4 goes through all types in order: an owner keeps its links, and gives them to the attribute that it names in
  * `inversedBy`, whatever that says itself. The last one wins, so two owners that name each other share the links of the
- * later one, and one that names itself sees its links from the other side (storage-layout 1.4).
+ * later one, and one that names itself sees its links from the other side (ST3).
  */
 export const pairRelations = (drafts: Drafts): KeeperOf => {
   const keepers = new Map<Draft, Map<string, Kept>>();

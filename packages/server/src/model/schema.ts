@@ -277,7 +277,7 @@ const isRegex = (text: string): boolean => {
   }
 };
 
-/** bcrypt's cost; v4's default is 10 (storage-layout 2). */
+/** bcrypt's cost; v4's default is 10 (ST2). */
 const readHashRounds = (keys: Keys): number => {
   const encryption = keys.given['encryption'];
   const rounds = isJsonObject(encryption) ? encryption['rounds'] : undefined;

@@ -1,5 +1,5 @@
 /**
- * THE names: tables, columns and indexes of a model, by the rules of storage-layout 1 to 6. Nothing else makes a
+ * THE names: tables, columns and indexes of a model, by the rules of ST1, ST2, ST4, ST5, ST6, ST7. Nothing else makes a
  * table or column name.
  */
 import crypto from 'node:crypto';
@@ -9,16 +9,16 @@ import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
 import { isUniqueInDatabase, scalarTypes } from './attributes.js';
 import type { EntryType, LinkAttribute, LinkPath, Model, RelationKind } from './model.js';
 
-/** v4 names columns with lodash's snakeCase (storage-layout 1.2); so do we, with the same function. */
+/** v4 names columns with lodash's snakeCase (ST1); so do we, with the same function. */
 export const columnName = (attribute: string): string => snakeCase(attribute);
 
-/** The names that a relation's storage is made of: the declaring model and its target (storage-layout 1.4). */
+/** The names that a relation's storage is made of: the declaring model and its target (ST3). */
 export interface Named {
   readonly table: string;
   readonly singular: string;
 }
 
-/** A link table L with its columns J, I, O and V (storage-layout 1.4, point 7). */
+/** A link table L with its columns J, I, O and V (ST3). */
 export interface LinkTable {
   readonly name: string;
   readonly owner: string;
@@ -90,7 +90,7 @@ export const inverseJoinColumnPath = (table: string, column: string): LinkPath =
 
 const FILES_TABLE = 'files_related_morphs';
 
-/** Media hang on the files' morph table, told apart by type and attribute (storage-layout 4). */
+/** Media hang on the files' morph table, told apart by type and attribute (ST5). */
 export const mediaPath = (uid: string, attribute: string): LinkPath => ({
   table: FILES_TABLE,
   from: 'related_id',
@@ -105,7 +105,7 @@ export const mediaPath = (uid: string, attribute: string): LinkPath => ({
 
 const partsTable = (table: string): string => `${table}_components`;
 
-/** Components and zones hang on the owner's `_components` table (storage-layout 3). */
+/** Components and zones hang on the owner's `_components` table (ST4). */
 export const partPath = (table: string, attribute: string): LinkPath => ({
   table: partsTable(table),
   from: 'entity_id',
@@ -127,7 +127,7 @@ const ownIndex = (name: string, ...columns: string[]): Index => ({
   own: true,
 });
 /**
- * PostgreSQL keeps 63 bytes of a name (storage-layout 1.6), and tables share their names with indexes: what is longer ends
+ * PostgreSQL keeps 63 bytes of a name (ST1), and tables share their names with indexes: what is longer ends
  * in a hash, so that it stays apart from everything that begins alike.
  */
 const ownName = (name: string): string => {
@@ -199,7 +199,7 @@ const partsTableOf = (type: EntryType): Table => ({
   foreignKeys: [key(`${type.table}_entity_fk`, 'entity_id', type.table, 'cascade')],
 });
 
-/** Indexes that v4 declares for the file library (storage-layout 1.5). */
+/** Indexes that v4 declares for the file library (ST7). */
 const declaredIndexes: Readonly<Record<string, readonly Index[]>> = {
   files: ['folder_path', 'created_at', 'updated_at', 'name', 'size', 'ext'].map((name) =>
     index(`upload_files_${name}_index`, name),
@@ -210,7 +210,7 @@ const declaredIndexes: Readonly<Record<string, readonly Index[]>> = {
   ],
 };
 
-/** Tables of v4 that no content type stands for (storage-layout 5, marked °). */
+/** Tables of v4 that no content type stands for (ST6). */
 const settingsTables: readonly Table[] = [
   {
     name: 'strapi_core_store_settings',
@@ -243,7 +243,7 @@ const settingsTables: readonly Table[] = [
 /** Tables that v4 keeps for itself: never made here, never surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
 
-/** The table of a `morphToMany` attribute (storage-layout 1.4, point 5). */
+/** The table of a `morphToMany` attribute (ST3). */
 const morphTable = (type: EntryType, attribute: string): Table => {
   const name = snakeCase(`${type.table}_${attribute}_morphs`);
   const owner = snakeCase(`${type.singular}_id`);
@@ -295,7 +295,7 @@ const entryTable = (type: EntryType, model: Model): Table => {
   }
   // every list counts what is published; without it that reads the whole table
   if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
-  // whatever the attribute is called (storage-layout 1.4, point 4)
+  // whatever the attribute is called (ST3)
   if (type.morphs.some((it) => it.shape === 'one'))
     columns.push(column('target_id', 'reference'), column('target_type', 'string'));
   return { name: type.table, columns, indexes: [...indexes, ...(declaredIndexes[type.table] ?? [])], foreignKeys };

@@ -1,5 +1,5 @@
 /**
- * A model as a database can serve it. Nothing in a database is changed on its own (storage-layout 8.4), so where a schema
+ * A model as a database can serve it. Nothing in a database is changed on its own (ST9), so where a schema
  * file was changed after its table was made, what is stored comes first.
  */
 import type { ColumnKind, StoredKind } from '../sql/dialect.js';

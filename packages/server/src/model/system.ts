@@ -1,4 +1,4 @@
-/** What the server adds to a content type besides its schema file, in v4's order (storage-layout 1.1). */
+/** What the server adds to a content type besides its schema file, in v4's order (ST1). */
 import { ADMIN_UID, type EntryType, type LinkAttribute, type ScalarAttribute, systemScalar } from './model.js';
 import { columnName, joinColumn, joinColumnPath, linkTable, ownerPath } from './storage.js';
 
@@ -34,7 +34,7 @@ const creatorLink = ({ table }: Bare, name: string): LinkAttribute => ({
   allowedTypes: [],
 });
 
-/** The siblings of a localized entry (storage-layout 5.5). */
+/** The siblings of a localized entry (LO1). */
 const localizations = (type: Bare): LinkAttribute => ({
   ...creatorLink(type, 'localizations'),
   source: 'relation',

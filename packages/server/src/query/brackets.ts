@@ -1,7 +1,7 @@
 /**
- * The syntax of the query string (contract 3): bracket keys to a tree. Knows no model; rejects what cannot be read.
+ * The syntax of the query string (RQ10): bracket keys to a tree. Knows no model; rejects what cannot be read.
  * The grammar is that of `qs`, the dialect's reference parser. It is written out here because `qs` drops in silence what
- * this server refuses: unbalanced brackets, surplus parameters, keys like `__proto__` (contract 12, rows 12, 14, 15).
+ * this server refuses: unbalanced brackets, surplus parameters, keys like `__proto__` (RQ12, RQ11).
  * A property test holds it against `qs` on all that both accept.
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
@@ -82,7 +82,7 @@ const splitPair = (pair: string): { key: string; value: string | null } => {
   return { key: decode(bracketed.slice(0, equals)), value: decode(bracketed.slice(equals + 1)) };
 };
 
-/** Broken percent escapes stay as they are (contract 3). */
+/** Broken percent escapes stay as they are (RQ10). */
 const decode = (text: string): string => {
   const spaced = text.replaceAll('+', ' ');
   if (!spaced.includes('%')) return spaced;

@@ -1,4 +1,4 @@
-/** `fields`: which scalar attributes are shown (F1 to F4, contract 4.1). */
+/** `fields`: which scalar attributes are shown (F1 to F4, F5). */
 import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.js';
 import type { RawNode } from './raw.js';
 import {
@@ -14,7 +14,7 @@ import {
 
 /** Sets the fields of every draft; each name must be a scalar attribute of each of them. */
 export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], node: RawNode, path: Path): void => {
-  // an element without a value names nothing (contract 4.1)
+  // an element without a value names nothing (F5)
   const names = textsOf(resolving, node, path, { nulls: 'skip' });
   if (!names) return;
   for (const draft of drafts) {

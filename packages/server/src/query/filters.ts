@@ -1,4 +1,4 @@
-/** `filters` and `_q`: conditions on entries (Q8, contract 4.4 and 4.7). Recursion is bounded by `limits.filterDepthMax`. */
+/** `filters` and `_q`: conditions on entries (Q8, FL2, FL14). Recursion is bounded by `limits.filterDepthMax`. */
 import { issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag, scalarTypes } from '../model/attributes.js';
@@ -31,7 +31,7 @@ export const resolveFilters = (
     ? null
     : objectFilter(resolving, { type, state, isRoot: true }, node, path, 0);
 
-/** `_q`: the id or any searchable text attribute contains it, and numbers do when it is one (contract 4.7). */
+/** `_q`: the id or any searchable text attribute contains it, and numbers do when it is one (FL14). */
 export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
   if (!node) return null;
   const shape = shapeIn(resolving, node);
@@ -134,7 +134,7 @@ const groupFilter = (
   return null;
 };
 
-/** A member of `$and` or `$or`: an object of conditions, or a list of such objects, joined by AND (contract 4.4). */
+/** A member of `$and` or `$or`: an object of conditions, or a list of such objects, joined by AND (FL4). */
 const groupMember = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter | null => {
   const shape = shapeIn(resolving, node);
   // inside a relation, a list of texts is a list of ids
@@ -309,7 +309,7 @@ const operands = (
     const at = shape.kind === 'list' ? [...path, String(i)] : path;
     const inner = shapeIn(resolving, item);
     if (inner.kind === 'text') return { text: inner.text, at };
-    // a member of a list without a value meets no row (contract 4.4)
+    // a member of a list without a value meets no row (FL7)
     if (inner.kind === 'null' && operator.takes === 'list') return { text: null };
     refuse(resolving, 'query.expected-text', at);
     return null;

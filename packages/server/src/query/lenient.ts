@@ -1,7 +1,7 @@
 /**
  * v4's leniency (`api.strict: false`): the one place that says what is left out of a request instead of being refused.
  * docs/lenient.md tells it to people, and a test holds the two against each other. What is left out is named in the
- * response and in the log (contract, decision j). Whether v4 ignores a fault also depends on where it is: an unknown name
+ * response and in the log (Q16). Whether v4 ignores a fault also depends on where it is: an unknown name
  * is ignored in `populate` and refused in `fields`, so each place that is lenient says so by calling `leaveOut`.
  */
 import type { Issue, IssueCode } from '../errors.js';

@@ -1,5 +1,5 @@
 /**
- * THE operator table (contract 4.4): one record for each filter operator. Adding an operator is adding a record.
+ * THE operator table (FL2): one record for each filter operator. Adding an operator is adding a record.
  * Comparison with NULL follows SQL everywhere: rows without a value meet no operator but `$null`.
  */
 import { sql } from 'kysely';
@@ -10,7 +10,7 @@ export interface Operator {
   /** `one` value, `two` bounds, a `list`, or a `flag` that may turn the operator round. */
   readonly takes: 'one' | 'two' | 'list' | 'flag';
   readonly families: readonly Family[];
-  /** Several values of a `one` operator are joined by OR, of a negative one by AND (decision c). */
+  /** Several values of a `one` operator are joined by OR, of a negative one by AND (FL8). */
   readonly negative: boolean;
   readonly condition: (column: Sql, kind: ColumnKind, values: readonly DbValue[], dialect: Dialect) => Sql;
 }
@@ -28,7 +28,7 @@ const one = (families: readonly Family[], compare: Compare, negative = false): O
   families,
   negative,
   condition: (column, kind, [value = null], dialect) =>
-    // filters do not get here: `_q` looks for a part of a number (contract 4.7)
+    // filters do not get here: `_q` looks for a part of a number (FL14)
     families === textual && numbers.has(kind)
       ? compare(dialect.numberText(column, kind), dialect.bind('text', value), dialect)
       : compare(column, dialect.bind(kind, value), dialect),

@@ -1,4 +1,4 @@
-/** `pagination` of a list (contract 4.5). */
+/** `pagination` of a list (PA1). */
 import { issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
@@ -85,7 +85,7 @@ const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | u
 const exactInteger = (text: string, number: number): bigint =>
   /^\s*\d+\s*$/.test(text) ? BigInt(text) : BigInt(number);
 
-/** Fewer words than other flags have: lower case only (contract 4.5). */
+/** Fewer words than other flags have: lower case only (PA1). */
 const countFlag = (resolving: Resolving, node: RawNode | undefined): boolean | undefined => {
   if (!node) return undefined;
   const shape = shapeIn(resolving, node);

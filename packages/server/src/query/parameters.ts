@@ -1,4 +1,4 @@
-/** The top-level names of a query string: what a request may say (contract 4), and what a near miss was meant to say. */
+/** The top-level names of a query string: what a request may say (RQ13), and what a near miss was meant to say. */
 
 export const parameters = [
   'fields',
@@ -12,7 +12,7 @@ export const parameters = [
 ] as const;
 const known: ReadonlySet<string> = new Set(parameters);
 
-/** Members of `pagination` that lists refuse at the top level (contract 3). */
+/** Members of `pagination` that lists refuse at the top level (PA7). */
 const misplaced: ReadonlySet<string> = new Set(['page', 'pageSize', 'start', 'limit']);
 
 /** Names that say the same elsewhere: in v3 and v5 of the dialect and in other query languages. */
@@ -38,10 +38,10 @@ const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])
 
 export type ParameterName =
   | { readonly kind: 'known' }
-  /** Has brackets that do not balance, or dots (contract 12, row 15). v4 makes something of some, and ignores the others. */
+  /** Has brackets that do not balance, or dots (RQ11). v4 makes something of some, and ignores the others. */
   | { readonly kind: 'malformed'; readonly ignoredByV4: boolean }
   | { readonly kind: 'misplaced' }
-  /** Not a parameter, but nearly one (decision i). */
+  /** Not a parameter, but nearly one (RQ13). */
   | { readonly kind: 'near'; readonly meant: string }
   /** Whatever else a URL carries, such as `utm_source`: it is ignored. */
   | { readonly kind: 'other' };

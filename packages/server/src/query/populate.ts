@@ -1,5 +1,5 @@
 /**
- * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, contract 4.2).
+ * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, Q14).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
 import { issue, nearest, never } from '../errors.js';
@@ -27,7 +27,7 @@ import { resolveState } from './state.js';
 
 const options = ['fields', 'populate', 'filters', 'sort', 'on', 'publicationState'];
 const fragmentOptions = options.filter((it) => it !== 'on');
-/** Refused, because populate and pagination do not combine (specification, Limits 2); v4 ignores some (contract 4.2). */
+/** Refused, because populate and pagination do not combine (Q15); v4 ignores some. */
 const paginationOptions: ReadonlyMap<string, 'ignored by v4' | 'obeyed by v4'> = new Map([
   ['pagination', 'ignored by v4'],
   ['page', 'ignored by v4'],
@@ -124,7 +124,7 @@ const populateNames = (work: Populating, owners: readonly Draft[], texts: readon
         let level = tree;
         let end = 0;
         for (const name of dotted.split('.')) {
-          // `author.*` populates the author and nothing inside (contract 4.2)
+          // `author.*` populates the author and nothing inside (Q5)
           if (name === '*' && level !== tree) break;
           end += name.length + 1;
           const known = level.get(name);
@@ -315,7 +315,7 @@ const noteHidden = (
 
 /**
  * Adds an attribute to what its owner populates, unless the gate hides it: then its options are still checked, and
- * its entries are not fetched (specification, Authentication 2).
+ * its entries are not fetched (AC5).
  */
 const attach = (
   resolving: Resolving,

@@ -1,4 +1,4 @@
-/** `sort`: texts or objects to keys, each through any number of links and components (contract 4.3). */
+/** `sort`: texts or objects to keys, each through any number of links and components (SO1). */
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';

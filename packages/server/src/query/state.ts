@@ -1,4 +1,4 @@
-/** `publicationState` and `locale`: which versions of an entry a request reads (contract 4.6). */
+/** `publicationState` and `locale`: which versions of an entry a request reads (LO1). */
 import type { EntryType } from '../model/model.js';
 import type { RawNode } from './raw.js';
 import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';

@@ -30,7 +30,7 @@ export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   return `{"data":[${entries}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
 };
 
-/** `meta.pagination` (contract 2.1). */
+/** `meta.pagination` (PA1). */
 const pagination = ({ page }: ReadPlan, total: number | null): string => {
   if (page?.kind === 'offset')
     return JSON.stringify({ start: page.start, limit: page.limit, ...(total === null ? {} : { total }) });
@@ -91,7 +91,7 @@ const renderEdge = (
     const text = known.get(id);
     if (text === undefined) continue;
     const whole = isPlain ? `{${text}}` : text;
-    // several rows of a to-one link happen (races, imports): the first visible one counts (storage-layout 9)
+    // several rows of a to-one link happen (races, imports): the first visible one counts (ST10)
     if (edge.shape === 'one') return whole;
     inside += inside === '' ? whole : `,${whole}`;
   }
@@ -109,14 +109,14 @@ const renderZone = (edge: PlanEdge, list: TargetList, texts: readonly Texts[]): 
   return `[${inside}]`;
 };
 
-/** Upgraded databases may hold a pair twice (storage-layout 9); an entry appears once. */
+/** Upgraded databases may hold a pair twice (ST10); an entry appears once. */
 const distinct = (ids: readonly number[]): readonly number[] => {
   if (ids.length < 2) return ids;
   const set = new Set(ids);
   return set.size === ids.length ? ids : [...set];
 };
 
-/** The node's own sort; ties keep the stored order (contract 4.2). */
+/** The node's own sort; ties keep the stored order (Q8). */
 const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | null): readonly number[] =>
   places ? [...ids].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : ids;
 

@@ -11,7 +11,7 @@ import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Ste
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 import { tellsVersion } from './etag.js';
 
-/** `envelope`: `{ data, meta }` of entries with `attributes`; `plain`: bare objects throughout, as users are shown (contract 2.1). */
+/** `envelope`: `{ data, meta }` of entries with `attributes`; `plain`: bare objects throughout, as users are shown (AC15). */
 export type AnswerForm = 'envelope' | 'plain';
 
 export interface ReadPlan {
@@ -56,9 +56,9 @@ export interface PlanField {
 export interface PlanEdge {
   readonly name: string;
   readonly shape: 'one' | 'many' | 'zone';
-  /** Links are wrapped in `{ data }`, parts are not (specification, Shapes). */
+  /** Links are wrapped in `{ data }`, parts are not (Q12). */
   readonly wrapped: boolean;
-  /** What an empty list looks like: `[]`, and `null` for media (contract 2.3). */
+  /** What an empty list looks like: `[]`, and `null` for media (Q12). */
   readonly empty: '[]' | 'null';
   /** Index of the node for each component; a single one with component null for links. */
   readonly targets: readonly { readonly component: string | null; readonly node: number }[];
@@ -74,7 +74,7 @@ export interface PlanLinks {
   readonly fixed: readonly FixedValue[];
   /** The column that tells the edges apart; null when there is only one. */
   readonly nameColumn: string | null;
-  /** A zone's ties of rank go by the link's id, all others by the target's (storage-layout 7.2). */
+  /** A zone's ties of rank go by the link's id, all others by the target's (ST8). */
   readonly edges: readonly { readonly edge: number; readonly name: string | null; readonly isZone: boolean }[];
   /** Every target of the edges; rows name their target by its place in this list. */
   readonly targets: readonly PlanTarget[];
@@ -103,7 +103,7 @@ export type PlanFilter =
       readonly kind: 'related';
       readonly step: PlanStep;
       readonly member: PlanFilter;
-      /** Entries without any related entry meet the condition too, as `$null` does (contract 4.4). */
+      /** Entries without any related entry meet the condition too, as `$null` does (FL7). */
       readonly orNone: boolean;
     };
 
@@ -263,7 +263,7 @@ const NAME_COLUMN = 'field';
 
 /**
  * Pushes negations down to the comparisons: "not (some related entry is X)" of v4's dialect means "some related entry is
- * not X" (contract 4.4, to-many relations).
+ * not X" (FL5, to-many relations).
  */
 const planFilter = (filter: Filter, negated: boolean): PlanFilter => {
   switch (filter.kind) {

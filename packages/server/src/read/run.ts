@@ -156,7 +156,7 @@ const placeLinks = (
     node: nodes[node.edges[edge]!.targets[target]!.node]!,
   }));
   for (const row of rows) {
-    // null: a component that is not asked for, or that the schema file no longer knows (storage-layout 3)
+    // null: a component that is not asked for, or that the schema file no longer knows (ST4)
     const place = row[2] === null ? undefined : places[row[2] as number];
     if (!place) continue;
     const from = row[0] as number;

@@ -202,7 +202,7 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
 
 /**
  * A sort key as one value for each entry: a to-one step leads to the entry that populating it shows, a to-many step to
- * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (contract 12, row 74).
+ * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (SO3).
  */
 const sortExpression = (
   { steps, column: name, columnKind, direction }: PlanSort,
@@ -234,7 +234,7 @@ const sortExpression = (
   return sql`(select ${value} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1) ${way}`;
 };
 
-/** The id of the entry that a to-one step shows: the first visible one in stored order (storage-layout 9). */
+/** The id of the entry that a to-one step shows: the first visible one in stored order (ST10). */
 const shownTarget = (step: PlanStep, owner: Sql, dialect: Dialect): Sql => {
   const [link, target] = ['l', 't'];
   const { from, rank } = step.path;

@@ -11,7 +11,7 @@ export type Sql = RawBuilder<unknown>;
 export type Builder = Kysely<Record<string, Record<string, unknown>>>;
 export type DialectName = 'sqlite' | 'postgres';
 
-/** How a column stores its values (storage-layout 2). Each dialect maps every kind to a column type. */
+/** How a column stores its values (ST2). Each dialect maps every kind to a column type. */
 export type ColumnKind =
   | 'id'
   | 'reference'
@@ -30,7 +30,7 @@ export type ColumnKind =
   /** JSON text kept byte for byte (settings tables). */
   | 'jsonText';
 
-/** How a stored value is written in an answer (contract 2.2). */
+/** How a stored value is written in an answer (F8). */
 export type JsonForm = 'text' | 'number' | 'digits' | 'boolean' | 'date' | 'time' | 'instant' | 'epoch' | 'json';
 
 /**
@@ -100,7 +100,7 @@ export interface SchemaDialect {
   storedName(name: string): string;
   /** Whether foreign keys can be declared with their table, or need the target to exist. */
   readonly foreignKeys: 'with the table' | 'afterwards';
-  /** v4 makes unique indexes as constraints where that differs (storage-layout 1.5). */
+  /** v4 makes unique indexes as constraints where that differs (ST7). */
   readonly uniqueAs: 'index' | 'constraint';
   /** How a declared type stores its values; null for one that no column of ours has. */
   kindOf(declared: string): StoredKind | null;
@@ -139,7 +139,7 @@ export interface Dialect {
   bind(kind: ColumnKind, value: DbValue): Sql;
   /** Statements that insert the rows, in their order where they refer to each other; texts depend on the columns only. */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
-  /** The column in the form in which `bind` gives values: people write some by hand in others (storage-layout 2). */
+  /** The column in the form in which `bind` gives values: people write some by hand in others (ST2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
   /** A column of numbers as text, in the digits that answers show. */
   numberText(column: Sql, kind: ColumnKind): Sql;

@@ -1,6 +1,6 @@
 /**
  * Tables as data: what is wanted, what is found, and the statements that lead from one to the other.
- * Only additions exist: nothing is ever dropped or altered (storage-layout 8.4).
+ * Only additions exist: nothing is ever dropped or altered (ST9).
  */
 import { type CreateTableBuilder, sql } from 'kysely';
 import { fixedStatement } from './compile.js';
@@ -14,7 +14,7 @@ export interface Index {
   readonly name: string;
   readonly columns: readonly string[];
   readonly unique: boolean;
-  /** Not in v4's layout: existing tables get it too, and v4 may drop it again (storage-layout 6). */
+  /** Not in v4's layout: existing tables get it too, and v4 may drop it again (ST7). */
   readonly own: boolean;
 }
 export interface ForeignKey {

@@ -20,7 +20,7 @@ import { runOperations } from './run.js';
 import { newSession, type Session, type WriteAction, type WriteEvent } from './session.js';
 import { changesOf, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
-/** Attributes of an entry by name, in the form that bodies have (contract 6). */
+/** Attributes of an entry by name, in the form that bodies have (BO5). */
 export type Data = Readonly<Record<string, unknown>>;
 
 export type WriteRequest = {
@@ -339,7 +339,7 @@ const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number 
 
 const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
 
-/** Callers that are no administrators leave creator fields as they are (storage-layout 2). */
+/** Callers that are no administrators leave creator fields as they are (ST2). */
 const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
   adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 

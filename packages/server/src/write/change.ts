@@ -1,6 +1,6 @@
 /**
  * A body to a `Change`: every value parsed, every rule of the schema file checked, all faults listed with their paths
- * (contract 6). Pure; what only the database knows (existence, uniqueness, foreign component ids) comes later.
+ * (BO5). Pure; what only the database knows (existence, uniqueness, foreign component ids) comes later.
  */
 import { bug, type Issue, issue, nearest, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -61,13 +61,13 @@ export interface ParseContext {
   readonly model: Model;
   readonly gate: Gate;
   readonly action: 'create' | 'update';
-  /** Whether the entry is a draft after the change: drafts may be incomplete (contract 6.3). */
+  /** Whether the entry is a draft after the change: drafts may be incomplete (DR7). */
   readonly draft: boolean;
   /** False ignores unknown keys, as v4 does (`api.strict`). */
   readonly strict: boolean;
 }
 
-/** The attributes of an entry, before any is looked at (contract 6.1). */
+/** The attributes of an entry, before any is looked at (BO1). */
 export const checkData = (data: unknown): Result<Readonly<Record<string, unknown>>> => {
   if (Array.isArray(data)) return refused(issue('body.data-type', [], { value: data }));
   return isObject(data) ? ok(data) : refused(issue('body.missing', []));
@@ -86,7 +86,7 @@ export const readPublishedAt = (
     : refused(issue('value.datetime', ['publishedAt']));
 };
 
-/** Keys of an entry that only the server sets; given ones are ignored (contract 6.1). */
+/** Keys of an entry that only the server sets; given ones are ignored (BO4). */
 const serverKeys: ReadonlySet<string> = new Set([
   'id',
   'createdAt',
@@ -96,7 +96,7 @@ const serverKeys: ReadonlySet<string> = new Set([
   'updatedBy',
   'localizations',
 ]);
-/** Keys that would reach into objects' prototypes; ignored (contract 12, row 40). */
+/** Keys that would reach into objects' prototypes; ignored (BO3). */
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
 /** A body as read: with faults, what of it could be read all the same, so that the database can be asked about that. */
@@ -192,7 +192,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
         need(attribute.required && !draft);
         break;
       case 'part':
-        // drafts still need their required repeatable components and zones (contract 6.3)
+        // drafts still need their required repeatable components and zones (DR7)
         need(attribute.required && !(draft && attribute.shape === 'one'));
         break;
       default:
@@ -213,7 +213,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     return [];
   };
 
-  // ---- links (R1 to R10, contract 6.5 and 6.6)
+  // ---- links (R1 to R10, CO9, R11)
 
   const link = (
     type: EntryType,
@@ -222,7 +222,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     path: Path,
     { isNew }: Place,
   ): readonly LinkChange[] => {
-    // a relation that the caller may not see is left alone (contract 6.6)
+    // a relation that the caller may not see is left alone (R14)
     if (!gate.allows(type, attribute, 'write')) return [];
     const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
     if (!change) return [];
@@ -279,7 +279,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     return connect && disconnect ? { kind: 'moves', connect, disconnect } : null;
   };
 
-  /** Repeated ids count where they occur first (contract 7). */
+  /** Repeated ids count where they occur first (R10). */
   const setOf = (value: unknown, path: Path): LinkChange['change'] | null => {
     const ids = idsOf(value, path);
     return ids && { kind: 'set', ids: [...new Set(ids)] };
@@ -327,7 +327,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     return isRight ? moves : null;
   };
 
-  // ---- parts (contract 6.4)
+  // ---- parts (CO2)
 
   const part = (attribute: PartAttribute, value: unknown, path: Path, place: Place): readonly PartChange[] => {
     if (attribute.shape === 'one') {
@@ -408,7 +408,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   return { object };
 };
 
-/** Null for a required attribute, as v4 words it: by the type where it asks for one (contract 5). */
+/** Null for a required attribute, as v4 words it: by the type where it asks for one (ER4). */
 const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue => {
   if (expected !== null) return issue('body.type', path, { expected, value: null });
   return isNew ? issue('body.required', path) : issue('body.null', path);
@@ -438,7 +438,7 @@ const positionOf = (value: unknown): Position | null => {
   return anchor === null ? null : { kind: key, anchor };
 };
 
-/** The same stored component twice in a list appears once, where it occurs first (contract 6.4). */
+/** The same stored component twice in a list appears once, where it occurs first (CO3). */
 const withoutRepeats = (items: readonly PartItem[]): readonly PartItem[] => {
   const seen = new Set<string>();
   return items.filter(({ id, change }) => {

@@ -1,4 +1,4 @@
-/** Checks of a write that only the database can make: targets exist, unique values are free (contract 6.3, 6.5). */
+/** Checks of a write that only the database can make: targets exist, unique values are free (BO8, CO10). */
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
@@ -67,7 +67,7 @@ const absentTargets = async (changes: Changes, { model, dialect, tx }: CheckCont
   });
 };
 
-/** Unique values, against the whole table and within the request (contract 6.3; 12, row 71). */
+/** Unique values, against the whole table and within the request (BO8). */
 const takenValues = async (changes: Changes, { dialect, tx }: CheckContext): Promise<readonly Issue[]> => {
   const values = changes.flatMap(({ change, id }) =>
     change.values

@@ -1,4 +1,4 @@
-/** Publishing a draft asks of the stored values what publishing asks of given ones (contract 12, row 70). */
+/** Publishing a draft asks of the stored values what publishing asks of given ones (DR8). */
 import { sql } from 'kysely';
 import { type Issue, issue, never } from '../errors.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';

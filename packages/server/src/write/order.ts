@@ -1,5 +1,5 @@
 /**
- * The list algebra of ordered relations (R3 to R9, contract 7): pure functions on lists of ids, and the stored ranks
+ * The list algebra of ordered relations (R3 to R9): pure functions on lists of ids, and the stored ranks
  * that keep them. Knows neither tables nor requests.
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';

@@ -1,4 +1,4 @@
-/** Passwords of a body become bcrypt hashes (contract 6.2), before the transaction begins: on SQLite nobody else could write meanwhile. */
+/** Passwords of a body become bcrypt hashes (BO16), before the transaction begins: on SQLite nobody else could write meanwhile. */
 import { hashPassword } from '../access/passwords.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';

@@ -1,6 +1,6 @@
 /**
  * Change and snapshot to row operations, as plain data in the order in which they run. Pure: no database, no clock.
- * Foreign keys are not relied on: what an operation leaves behind, another removes (storage-layout 6 and 9).
+ * Foreign keys are not relied on: what an operation leaves behind, another removes (ST7, ST10).
  */
 import { bug, type Issue, issue, never, ok, type Result } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
@@ -169,7 +169,7 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
 /** A component with its nested ones, their links and their media. */
 const planRemoval = (uid: Uid, id: number, parts: Snapshot['parts'], model: Model, operations: Operation[]): void => {
   const type = model.types.get(uid);
-  // a component whose schema file is gone: its rows stay, as v4 leaves them (storage-layout 3)
+  // a component whose schema file is gone: its rows stay, as v4 leaves them (ST4)
   if (!type) return;
   operations.push(...removalOf(type, id, parts, model));
 };
@@ -294,7 +294,7 @@ const planTableLinks = (
   const surplus: number[] = [];
   const isWanted = new Set(wanted);
   for (const row of stored) {
-    // a pair that is there twice keeps its first row (storage-layout 9)
+    // a pair that is there twice keeps its first row (ST10)
     if (isWanted.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
     else surplus.push(row.row);
   }

@@ -44,7 +44,7 @@ export const ownerKey = (uid: Uid, id: number): OwnerKey => `${uid} ${id}`;
 export const pathKey = (path: LinkPath): string => JSON.stringify([path.table, path.from, path.to, path.fixed]);
 export const listKey = (pathName: string, owner: number): ListKey => `${pathName} ${owner}`;
 
-/** Whether a target can hang on one owner only: connecting it takes it away from another (contract 6.6). */
+/** Whether a target can hang on one owner only: connecting it takes it away from another (R13). */
 export const isExclusive = ({ attribute }: LinkChange): boolean =>
   attribute.source === 'relation' &&
   attribute.inverse !== null &&

@@ -1,5 +1,5 @@
 /**
- * Sixteen clients at once on one list, on children that move, on pairs (12 rows 43 and 69). Every answer is the state
+ * Sixteen clients at once on one list, on children that move, on pairs (BO8, R17). Every answer is the state
  * after its own write, and `updatedAt` never repeats: so the answers put in that order must be one serial history.
  */
 import { describe, expect, it } from 'vitest';
@@ -76,7 +76,7 @@ const applied = (list: readonly number[], { connect, disconnect }: Done['change'
 };
 
 describe.each(dialects)('concurrent writers on %s', (dialect) => {
-  it(`12 row 69: one list from one side has a serial history (seed ${seed})`, { timeout: 3_600_000 }, () =>
+  it(`R17: one list from one side has a serial history (seed ${seed})`, { timeout: 3_600_000 }, () =>
     withServers(dialect, async (world, servers) => {
       const books = await world.createMany('books', 24);
       const shelf = await world.create('shelves', { manyMany: books.slice(0, 12) });
@@ -144,7 +144,7 @@ describe.each(dialects)('concurrent writers on %s', (dialect) => {
     }),
   );
 
-  it(`12 row 69: one list from both sides loses nothing (seed ${seed})`, { timeout: 3_600_000 }, () =>
+  it(`R17: one list from both sides loses nothing (seed ${seed})`, { timeout: 3_600_000 }, () =>
     withServers(dialect, async (world, servers) => {
       // each client alone decides about its own book, from either side; all move theirs around the others
       const books = await world.createMany('books', clients);
@@ -184,7 +184,7 @@ describe.each(dialects)('concurrent writers on %s', (dialect) => {
     }),
   );
 
-  it(`12 row 69: children have one parent, pairs have one partner (seed ${seed})`, { timeout: 3_600_000 }, () =>
+  it(`R17: children have one parent, pairs have one partner (seed ${seed})`, { timeout: 3_600_000 }, () =>
     withServers(dialect, async (world, servers) => {
       const books = await world.createMany('books', 8);
       const shelves = await world.createMany('shelves', 8);

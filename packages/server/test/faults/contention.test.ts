@@ -54,7 +54,7 @@ describe("another session's locks on PostgreSQL", () => {
     await world.close();
   });
 
-  it('issue: a locked table is busy for readers and writers, and served again afterwards', async () => {
+  it('a locked table is busy for readers and writers, and served again afterwards', async () => {
     const id = await world.create('shelves', { name: 'before' });
     await other.query('begin; lock table shelves in access exclusive mode');
     try {
@@ -71,7 +71,7 @@ describe("another session's locks on PostgreSQL", () => {
     expect((await world.update('shelves', id, { name: 'after' })).attributes['name']).toBe('after');
   });
 
-  it('issue: a locked row is busy for its writers alone', async () => {
+  it('a locked row is busy for its writers alone', async () => {
     const id = await world.create('shelves', { name: 'before' });
     await other.query('begin');
     await other.query('update shelves set name = $1 where id = $2', ['theirs', id]);
@@ -85,7 +85,7 @@ describe("another session's locks on PostgreSQL", () => {
     expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('theirs');
   });
 
-  it('issue: a statement that somebody cancels is busy, one that takes too long by itself is too expensive', async () => {
+  it('a statement that somebody cancels is busy, one that takes too long by itself is too expensive', async () => {
     const slow = reading(world.db, "select 'canceled here', pg_sleep(60)");
     const running =
       "select pid from pg_stat_activity where query like '%canceled here%' and state = 'active' and pid <> pg_backend_pid()";
@@ -105,7 +105,7 @@ describe('a PostgreSQL with too many clients', () => {
   });
   afterAll(() => postgres.stop());
 
-  it('issue: a process that has one connection does with it, one that has none is busy', async () => {
+  it('a process that has one connection does with it, one that has none is busy', async () => {
     const world = await newRelationsWorld('postgres', {}, undefined, postgres.url);
     const url = world.env['DATABASE_URL']!;
     const late = await openPostgres(url);
@@ -150,7 +150,7 @@ describe('a PostgreSQL with too many clients', () => {
 });
 
 describe('connections to PostgreSQL that are all taken', () => {
-  it('issue: who waits too long for one is busy, and the line moves on', async () => {
+  it('who waits too long for one is busy, and the line moves on', async () => {
     const world = await newRelationsWorld('postgres');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {

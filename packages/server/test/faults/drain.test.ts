@@ -1,4 +1,4 @@
-/** How a server stops: nobody who has sent a request, or is about to, is cut off (contract 0, point 1). */
+/** How a server stops: nobody who has sent a request, or is about to, is cut off (RQ20). */
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -56,7 +56,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
   };
   afterEach(() => app.close());
 
-  it('0.1: requests that wait in the kernel are answered, those on their way to the process too', async () => {
+  it('RQ20: requests that wait in the kernel are answered, those on their way to the process too', async () => {
     const port = await serve();
     // the first request stops the server, the others wait in the kernel
     let stopped: Promise<number> | undefined;
@@ -81,7 +81,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await stopped).toBe(0);
   });
 
-  it('0.1: first /_health is 503, and all else goes on as before', async () => {
+  it('RQ20: first /_health is 503, and all else goes on as before', async () => {
     const port = await serve();
     const kept = await connect(port);
     await kept.ask(health);
@@ -103,7 +103,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await Promise.all([kept.closed, other.closed])).toEqual(['ended', 'ended']);
   });
 
-  it('0.1: a kept connection may ask once more; the response says that it ends', async () => {
+  it('RQ20: a kept connection may ask once more; the response says that it ends', async () => {
     const port = await serve();
     const kept = await connect(port);
     await kept.ask(request);
@@ -116,7 +116,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await stopped).toBe(0);
   });
 
-  it('0.1: a connection that stays quiet is ended, not reset', async () => {
+  it('RQ20: a connection that stays quiet is ended, not reset', async () => {
     const port = await serve();
     const [used, unused] = [await connect(port), await connect(port)];
     await used.ask(request);
@@ -124,7 +124,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await Promise.all([used.closed, unused.closed])).toEqual(['ended', 'ended']);
   });
 
-  it('0.1: nobody is accepted any more', async () => {
+  it('RQ20: nobody is accepted any more', async () => {
     const port = await serve();
     await app.drain();
     const socket = net.connect(port, '127.0.0.1');
@@ -132,7 +132,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(fault.code).toBe('ECONNREFUSED');
   });
 
-  it('0.1: what does not end in time is cut off, and counted', async () => {
+  it('RQ20: what does not end in time is cut off, and counted', async () => {
     const port = await serve();
     const [slow, quick] = [await connect(port), await connect(port)];
     await quick.ask(request);

@@ -62,7 +62,7 @@ interface Client {
 }
 
 describe.each(dialects)('a killed server on %s', (dialect) => {
-  it(`issue: loses no answered write and leaves no half one (${kills} kills, seed ${seed})`, {
+  it(`loses no answered write and leaves no half one (${kills} kills, seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);

@@ -124,7 +124,7 @@ const connected = async (url: string): Promise<Client> => {
 };
 
 describe('connections that PostgreSQL ends', () => {
-  it('issue: terminated one after the other under load, 30 times all of them', async () => {
+  it('terminated one after the other under load, 30 times all of them', async () => {
     const world = await newRelationsWorld('postgres');
     const admin = await connected(inject('postgresUrl'));
     const served = await serveInProcess(relationsProjectDir, envOf(world));
@@ -158,7 +158,7 @@ describe('connections that PostgreSQL ends', () => {
     });
     afterAll(() => postgres.stop());
 
-    it('issue: restarted under load, 3 times', async () => {
+    it('restarted under load, 3 times', async () => {
       const world = await newRelationsWorld('postgres', {}, undefined, postgres.url);
       const served = await serveInProcess(relationsProjectDir, envOf(world));
       try {

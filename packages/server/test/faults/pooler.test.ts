@@ -79,7 +79,7 @@ const failOften = async (db: Db): Promise<void> => {
 };
 
 describe('a fault inside a transaction', () => {
-  it('issue: ends it and frees its connection', async () => {
+  it('ends it and frees its connection', async () => {
     const world = await newRelationsWorld('postgres');
     try {
       await failOften(world.db);
@@ -118,7 +118,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     await pooler.stop();
   });
 
-  it.each(reads)('issue: answers %s as without it', async (url) => {
+  it.each(reads)('answers %s as without it', async (url) => {
     const direct = await films.get(url);
     const [first, again] = [await pooledFilms.server.get(url), await pooledFilms.server.get(url)];
     for (const pooled of [first, again]) {
@@ -127,7 +127,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     }
   });
 
-  it('issue: writes relations, positions, components and zones, and refuses what it must', async () => {
+  it('writes relations, positions, components and zones, and refuses what it must', async () => {
     const send = async (method: string, url: string, data?: unknown): Promise<{ status: number; entry: Entry }> => {
       const { status, body } = await pooledShelves.server.send(
         method,
@@ -153,7 +153,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     await shelves.expectNoOrphans();
   });
 
-  it('issue: 24 clients at once read and write', async () => {
+  it('24 clients at once read and write', async () => {
     const books = await shelves.createMany('books', 4);
     const { server } = pooledShelves;
     await Promise.all(
@@ -180,7 +180,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     await shelves.expectNoOrphans();
   });
 
-  it('issue: a fault inside a transaction frees its connection', async () => {
+  it('a fault inside a transaction frees its connection', async () => {
     await failOften(pooledShelves.db);
     const states = await statesOf(shelves.env['DATABASE_URL']!);
     expect(states).not.toContain('idle in transaction (aborted)');
@@ -188,7 +188,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     expect((await pooledShelves.server.get('/api/shelves')).status).toBe(200);
   });
 
-  it('issue: statements are not prepared by name', async () => {
+  it('statements are not prepared by name', async () => {
     const names = compiled(pooledFilms.db, 'select count(*)::int4 from pg_prepared_statements');
     for (let i = 0; i < 10; i++) expect(await pooledFilms.db.read(() => readRows(names))).toEqual([[0]]);
   });

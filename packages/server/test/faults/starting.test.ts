@@ -40,7 +40,7 @@ const change = ({ db }: TestDatabase, text: string) =>
   db.write((tx) => tx.run(db.dialect.compile(sql`${sql.raw(text)}`)));
 
 describe('processes that start together on one empty database', () => {
-  it.each([2, 2, 4])('issue: %i of them all serve, and what they make is there once', async (count) => {
+  it.each([2, 2, 4])('%i of them all serve, and what they make is there once', async (count) => {
     const database = await newDatabase('postgres');
     const served = await Promise.allSettled(
       Array.from({ length: count }, () => serveInProcess(magazine, database.env)),
@@ -97,7 +97,7 @@ describe('a link table with a name of 55 characters', () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  it('storage-layout 6: gets both indexes of our own, once, also on a database that v4 made', async () => {
+  it('ST7: gets both indexes of our own, once, also on a database that v4 made', async () => {
     expect(await run(['sync', '--project', dir], database.env)).toEqual({ code: 0, said: '' });
     const made = await rowsOf(database, ownIndexes);
     expect(made).toHaveLength(2);
@@ -111,7 +111,7 @@ describe('a link table with a name of 55 characters', () => {
     expect(await rowsOf(database, ownIndexes)).toEqual(made);
   });
 
-  it.each(['sync', 'start'])('issue: %s tells a statement that the database refuses in one line', async (command) => {
+  it.each(['sync', 'start'])('%s tells a statement that the database refuses in one line', async (command) => {
     await change(database, 'drop table if exists places cascade');
     await change(database, 'create view places as select 1 as id');
     const { code, said } = await run([command, '--project', dir], { ...database.env, PORT: String(await freePort()) });
@@ -131,7 +131,7 @@ describe('a server that lets nobody in', () => {
   afterAll(() => postgres.stop());
   const plain = /\nCheck DATABASE_URL, or DATABASE_HOST, .*\n$/;
 
-  it('issue: too many clients are told in a line', async () => {
+  it('too many clients are told in a line', async () => {
     const clients = Array.from({ length: 8 }, () => new Client(postgres.url));
     try {
       for (const client of clients) await client.connect();
@@ -146,7 +146,7 @@ describe('a server that lets nobody in', () => {
     }
   });
 
-  it('issue: a server that is down, and a wrong password, are told in a line without the password', async () => {
+  it('a server that is down, and a wrong password, are told in a line without the password', async () => {
     const down = new URL(postgres.url);
     down.port = String(await freePort());
     down.password = 'sesame';

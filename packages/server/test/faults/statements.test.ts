@@ -1,5 +1,5 @@
 /**
- * A write whose k-th statement fails, for every k, leaves every table as it was, and the next write works (12 row 68).
+ * A write whose k-th statement fails, for every k, leaves every table as it was, and the next write works (BO10).
  * The last k stands for a fault after all statements and before the commit.
  */
 import { describe, expect, it } from 'vitest';
@@ -249,7 +249,7 @@ const forms: readonly Form[] = [
 ];
 
 describe.each(dialects)('failing statements on %s', (dialect) => {
-  it('12 row 68: no form of write leaves a half behind, whichever statement fails', async () => {
+  it('BO10: no form of write leaves a half behind, whichever statement fails', async () => {
     const fuse: Fuse = { failAt: 0, ran: 0 };
     const world = await newRelationsWorld(dialect, {}, (db) => faulty(db, fuse));
     let faults = 0;

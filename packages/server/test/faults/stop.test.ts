@@ -23,7 +23,7 @@ const ask = (url: string, agent: http.Agent): Promise<Heard> =>
   });
 
 describe.each(dialects)('a stop under load on %s', (dialect) => {
-  it('0.1: resets no connection, and ends the process with 0', async () => {
+  it('RQ20: resets no connection, and ends the process with 0', async () => {
     const world = await newRelationsWorld(dialect);
     try {
       for (let stop = 0; stop < stops; stop++) {

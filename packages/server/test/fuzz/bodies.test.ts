@@ -254,7 +254,7 @@ const damaged = (text: string, random: Random): string => {
 const types = ['shelf', 'book', 'sheet', 'form', 'holder', 'setting', 'motto'];
 
 describe.each(dialects)('hostile bodies on %s', (dialect) => {
-  it(`12: ${bodies / 2} bodies get no 5xx, refused ones change nothing (seed ${seed})`, {
+  it(`ER5: ${bodies / 2} bodies get no 5xx, refused ones change nothing (seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);

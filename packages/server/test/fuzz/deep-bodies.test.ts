@@ -1,5 +1,5 @@
 /**
- * Bodies that are deep or wide up to the bound of a body, in every place where a body takes a value (contract 12, rows 7
+ * Bodies that are deep or wide up to the bound of a body, in every place where a body takes a value (R6
  * to 9): a refusal below 500 with a short message, and nothing changed.
  */
 import { describe, expect, it } from 'vitest';
@@ -68,7 +68,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
   it.each(hostile)(
-    '12 rows 7 to 9: %s, wherever a value stands, is a 4xx',
+    'R6, CO3, BO15: %s, wherever a value stands, is a 4xx',
     { timeout: 120_000 },
     async (name, value) => {
       // long texts are good texts, and an id in a body is ignored
@@ -100,7 +100,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
     },
   );
 
-  it('6.2: json takes what is wide, and refuses what is deep', async () => {
+  it('BO5: json takes what is wide, and refuses what is deep', async () => {
     for (const value of [wide('0'), wide('{}'), manyKeys])
       expect((await world.send('POST', '/api/sheets', `{"data":{"meta":${value}}}`, json)).status).toBe(200);
     for (const value of [lists(6_000), objects(6_000), lists(bytesMax / 2)])
@@ -161,7 +161,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
 describe.each(dialects)('deep and wide bodies of accounts on %s', (dialect) => {
   const people = usePeople(dialect, { grants: { editor: allOfAccounts } });
 
-  it.each(hostile)('8: %s, wherever a value stands, is a 4xx', { timeout: 120_000 }, async (name, value) => {
+  it.each(hostile)('AC1: %s, wherever a value stands, is a 4xx', { timeout: 120_000 }, async (name, value) => {
     const roles = '/api/users-permissions/roles';
     for (const [method, url, before, after] of [
       ['POST', '/api/auth/local', '', ''],

@@ -1,6 +1,6 @@
 /**
  * Any query string is either answered or refused with the place of its fault: nothing throws, nothing answers 5xx, and
- * nothing takes longer than one read may (design, "Strict").
+ * nothing takes longer than one read may.
  *
  * DOVETAIL_FUZZ=n sets how many strings are tried, a quarter of them on PostgreSQL; DOVETAIL_SEED=n starts elsewhere. A
  * string that is found wanting goes into a file of `corpus/`, with its names replaced as the first line there says.

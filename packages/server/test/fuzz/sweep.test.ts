@@ -1,4 +1,4 @@
-/** Every scalar type under every operator with every odd text: each is answered or refused by name (contract 12.3). */
+/** Every scalar type under every operator with every odd text: each is answered or refused by name (ER5). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

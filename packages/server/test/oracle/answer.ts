@@ -24,7 +24,7 @@ export interface OracleAnswer {
 export interface Facts {
   readonly project: ProjectSpec;
   readonly world: World;
-  /** Where NULL stands when ascending: the databases differ (contract, decision d). */
+  /** Where NULL stands when ascending: the databases differ (SO5). */
   readonly nulls: 'first' | 'last';
   readonly rest: { readonly defaultLimit: number; readonly maxLimit: number };
   readonly defaultLocale: string;
@@ -84,7 +84,7 @@ const notFound: OracleAnswer = {
 const isPublished = ({ type, entry }: Found, state: State): boolean =>
   !type.draftAndPublish || state === 'preview' || entry.values.get('publishedAt') !== null;
 
-/** Contract 4.5. */
+/** PA1. */
 const pageOf = (
   { page }: Request,
   total: number,
@@ -104,7 +104,7 @@ const pageOf = (
   return { from: (number - 1) * pageSize, size: pageSize, meta: { page: number, pageSize, ...counts } };
 };
 
-/** `_q` with a text that is no number (contract 4.7). */
+/** `_q` with a text that is no number (FL14). */
 const isFound = ({ type, entry }: Found, text: string): boolean =>
   attributesOf(type).some((it) => {
     if (it.kind !== 'scalar' || it.hidden || !it.searchable || familyOf(it.type) !== 'text') return false;
@@ -119,7 +119,7 @@ const fold = (text: string): string => [...text].map((it) => it.toLowerCase()).j
 
 /**
  * Entries behind a link or part in stored order: by rank, then by id of the target, in zones by id of the row
- * (storage-layout 7.2). Rows whose target is gone, or is none of the attribute's components, do not count.
+ * (ST8). Rows whose target is gone, or is none of the attribute's components, do not count.
  */
 const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: Facts): readonly Found[] => {
   const { world, project } = facts;
@@ -183,7 +183,7 @@ const wrapped = (found: Found, options: OptionsSpec, state: State, facts: Facts)
   attributes: inside(found, options, state, facts),
 });
 
-/** The fields that are asked for, and what is populated (contract 2.2, 2.3). */
+/** The fields that are asked for, and what is populated (F8, Q12). */
 const inside = (found: Found, options: OptionsSpec, state: State, facts: Facts): Record<string, unknown> => {
   const { type } = found;
   const { fields, populate } = options;
@@ -232,7 +232,7 @@ const showPart = (
   return attribute.shape === 'one' ? (shown[0] ?? null) : shown;
 };
 
-/** Visible targets that meet the filters, in the asked order, ties in the stored one (contract 4.2). */
+/** Visible targets that meet the filters, in the asked order, ties in the stored one (Q8). */
 const chosen = (
   attribute: LinkSpec | PartSpec,
   owner: Found,
@@ -343,7 +343,7 @@ const compareTruth = (operator: string, terms: readonly Term[], value: Value): T
       return !values.some((it) => equals(value, it));
     case '$between':
       return compareValues(value, values[0]!) >= 0 && compareValues(value, values[1]!) <= 0;
-    // several values of a negative operator are joined by AND, of any other by OR (decision c)
+    // several values of a negative operator are joined by AND, of any other by OR (FL8)
     case '$ne':
     case '$nei':
     case '$notContains':
@@ -409,7 +409,7 @@ const stableSort = (
   state: State,
   facts: Facts,
 ): readonly Found[] => {
-  // a repeated column is ignored (contract 4.3)
+  // a repeated column is ignored (SO1)
   const names = given.map((it) => it.path.join('.'));
   const keys = given.filter((it, i) => names.indexOf(it.path.join('.')) === i);
   const rows = list.map((found) => ({ found, values: keys.map((key) => sortValue(key, found, state, facts)) }));
@@ -425,7 +425,7 @@ const stableSort = (
 
 /**
  * The value that an entry is sorted by. A to-one relation is the entry that populating it shows; through to-many ones it
- * is the least of all values, or the greatest when descending (contract 12, row 74).
+ * is the least of all values, or the greatest when descending (SO3).
  */
 const sortValue = ({ path, direction }: SortSpec, found: Found, state: State, facts: Facts): Value => {
   let here: readonly Found[] = [found];

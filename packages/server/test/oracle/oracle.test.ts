@@ -1,5 +1,5 @@
 /**
- * The oracle against both databases (design, "How they test"): random projects, worlds and requests; the answer that
+ * The oracle against both databases: random projects, worlds and requests; the answer that
  * plain loops give must be the answer of the server, from SQLite and from PostgreSQL, fresh, kept, without keeping, and
  * with the plan sent through JSON.
  *

@@ -109,7 +109,7 @@ export const anyRequest = (project: ProjectSpec, world: World, random: Random): 
     fields: random.chance(0.5) ? anyFields([type], context) : null,
     populate: random.chance(0.7) ? anyPopulate([type], random.between(1, 3), context) : null,
     filter: random.chance(isList ? 0.6 : 0.3) ? anyCondition([type], 3, context) : null,
-    // which of several rows of a single type answers is not for a request to say (contract 4)
+    // which of several rows of a single type answers is not for a request to say (RQ13)
     sort: action !== 'single' && random.chance(0.5) ? anySort([type], context) : [],
     page: isList && random.chance(0.4) ? anyPage(random) : null,
     state: random.chance(0.35) ? random.pick(['live', 'preview', 'preview']) : null,
@@ -210,7 +210,7 @@ const anyMember = (types: readonly TypeSpec[], name: string, depth: number, cont
         random.chance(0.3) ? noOptions : anyOptions([project.types.get(uid)!], depth, context),
       ]),
     );
-    // the shared part beside `on` is ignored (contract 4.2)
+    // the shared part beside `on` is ignored (Q7)
     const ignored = random.chance(0.2) ? { ...noOptions, populate: { all: true, members: [] } } : noOptions;
     return { ...plain, options: ignored, fragments };
   }
@@ -356,7 +356,7 @@ const anySortPath = (types: readonly TypeSpec[], depth: number, context: Context
       return [step.name, ...anySortPath([stepTarget(step, project)], depth - 1, context)];
     }
   }
-  // JSON has an order of its own in each database (contract 4.3)
+  // JSON has an order of its own in each database (SO7)
   const scalars = commonScalars(types).filter((it) => familyOf(it.type) !== 'json');
   return [random.pick([...scalars, idSpec]).name];
 };

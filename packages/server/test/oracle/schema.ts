@@ -345,7 +345,7 @@ const addRelation = (owner: Draft, target: Draft, random: Random): void => {
   );
 };
 
-/** What the server adds to every content type (storage-layout 1.1). */
+/** What the server adds to every content type (ST1). */
 const addSystem = (draft: Draft, random: Random): void => {
   const scalar = (name: string, type: ScalarName): void => {
     const hidden = random.chance(0.04);
@@ -388,7 +388,7 @@ const creator = (uid: string, name: string): LinkSpec => ({
   inverse: null,
 });
 
-/** The file library (contract 2.3): what of it may be seen. */
+/** The file library (Q12): what of it may be seen. */
 const filesSpec = (): TypeSpec => {
   const scalars: readonly (readonly [string, ScalarName])[] = [
     ...['name', 'alternativeText', 'caption', 'hash', 'ext', 'mime', 'url', 'previewUrl', 'provider'].map(
@@ -448,7 +448,7 @@ export const writeProject = (project: ProjectSpec, dir: string): void => {
   }
 };
 
-/** Whether the public role sees an attribute at all (contract 8.1). */
+/** Whether the public role sees an attribute at all (AC5). */
 export const isVisible = (project: ProjectSpec, attribute: AttributeSpec): boolean => {
   if (attribute.hidden) return false;
   return attribute.kind !== 'link' || project.types.get(attribute.target)!.findable;

@@ -1,4 +1,4 @@
-/** Requests as query strings, in every form that the dialect knows (contract 3 and 4). */
+/** Requests as query strings, in every form that the dialect knows (RQ10, RQ13). */
 import { newRandom, type Random } from './random.js';
 import type { Condition, MemberSpec, OptionsSpec, PopulateSpec, Request, SortSpec, Test } from './request.js';
 

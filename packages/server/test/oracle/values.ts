@@ -230,7 +230,7 @@ const instantTerm = (random: Random): Term => {
   return { value, text: random.pick(forms) };
 };
 
-/** How a value stands in an answer (contract 2.2). */
+/** How a value stands in an answer (F8). */
 export const jsonOf = (type: ScalarName, value: Value): unknown => {
   if (value === null) return null;
   if (typeof value === 'bigint') return String(value);

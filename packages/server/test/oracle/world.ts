@@ -1,7 +1,7 @@
 /**
  * Random entries, links and parts of a project, kept in memory. Rows look as real databases have them: ids with gaps,
  * ranks that do not follow ids; in a messy world also ranks that are NULL or equal, several rows of a to-one link, and
- * rows whose target is gone (storage-layout 3, 4, 7.2 and 9).
+ * rows whose target is gone (ST4, ST5, ST8, ST10).
  */
 import type { Random } from './random.js';
 import { attributesOf, FILES, type LinkSpec, type PartSpec, type ProjectSpec, type TypeSpec } from './schema.js';

@@ -1,6 +1,6 @@
 /**
  * Who may less never sees more: whatever a caller with fewer permissions is answered, the fuller caller is answered too,
- * with the same entries and at least the same keys (specification, Authentication; contract 8.1).
+ * with the same entries and at least the same keys (AC5; AC1).
  */
 import { describe, expect, test } from 'vitest';
 import { newGate } from '../../src/access/access.js';

@@ -1,5 +1,5 @@
 /**
- * The bracket grammar against `qs`, the parser of the dialect (contract 3): whatever both accept must mean the same.
+ * The bracket grammar against `qs`, the parser of the dialect (RQ10): whatever both accept must mean the same.
  * What this server refuses on purpose is left out: unbalanced brackets, a key used as value and as object, `__proto__`.
  */
 import fc from 'fast-check';

@@ -94,7 +94,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
       await tx.run({ sql: `update shelves_many_many_links set ${set} where ${where}`, params: [], ids: [] });
     });
 
-  it(`R3 to R9, 7: ${steps} changes of a few entries lead where the whole list would (seed ${seed})`, {
+  it(`R3 to R9: ${steps} changes of a few entries lead where the whole list would (seed ${seed})`, {
     timeout: 600_000,
   }, async () => {
     const random = newRandom(`${seed}/long ${dialect}`);
@@ -112,7 +112,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     await expectRanks(url, now.length);
   });
 
-  it('7: before the same entry again and again, until there is no room', async () => {
+  it('R5: before the same entry again and again, until there is no room', async () => {
     const { url, list } = await setUp();
     let now = list;
     for (let i = 0; i < 30; i++)
@@ -120,7 +120,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     await expectRanks(url, list.length);
   });
 
-  it('storage 9: tied and missing ranks near the change are put right', async () => {
+  it('ST10: tied and missing ranks near the change are put right', async () => {
     const { url, list } = await setUp();
     const shelf = Number(url.split('/').at(-1));
     await update('book_order = 50', `shelf_id = ${shelf} and book_id in (${list.slice(49, 53).join()})`);
@@ -134,7 +134,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     await put(url, { disconnect: [tied[120]!], connect: [{ id: tied[7]!, position: { start: true } }] }, tied);
   });
 
-  it('7: an anchor that is not in the list is refused, and nothing changes', async () => {
+  it('R15: an anchor that is not in the list is refused, and nothing changes', async () => {
     const { url, list, outside } = await setUp();
     const before = await ranksOf(url);
     const { status, paths } = await world.refused('PUT', url, {
@@ -144,7 +144,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     expect(await ranksOf(url)).toEqual(before);
   });
 
-  it('issue: connecting one entry into a long list adds one row and changes no other', async () => {
+  it('connecting one entry into a long list adds one row and changes no other', async () => {
     const { url, list, outside } = await setUp();
     const before = await world.rows('shelves_many_many_links');
     await put(url, { disconnect: [], connect: [{ id: outside[0]!, position: { before: list[100]! } }] }, list);

@@ -1,4 +1,4 @@
-/** `applyMoves` against a model written from the words of contract 7, and what ranks promise (storage-layout 7). */
+/** `applyMoves` against a model written from the words of R5, and what ranks promise (ST13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyMoves, type Move, type Moves, rankList } from '../../src/write/order.js';
@@ -51,7 +51,7 @@ const moves: fc.Arbitrary<Moves> = fc.record({
 const list = fc.uniqueArray(id, { maxLength: 8 });
 
 describe('applyMoves', () => {
-  test(`contract 7: is what its words say (seed ${seed})`, () => {
+  test(`R5: is what its words say (seed ${seed})`, () => {
     let [accepted, refused] = [0, 0];
     fc.assert(
       fc.property(list, moves, (from, change) => {
@@ -71,7 +71,7 @@ describe('applyMoves', () => {
     expect(Math.min(accepted, refused)).toBeGreaterThan(runs / 20);
   });
 
-  test(`contract 7: no id twice, none lost, unmoved ones keep their order (seed ${seed})`, () => {
+  test(`R5: no id twice, none lost, unmoved ones keep their order (seed ${seed})`, () => {
     fc.assert(
       fc.property(list, moves, (from, change) => {
         const got = applyMoves(from, change, ['list']);
@@ -88,7 +88,7 @@ describe('applyMoves', () => {
     );
   });
 
-  test(`contract 7: one move made twice is made once (seed ${seed})`, () => {
+  test(`R5: one move made twice is made once (seed ${seed})`, () => {
     fc.assert(
       fc.property(list, id, position, (from, moved, to) => {
         const change = { disconnect: [], connect: [{ id: moved, position: to }] };
@@ -99,7 +99,7 @@ describe('applyMoves', () => {
     );
   });
 
-  test('contract 7: 3,000 elements that all wait for a later one are placed', () => {
+  test('R5: 3,000 elements that all wait for a later one are placed', () => {
     const count = 3000;
     const connect: Move[] = Array.from({ length: count }, (_it, i) => ({
       id: i + 1,
@@ -110,7 +110,7 @@ describe('applyMoves', () => {
     expect(got).toEqual({ ok: true, value: Array.from({ length: count + 1 }, (_it, i) => count + 1 - i) });
   });
 
-  test('contract 7: 20,000 elements that wait for one anchor are placed', () => {
+  test('R15: 20,000 elements that wait for one anchor are placed', () => {
     const count = 20_000;
     const connect: Move[] = Array.from({ length: count }, (_it, i) => ({
       id: i + 1,
@@ -133,7 +133,7 @@ describe('rankList', () => {
   const isIncreasing = (ranks: readonly number[]): boolean =>
     ranks.every((it, i) => it > (ranks[i - 1] ?? 0) && Number.isFinite(it));
 
-  test(`storage 7: ranks are positive and strictly increasing, whatever was stored (seed ${seed})`, () => {
+  test(`ST13: ranks are positive and strictly increasing, whatever was stored (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.array(rank, { maxLength: 30 }), (stored) => {
         const ranks = rankList(stored.map((it, i) => ({ id: i + 1, rank: it })));
@@ -144,7 +144,7 @@ describe('rankList', () => {
     );
   });
 
-  test(`storage 7: a list in order keeps every rank; a removal changes none (seed ${seed})`, () => {
+  test(`ST13: a list in order keeps every rank; a removal changes none (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { maxLength: 30 }), fc.nat(), (given, at) => {
         const stored = [...given].sort((a, b) => a - b).filter((_it, i) => i !== at % (given.length + 1));
@@ -154,7 +154,7 @@ describe('rankList', () => {
     );
   });
 
-  test(`storage 7: in a dense list one move changes one rank, or the list is numbered anew (seed ${seed})`, () => {
+  test(`ST13: in a dense list one move changes one rank, or the list is numbered anew (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 60 }), fc.nat(), fc.nat(), (length, from, to) => {
         const stored = Array.from({ length }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
@@ -168,7 +168,7 @@ describe('rankList', () => {
     );
   });
 
-  test('storage 7: 1,000 moves in a list of 10,000 change one rank each', () => {
+  test('ST13: 1,000 moves in a list of 10,000 change one rank each', () => {
     const count = 10_000;
     let current = Array.from({ length: count }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
     let changed = 0;
@@ -184,7 +184,7 @@ describe('rankList', () => {
     expect(changed).toBeLessThanOrEqual(1000);
   });
 
-  test('storage 7: moves to one place, again and again, renumber seldom', () => {
+  test('ST8: moves to one place, again and again, renumber seldom', () => {
     let current = Array.from({ length: 100 }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
     let renumbered = 0;
     for (let i = 0; i < 500; i++) {

@@ -1,4 +1,4 @@
-/** Pages join up to the full list: every ordering ends with the id, so no entry is lost or shown twice (contract 0.21). */
+/** Pages join up to the full list: every ordering ends with the id, so no entry is lost or shown twice (SO4). */
 import { describe, expect, test } from 'vitest';
 import { textQuery } from '../../src/query/brackets.js';
 import { newReader } from '../../src/read/find.js';
@@ -18,7 +18,7 @@ interface ListBody {
 }
 
 describe.each(dialects)(`pages on %s, seed ${seed}`, (dialect) => {
-  test('join up to the full list, by page and by offset', async () => {
+  test('PA6: join up to the full list, by page and by offset', async () => {
     let joined = 0;
     for (let i = 0; i < sceneCount; i++) {
       const scene = newScene(seed + i);

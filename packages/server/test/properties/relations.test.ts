@@ -202,7 +202,7 @@ const expectRanks = async (world: RelationsWorld, sides: readonly ModelSide[], w
 };
 
 describe.each(dialects)('relations on %s', (dialect) => {
-  test(`R1 to R10, 6.6, 7: ${steps} random writes show what the model shows (seed ${seed})`, {
+  test(`R1 to R10, R11, R5: ${steps} random writes show what the model shows (seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);

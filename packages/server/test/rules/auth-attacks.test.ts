@@ -1,4 +1,4 @@
-/** What somebody would try who wants in, or the server down (issue: attack list; contract 0, 8 and 12.4). */
+/** What somebody would try who wants in, or the server down (RQ16, AC1, AC6). */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -39,7 +39,7 @@ afterEach(() => {
 describe.each(dialects)('guessing on %s', (dialect) => {
   const it_ = usePeople(dialect);
 
-  it('8.3: an unknown user, a user without a password and a wrong password cost one comparison and get one answer', async () => {
+  it('AC14: an unknown user, a user without a password and a wrong password cost one comparison and get one answer', async () => {
     const compare = vi.spyOn(bcrypt, 'verify');
     for (const identifier of ['nobody', 'nobody@example.com', 'foreign', 'reader', 'blocked', "' or 1=1 --"]) {
       compare.mockClear();
@@ -51,7 +51,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     }
   });
 
-  it('8.3: the comparison for nobody has the rounds of a password that the server stores', async () => {
+  it('AC14: the comparison for nobody has the rounds of a password that the server stores', async () => {
     const compare = vi.spyOn(bcrypt, 'verify');
     await post(it_(), 'local', { identifier: 'nobody', password: 'wrong-word' });
     const asNobody = compare.mock.calls[0]?.[1] ?? '';
@@ -61,7 +61,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     expect(bcrypt.parseOptions(asNobody).cost).toBe(bcrypt.parseOptions(stored).cost);
   });
 
-  it('8.5: an API token is looked up by its hash: how much of it is right changes nothing in what the database does', async () => {
+  it('AC17: an API token is looked up by its hash: how much of it is right changes nothing in what the database does', async () => {
     const { world } = it_();
     const seen: Statement[] = [];
     const watched = {
@@ -100,7 +100,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     }
   });
 
-  it('row 54: who reads codes and tokens in the database can do nothing with them', async () => {
+  it('AC11: who reads codes and tokens in the database can do nothing with them', async () => {
     const people = it_();
     await people.setting('advanced', { email_confirmation: true, email_reset_password: 'https://example.org/new' });
     await post(people, 'forgot-password', { email: 'reader@example.com' });
@@ -127,7 +127,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     expect((await post(people, 'local', { identifier: 'reader', password })).status).toBe(200);
   });
 
-  it('8.3: objects, lists and wildcards are no identifiers', async () => {
+  it('AC14: objects, lists and wildcards are no identifiers', async () => {
     for (const identifier of [{ $ne: null }, ['reader'], true, 1, { toString: 'reader' }])
       expect((await post(it_(), 'local', { identifier, password })).status).toBe(400);
     for (const identifier of ['%', 'reade_', 'READER', 'reader\u0000', 'reader ', '*'])
@@ -155,7 +155,7 @@ describe.each(dialects)('forged JWTs on %s', (dialect) => {
     return `${text}.${crypto.sign('sha256', Buffer.from(text), rsa.privateKey).toString('base64url')}`;
   };
 
-  it('8.2: the same JWT, signed with the secret, is good', async () => {
+  it('AC7: the same JWT, signed with the secret, is good', async () => {
     const good = jwtOf(payload);
     expect((await it_().server.get('/api/genres', bearer(good))).status).toBe(200);
   });
@@ -181,12 +181,12 @@ describe.each(dialects)('forged JWTs on %s', (dialect) => {
     ['four parts', `${jwtOf(payload)}.x`],
     ['five parts, as if encrypted', `${part({ alg: 'dir', enc: 'A256GCM' })}..a.b.c`],
     ['a second signature', `${jwtOf(payload)}${jwtOf(payload).split('.')[2]}`],
-  ])('8.2: %s is 401', async (_name, jwt) => {
+  ])('AC7: %s is 401', async (_name, jwt) => {
     for (const url of ['/api/genres', '/api/users/me'])
       expect((await it_().server.get(url, bearer(jwt))).body).toEqual(missing);
   });
 
-  it('8.1: credentials count in the header Authorization alone', async () => {
+  it('AC1: credentials count in the header Authorization alone', async () => {
     const jwt = jwtFor(users.reader);
     for (const [url, headers] of [
       [`/api/users/me?access_token=${jwt}`, {}],
@@ -220,7 +220,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     ['the id of oneself', '{"id":1,"confirmed":true,"blocked":false}'],
     ['who created it', '{"createdBy":1,"updatedBy":1}'],
     ['tokens', '{"resetPasswordToken":"x","confirmationToken":"y"}'],
-  ])('8.3: registration with %s gives a user of the default role', async (name, extra) => {
+  ])('AC9: registration with %s gives a user of the default role', async (name, extra) => {
     const before = await it_().ask('GET', '/api/users/count', { as: 'full' });
     const given = { username: `mass ${name}`, email: `${name.replaceAll(' ', '-')}@example.com`, password: 'secret-1' };
     const { status, body } = await post(
@@ -239,7 +239,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
   });
 
   it.each(['Role', 'ROLE', 'role_id', 'roleId', 'isAdmin', 'role[id]', 'up_users_role_links'])(
-    '8.3: registration with %s is refused by name',
+    'AC9: registration with %s is refused by name',
     async (name) => {
       const given = { username: 'odd-key', email: 'odd-key@example.com', password: 'secret-1', [name]: 3 };
       expect((await post(it_(), 'local/register', given)).body).toMatchObject({
@@ -248,7 +248,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     },
   );
 
-  it('8.4: a user without user.update changes nobody, not even himself', async () => {
+  it('AC15: a user without user.update changes nobody, not even himself', async () => {
     for (const id of [users.reader, users.editor, users.blocked, 999]) {
       for (const body of [{ role: 3 }, { blocked: false }, { password: 'another-1' }, {}]) {
         expect((await it_().ask('PUT', `/api/users/${id}`, { as: 'reader', body })).body).toEqual(forbidden);
@@ -260,7 +260,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     expect((await post(it_(), 'local', { identifier: 'blocked', password })).status).toBe(400);
   });
 
-  it('8.3: a password is changed by its owner alone, whatever id the body names', async () => {
+  it('AC12: a password is changed by its owner alone, whatever id the body names', async () => {
     const body = {
       currentPassword: password,
       password: 'another-1',
@@ -273,7 +273,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
       expect([401, 403]).toContain((await it_().ask('POST', '/api/auth/change-password', { as, body })).status);
   });
 
-  it('8.1: HEAD tells no more than GET, and OPTIONS nothing of what is stored', async () => {
+  it('AC1: HEAD tells no more than GET, and OPTIONS nothing of what is stored', async () => {
     for (const url of [
       '/api/donors',
       '/api/donors/1',
@@ -301,7 +301,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     expect((await it_().ask('GET', '/api/films/1')).status).toBe(200);
   });
 
-  it('8.1: what one caller was answered is not confirmed to another by its tag', async () => {
+  it('AC1: what one caller was answered is not confirmed to another by its tag', async () => {
     const url = '/api/films/1?fields=title&populate[lender][fields]=name';
     const full = await it_().ask('GET', url, { as: 'full' });
     expect(full.text).toContain('Secret Donor');
@@ -363,7 +363,7 @@ const jsonOf = (text: string): unknown => JSON.parse(text.slice(text.indexOf('\r
 describe('what is no request', () => {
   const { raw } = usePort();
 
-  it('0: headers beyond the bound are a 431 without a body', async () => {
+  it('RQ16: headers beyond the bound are a 431 without a body', async () => {
     const text = await raw(
       `GET /api/donors HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(limits.headerBytesMax)}\r\n\r\n`,
     );
@@ -372,7 +372,7 @@ describe('what is no request', () => {
   });
 
   it.each([limits.urlBytesMax + 1, limits.headerBytesMax + 1, 200_000])(
-    '0: a URL of %i bytes is a 414 that says so',
+    'RQ16: a URL of %i bytes is a 414 that says so',
     async (length) => {
       const line = `GET /api/donors?x=`.padEnd(length + 4, 'x');
       const text = await raw(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -385,14 +385,14 @@ describe('what is no request', () => {
     },
   );
 
-  it('0: a long header is a 431 also when it comes in pieces', async () => {
+  it('RQ16: a long header is a 431 also when it comes in pieces', async () => {
     const pieces = Array.from({ length: 20 }, () => 'a b; '.repeat(500));
     const text = await raw('GET /api/donors HTTP/1.1\r\nHost: x\r\nCookie: ', ...pieces, '\r\n\r\n');
     expect(statuses(text)).toEqual([431]);
   });
 
   it.each(['GARBAGE\r\n\r\n', 'GET /api/donors HTTP/9\r\n\r\n', 'GET / HTTP/1.1\r\nContent-Length: x\r\n\r\n'])(
-    '0: %j is a 400 in the envelope',
+    'RQ16: %j is a 400 in the envelope',
     async (sent) => {
       const text = await raw(sent);
       expect(statuses(text)).toEqual([400]);
@@ -402,13 +402,13 @@ describe('what is no request', () => {
     },
   );
 
-  it('8.1: HEAD is answered without a body, also when it is refused', async () => {
+  it('AC1: HEAD is answered without a body, also when it is refused', async () => {
     const text = await raw('HEAD /api/donors HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(statuses(text)).toEqual([403]);
     expect(text).toMatch(/\r\n\r\n$/);
   });
 
-  it.each(['TRACE', 'PROPFIND', 'PURGE'])('0: %s is a 501 on every path', async (method) => {
+  it.each(['TRACE', 'PROPFIND', 'PURGE'])('RQ16: %s is a 501 on every path', async (method) => {
     for (const path of ['/api/donors', '/nowhere'])
       expect(statuses(await raw(`${method} ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))).toEqual([501]);
   });
@@ -420,7 +420,7 @@ describe('header smuggling', () => {
     raw(`GET ${path} HTTP/1.1\r\n${['Host: x', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`);
   const full = `Authorization: Bearer ${tokens.full.text}`;
 
-  it('8.1: of two Authorization headers the first counts, and they are never joined', async () => {
+  it('AC1: of two Authorization headers the first counts, and they are never joined', async () => {
     expect(statuses(await get([full]))).toEqual([200]);
     expect(statuses(await get([full, 'Authorization: Bearer garbage']))).toEqual([200]);
     expect(jsonOf(await get(['Authorization: Bearer garbage', full]))).toEqual(missing);
@@ -436,7 +436,7 @@ describe('header smuggling', () => {
     [`Bearer\t${tokens.full.text}`, forbidden],
     [`Bearer Bearer ${tokens.full.text}`, forbidden],
     [`Bearer=${tokens.full.text}`, forbidden],
-  ])('8.1: Authorization %j is nobody or refused', async (value, expected) => {
+  ])('AC2: Authorization %j is nobody or refused', async (value, expected) => {
     expect(jsonOf(await get([`Authorization: ${value}`]))).toEqual(expected);
   });
 
@@ -449,13 +449,13 @@ describe('header smuggling', () => {
     ['NUL in a value', [`${full}\0`]],
     ['a name that is none', [`Author ization: Bearer ${tokens.full.text}`]],
     ['no colon', [full.replace(':', '')]],
-  ])('0.1: %s is 400, and nobody looks at the rest', async (_name, lines) => {
+  ])('RQ16: %s is 400, and nobody looks at the rest', async (_name, lines) => {
     const answer = await get(lines);
     expect(statuses(answer)).toEqual([400]);
     expect(answer).not.toContain('Secret Donor');
   });
 
-  it('0.1: lines that end without a carriage return, and a path with a blank, are 400', async () => {
+  it('RQ16: lines that end without a carriage return, and a path with a blank, are 400', async () => {
     expect(statuses(await raw(`GET /api/donors HTTP/1.1\nHost: x\n${full}\nConnection: close\n\n`))).toEqual([400]);
     expect(statuses(await get([full], '/api/donors?x y'))).toEqual([400]);
   });
@@ -477,14 +477,14 @@ describe('header smuggling', () => {
     ['a chunk that is no number', ['Transfer-Encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n'],
     ['a line feed in a chunk extension', ['Transfer-Encoding: chunked'], '2;\n{}\r\n{}\r\n0\r\n\r\n'],
     ['a chunk longer than it says', ['Transfer-Encoding: chunked'], '1\r\n{}\r\n0\r\n\r\n'],
-  ])('0.1: %s is 400, and what follows is no request', async (_name, lines, body) => {
+  ])('RQ16: %s is 400, and what follows is no request', async (_name, lines, body) => {
     const head = ['POST /api/auth/local HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...lines].join('\r\n');
     const answer = await raw(`${head}\r\n\r\n${body}`, hidden);
     expect(statuses(answer)).toEqual([400]);
     expect(answer).not.toContain('Secret Donor');
   });
 
-  it('0.1: without Host 400; whatever Host says appears nowhere', async () => {
+  it('RQ16: without Host 400; whatever Host says appears nowhere', async () => {
     expect(statuses(await raw('GET /api/genres HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400]);
     for (const lines of [
       ['Host: evil.example'],
@@ -497,7 +497,7 @@ describe('header smuggling', () => {
     }
   });
 
-  it('8.3: links in mails come from the configuration, not from the request', async () => {
+  it('AC8: links in mails come from the configuration, not from the request', async () => {
     const people = await newPeopleWorld('sqlite', { settings: { trustProxy: true } });
     try {
       const body = { email: 'unconfirmed@example.com' };
@@ -540,13 +540,13 @@ describe('addresses that are claimed', () => {
     'cf-connecting-ip',
     'true-client-ip',
     'x-cluster-client-ip',
-  ])('8.3: %s opens no new count where no proxy is trusted', async (name) => {
+  ])('AC14: %s opens no new count where no proxy is trusted', async (name) => {
     const address = (i: number): string => (name === 'forwarded' ? `for=192.0.2.${i + 1}` : `192.0.2.${i + 1}`);
     const found = await guesses({ attemptsMax: 3, trustProxy: false }, (i) => ({ [name]: address(i) }));
     expect(found).toEqual([400, 400, 400, 429]);
   });
 
-  it('8.3: another spelling of the path opens no new count', async () => {
+  it('AC14: another spelling of the path opens no new count', async () => {
     const people = await newPeopleWorld('sqlite', { settings: { attemptsMax: 3 } });
     try {
       const found: number[] = [];
@@ -565,7 +565,7 @@ describe('addresses that are claimed', () => {
     }
   });
 
-  it('8.3: behind a proxy the address that it saw counts, not those that the client put before it', async () => {
+  it('AC8: behind a proxy the address that it saw counts, not those that the client put before it', async () => {
     const settings = { attemptsMax: 3, trustProxy: true };
     const claimed = await guesses(settings, (i) => ({ 'x-forwarded-for': `192.0.2.${i + 1}, 198.51.100.7` }));
     expect(claimed).toEqual([400, 400, 400, 429]);
@@ -575,7 +575,7 @@ describe('addresses that are claimed', () => {
 });
 
 describe('files', () => {
-  it('10: nothing is served but what lies open in the folder of uploads', async () => {
+  it('RQ15: nothing is served but what lies open in the folder of uploads', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-uploads-'));
     const folder = path.join(dir, 'uploads');
     fs.mkdirSync(path.join(folder, '.git'), { recursive: true });
@@ -638,18 +638,18 @@ describe('huge bodies', () => {
     return app().inject({ method, url, payload, headers: { 'content-type': 'application/json', ...headers } });
   };
 
-  it.each(places)('contract 11: %s takes a body up to the limit and no byte more', async (place) => {
+  it.each(places)('BO15: %s takes a body up to the limit and no byte more', async (place) => {
     const blanks = ' '.repeat(limits.bodyBytesMax - 2);
     expect((await inject(place, `{}${blanks}`)).statusCode).not.toBe(413);
     expect((await inject(place, `{} ${blanks}`)).json()).toEqual(tooLarge);
   });
 
-  it.each(places)('contract 11: %s refuses what only says that it is large, before it comes', async (place) => {
+  it.each(places)('BO15: %s refuses what only says that it is large, before it comes', async (place) => {
     expect(jsonOf(await raw(head(place, 'Content-Length: 99999999999'), '{'))).toEqual(tooLarge);
   });
 
   it.each([...places, 'POST /api/nothing'])(
-    'contract 11: %s refuses chunks without a length once they are too many',
+    'BO15: %s refuses chunks without a length once they are too many',
     async (place) => {
       const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
       expect(jsonOf(await raw(head(place, 'Transfer-Encoding: chunked'), chunk.repeat(20)))).toEqual(tooLarge);
@@ -661,7 +661,7 @@ describe('huge bodies', () => {
     'application/octet-stream',
     'multipart/form-data; boundary=x',
     'application/x-www-form-urlencoded',
-  ])('contract 11: %s has the same limit', async (type) => {
+  ])('BO15: %s has the same limit', async (type) => {
     const payload = 'x'.repeat(limits.bodyBytesMax + 1);
     expect((await inject('POST /api/auth/local', payload, { 'content-type': type })).json()).toEqual(tooLarge);
   });
@@ -671,7 +671,7 @@ describe('huge bodies', () => {
     ['gzip', zlib.gzipSync, 'createGunzip'],
     ['deflate', zlib.deflateSync, 'createInflate'],
   ] as const)(
-    'contract 11: a small %s body that holds a large one is not unpacked past the limit',
+    'BO15: a small %s body that holds a large one is not unpacked past the limit',
     async (encoding, pack, create) => {
       const original = zlib[create] as () => zlib.Gunzip;
       let bytes = 0;
@@ -704,13 +704,13 @@ describe('huge bodies', () => {
     ['compress', 415],
     ['gzip, gzip', 415],
     ['nonsense', 415],
-  ])('row 84: a body that is no %s is the client’s fault', async (encoding, status) => {
+  ])('BO1: a body that is no %s is the client’s fault', async (encoding, status) => {
     const answer = await inject('POST /api/auth/local', 'garbage', { 'content-encoding': encoding });
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toMatchObject({ data: null, error: { status } });
   });
 
-  it.each(places)('row 9: %s is not brought down by JSON that is deep', async (place) => {
+  it.each(places)('BO15: %s is not brought down by JSON that is deep', async (place) => {
     const deep = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
     for (const value of [deep('[', ']', 200_000), deep('{"a":', '}', 100_000)]) {
       for (const body of [
@@ -736,7 +736,7 @@ describe('huge bodies', () => {
 describe('slow bodies', () => {
   const { app } = usePort();
 
-  it('0.1: a request has a time in which headers and body must have come', () => {
+  it('RQ16: a request has a time in which headers and body must have come', () => {
     const { server } = app();
     expect(server.requestTimeout).toBe(limits.requestMsMax);
     expect(server.requestTimeout).toBeGreaterThan(0);

@@ -1,4 +1,4 @@
-/** Guessing is slow (contract 8.3; 12, row 53). */
+/** Guessing is slow (AC14). */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
@@ -28,7 +28,7 @@ const statuses = async (
 };
 
 describe('attempts', () => {
-  it('8.3: are counted for each account and address, and told in headers', async () => {
+  it('AC14: are counted for each account and address, and told in headers', async () => {
     const people = await opened();
     try {
       const first = await guess(people, 'reader');
@@ -55,7 +55,7 @@ describe('attempts', () => {
     }
   });
 
-  it('row 53: another key of the body, another case or blanks open no new count', async () => {
+  it('AC14: another key of the body, another case or blanks open no new count', async () => {
     const people = await opened();
     try {
       const spelled = ['reader@example.com', 'READER@example.com', ' reader@example.com ', 'Reader@Example.com'];
@@ -75,7 +75,7 @@ describe('attempts', () => {
     ['reset-password', 'no code', 'code', ['identifier', 'email', 'code']],
     ['change-password', 'wrong-word', 'currentPassword', ['identifier', 'email', 'currentPassword']],
   ] as const)(
-    'row 53: %s counts by what it reads, and other keys open no new count',
+    'AC14: %s counts by what it reads, and other keys open no new count',
     async (path, value, key, others) => {
       const people = await opened();
       try {
@@ -96,7 +96,7 @@ describe('attempts', () => {
     },
   );
 
-  it('row 53: change-password counts each user', async () => {
+  it('AC14: change-password counts each user', async () => {
     const people = await newPeopleWorld('sqlite', {
       settings: { attemptsMax: 3, trustProxy: true },
       grants: { editor: ['plugin::users-permissions.auth.changePassword'] },
@@ -161,7 +161,7 @@ describe('attempts', () => {
     'reset-password',
     'change-password',
     'send-email-confirmation',
-  ])('8.3: %s counts', async (path) => {
+  ])('AC14: %s counts', async (path) => {
     const people = await opened();
     try {
       const found = await statuses(4, () => guess(people, 'reader', { path }));
@@ -172,7 +172,7 @@ describe('attempts', () => {
     }
   });
 
-  it('8.3: /connect counts; content does not', async () => {
+  it('AC14: /connect counts; content does not', async () => {
     const people = await opened();
     try {
       expect(await statuses(4, () => people.ask('GET', '/api/connect/github'))).toEqual([400, 400, 400, 429]);

@@ -1,6 +1,6 @@
 /**
- * Every attribute × use × credential against one table of who may (specification, Authentication and Q9; contract 2.2,
- * 4, 6.1, 8.1 and decision f). The table is written from the specification and knows nothing of the code that decides.
+ * Every attribute × use × credential against one table of who may (AC5, Q9; F8,
+ * 4, 6.1, 8.1 and F5). The table is written from the specification and knows nothing of the code that decides.
  */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -535,7 +535,7 @@ const outcome = (status: number): Outcome =>
 describe('the table', () => {
   const model = worldModel();
 
-  it('2.2: has every attribute of every type that is reached', () => {
+  it('F8: has every attribute of every type that is reached', () => {
     for (const [label, uid] of Object.entries(uids)) {
       if (label === 'folder') continue;
       const type = model.types.get(uid)!;
@@ -549,7 +549,7 @@ describe('the table', () => {
     }
   });
 
-  it('8.1: reaches every type of the project but one without entries', () => {
+  it('AC1: reaches every type of the project but one without entries', () => {
     const reached = new Set(allWays.map((it) => uids[it.type]));
     const own = [...model.types.values()].filter((it) => it.origin === 'project').map((it) => it.uid);
     expect(own.filter((uid) => !reached.has(uid))).toEqual(['api::closure.closure']);
@@ -567,7 +567,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     return people;
   };
 
-  it.each(Object.keys(credentials))('8.1: reading with %s', async (name) => {
+  it.each(Object.keys(credentials))('AC1: reading with %s', async (name) => {
     const people = await prepared();
     const credential = credentials[name]!;
     const hiddenTexts = credential.finds.includes('donor') ? secretTexts : [...secretTexts, 'Secret Donor'];
@@ -579,7 +579,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
           const url = `${way.root}?${queryOf(way, row, use)}`;
           const { status, body, text } = await send(people, 'GET', url, credential);
           const expected = outcomeOf(credential, way, row, use);
-          // one entry that the condition leaves out is none (contract 4)
+          // one entry that the condition leaves out is none (SO8)
           const isOut = use === 'filter' && status === 404 && singles.includes(roots[way.root]!);
           let found = isOut ? 'answered' : outcome(status);
           if (found === 'answered' && (use === 'select' || use === 'populate')) {
@@ -602,7 +602,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     for (const kind of ['answered', 'refused', 'shown'] as const) expect(seen.get(kind)).toBeGreaterThan(20);
   });
 
-  it.each(Object.keys(credentials))('6.1: writing with %s', async (name) => {
+  it.each(Object.keys(credentials))('BO1: writing with %s', async (name) => {
     const people = await prepared();
     const credential = credentials[name]!;
     const wrong: string[] = [];
@@ -626,7 +626,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(Object.keys(strangers))('8.1: %s is 401, whatever is asked', async (name) => {
+  it.each(Object.keys(strangers))('AC3: %s is 401, whatever is asked', async (name) => {
     const wrong: string[] = [];
     for (const way of allWays) {
       for (const row of rowsOf(way.type)) {

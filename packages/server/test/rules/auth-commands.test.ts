@@ -1,4 +1,4 @@
-/** Secrets, and who may what from the command line (contract 8.5; storage-layout 5.3, 5.4). */
+/** Secrets, and who may what from the command line (AC17, ST12, ST11). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -132,7 +132,7 @@ describe('permissions.json of the seeds', () => {
       /public\[0\]: there is no action .*; did you mean "api::donor.donor.find"\?/,
     ],
     [{ constructor: [] }, /there is no role "constructor"/],
-  ])('issue: %j stops the start', (json, message) => {
+  ])('%j stops the start', (json, message) => {
     expect(() => read(json)).toThrow(StartFault);
     expect(() => read(json)).toThrow(message);
   });
@@ -141,7 +141,7 @@ describe('permissions.json of the seeds', () => {
 describe('commands without a database', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('issue: say what to do, and make no file', async () => {
+  it('say what to do, and make no file', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-none-'));
     vi.stubEnv('DATABASE_CLIENT', 'sqlite');
     vi.stubEnv('DATABASE_FILENAME', path.join(dir, 'deep', 'data.db'));
@@ -206,7 +206,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     );
   const get = (url: string, text: string) => people.server.get(url, bearer(text));
 
-  it('token create: every type and lifetime', async () => {
+  it('AC17, ST12: token create: every type and lifetime', async () => {
     const reading = await token({ expires: '7d' });
     expect(reading).toMatch(/^[0-9a-f]{256}$/);
     expect((await get('/api/donors', reading)).status).toBe(200);
@@ -280,7 +280,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     await expect(printed(() => blockUserCommand(projectDir, 'nobody', true))).rejects.toThrow(/no user "nobody"/);
   });
 
-  it('role allow, deny and list', async () => {
+  it('AC1, ST11: role allow, deny and list', async () => {
     const list = (role?: string) => printed(() => listRolesCommand(projectDir, role));
     const change = (how: 'allow' | 'deny', ...actions: readonly string[]) =>
       printed(() => changeRoleCommand(how, projectDir, 'public', actions));

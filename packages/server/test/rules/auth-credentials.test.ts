@@ -1,4 +1,4 @@
-/** Bearer values (contract 8.1, 8.2, 8.5; 12, rows 54, 55, 58, 87): what they are, what they may, what is refused and how. */
+/** Bearer values (AC1, AC7, AC17, AC11): what they are, what they may, what is refused and how. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newJwts } from '../../src/access/jwt.js';
@@ -33,7 +33,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
   const now = Math.floor(Date.now() / 1000);
   const good = { id: users.reader, iat: now, exp: now + 60 };
 
-  describe('JWTs of users (8.2)', () => {
+  describe('JWTs of users (AC7)', () => {
     it.each([
       ['as v4 makes them', jwtOf(good)],
       ['without exp', jwtOf({ id: users.reader, iat: now })],
@@ -57,7 +57,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       ['not yet valid', jwtOf({ ...good, nbf: now + 60 })],
       ['without an id', jwtOf({ iat: now, exp: now + 60 })],
       ['with a text as id', jwtOf({ ...good, id: '1' })],
-      ['with an object as id (row 55)', jwtOf({ ...good, id: { $ne: 0 } })],
+      ['with an object as id (AC7)', jwtOf({ ...good, id: { $ne: 0 } })],
       ['with a list as id', jwtOf({ ...good, id: [1] })],
       ['with id 0', jwtOf({ ...good, id: 0 })],
       ['with a fraction as id', jwtOf({ ...good, id: 1.5 })],
@@ -85,7 +85,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await asBearer(it_(), jwtFor(id))).body).toEqual(invalid);
     });
 
-    it('the role decides, and inherits nothing from public (8.1)', async () => {
+    it('the role decides, and inherits nothing from public (AC1)', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/films')).status).toBe(200);
       expect((await ask('GET', '/api/films', { as: 'reader' })).body).toEqual(forbidden);
@@ -115,7 +115,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
     });
   });
 
-  describe('API tokens (8.5)', () => {
+  describe('API tokens (AC17)', () => {
     it('full access may everything, also what no role may', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/donors', { as: 'full' })).status).toBe(200);
@@ -186,7 +186,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     return text == null ? null : Number(text);
   };
 
-  it('row 87: the last use is noted at once, then at most hourly; an expired token is not used', async () => {
+  it('AC17: the last use is noted at once, then at most hourly; an expired token is not used', async () => {
     const start = Date.UTC(2030, 0, 1);
     let clock = start;
     const people = await newPeopleWorld(dialect, { people: { now: () => clock } });
@@ -232,7 +232,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('8.2: with confirmation on, JWTs of unconfirmed users are 401 Invalid credentials', async () => {
+  it('AC7: with confirmation on, JWTs of unconfirmed users are 401 Invalid credentials', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       expect((await people.ask('GET', '/api/users/me', { as: 'unconfirmed' })).status).toBe(200);
@@ -262,7 +262,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('8.1: a public role without any permission is 401, a server with permissions off is open', async () => {
+  it('AC2: a public role without any permission is 401, a server with permissions off is open', async () => {
     const closed = await newPeopleWorld(dialect, { grants: { public: [] } });
     const open = await newPeopleWorld(dialect, { grants: { public: [] }, people: { mode: 'open' } });
     try {

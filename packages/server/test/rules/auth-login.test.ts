@@ -1,4 +1,4 @@
-/** The endpoints that lead to a JWT (contract 8.3; 12, rows 44, 54). */
+/** The endpoints that lead to a JWT (AC8, AC10, AC7). */
 import bcrypt from '@node-rs/bcrypt';
 import { describe, expect, it } from 'vitest';
 import { bearer, newPeopleWorld, type PeopleWorld, password, usePeople, users } from '../world/people.js';
@@ -30,14 +30,14 @@ const codeIn = (people: PeopleWorld): string => {
 describe.each(dialects)('login on %s', (dialect) => {
   const it_ = usePeople(dialect);
 
-  it.each(['reader@example.com', 'READER@Example.com', 'reader'])('8.3: %s identifies', async (identifier) => {
+  it.each(['reader@example.com', 'READER@Example.com', 'reader'])('AC8: %s identifies', async (identifier) => {
     const { status, body, headers } = await post(it_(), 'local', { identifier, password });
     expect(status).toBe(200);
     expect(body).toEqual({ jwt: expect.any(String), user: reader });
     expect(headers['cache-control']).toBe('no-store');
   });
 
-  it.each(['$2a', '$2b', '$2y'])('8.3: a %s hash that v4’s library made is accepted', async (prefix) => {
+  it.each(['$2a', '$2b', '$2y'])('AC8: a %s hash that v4’s library made is accepted', async (prefix) => {
     const { world } = it_();
     const before = (await it_().stored(users.reader, 'password')) as string;
     await world.update(
@@ -70,11 +70,11 @@ describe.each(dialects)('login on %s', (dialect) => {
     ['a blocked user with a wrong password', { identifier: 'blocked', password: 'x' }],
     ['SQL', { identifier: "' or 1=1 --", password }],
     ['the hash', { identifier: 'reader', password: '$2a$04$' }],
-  ])('8.3: %s is told nothing', async (_name, body) => {
+  ])('AC8: %s is told nothing', async (_name, body) => {
     expect((await post(it_(), 'local', body)).body).toEqual(validation('Invalid identifier or password'));
   });
 
-  it('8.3: what is missing or no text is named', async () => {
+  it('AC8: what is missing or no text is named', async () => {
     expect((await post(it_(), 'local', { password })).body).toEqual(
       validation('identifier is a required field', 'identifier'),
     );
@@ -98,30 +98,30 @@ describe.each(dialects)('login on %s', (dialect) => {
       expect((await post(it_(), 'local', body)).text).not.toContain('hunter2-secret');
   });
 
-  it('issue: a form that is no text is not called null', async () => {
+  it('a form that is no text is not called null', async () => {
     expect((await post(it_(), 'local', { identifier: ['reader'], password })).body).toMatchObject({
       error: { status: 400, message: 'identifier must be a `string` type.' },
     });
   });
 
-  it('8.3: blocked users are told so, after their password', async () => {
+  it('AC8: blocked users are told so, after their password', async () => {
     expect((await post(it_(), 'local', { identifier: 'blocked', password })).body).toEqual(
       application('Your account has been blocked by an administrator'),
     );
   });
 
-  it('8.1: a user without auth.callback may not log in again', async () => {
+  it('AC1: a user without auth.callback may not log in again', async () => {
     expect((await it_().ask('POST', '/api/auth/local', { as: 'reader', body: {} })).status).toBe(403);
   });
 
   it.each(['/api/connect/github', '/api/connect/a/b', '/api/auth/github/callback', '/api/auth/google/callback?code=x'])(
-    '8.3: %s says that the provider is disabled',
+    'AC8: %s says that the provider is disabled',
     async (url) => {
       expect((await it_().ask('GET', url)).body).toEqual(application('This provider is disabled'));
     },
   );
 
-  it('8.3: with confirmation on, unconfirmed users are told; with local login off, everybody', async () => {
+  it('AC13: with confirmation on, unconfirmed users are told; with local login off, everybody', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       expect((await post(people, 'local', { identifier: 'unconfirmed', password })).status).toBe(200);
@@ -147,7 +147,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     return { username: `new-${serial}`, email: `new-${serial}@example.com`, password: 'secret-1', ...given };
   };
 
-  it('8.3: gives a JWT and the user, who may log in; the password is a bcrypt hash of 10 rounds', async () => {
+  it('AC9: gives a JWT and the user, who may log in; the password is a bcrypt hash of 10 rounds', async () => {
     const given = form({ email: `Mixed.Case-${dialect}@Example.com` });
     const { status, body } = await post(it_(), 'local/register', given);
     expect(status).toBe(200);
@@ -168,7 +168,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     await it_().login(given.username, given.password);
   });
 
-  it('8.3: role, confirmed, blocked, provider, id and private attributes are the server’s to say', async () => {
+  it('AC9: role, confirmed, blocked, provider, id and private attributes are the server’s to say', async () => {
     const given = form({
       role: 3,
       confirmed: false,
@@ -196,7 +196,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ['role as set', { role: { set: [3] } }],
     ['role as list', { role: [3] }],
     ['role as text', { role: '3' }],
-  ])('8.3: %s gives no other role', async (_name, extra) => {
+  ])('AC9: %s gives no other role', async (_name, extra) => {
     const { body } = await post(it_(), 'local/register', form(extra));
     const { id } = (body as { user: { id: number } }).user;
     expect((await it_().ask('GET', `/api/users/${id}?populate=role`, { as: 'full' })).body).toMatchObject({
@@ -210,7 +210,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ['the e-mail in another case', { email: 'READER@example.com' }],
     ['an e-mail as name', { username: 'reader@example.com' }],
     ['an e-mail as name in another case', { username: 'Reader@Example.com' }],
-  ])('8.3: %s of another is taken', async (_name, extra) => {
+  ])('AC9: %s of another is taken', async (_name, extra) => {
     expect((await post(it_(), 'local/register', form(extra))).body).toEqual(
       application('Email or Username are already taken'),
     );
@@ -230,7 +230,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ['an empty password', { password: '' }, 'password'],
     ['a number as name', { username: 5 }, 'username'],
     ['an unknown attribute', { isAdmin: true }, 'isAdmin'],
-  ])('8.3: %s is refused with its path', async (_name, extra, path) => {
+  ])('AC9: %s is refused with its path', async (_name, extra, path) => {
     const { status, body } = await post(it_(), 'local/register', form(extra));
     expect(status).toBe(400);
     expect((body as { error: { details: { errors: unknown[] } } }).error.details.errors).toMatchObject([
@@ -238,7 +238,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ]);
   });
 
-  it('8.3: switched off, and with a default role that is not there', async () => {
+  it('AC9: switched off, and with a default role that is not there', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { allow_register: false });
@@ -262,7 +262,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
 });
 
 describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
-  it('8.3: registration sends a link; the link confirms once and leads to the page', async () => {
+  it('AC9: registration sends a link; the link confirms once and leads to the page', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', {
@@ -306,7 +306,7 @@ describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
     }
   });
 
-  it('8.3: a token that v4 mailed still confirms', async () => {
+  it('AC13: a token that v4 mailed still confirms', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { email_confirmation: true });
@@ -320,7 +320,7 @@ describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
     }
   });
 
-  it('8.3: another link on demand', async () => {
+  it('AC13: another link on demand', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { email_confirmation: true });
@@ -351,7 +351,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     post(people, 'reset-password', { code, password: word, passwordConfirmation: again });
   const wrongCode = validation('Incorrect code provided');
 
-  it('8.3: everybody is told the same; only those who may get a mail', async () => {
+  it('AC10: everybody is told the same; only those who may get a mail', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       for (const email of ['reader@example.com', 'READER@EXAMPLE.COM', 'nobody@example.com', 'blocked@example.com'])
@@ -363,7 +363,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     }
   });
 
-  it('8.3: the code sets a password once, gives a JWT, and ends older ones (row 54)', async () => {
+  it('AC11: the code sets a password once, gives a JWT, and ends older ones (AC7)', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const before = await people.login('reader');
@@ -392,7 +392,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     }
   });
 
-  it('row 54: a code is good for an hour, the newest one only, and not after another change of the password', async () => {
+  it('AC11: a code is good for an hour, the newest one only, and not after another change of the password', async () => {
     let clock = Date.UTC(2030, 0, 1);
     const people = await newPeopleWorld(dialect, { people: { now: () => clock } });
     try {
@@ -414,7 +414,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     }
   });
 
-  it("8.3: v4's template is filled in; what users call themselves is no HTML", async () => {
+  it("AC10, AC18: v4's template is filled in; what users call themselves is no HTML", async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const options = {
@@ -445,7 +445,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
 });
 
 describe('mails that cannot be sent', () => {
-  it('row 44: nobody learns of it but the log', async () => {
+  it('AC10: nobody learns of it but the log', async () => {
     const faults: unknown[] = [];
     const people = await newPeopleWorld('sqlite', { people: { onFault: (fault) => faults.push(fault) } });
     try {
@@ -468,7 +468,7 @@ describe('mails that cannot be sent', () => {
 });
 
 describe.each(dialects)('changing a password on %s', (dialect) => {
-  it('8.3: needs the current one, a new one twice, and ends older JWTs', async () => {
+  it('AC12: needs the current one, a new one twice, and ends older JWTs', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const [jwt, other] = [await people.login('reader'), await people.login('reader')];
@@ -497,7 +497,7 @@ describe.each(dialects)('changing a password on %s', (dialect) => {
     }
   });
 
-  it('8.3: is for users', async () => {
+  it('AC12: is for users', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const body = { currentPassword: password, password: 'new-secret', passwordConfirmation: 'new-secret' };

@@ -1,4 +1,4 @@
-/** Mails leave through SMTP; a server that does not answer fails the mail and nothing else (contract 12, row 44). */
+/** Mails leave through SMTP; a server that does not answer fails the mail and nothing else (AC10). */
 import net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Mail, MailFault, mailOf, newSmtpMail } from '../../src/accounts/mail.js';
@@ -79,7 +79,7 @@ describe('the mail for a new password', () => {
   const facts = { to: 'reader@example.com', username: 'reader', code: 'c0de' };
   const stored = { subject: 'Own', message: '<p><%= URL %>?code=<%= TOKEN %></p>', from: null, replyTo: 'a@b.example' };
 
-  it('issue: without a page it has no dead link, whatever the stored template says', () => {
+  it('without a page it has no dead link, whatever the stored template says', () => {
     const { subject, replyTo, text } = mailOf('reset_password', stored, { ...facts, url: null });
     expect([subject, replyTo]).toEqual(['Own', 'a@b.example']);
     expect(text).toContain('Use this code within an hour: c0de');

@@ -1,4 +1,4 @@
-/** Roles and permissions over HTTP (contract 8.4). */
+/** Roles and permissions over HTTP (AC16). */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { allOfAccounts, newPeopleWorld, type PeopleWorld, roles, usePeople, users } from '../world/people.js';
@@ -41,7 +41,7 @@ const idOf = async (people: PeopleWorld, type: string): Promise<number> => {
 describe.each(dialects)('reading roles on %s', (dialect) => {
   const it_ = usePeople(dialect, options);
 
-  it('8.4: all, with the number of their users', async () => {
+  it('AC16: all, with the number of their users', async () => {
     const times = { createdAt: '2023-11-14T22:13:20.000Z', updatedAt: '2023-11-14T22:14:20.000Z' };
     expect((await ask(it_(), 'GET')).body).toEqual({
       roles: [
@@ -52,7 +52,7 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
     });
   });
 
-  it('8.4: one, with the tree of all actions; strange ones of a v4 project stay visible', async () => {
+  it('AC16: one, with the tree of all actions; strange ones of a v4 project stay visible', async () => {
     const { body } = await ask(it_(), 'GET', '/3');
     const { role } = body as { role: { id: number; permissions: Tree } };
     expect(role).toMatchObject({ id: 3, type: 'editor' });
@@ -67,14 +67,14 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
     expect(role.permissions['plugin::upload']?.controllers['content-api']).toHaveProperty('upload');
   });
 
-  it('8.4: the tree alone', async () => {
+  it('AC16: the tree alone', async () => {
     const { body } = await it_().ask('GET', '/api/users-permissions/permissions', { as: 'editor' });
     const { permissions } = body as { permissions: Tree };
     expect(enabled(permissions)).toEqual([]);
     expect(permissions['plugin::users-permissions']?.controllers['user']).toHaveProperty('me');
   });
 
-  it.each(['/99', '/abc', '/0', '/1e0'])('8.4: %s is 404', async (path) => {
+  it.each(['/99', '/abc', '/0', '/1e0'])('AC16: %s is 404', async (path) => {
     const notFound = refusal(404, 'NotFoundError', 'Role not found');
     expect((await ask(it_(), 'GET', path)).body).toEqual(notFound);
     expect((await ask(it_(), 'PUT', path, { name: 'abc' })).body).toEqual(notFound);
@@ -83,7 +83,7 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
 });
 
 describe.each(dialects)('changing roles on %s', (dialect) => {
-  it('8.4: a new role has what its tree says, at once', async () => {
+  it('AC16: a new role has what its tree says, at once', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       const permissions = treeOf('api::donor.donor.find', 'api::film.film.find');
@@ -101,7 +101,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('8.4: an empty list of permissions grants none', async () => {
+  it('AC16: an empty list of permissions grants none', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       expect((await ask(people, 'POST', '', { name: 'Guest', permissions: [] })).body).toEqual(ok);
@@ -116,7 +116,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('issue: users of a role are not dropped in silence', async () => {
+  it('users of a role are not dropped in silence', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       for (const [method, path] of [
@@ -132,7 +132,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('8.4: PUT replaces the whole set, at once; without a tree the set stays', async () => {
+  it('AC16: PUT replaces the whole set, at once; without a tree the set stays', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       expect((await people.ask('GET', '/api/genres')).status).toBe(200);
@@ -162,7 +162,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('8.4: a deleted role leaves its users to public, and no permissions', async () => {
+  it('AC16: a deleted role leaves its users to public, and no permissions', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       await people.world.insert('up_roles', [{ id: 9, name: 'Guests', type: 'guests' }]);
@@ -207,7 +207,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
       { name: 'Another', permissions: JSON.parse('{"__proto__":{"controllers":{"a":{"b":{"enabled":true}}}}}') },
       /__proto__/,
     ],
-  ])('8.4: %s is refused, and nothing is left', async (_name, body, message) => {
+  ])('AC16: %s is refused, and nothing is left', async (_name, body, message) => {
     const people = await newPeopleWorld(dialect, options);
     try {
       const answer = await ask(people, 'POST', '', body);

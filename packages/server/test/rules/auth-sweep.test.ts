@@ -1,4 +1,4 @@
-/** Every route with every credential against one table. A route that nobody put into the table does not pass (contract 1, 8). */
+/** Every route with every credential against one table. A route that nobody put into the table does not pass (RQ1, AC1). */
 import { describe, expect, it } from 'vitest';
 import { actionsOf } from '../../src/access/actions.js';
 import { accountRoutes } from '../../src/http/accounts.js';
@@ -49,7 +49,7 @@ const accountTable: readonly Row[] = `
   .split('\n')
   .map(plugin);
 
-/** Routes of content by the kinds of contract 1. */
+/** Routes of content by the kinds of RQ1. */
 const contentTable = (model: Model): readonly Row[] =>
   [...model.types.values()].flatMap(({ uid, kind, origin, plural, singular }): readonly Row[] => {
     if (origin !== 'project' || kind === 'component') return [];

@@ -1,4 +1,4 @@
-/** `/users` (contract 8.4; 12, rows 36, 82, 83): bare objects, the same rules as elsewhere, and no way to hidden attributes. */
+/** `/users` (AC15, BO14): bare objects, the same rules as elsewhere, and no way to hidden attributes. */
 import { describe, expect, it } from 'vitest';
 import { allOfAccounts, newPeopleWorld, usePeople, users } from '../world/people.js';
 import { refusal } from '../world/server.js';
@@ -24,7 +24,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
   const it_ = usePeople(dialect, options);
   const get = (query: string, as: 'reader' | 'editor' = 'reader') => it_().ask('GET', `/api/users${query}`, { as });
 
-  it('8.4: a bare list, and a bare object', async () => {
+  it('AC15: a bare list, and a bare object', async () => {
     const { body } = await get('');
     expect((body as unknown[]).length).toBe(6);
     expect((body as unknown[])[0]).toEqual(reader);
@@ -32,7 +32,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     expect((await get('/me')).body).toEqual(reader);
   });
 
-  it('8.4: fields, sort, filters, _q and pagination as elsewhere (row 83)', async () => {
+  it('AC15: fields, sort, filters, _q and pagination as elsewhere (AC15)', async () => {
     const ids = async (query: string) => ((await get(query)).body as { id: number }[]).map((it) => it.id);
     expect((await get('?fields=username&sort=username:desc&pagination[pageSize]=2')).body).toEqual([
       { id: users.unconfirmed, username: 'unconfirmed' },
@@ -50,7 +50,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
       expect([query, (await get(`/1${query}`)).status, (await get(`/me${query}`)).status]).toEqual([query, 400, 400]);
   });
 
-  it('row 83: no more than the cap', async () => {
+  it('AC15: no more than the cap', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       await people.world.insert(
@@ -68,7 +68,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     }
   });
 
-  it('8.4: the role is flat, and there for those who may find roles', async () => {
+  it('AC16: the role is flat, and there for those who may find roles', async () => {
     const role = {
       id: 1,
       name: 'Authenticated',
@@ -93,7 +93,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
   });
 
   it.each(['=role.users', '[role][populate]=users', '[role][populate]=*', '[role][populate][users][fields]=email'])(
-    '8.4: populate%s never lists who has a role, whoever asks',
+    'AC16: populate%s never lists who has a role, whoever asks',
     async (populate) => {
       for (const as of ['editor', 'full'] as const) {
         const { status, body } = await it_().ask('GET', `/api/users/2?fields=id&populate${populate}`, { as });
@@ -104,7 +104,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     },
   );
 
-  it.each(['password', 'resetPasswordToken', 'confirmationToken'])('8.4: nothing leads to %s', async (name) => {
+  it.each(['password', 'resetPasswordToken', 'confirmationToken'])('AC15: nothing leads to %s', async (name) => {
     for (const query of [
       `?fields=${name}`,
       `?fields[0]=id&fields[1]=${name}`,
@@ -134,7 +134,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     expect((await get('?_q=$2a', 'editor')).body).toEqual([]);
   });
 
-  it('8.4: count is a number, of what filters (row 36) or plain attributes leave', async () => {
+  it('AC15: count is a number, of what filters (AC15) or plain attributes leave', async () => {
     for (const [query, count] of [
       ['', 6],
       ['?filters[username]=reader', 1],
@@ -151,7 +151,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
       expect([query, (await get(`/count${query}`)).status]).toEqual([query, 400]);
   });
 
-  it('issue: count drops no condition in silence', async () => {
+  it('count drops no condition in silence', async () => {
     for (const [query, count] of [
       ['?username[$contains]=zzz', 0],
       ['?username[$contains]=read', 1],
@@ -167,7 +167,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
   });
 
   it.each(['/999', '/abc', '/0', '/-1', '/1e0', '/01', '/2147483648'])(
-    'row 82: GET, PUT and DELETE %s are 404',
+    'AC15: GET, PUT and DELETE %s are 404',
     async (path) => {
       expect((await get(path)).body).toEqual(notFound);
       expect((await it_().ask('PUT', `/api/users${path}`, { as: 'reader', body: { username: 'x-x-x' } })).body).toEqual(
@@ -209,7 +209,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     return body as { id: number; username: string; email: string };
   };
 
-  it('8.4: 201, the user with its role, unwrapped', async () => {
+  it('AC16: 201, the user with its role, unwrapped', async () => {
     const { status, body } = await create(form({ username: 'fresh', email: 'Fresh@Example.com' }));
     expect(status).toBe(201);
     expect(body).toEqual({
@@ -225,7 +225,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     await it_().login('fresh', 'secret-1');
   });
 
-  it('8.4: who may not find roles makes users with roles all the same', async () => {
+  it('AC16: who may not find roles makes users with roles all the same', async () => {
     const { status, body } = await create(form({ role: { connect: [{ id: 3 }] }, confirmed: true }), 'reader');
     expect(status).toBe(201);
     expect(body).not.toHaveProperty('role');
@@ -236,13 +236,13 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('8.4: fields and populate shape the answer', async () => {
+  it('AC15: fields and populate shape the answer', async () => {
     expect((await create(form(), 'editor', '?fields=username')).body).toMatchObject({ role: { id: 1 } });
     const { body } = await create(form(), 'editor', '?fields=username&populate=false');
     expect(Object.keys(body as object)).not.toContain('email');
   });
 
-  it('8.4: what is missing is named', async () => {
+  it('AC15: what is missing is named', async () => {
     expect((await create({})).body).toMatchObject({ error: { status: 400, message: '4 errors occurred' } });
     for (const name of ['username', 'email', 'password', 'role'])
       expect((await create(form({ [name]: undefined }))).body).toMatchObject({
@@ -261,14 +261,14 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     [{ password: 'x'.repeat(73) }, 'ValidationError', 'Password must be less than 73 bytes'],
     [{ email: 'no-email-at-all' }, 'ValidationError', 'email must be a valid email'],
     [{ nope: 1 }, 'ValidationError', /nope/],
-  ])('8.4: %j is refused', async (extra, name, message) => {
+  ])('AC15: %j is refused', async (extra, name, message) => {
     const { body } = await create(form(extra));
     expect(body).toMatchObject({
       error: { status: 400, name, message: typeof message === 'string' ? message : expect.stringMatching(message) },
     });
   });
 
-  it('8.4: a role in form alone is none', async () => {
+  it('AC16: a role in form alone is none', async () => {
     const forms = [
       [],
       {},
@@ -289,7 +289,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('issue: no error repeats a password', async () => {
+  it('no error repeats a password', async () => {
     const { id } = await made();
     for (const given of [['my secret pw'], { is: 'my secret pw' }]) {
       for (const { status, text, body } of [
@@ -302,7 +302,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     }
   });
 
-  it('8.4: an update is partial and answers the user', async () => {
+  it('AC15: an update is partial and answers the user', async () => {
     const { id, email } = await made();
     const { status, body } = await update(id, { username: 'renamed', blocked: true });
     expect(status).toBe(200);
@@ -315,7 +315,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('8.4: an update answers with the role, to those who may find roles', async () => {
+  it('AC16: an update answers with the role, to those who may find roles', async () => {
     const { id } = await made();
     const { body } = await update(id, { role: 3 });
     expect(body).toMatchObject({ id, role: { id: 3, name: 'Editor' } });
@@ -327,7 +327,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect(shaped.body).toEqual({ id, role: { id: 3, type: 'editor' } });
   });
 
-  it('8.4: an absent user is 404 whatever the body, an existing one needs an object', async () => {
+  it('AC15: an absent user is 404 whatever the body, an existing one needs an object', async () => {
     const { id } = await made();
     for (const body of [undefined, [], '"x"', { nope: 1 }, {}]) {
       const absent = await it_().ask('PUT', '/api/users/999', { as: 'full', body });
@@ -336,7 +336,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect((await it_().ask('PUT', `/api/users/${id}`, { as: 'full' })).status).toBe(400);
   });
 
-  it('8.4: an update takes no name or e-mail of another', async () => {
+  it('AC15: an update takes no name or e-mail of another', async () => {
     const { id } = await made();
     const application = (message: string) => refusal(400, 'ApplicationError', message);
     expect((await update(id, { username: 'reader' })).body).toEqual(application('Username already taken'));
@@ -345,7 +345,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect((await update(id, { id: 1, email: 'mine@example.com' })).body).toMatchObject({ id });
   });
 
-  it('row 54: another password ends JWTs of before', async () => {
+  it('AC7: another password ends JWTs of before', async () => {
     const { id, username } = await made();
     const jwt = await it_().login(username, 'secret-1');
     const me = () => it_().server.get('/api/users/me', { authorization: `Bearer ${jwt}` });
@@ -357,7 +357,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     await it_().login(username, 'secret-2');
   });
 
-  it('8.4: a deleted user is answered once more', async () => {
+  it('AC15: a deleted user is answered once more', async () => {
     const { id, username } = await made();
     const { status, body } = await it_().ask('DELETE', `/api/users/${id}`, { as: 'editor' });
     expect([status, body]).toMatchObject([200, { id, username }]);

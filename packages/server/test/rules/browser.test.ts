@@ -1,6 +1,6 @@
 /**
- * A real browser, on a page of another origin: what the headers of contract 11 allow it to send and to read, and that files
- * below `/uploads` run nothing in the API's origin (12, row 57).
+ * A real browser, on a page of another origin: what the headers of RQ7 allow it to send and to read, and that files
+ * below `/uploads` run nothing in the API's origin (RQ15).
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -153,12 +153,12 @@ describe('a browser on a page of another origin', () => {
     return (heard as { body: { jwt: string } }).body.jwt;
   };
 
-  it('11: lists, and reads the tag', async () => {
+  it('RQ7: lists, and reads the tag', async () => {
     const heard = await hear('/api/films?fields=title');
     expect(heard).toMatchObject({ status: 200, headers: { etag: expect.stringMatching(/^W\/"/) } });
   });
 
-  it('11: logs in, changes an entry with If-Match, and is told that it has changed since', async () => {
+  it('RQ7: logs in, changes an entry with If-Match, and is told that it has changed since', async () => {
     const authorization = `Bearer ${await login()}`;
     const url = '/api/films/1';
     const { etag } = ((await hear(url, { headers: { authorization } })) as Heard).headers;
@@ -174,7 +174,7 @@ describe('a browser on a page of another origin', () => {
     });
   });
 
-  it('11: asks whether what it has is still good: 304', async () => {
+  it('RQ7: asks whether what it has is still good: 304', async () => {
     const url = '/api/films/2';
     const { etag } = ((await hear(url)) as Heard).headers;
     const again = await hear(url, { cache: 'no-store', headers: { 'if-none-match': etag! } });
@@ -185,7 +185,7 @@ describe('a browser on a page of another origin', () => {
     expect(answered).toEqual([`304 ${url}`]);
   });
 
-  it('11: reads when it may try again', async () => {
+  it('RQ7: reads when it may try again', async () => {
     const guess = () => hear('/api/auth/local', { method: 'POST', ...json({ identifier: 'nobody', password: 'x' }) });
     const heard = [await guess(), await guess(), await guess(), await guess()].at(-1);
     expect(heard).toMatchObject({
@@ -194,13 +194,13 @@ describe('a browser on a page of another origin', () => {
     });
   });
 
-  it('11: sends what libraries send beside', async () => {
+  it('RQ7: sends what libraries send beside', async () => {
     const headers = { 'x-requested-with': 'XMLHttpRequest', 'strapi-response-format': 'v4', 'accept-language': 'de' };
     expect(await hear('/api/films?fields=id', { headers })).toMatchObject({ status: 200 });
     expect(await hear('/api/films?fields=id', { headers: { 'x-anything': '1' } })).toMatch(/Failed to fetch/);
   });
 
-  it('11: an origin that is not listed hears nothing', async () => {
+  it('RQ7: an origin that is not listed hears nothing', async () => {
     const { db, model } = people.world;
     const closed = await newServer(newTestDeps(db, model, { corsOrigin: ['https://one.example'] }));
     const address = await closed.listen({ host: '127.0.0.1', port: 0 });
@@ -209,7 +209,7 @@ describe('a browser on a page of another origin', () => {
     await closed.close();
   });
 
-  it('10: shows pictures, drawings too, and reads their bytes', async () => {
+  it('RQ15: shows pictures, drawings too, and reads their bytes', async () => {
     const sizeOf = (name: string) =>
       page.evaluate(
         `(async (image) => {
@@ -241,15 +241,12 @@ describe('a browser on a page of another origin', () => {
       return opened;
     };
 
-    it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])(
-      '12, row 57: %s is saved, not shown',
-      async (name) => {
-        await expect(open(name)).rejects.toThrow('Download is starting');
-      },
-    );
+    it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])('RQ15: %s is saved, not shown', async (name) => {
+      await expect(open(name)).rejects.toThrow('Download is starting');
+    });
 
     it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])(
-      '12, row 57: %s runs nothing even if it were shown',
+      'RQ15: %s runs nothing even if it were shown',
       async (name) => {
         answered.length = 0;
         const opened = await open(name, 'without its header');
@@ -260,13 +257,13 @@ describe('a browser on a page of another origin', () => {
       },
     );
 
-    it('12, row 57: text is text', async () => {
+    it('RQ15: text is text', async () => {
       const opened = await open('text.txt');
       expect(await opened.innerText('body')).toBe(files['text.txt']);
       await opened.close();
     });
 
-    it('10: pictures and sounds are shown', async () => {
+    it('RQ15: pictures and sounds are shown', async () => {
       const shown = await open('picture.png');
       expect(await shown.evaluate('document.images[0].naturalWidth')).toBe(3);
       const played = await open('sound.wav');

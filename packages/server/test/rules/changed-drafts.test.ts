@@ -1,5 +1,5 @@
 /**
- * `draftAndPublish` switched off or on after entries were made (storage-layout 8.3): nobody's drafts are published
+ * `draftAndPublish` switched off or on after entries were made (DR10): nobody's drafts are published
  * without an explicit word, and nothing that was seen is hidden.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -51,7 +51,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
   const { changing, post, titles, command, drafts } = opened(dialect, true);
   const dryRun = { dryRun: true, publishDrafts: [uid] };
 
-  it('hides the drafts as before, and says so', async () => {
+  it('DR10: hides the drafts as before, and says so', async () => {
     await post({ title: 'seen' });
     await post({ title: 'draft', publishedAt: null });
     await changing().start(note(false));
@@ -104,7 +104,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
 describe.each(dialects)('drafts switched on on %s', (dialect) => {
   const { changing, post, titles, command } = opened(dialect, false);
 
-  it('what was seen stays seen: it is published when it was made, as v4 does it', async () => {
+  it('DR10: what was seen stays seen: it is published when it was made, as v4 does it', async () => {
     await post({ title: 'one' });
     await post({ title: 'two' });
     await changing().run(

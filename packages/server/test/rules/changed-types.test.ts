@@ -1,5 +1,5 @@
 /**
- * Attributes whose type was changed after their column was made: nothing in the database is altered (storage-layout 8.4),
+ * Attributes whose type was changed after their column was made: nothing in the database is altered (ST9),
  * so the column comes first, `check` says how to change it, and no request is a 500.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -65,7 +65,7 @@ describe('the command line', () => {
     expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
   });
 
-  it('decision j: start says that a project of v4 is lenient', async () => {
+  it('Q16: start says that a project of v4 is lenient', async () => {
     makeProject();
     fs.writeFileSync(path.join(dir, 'package.json'), '{ "dependencies": { "@strapi/strapi": "4.26.2" } }');
     const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };

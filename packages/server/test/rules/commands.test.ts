@@ -139,7 +139,7 @@ describe('configuration', () => {
     ['no JSON', null, true],
     ['[]', null, true],
     ['{ "dependencies": 5 }', null, true],
-  ])('decision j: package.json %s and configuration %j: strict is %s', async (packageJson, config, strict) => {
+  ])('Q16: package.json %s and configuration %j: strict is %s', async (packageJson, config, strict) => {
     if (packageJson !== null) fs.writeFileSync(path.join(dir, 'package.json'), packageJson);
     if (config !== null) fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
     expect((await readConfig(dir)).api.strict).toBe(strict);

@@ -41,7 +41,7 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
     ['filters[updatedBy][$notNull]=true', 'filters[updatedBy]'],
     ['sort=createdBy.firstname', 'sort'],
     ['fields=createdBy', 'fields'],
-  ])('contract 4.3, 4.4: %s is refused', async (query, at) => {
+  ])('SO6, FL11: %s is refused', async (query, at) => {
     expect(await world.refusal(`/api/films?${query}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',

@@ -1,4 +1,4 @@
-/** The layout of databases: what an empty one gets, what an older one gets added, what stays (storage-layout 1, 6, 8.4). */
+/** The layout of databases: what an empty one gets, what an older one gets added, what stays (ST1, ST7, ST9). */
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ const bringUp = async (project: Project, db: Db): Promise<number> => {
   return additions.length;
 };
 
-/** Declared types by column kind (storage-layout 2). */
+/** Declared types by column kind (ST2). */
 const types: Record<DialectName, Readonly<Record<string, string>>> = {
   sqlite: {
     id: 'integer',
@@ -95,7 +95,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
   });
 
   it.each([
-    // storage-layout 1.4: J, I, O, V
+    // ST3: J, I, O, V
     ['films_genres_links', ['id', 'film_id', 'genre_id', 'genre_order', 'film_order']],
     ['films_director_links', ['id', 'film_id', 'person_id', 'film_order']],
     ['films_source_links', ['id', 'film_id', 'inv_film_id']],
@@ -124,19 +124,19 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     ['files_folder_links', ['id', 'file_id', 'folder_id', 'file_order']],
     ['strapi_core_store_settings', ['id', 'key', 'value', 'type', 'environment', 'tag']],
     ['i18n_locale', ['id', 'name', 'code', 'created_at', 'updated_at', 'created_by_id', 'updated_by_id']],
-  ])('storage-layout 1, 3 to 5: the columns of %s', async (table, columns) => {
+  ])('ST1, ST4, ST5, ST6: the columns of %s', async (table, columns) => {
     const { tables } = await readCatalog(database.db);
     expect([...(tables.get(table)?.keys() ?? [])]).toEqual(columns);
   });
 
-  it('storage-layout 8.4: what belongs to v4 alone is not made', async () => {
+  it('ST9: what belongs to v4 alone is not made', async () => {
     const { tables } = await readCatalog(database.db);
     expect(foreignTables).toEqual(['strapi_migrations', 'strapi_database_schema']);
     for (const table of [...foreignTables, 'closures_components', 'programmes_backup_links', 'films_poster_links'])
       expect(tables.has(table)).toBe(false);
   });
 
-  it('storage-layout 2: the column types of the scalar types', async () => {
+  it('ST2: the column types of the scalar types', async () => {
     const { tables } = await readCatalog(database.db);
     const found = Object.fromEntries(tables.get('reels') ?? []);
     expect(found).toMatchObject(types[dialect]);
@@ -145,7 +145,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(tables.get('films_components')?.get('order')).toBe(rank);
   });
 
-  it('storage-layout 1.5: the names of indexes', async () => {
+  it('ST7: the names of indexes', async () => {
     const { indexes } = await readCatalog(database.db);
     for (const name of [
       'films_genres_links_fk',
@@ -170,7 +170,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(indexes).not.toContain('films_source_links_order_fk');
   });
 
-  it('storage-layout 6: indexes of our own serve counting and long lists', async () => {
+  it('ST7: indexes of our own serve counting and long lists', async () => {
     const { indexes } = await readCatalog(database.db);
     for (const name of [
       'films_published_at_index',
@@ -182,12 +182,12 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(indexes).not.toContain('films_source_links_list_index');
   });
 
-  it("storage-layout 6: tables of v4's own have no indexes of ours", () => {
+  it("ST7: tables of v4's own have no indexes of ours", () => {
     const withOwn = tablesOf(project.model).filter((it) => it.indexes.some((index) => index.own));
     expect(withOwn.map((it) => it.name).filter((it) => /^(admin|strapi|up|upload|files|i18n)_/.test(it))).toEqual([]);
   });
 
-  it('storage-layout 6: pairs are unique, so are uid columns', async () => {
+  it('ST7: pairs are unique, so are uid columns', async () => {
     const { db } = database;
     await run(db, "insert into films (id, title) values (1, 'one')", "insert into genres (id, name) values (1, 'one')");
     await run(db, 'insert into films_genres_links (film_id, genre_id) values (1, 1)');
@@ -201,7 +201,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     await expect(run(db, "insert into reels (barcode) values ('a')")).rejects.toThrow();
   });
 
-  it('storage-layout 6: links go with either end, join columns are emptied, components stay behind', async () => {
+  it('ST7: links go with either end, join columns are emptied, components stay behind', async () => {
     const { db } = database;
     await run(
       db,
@@ -220,7 +220,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(await rowsOf(db, 'select id, text from components_parts_facts')).toEqual([[1, 'x']]);
   });
 
-  it("contract 8.1: gets v4's roles once, with nothing found by the public", async () => {
+  it("AC1: gets v4's roles once, with nothing found by the public", async () => {
     const { db } = database;
     await prepareData(project, db, silent);
     const roles = await rowsOf(db, 'select id, type, name from up_roles order by id');
@@ -247,7 +247,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(await rowsOf(db, 'select id, type, name from up_roles order by id')).toEqual(roles);
   });
 
-  it('storage-layout 5.1: the default locale is a setting, en without one', async () => {
+  it('ST6: the default locale is a setting, en without one', async () => {
     const { db } = database;
     expect(await readDefaultLocale(db)).toBe('en');
     await run(
@@ -317,7 +317,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     });
   });
 
-  it('8.4: surplus tables and columns are told and left alone, with their rows', async () => {
+  it('ST9: surplus tables and columns are told and left alone, with their rows', async () => {
     const { db } = world;
     await run(
       db,
@@ -340,7 +340,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     expect((await world.read<Entry>('/api/films/1')).data.attributes).not.toHaveProperty('oldRating');
   });
 
-  it('8.4: a column of another type is told and left alone', async () => {
+  it('ST9: a column of another type is told and left alone', async () => {
     const { db } = world;
     await run(db, 'drop table closures', 'create table closures (id integer primary key, reason integer)');
     const found = await summary(project, db);
@@ -364,7 +364,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     expect((await world.get('/api/closure')).status).toBe(404);
   });
 
-  it('storage-layout 9: a pair that an upgraded database holds twice is shown once, and counts once', async () => {
+  it('ST10: a pair that an upgraded database holds twice is shown once, and counts once', async () => {
     const { db } = world;
     await run(
       db,

@@ -1,4 +1,4 @@
-/** What a refusal says (contract 5): every fault of a request, each with path, message, name and code. */
+/** What a refusal says (ER2): every fault of a request, each with path, message, name and code. */
 import { describe, expect, it } from 'vitest';
 import { issue, issueKinds, sayIssue, statusOf } from '../../src/errors.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
@@ -33,7 +33,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['POST', '/api/books', {}, 400, 'body.missing'],
     ['POST', '/api/books', { data: [] }, 400, 'body.data-type'],
     ['POST', '/api/books', { data: { title: 5 } }, 400, 'body.type'],
-  ])('5: %s %s %j is %i with its code in details.errors, even alone', async (method, url, body, status, code) => {
+  ])('ER3: %s %s %j is %i with its code in details.errors, even alone', async (method, url, body, status, code) => {
     const answer = await world.send(method, url, body);
     expect(answer.status).toBe(status);
     const { error } = answer.body as { error: { message: string; name: string; details: { errors: unknown[] } } };
@@ -46,14 +46,14 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     });
   });
 
-  it('5: a fault of the whole request has an empty path', async () => {
+  it('ER1: a fault of the whole request has an empty path', async () => {
     expect((await world.send('GET', '/api/books/999999')).body).toEqual(
       refusal(404, 'NotFoundError', 'Not Found', { path: [], code: 'http.not-found' }),
     );
   });
 
   it.each(['POST', 'PUT'])(
-    '5: %s names absent targets and taken values beside the faults of the body',
+    'ER1: %s names absent targets and taken values beside the faults of the body',
     async (method) => {
       const taken = `taken-${method.toLowerCase()}`;
       const complete = await completeForm();
@@ -85,7 +85,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     },
   );
 
-  it('5: a PUT of an entry that is not there is 404, whatever its body lacks', async () => {
+  it('ER1: a PUT of an entry that is not there is 404, whatever its body lacks', async () => {
     const { status, codes } = await world.refused('PUT', '/api/forms/999999', { data: { title: 5, book: absentId } });
     expect([status, codes]).toEqual([404, ['http.not-found']]);
   });
@@ -100,7 +100,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['book', (at: string) => `${at} must be defined.`, (at: string) => `${at} cannot be null.`],
     ['books', (at: string) => `${at} must be defined.`, (at: string) => `${at} cannot be null.`],
     ['cover', (at: string) => `${at} must be defined.`, (at: string) => `${at} cannot be null.`],
-  ])('5: null for the required %s', async (name, onCreate, onUpdate) => {
+  ])('ER1: null for the required %s', async (name, onCreate, onUpdate) => {
     const complete = await completeForm();
     const created = await world.refused('POST', '/api/forms', { data: { ...complete, [name]: null } });
     expect([created.paths, created.message]).toEqual([[name], onCreate(name)]);
@@ -117,7 +117,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['big', '9223372036854775808', 'big must be less than or equal to 9223372036854775807'],
     ['price', -100_000_000, 'price must be greater than or equal to -99999999.99'],
     ['price', 100_000_000, 'price must be less than or equal to 99999999.99'],
-  ])('6.2: %s past what both databases hold, %s, names the bound that it passes', async (name, value, message) => {
+  ])('BO5: %s past what both databases hold, %s, names the bound that it passes', async (name, value, message) => {
     expect((await world.refused('POST', '/api/sheets', { data: { [name]: value } })).messages).toEqual([message]);
   });
 
@@ -128,7 +128,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['big', '9223372036854775807'],
     ['price', -99_999_999.99],
     ['price', 99_999_999.99],
-  ])('6.2: %s takes the bound itself, %s', async (name, value) => {
+  ])('BO5: %s takes the bound itself, %s', async (name, value) => {
     const id = await world.create('sheets', { [name]: value });
     expect((await world.read(`/api/sheets/${id}`)).attributes[name]).toBe(value);
     expect((await world.send('GET', `/api/sheets?filters[${name}]=${value}`)).body).toMatchObject({ data: [{ id }] });

@@ -1,4 +1,4 @@
-/** F1 to F4, and the JSON form of every scalar type (contract 2.2, 4.1). */
+/** F1 to F4, and the JSON form of every scalar type (F8, F5). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, meta, times, transcript, useWorld } from '../world/world.js';
 
@@ -43,7 +43,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     ]);
   });
 
-  it('F1: the filter and sort columns stay out of attributes (contract 12, row 76)', async () => {
+  it('F1: the filter and sort columns stay out of attributes (F6)', async () => {
     const { data } = await world.read(
       '/api/films?fields=id&sort=year:desc&filters[genres][name]=Drama&filters[year][$gt]=0',
     );
@@ -114,7 +114,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     });
   });
 
-  it('F2: the ends of each range, in full (contract 2.2; 12, row 80)', async () => {
+  it('F2: the ends of each range, in full (F8)', async () => {
     const names = [
       'condition',
       'recordedOn',
@@ -194,7 +194,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     ['+012345-01-01T00:00:00.001Z', 124],
     ['+123456-01-01T00:00:00.000Z', 125],
     ['-000043-03-15T12:00:00.000Z', 126],
-  ])('contract 2.2: the year of %s', async (text, id) => {
+  ])('F8: the year of %s', async (text, id) => {
     const epoch = Date.parse(text);
     await world.insert('reels', [{ id, label: 'year', received_at: epoch, scanned_at: epoch }]);
     expect((await world.read<unknown>(`/api/reels/${id}?fields=receivedAt&fields=scannedAt`)).data).toEqual({
@@ -205,7 +205,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
   });
 
   it.runIf(dialect === 'sqlite')(
-    'storage-layout 2: SQLite may hold times as people write them, and text that is no JSON',
+    'ST2: SQLite may hold times as people write them, and text that is no JSON',
     async () => {
       await world.insert('reels', [
         { id: 140, label: 'by hand', received_at: '2024-02-01 10:00:00', scanned_at: '2024-02-01T10:00:00.5Z' },
@@ -276,7 +276,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     });
   });
 
-  it('contract, decision f: a password with "private": false is shown', async () => {
+  it('F5: a password with "private": false is shown', async () => {
     const { data } = await world.read<unknown>('/api/reels/1?fields=sealNumber');
     expect(data).toEqual({ id: 1, attributes: { sealNumber: 'seal 1' } });
   });
@@ -322,7 +322,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     });
   });
 
-  it('F4: the populated sort column stays out of attributes (contract 12, row 76)', async () => {
+  it('F4: the populated sort column stays out of attributes (F6)', async () => {
     const { data } = await world.read<unknown>(
       '/api/films/1?fields=id&populate[genres][fields]=name&populate[genres][sort]=order',
     );
@@ -368,7 +368,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
       'populate[credit][fields]',
       'people.credit has no attribute "rol". Did you mean "role"?',
     ],
-  ])('F1, contract 12 row 22: %s is refused', async (query, at, words) => {
+  ])('F1, F5: %s is refused', async (query, at, words) => {
     const refusal = await world.refusal(`/api/films?${query}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
     expect(refusal.message).toContain(`Invalid parameter ${at}: `);
@@ -382,7 +382,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     ['people', 'createdBy'],
     ['reels', 'vaultCode'],
     ['reels', 'appraisal'],
-  ])('contract 4.1: the hidden %s.%s cannot be selected', async (types, name) => {
+  ])('F5: the hidden %s.%s cannot be selected', async (types, name) => {
     expect(await world.refusal(`/api/${types}?fields=${name}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
@@ -391,7 +391,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     });
   });
 
-  it('4.1: an element without a value names nothing', async () => {
+  it('F5: an element without a value names nothing', async () => {
     expect((await world.read<Entry>('/api/films/1?fields[0]')).data.attributes).toEqual({});
     expect((await world.read<Entry>('/api/films/1?fields[0]&fields[1]=title')).data.attributes).toEqual({
       title: 'Éclair',
@@ -402,7 +402,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     ['populate=directr,genrs', ['populate', 'populate'], ['"director"', '"genres"']],
     ['populate=directr,directr', ['populate'], ['"director"']],
     ['sort=foo,titel,foo', ['sort', 'sort'], ['"foo"', '"titel"']],
-  ])('contract 5: every fault of %s is told once', async (query, places, words) => {
+  ])('ER2: every fault of %s is told once', async (query, places, words) => {
     const { text } = await world.get(`/api/films?${query}`);
     const { errors } = (JSON.parse(text) as { error: { details: { errors: { path: string[]; message: string }[] } } })
       .error.details;
@@ -412,7 +412,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     });
   });
 
-  it('contract 5: all faults of a request are told at once, in the order of their paths', async () => {
+  it('ER2: all faults of a request are told at once, in the order of their paths', async () => {
     const { body } = await world.get('/api/films?fields[0]=nope&sort=titel&filters[yaer]=1');
     expect(body).toEqual({
       data: null,

@@ -1,4 +1,4 @@
-/** Filters: every operator on every type it is for, groups, negation, relations (contract 4.4; 12, rows 10 to 17 and 27 to 32). */
+/** Filters: every operator on every type it is for, groups, negation, relations (FL4, FL3, FL17, RQ12, FL11, RQ11, FL8, FL10, FL9). */
 import { describe, expect, it } from 'vitest';
 import { dialects, useWorld } from '../world/world.js';
 
@@ -18,7 +18,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
   };
 
   describe('text', () => {
-    rows('films', 'equality is exact', [
+    rows('films', 'FL1, FL2: equality is exact', [
       ['filters[title]=Éclair', [1]],
       ['filters[title][$eq]=Éclair', [1]],
       ['filters[title][$eq]=éclair', []],
@@ -32,7 +32,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[title]=The+Cat+%F0%9F%98%BA', [7]],
       ['filters[tagline]=back%5Cslash', [4]],
     ]);
-    rows('films', 'lists', [
+    rows('films', 'FL2: lists', [
       ['filters[title][$in][0]=Éclair&filters[title][$in][1]=under_score', [1, 4]],
       ['filters[title][$in]=Éclair', [1]],
       // members without a value meet no row
@@ -47,7 +47,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[tagline][$in]=A pastry, a storm', [1]],
       ['filters[title][$in]=Éclair,under_score', []],
     ]);
-    rows('films', 'order', [
+    rows('films', 'FL2: order', [
       ['filters[title][$lt]=e', [3, 7]],
       ['filters[title][$lte]=100%25 Wool', [3]],
       ['filters[title][$gt]=under_score', [1, 2]],
@@ -56,7 +56,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[title][$between]=a&filters[title][$between]=v', [4, 5]],
       ['filters[title][$between][0]=v&filters[title][$between][1]=a', []],
     ]);
-    rows('films', '$contains and its kin are case-sensitive and take % _ \\ as they are (12, rows 79, 80)', [
+    rows('films', '$contains and its kin are case-sensitive and take % _ \\ as they are (FL9)', [
       ['filters[title][$contains]=clair', [1, 2]],
       ['filters[title][$contains]=Clair', []],
       ['filters[title][$contains]=É', [1]],
@@ -79,7 +79,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       // longer than every text
       [`filters[title][$endsWith]=${'x'.repeat(60)}`, []],
     ]);
-    rows('films', 'the i-variants fold the letters of every script (12, row 80)', [
+    rows('films', 'the i-variants fold the letters of every script (FL9)', [
       ['filters[title][$containsi]=ÉCLAIR', [1, 2]],
       ['filters[title][$containsi]=éclair', [1, 2]],
       ['filters[title][$containsi]=eclair', []],
@@ -151,7 +151,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[year]=0x780', [2, 4]],
       ['filters[year]=01920', [2, 4]],
     ]);
-    rows('films', 'numbers that an integer column cannot hold match nothing and compare as numbers (12, row 30)', [
+    rows('films', 'numbers that an integer column cannot hold match nothing and compare as numbers (FL10)', [
       ['filters[year]=1920.5', []],
       ['filters[year]=99999999999', []],
       ['filters[year][$ne]=99999999999', [1, 2, 3, 4, 5, 8]],
@@ -181,7 +181,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[price]=12.50', [1]],
       ['filters[price][$lt]=-99999.98', [3]],
     ]);
-    rows('reels', 'biginteger compares every digit', [
+    rows('reels', 'FL16: biginteger compares every digit', [
       ['filters[bytes]=9007199254740993', [1]],
       ['filters[bytes]=9007199254740992', []],
       ['filters[bytes][$gt]=9007199254740992', [1, 4]],
@@ -270,7 +270,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[keywords][$notNull]=true', [1, 3]],
       ['filters[transcript][$null]=false', [1]],
     ]);
-    rows('films', '$null and $notNull', [
+    rows('films', 'FL15: $null and $notNull', [
       ['filters[title][$null]=true', [8]],
       ['filters[title][$null]=1', [8]],
       ['filters[title][$null]=false', titled],
@@ -285,7 +285,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
   });
 
   describe('several values and groups', () => {
-    rows('films', 'several values of a negative operator are joined by AND (decision c; 12, row 16)', [
+    rows('films', 'several values of a negative operator are joined by AND (FL8)', [
       ['filters[title][$ne][0]=Éclair&filters[title][$ne][1]=under_score', [2, 3, 5, 7]],
       ['filters[title][$ne]=Éclair&filters[title][$ne]=under_score', [2, 3, 5, 7]],
       ['filters[title][$nei][0]=ÉCLAIR&filters[title][$nei][1]=UNDER_SCORE', [2, 3, 5, 7]],
@@ -314,7 +314,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[$or][0][year]=1911&filters[$or][1][0][year]=1920&filters[$or][1][1][title][$contains]=_', [1, 4]],
       ['filters[$and][0][0][year]=1920&filters[$and][0][1][title]=under_score', [4]],
       ['filters[$or][0][0][$or][0][year]=1920&filters[$or][0][1][0][title]=under_score&filters[$or][1][id]=7', [4, 7]],
-      // groups under an attribute (12, row 28)
+      // groups under an attribute (FL4)
       ['filters[title][$or][0][$contains]=lune&filters[title][$or][1][$eq]=Éclair', [1, 2]],
       ['filters[title][$and][0][$contains]=under&filters[title][$and][1][$contains]=X', [5]],
       ['filters', all],
@@ -336,7 +336,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
   });
 
   describe('relations', () => {
-    rows('films', 'a value is compared with the related id', [
+    rows('films', 'FL6: a value is compared with the related id', [
       ['filters[director]=1', [1, 2, 4]],
       ['filters[director][$eq]=1', [1, 2, 4]],
       ['filters[director][id]=1', [1, 2, 4]],
@@ -362,12 +362,12 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[director][pupils][mentor][pupils][name]=Bo', [1, 2, 4]],
       ['filters[episodes][director][name][$startsWith]=Zo', [5]],
     ]);
-    rows('films', 'operators beside attributes (12, row 28)', [
+    rows('films', 'operators beside attributes (FL4)', [
       ['filters[director][$eq]=1&filters[director][name][$startsWith]=Zo', [1, 2, 4]],
       ['filters[director][$eq]=1&filters[director][name]=Bo', []],
       ['filters[genres][$ne]=1&filters[genres][order]=1', [1, 3]],
     ]);
-    rows('films', 'to-many: some related entry meets the condition; one object is about one related entry', [
+    rows('films', 'FL5: to-many: some related entry meets the condition; one object is about one related entry', [
       ['filters[genres][name]=Drama&filters[genres][order]=1', []],
       ['filters[genres][name]=Comedy&filters[genres][order]=1', [1, 3]],
       ['filters[$and][0][genres][name]=Drama&filters[$and][1][genres][order]=1', [1, 3]],
@@ -404,12 +404,12 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[director][mentor][$null]=true&filters[id][$ne]=5', [1, 2, 4, 7, 8]],
       ['filters[director][mentor][$notNull]=true', [3, 5]],
     ]);
-    rows('genres', '$null of a related attribute: also entries without a related entry', [
+    rows('genres', 'FL7: $null of a related attribute: also entries without a related entry', [
       ['filters[children][order][$null]=true', [1, 2, 3, 5]],
       ['filters[children][order][$notNull]=true', [1]],
       ['filters[parent][name][$null]=true', [1, 5]],
     ]);
-    rows('films', 'components and media are filtered like relations', [
+    rows('films', 'FL12: components and media are filtered like relations', [
       ['filters[credit][role]=Auteur', [1]],
       ['filters[credit][role][$null]=true&filters[credit][$notNull]=true', [2]],
       ['filters[credit][billing][$gte]=1', [1, 2, 4]],
@@ -450,7 +450,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[similar][title]=underXscore', [1, 2]],
     ]);
 
-    it('contract 4.4: list rows are distinct, and total counts distinct entries', async () => {
+    it('FL13: list rows are distinct, and total counts distinct entries', async () => {
       const { data, meta } = await world.read('/api/films?fields=id&filters[genres][order][$gt]=0&sort=genres.name');
       expect([...data.map((it) => it.id)].sort()).toEqual([1, 2, 3]);
       expect(meta.pagination).toMatchObject({ total: 3 });
@@ -459,7 +459,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
 
   describe('refused', () => {
     it.each([
-      // 12, row 10
+      // FL3
       ['films', '[title][$nope]=x', null, '"$nope" is not a filter operator'],
       ['films', '[title][$EQ]=x', null, 'Did you mean "$eq"?'],
       ['films', '[title][eq]=x', null, 'Did you mean "$eq"?'],
@@ -477,7 +477,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['reels', '[metadata][i]=x', null, '"i" is not a filter operator'],
       ['films', '[$or][0][title][$nope]=x', null, '"$nope" is not a filter operator'],
       ['films', '[$nor][0][title]=x', '[$nor]', '"$nor" is not a filter operator. Did you mean "$or"?'],
-      // 12, rows 13, 14
+      // FL11, RQ11
       ['films', '[titel]=x', null, 'film has no attribute "titel". Did you mean "title"?'],
       ['films', '[Title]=x', null, 'Did you mean "title"?'],
       ['films', '[created_at]=x', null, 'Did you mean "createdAt"?'],
@@ -487,7 +487,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[__proto__][title]=x', '[__proto__]', 'film has no attribute "__proto__"'],
       ['films', '[title][__proto__]=x', null, '"__proto__" is not a filter operator'],
       ['reels', '[publishedAt][$notNull]=true', '[publishedAt]', 'reel has no attribute "publishedAt"'],
-      // 12, row 17
+      // FL10
       ['films', '[title][$null]', null, 'expected a single value'],
       ['films', '[title][$null]=xx', null, '"xx" is not a flag'],
       ['films', '[title][$notNull]=', null, '"" is not a flag'],
@@ -495,7 +495,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[year]=', null, '"" is not a number'],
       ['reels', '[nitrate]=yes', null, '"yes" is not a boolean'],
       ['reels', '[nitrate]=', null, '"" is not a boolean'],
-      // 12, row 27
+      // FL4
       ['films', '=', null, 'expected an object'],
       ['films', '=x', null, 'expected an object'],
       ['films', '[0][title]=x', '', 'expected an object'],
@@ -509,7 +509,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[$eq]=1', null, 'needs an attribute before it'],
       ['films', '[$not]=1', null, 'expected an object'],
       ['films', '[title]=x&filters[title][$eq]=y', '[title]', 'given as a value and as an object'],
-      // 12, rows 29, 30
+      // FL10
       ['films', '[year]=abc', null, '"abc" is not a number'],
       ['films', '[year][$gt]=abc', null, '"abc" is not a number'],
       ['films', '[year][$in][0]=abc', null, '"abc" is not a number'],
@@ -526,7 +526,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['films', '[director]=abc', null, '"abc" is not a number'],
       ['reels', '[bytes]=abc', null, '"abc" is not an integer in digits'],
       ['reels', '[bytes]=1.5', null, '"1.5" is not an integer in digits'],
-      // 12, row 31
+      // FL10
       ['films', '[id][$contains]=1', null, '$contains does not apply to attributes of type integer'],
       ['films', '[year][$startsWith]=19', null, '$startsWith does not apply to attributes of type integer'],
       ['films', '[year][$containsi]=19', null, '$containsi does not apply to attributes of type integer'],
@@ -541,9 +541,9 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['reels', '[metadata][$contains]=x', null, '$contains does not apply to attributes of type json'],
       ['reels', '[metadata][$in]=x', null, '$in does not apply to attributes of type json'],
       ['reels', '[metadata][$gt]=x', null, '$gt does not apply to attributes of type json'],
-      // 12, row 32
+      // FL9
       ['films', '[title]=a%00b', null, 'NUL characters are not accepted'],
-      // what cannot be filtered by (contract 4.4)
+      // what cannot be filtered by (FL11)
       ['films', '[body][text]=x', '[body]', '"body" of film cannot be filtered by'],
       ['films', '[aside][$null]=true', '[aside]', '"aside" of film cannot be filtered by'],
       ['films', '[poster][related][id]=1', '[poster][related]', 'cannot be filtered by'],
@@ -572,7 +572,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['[receivedAt][$lt]=2024-13-01T00:00:00Z', 'Invalid format, expected a timestamp or an ISO date'],
       ['[receivedAt]=99999999999999999', 'Invalid format, expected a timestamp or an ISO date'],
       ['[scannedAt]=', 'Invalid format, expected a timestamp or an ISO date'],
-    ])('contract 4.4, 5: filters%s says "%s", the words that v4 has for it', async (rest, words) => {
+    ])('FL10, ER4: filters%s says "%s", the words that v4 has for it', async (rest, words) => {
       const at = `filters${rest.slice(0, rest.lastIndexOf(']') + 1)}`;
       expect(await world.refusal(`/api/reels?filters${rest}`)).toEqual({
         status: 400,

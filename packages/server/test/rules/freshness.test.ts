@@ -33,7 +33,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     { id: 5, attributes: { title, director: { data: { id: 2, attributes: { name } } } } },
   ];
 
-  it('a changed row shows in the next answer, wherever in it it stands', async () => {
+  it('RQ19: a changed row shows in the next answer, wherever in it it stands', async () => {
     expect((await world.read(list)).data).toEqual(film('underXscore', 'Bo'));
     await world.update('films', 5, 'title', 'Renamed');
     expect((await world.read(list)).data).toEqual(film('Renamed', 'Bo'));
@@ -114,7 +114,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
   const titleOf = (id: number): Statement =>
     world.db.dialect.compile(sql`select title from films where id = ${sql.lit(id)}`);
 
-  it('a read sees the database as it was at its first statement, whatever is written before its last', async () => {
+  it('RQ19: a read sees the database as it was at its first statement, whatever is written before its last', async () => {
     const change = "update films set title = 'Changed' where id = 1";
     // SQLite: another connection writes between two statements. PostgreSQL: the read waits for a lock in between.
     let between: () => readonly Statement[];

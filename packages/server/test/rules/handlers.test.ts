@@ -304,14 +304,14 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   };
 
-  it('issue: creations that a hook starts together are made one after the other', async () => {
+  it('creations that a hook starts together are made one after the other', async () => {
     const made = await posted(async ({ content }) => {
       await Promise.all(['a', 'b', 'c'].map((text) => content.create(TRAIL, { text })));
     });
     expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
   });
 
-  it('issue: one of several creations that fails undoes all', async () => {
+  it('one of several creations that fails undoes all', async () => {
     const failed = await posted(async ({ content }) => {
       const wanted = ['a', 'b', 5, 'c', 'd'].map((text) => content.create(TRAIL, { text }));
       await Promise.all([content.create(TRAIL, { nope: 1 }), ...wanted]);
@@ -319,7 +319,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 400, left: [] });
   });
 
-  it('issue: a hook that throws leaves nothing of the calls that it did not wait for', async () => {
+  it('a hook that throws leaves nothing of the calls that it did not wait for', async () => {
     const failed = await posted(({ content }) => {
       for (const text of ['a', 'b']) void content.create(TRAIL, { text }).catch(() => undefined);
       throw new Error('a bug of the project');
@@ -327,7 +327,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('issue: a call that a hook did not wait for is made, or undoes all when it fails', async () => {
+  it('a call that a hook did not wait for is made, or undoes all when it fails', async () => {
     const made = await posted(({ content }) => {
       void content.create(TRAIL, { text: 'a' });
     });
@@ -338,7 +338,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 400, left: [] });
   });
 
-  it('issue: the same holds for a row of calls', async () => {
+  it('the same holds for a row of calls', async () => {
     const made = await posted(({ content }) => {
       const row = async (): Promise<void> => {
         for (const text of ['a', 'b', 'c']) await content.create(TRAIL, { text });
@@ -358,14 +358,14 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('issue: a hook lives with a refusal that it waited for', async () => {
+  it('a hook lives with a refusal that it waited for', async () => {
     const made = await posted(async ({ content }) => {
       await content.create(TRAIL, { nope: 1 }).catch(() => content.create(TRAIL, { text: 'instead' }));
     });
     expect(made).toEqual({ status: 200, left: ['instead', 'posted'], logged: '' });
   });
 
-  it('issue: past its event the content takes no calls', async () => {
+  it('past its event the content takes no calls', async () => {
     let kept: Content | undefined;
     const made = await posted(({ content }) => {
       kept = content;
@@ -381,7 +381,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(other).toEqual({ status: 200, left: ['posted'], logged: '' });
   });
 
-  it('issue: hooks inside hooks wait for each other', async () => {
+  it('hooks inside hooks wait for each other', async () => {
     const others = {
       [TRAIL]: {
         afterCreate: async ({ content, data }) => {
@@ -398,7 +398,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
   });
 
-  it('issue: a hook that waits for the content of the hook around it does not wait for ever', async () => {
+  it('a hook that waits for the content of the hook around it does not wait for ever', async () => {
     let outer: Content | undefined;
     const others = {
       [TRAIL]: { afterCreate: async () => void (await outer?.find(NOTE)) } satisfies Handlers,
@@ -413,7 +413,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('issue: a hook that never ends is a 500, undone, and named in the log', async () => {
+  it('a hook that never ends is a 500, undone, and named in the log', async () => {
     const failed = await posted(
       async ({ content }) => {
         await content.create(TRAIL, { text: 'a' });
@@ -425,7 +425,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed.logged).toContain(`the hook afterCreate of ${NOTE} did not end in 20 ms`);
   });
 
-  it('issue: hooks that call themselves are a 500, undone, and named in the log', async () => {
+  it('hooks that call themselves are a 500, undone, and named in the log', async () => {
     const failed = await posted(async ({ content }) => {
       await content.create(NOTE, { text: 'again' });
     });
@@ -440,7 +440,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ['nothing', 'findOne', undefined, 500],
     ['null for a list', 'find', null, 500],
     ['a text', 'find', 'a text', 500],
-  ] as const)('issue: a handler that gives %s', async (_name, name, given, status) => {
+  ] as const)('a handler that gives %s', async (_name, name, given, status) => {
     const handler = (() => given) as unknown as NonNullable<Handlers['find']>;
     const own = await served(new Map([[NOTE, { [name]: handler }]]));
     try {
@@ -452,7 +452,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   });
 
-  it('issue: refuse takes the statuses that it names, and has words of its own', async () => {
+  it('refuse takes the statuses that it names, and has words of its own', async () => {
     const own = await served(
       new Map([
         [
@@ -479,7 +479,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   });
 
-  it('issue: a single type has no handlers findOne and create, which would never run', async () => {
+  it('a single type has no handlers findOne and create, which would never run', async () => {
     const load = async (text: string): Promise<readonly string[]> => {
       const own = projectDir();
       fs.writeFileSync(path.join(own, 'src/api/board/handlers.js'), text);

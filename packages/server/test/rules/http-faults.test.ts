@@ -1,6 +1,6 @@
 /**
- * Whatever goes wrong, the client hears it in the envelope of contract 5, and never in the words of the framework or of
- * Node: what handlers throw, what is no request, headers and bodies that the framework refuses (contract 0, 5).
+ * Whatever goes wrong, the client hears it in the envelope of ER1, and never in the words of the framework or of
+ * Node: what handlers throw, what is no request, headers and bodies that the framework refuses (RQ16, ER1).
  */
 import crypto from 'node:crypto';
 import { once } from 'node:events';
@@ -108,15 +108,16 @@ describe('http faults', () => {
     expect(lines.map((it) => (JSON.parse(it) as { faultId: string }).faultId)).toEqual([id]);
   };
 
-  it.each(Object.keys(thrown))('5: a handler that throws %s: 500 with an id', (name) =>
+  it.each(Object.keys(thrown))('ER1: a handler that throws %s: 500 with an id', (name) =>
     isFault(`/api/films?t=${encodeURIComponent(name)}`),
   );
-  it.each(Object.keys(given))('5: a handler that gives back %s: 500 with an id', (name) =>
+  it.each(Object.keys(given))('ER1: a handler that gives back %s: 500 with an id', (name) =>
     isFault(`/api/films?g=${encodeURIComponent(name)}`),
   );
-  it('5: a header that cannot be sent: 500 with an id, without that header', () => isFault('/api/genres/1?bad-header'));
+  it('ER1: a header that cannot be sent: 500 with an id, without that header', () =>
+    isFault('/api/genres/1?bad-header'));
 
-  it('5: what was thrown is in the log with its stack and its cause', async () => {
+  it('ER1: what was thrown is in the log with its stack and its cause', async () => {
     lines.length = 0;
     await app.inject('/api/films?t=an%20error%20with%20a%20cause');
     expect(lines[0]).toMatch(/secret words.*http-faults\.test\.ts.*the cause/s);
@@ -160,20 +161,20 @@ describe('http faults', () => {
       'a tag in the second of two headers',
       `GET /api/genres/1 HTTP/1.1\r\n${close}If-None-Match: "a"\r\nIf-None-Match: "b"\r\n\r\n`,
     ],
-  ])('0: %s is a request as any other', async (_what, sent) => {
+  ])('RQ16: %s is a request as any other', async (_what, sent) => {
     const text = await raw(sent);
     expect(statuses(text)).toEqual([200]);
     expect(bodyOf(text)).toMatchObject({ data: { id: 1 } });
   });
 
-  it('0: an absolute target without a path, and one that cannot be decoded, are answered as their paths', async () => {
+  it('RQ16: an absolute target without a path, and one that cannot be decoded, are answered as their paths', async () => {
     expect(bodyOf(await raw(`GET http://host.example HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(404));
     expect(bodyOf(await raw(`GET http://host.example?a=b HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(404));
     expect(bodyOf(await raw(`GET http://host.example/%zz HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(400));
     expect(statuses(await raw(`OPTIONS * HTTP/1.1\r\n${close}\r\n`))).toEqual([200]);
   });
 
-  it('0: Expect: 100-continue is answered before the body, which may be too large', async () => {
+  it('RQ16: Expect: 100-continue is answered before the body, which may be too large', async () => {
     const head = `POST /api/genres HTTP/1.1\r\n${close}Content-Type: application/json\r\nExpect: 100-continue\r\n`;
     expect(statuses(await raw(`${head}Content-Length: 2\r\n\r\n`, '{}'))).toEqual([100, 403]);
     const large = await raw(`${head}Content-Length: ${limits.bodyBytesMax + 1}\r\n\r\n`);
@@ -193,14 +194,14 @@ describe('http faults', () => {
       414,
       `GET /api/genres/${'9'.repeat(20_000)} HTTP/1.1\r\n${close}Origin: http://a.example\r\n\r\n`,
     ],
-  ])('0: %s is %i, with the headers of every response', async (_what, status, sent) => {
+  ])('RQ16: %s is %i, with the headers of every response', async (_what, status, sent) => {
     const text = await raw(sent);
     expect(bodyOf(text)).toEqual(errorOf(status));
     expect(text).toMatch(/access-control-allow-origin: http:\/\/a\.example/i);
     expect(text).toMatch(/x-content-type-options: nosniff/i);
   });
 
-  it.each(['QUERY', 'TRACE', 'PROPFIND', 'LOCK', 'SEARCH', 'M-SEARCH'])('0.1: %s is 501', async (method) => {
+  it.each(['QUERY', 'TRACE', 'PROPFIND', 'LOCK', 'SEARCH', 'M-SEARCH'])('RQ16: %s is 501', async (method) => {
     for (const path of ['/api/genres', '/api/nothing']) {
       const text = await raw(`${method} ${path} HTTP/1.1\r\n${close}\r\n`);
       expect(statuses(text)).toEqual([501]);
@@ -208,19 +209,19 @@ describe('http faults', () => {
     }
   });
 
-  it('0.1: CONNECT is 501, with the headers of every response', async () => {
+  it('RQ16: CONNECT is 501, with the headers of every response', async () => {
     const text = await raw(`CONNECT host.example:443 HTTP/1.1\r\n${close}\r\n`);
     expect(statuses(text)).toEqual([501]);
     expect(text).toMatch(/x-content-type-options: nosniff/i);
     expect(text).toMatch(/\r\n\r\nNot Implemented$/);
   });
 
-  it('0.1: what is no request is refused with the security headers', async () => {
+  it('RQ16: what is no request is refused with the security headers', async () => {
     for (const sent of ['GARBAGE\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'a'.repeat(limits.headerBytesMax)}\r\n\r\n`])
       expect(await raw(sent)).toMatch(/x-content-type-options: nosniff/i);
   });
 
-  it('0.1: what is no request is not written into the midst of a response', async () => {
+  it('RQ16: what is no request is not written into the midst of a response', async () => {
     const socket = net.connect(port, '127.0.0.1');
     socket.write('GET /api/films?large HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n');
     const chunks = (await once(socket, 'data')) as Buffer[];
@@ -248,12 +249,12 @@ describe('http faults', () => {
     ['bytes that are no UTF-8', [json], Buffer.from('{"identifier":"\xe9"}', 'latin1'), 400],
     ['bytes of another character set', [`${json}; charset=iso-8859-1`], Buffer.from('{"a":"\xe9"}', 'latin1'), 400],
     ['half of a pair of surrogates', [json], Buffer.from([0x22, 0xed, 0xa0, 0x80, 0x22]), 400],
-  ] as const)('0.3: a body with %s is refused in the envelope', async (_what, lines, body, status) => {
+  ] as const)('RQ14: a body with %s is refused in the envelope', async (_what, lines, body, status) => {
     const text = await post(lines, body as string);
     expect(bodyOf(text)).toEqual(errorOf(status));
   });
 
-  it('1: the body of a DELETE is ignored, whatever it is', async () => {
+  it('RQ1: the body of a DELETE is ignored, whatever it is', async () => {
     const said = async (body: string): Promise<unknown> =>
       (
         await app.inject({
@@ -267,13 +268,13 @@ describe('http faults', () => {
     expect(await said('{')).toEqual(errorOf(403));
   });
 
-  it('0.3: a body in UTF-8 is read whatever character set is named', async () => {
+  it('RQ14: a body in UTF-8 is read whatever character set is named', async () => {
     const text = await post([`${json}; charset=iso-8859-1`], '{"identifier":"x","password":"y"}');
     // the role public may not log in here
     expect(bodyOf(text)).toEqual(errorOf(403));
   });
 
-  it('0.3: a body that is shorter than it says is nobody’s fault but the client’s', async () => {
+  it('RQ14: a body that is shorter than it says is nobody’s fault but the client’s', async () => {
     lines.length = 0;
     const socket = net.connect(port, '127.0.0.1');
     socket.end(`POST /api/auth/local HTTP/1.1\r\nHost: x\r\n${json}\r\nContent-Length: 9\r\n\r\n{`);

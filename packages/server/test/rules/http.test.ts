@@ -1,4 +1,4 @@
-/** The HTTP layers: routes, methods, headers, entity tags, compression (contract 1, 5, 11; 12, rows 35, 81, 85). */
+/** The HTTP layers: routes, methods, headers, entity tags, compression (RQ4, ER1, RQ8, RQ3, RQ7). */
 import http from 'node:http';
 import zlib from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
@@ -10,7 +10,7 @@ import { dialects, type Entry, useWorld } from '../world/world.js';
 const notFound = refusal(404, 'NotFoundError', 'Not Found', { code: 'http.not-found' });
 const origin = 'https://site.example';
 
-/** Security headers of contract 11, on every answer. */
+/** Security headers of RQ8, on every answer. */
 const security = {
   'content-security-policy':
     "connect-src 'self' https:;img-src 'self' data: blob:;media-src 'self' data: blob:;default-src 'self';base-uri 'self';font-src 'self' https: data:;form-action 'self';frame-ancestors 'self';object-src 'none';script-src 'self';script-src-attr 'none';style-src 'self' https: 'unsafe-inline'",
@@ -54,7 +54,7 @@ describe.each(dialects)('http on %s', (dialect) => {
   });
   afterAll(() => app.close());
 
-  describe('paths (contract 1)', () => {
+  describe('paths (RQ1)', () => {
     it.each([
       '/api/films',
       '/API/FILMS',
@@ -128,18 +128,18 @@ describe.each(dialects)('http on %s', (dialect) => {
       '__proto__',
       'null',
       '1%2F2',
-    ])('12, row 35: the id %s is 404', async (id) => {
+    ])('RQ3: the id %s is 404', async (id) => {
       const answer = await world.get(`/api/films/${id}`);
       expect(answer.status).toBe(404);
       expect(answer.body).toEqual(notFound);
     });
 
-    it.each([101, 5000])('12, row 35: an id of %i digits is 404', async (length) => {
+    it.each([101, 5000])('RQ3: an id of %i digits is 404', async (length) => {
       expect((await world.get(`/api/films/${'9'.repeat(length)}`)).body).toEqual(notFound);
     });
 
     it.each(['/api/films/%', '/api/films/%zz', '/api/%E0%A4%A', '/%', '/api/films/%00', '/%00'])(
-      'contract 1: %s cannot be decoded and is 400',
+      'RQ2: %s cannot be decoded and is 400',
       async (url) => {
         expect((await world.get(url)).body).toEqual(
           refusal(400, 'BadRequestError', expect.any(String), { code: 'http.malformed-path' }),
@@ -148,7 +148,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     );
   });
 
-  describe('methods (contract 1; 12, row 81)', () => {
+  describe('methods (RQ4)', () => {
     it.each(['POST', 'PUT', 'PATCH', 'DELETE'])('%s on an unknown path is 404 as JSON', async (method) => {
       for (const url of ['/api/nothing', '/nothing', '/api'])
         expect((await world.server.send(method, url, { body: {} })).body).toEqual(notFound);
@@ -178,7 +178,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       '/api/donors',
       '/api/nothing',
       '/api/films?fields=nope',
-    ])('HEAD %s has the status and headers of GET, and no body', async (url) => {
+    ])('RQ5: HEAD %s has the status and headers of GET, and no body', async (url) => {
       for (const extra of [{}, { 'accept-encoding': 'gzip' }, { 'accept-encoding': 'br', 'if-none-match': '*' }]) {
         const get = await hear(base, 'GET', url, { origin, ...extra });
         const head = await hear(base, 'HEAD', url, { origin, ...extra });
@@ -208,7 +208,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     });
 
     it.each(['/api/films', '/api/films/1', '/api/donors', '/api/nothing'])(
-      'contract 11: a preflight for %s is 204 with what may be sent',
+      'RQ7: a preflight for %s is 204 with what may be sent',
       async (url) => {
         const answer = await world.server.send('OPTIONS', url, {
           headers: {
@@ -248,7 +248,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       },
     );
 
-    it('contract 1: without Origin it is no preflight', async () => {
+    it('RQ7: without Origin it is no preflight', async () => {
       const headers = { 'access-control-request-method': 'PUT' };
       for (const url of ['/api/films', '/api/nothing']) {
         const answer = await world.server.send('OPTIONS', url, { headers });
@@ -257,7 +257,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       }
     });
 
-    it.each(['POST', 'PUT', 'PATCH'])('0.3: %s with broken JSON is 400 on any path', async (method) => {
+    it.each(['POST', 'PUT', 'PATCH'])('RQ14: %s with broken JSON is 400 on any path', async (method) => {
       for (const url of ['/api/nothing', '/nothing', '/api/donors', '/api/films', '/api/films/1']) {
         const answer = await world.server.send(method, url, { body: '{"data":' });
         expect([url, answer.status]).toEqual([url, 400]);
@@ -270,7 +270,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     });
 
     it.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-      'contract 1: %s /_health is 204 without a body',
+      'RQ6: %s /_health is 204 without a body',
       async (method) => {
         const answer = await world.server.send(method, '/_health');
         expect(answer.status).toBe(204);
@@ -280,7 +280,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     );
   });
 
-  describe('headers (contract 11)', () => {
+  describe('headers (RQ8)', () => {
     const everywhere = [
       '/api/films',
       '/api/films/999',
@@ -297,7 +297,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       });
     });
 
-    it('the content security policy has the directives of contract 11', async () => {
+    it('the content security policy has the directives of RQ8', async () => {
       const parse = (policy: string): readonly string[] => policy.split(';').sort();
       const { headers } = await world.get('/api/films');
       expect(parse(String(headers['content-security-policy']))).toEqual(parse(security['content-security-policy']));
@@ -334,7 +334,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'x-content-type-options': 'nosniff' });
     });
 
-    it('12, row 85: without Origin there is no allow-origin header', async () => {
+    it('RQ7: without Origin there is no allow-origin header', async () => {
       for (const url of everywhere)
         expect((await world.get(url)).headers).not.toHaveProperty('access-control-allow-origin');
     });
@@ -346,7 +346,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       expect(headers).not.toHaveProperty('server');
     });
 
-    it('0.25: answers are JSON in UTF-8, whatever Accept says', async () => {
+    it('RQ17: answers are JSON in UTF-8, whatever Accept says', async () => {
       for (const accept of ['text/html', 'application/xml', '*/*', 'nonsense']) {
         const { status, headers } = await world.get('/api/films', { accept });
         expect(status).toBe(200);
@@ -355,8 +355,8 @@ describe.each(dialects)('http on %s', (dialect) => {
     });
   });
 
-  describe('entity tags (decision g)', () => {
-    it('2.2: the tag of an entry tells its version, except where the time of the last change is private', async () => {
+  describe('entity tags (RQ9)', () => {
+    it('F8: the tag of an entry tells its version, except where the time of the last change is private', async () => {
       const tagOf = async (url: string): Promise<string> => String((await world.get(url)).headers['etag']);
       expect(await tagOf('/api/films/1')).toMatch(/^W\/"[0-9a-z]+\.[\w-]{27}"$/);
       expect(await tagOf('/api/people/1')).toMatch(/^W\/"[\w-]{27}"$/);
@@ -395,7 +395,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     });
   });
 
-  describe('compression (decision g)', () => {
+  describe('compression (RQ9)', () => {
     const ask = (url: string, encoding: string) => app.inject({ url, headers: { 'accept-encoding': encoding } });
 
     it.each([
@@ -440,12 +440,12 @@ describe.each(dialects)('http on %s', (dialect) => {
 describe.each(dialects)('http settings on %s', (dialect) => {
   const world = useWorld(dialect, { settings: { prefix: '/content/v1', corsOrigin: ['https://one.example'] } });
 
-  it('1: the prefix of the configuration', async () => {
+  it('RQ1: the prefix of the configuration', async () => {
     expect((await world.read<Entry>('/content/v1/films/1')).data.id).toBe(1);
     expect((await world.get('/api/films')).status).toBe(404);
   });
 
-  it('11: an origin that is not listed gets no allow-origin header, and its answer all the same', async () => {
+  it('RQ7: an origin that is not listed gets no allow-origin header, and its answer all the same', async () => {
     const listed = await world.get('/content/v1/films', { origin: 'https://one.example' });
     expect(listed.headers['access-control-allow-origin']).toBe('https://one.example');
     const other = await world.get('/content/v1/films', { origin: 'https://two.example' });

@@ -1,4 +1,4 @@
-/** Q8: fields, filters and sort of a populated relation (contract 4.2). */
+/** Q8: fields, filters and sort of a populated relation (Q8). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
@@ -104,7 +104,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     expect(await populated('films/1', 'genres', '@[sort]=order:asc')).toEqual([2, 5, 1]);
   });
 
-  it('Q8: NULL in a sorted column stands where the database puts it (contract, decision d)', async () => {
+  it('Q8: NULL in a sorted column stands where the database puts it (SO5)', async () => {
     const [first, last] = [
       [3, 2],
       [2, 3],
@@ -182,7 +182,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     });
   });
 
-  it('contract 4.2: root filters through a relation choose entries and never narrow what populate returns', async () => {
+  it('Q17: root filters through a relation choose entries and never narrow what populate returns', async () => {
     const { data } = await world.read(
       '/api/films?fields=id&filters[genres][name]=Comedy&populate[genres][fields]=name',
     );
@@ -232,7 +232,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     ['[populate][films][filters][yeer]=1', '[populate][films][filters][yeer]', 'Did you mean "year"?'],
     ['[count]=xx', '[count]', 'is not an option of populate'],
     ['[ordering]=desc', '[ordering]', 'is not an option of populate'],
-  ])('Q8, contract 12 row 25: populate[genres]%s is refused', async (option, place, words) => {
+  ])('Q8, Q14: populate[genres]%s is refused', async (option, place, words) => {
     const at = `populate[genres]${place}`;
     const refusal = await world.refusal(`/api/films?populate[genres]${option}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });

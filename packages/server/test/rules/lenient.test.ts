@@ -1,4 +1,4 @@
-/** `api.strict: false` (contract, decision j): what 4.26.2 answers, and what had no effect is named in the response. */
+/** `api.strict: false` (Q16): what 4.26.2 answers, and what had no effect is named in the response. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Step } from '../../src/handlers/handlers.js';
@@ -59,14 +59,14 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['populate[body][on][blocks.nope]=true', ['body'], 'populate.body.on.blocks.nope'],
       ['populate[body][on]=text', ['body'], 'populate.body.on'],
       ['populate[body][on]', ['body'], null],
-    ])('4.2: %s populates %j and names %s', async (query, expected, named) => {
+    ])('Q14: %s populates %j and names %s', async (query, expected, named) => {
       expect(await populated(query)).toEqual(expected);
       expect(await leftOut(`/api/films/1?fields=id&${query}`)).toBe(named);
       // the list is read in the same way
       expect(await leftOut(`/api/films?fields=id&${query}`)).toBe(named);
     });
 
-    it('4.2: an unknown component in on gives an empty zone, an on outside a zone leaves the other options', async () => {
+    it('Q7: an unknown component in on gives an empty zone, an on outside a zone leaves the other options', async () => {
       const of = async (query: string) => (await world.read<Entry>(`/api/films/1?fields=id&${query}`)).data.attributes;
       expect(await of('populate[body][on][blocks.nope]=true')).toEqual({ body: [] });
       expect(await of('populate[body][on][blocks.nope][fields]=x')).toEqual({ body: [] });
@@ -109,7 +109,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       // one list in two spellings
       ['populate=director&populate[]=genres', 'populate[0]=director&populate[1]=genres', null],
       ['fields=title&fields[]=year', 'fields[0]=title&fields[1]=year', null],
-    ])('decision j: %s is read as by the parser of v4.13 to 4.25', async (query, same, named) => {
+    ])('Q16: %s is read as by the parser of v4.13 to 4.25', async (query, same, named) => {
       const answer = await world.get(`/api/films/1?fields=id&${query}`);
       const expected = await world.get(`/api/films/1?fields=id&${same}`);
       expect([answer.status, answer.body]).toEqual([200, expected.body]);
@@ -135,7 +135,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['filters[$or][0][title][$nope]=x&filters[$or][1][year]=1911', [1], 'filters.$or.0.title.$nope'],
       ['filters[$not][title][$nope]=x&filters[year]=1911', [1], 'filters.$not.title.$nope'],
       ['filters[year]=1911&filters[title][$nope]=x', [1], 'filters.title.$nope'],
-    ])('12, rows 10 to 15: %s finds %j and names %s', async (query, found, named) => {
+    ])('FL3, FL17, RQ12, FL11, RQ11: %s finds %j and names %s', async (query, found, named) => {
       expect(await world.ids(`/api/films?${query}`)).toEqual(found);
       expect(await leftOut(`/api/films?${query}`)).toBe(named);
     });
@@ -145,14 +145,14 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['filters[tagline][$null]', [1, 2, 4, 5, 8]],
       ['filters[tagline][$null]=FALSE', [3, 7]],
       ['filters[score]=', [4]],
-      // several values under a negative operator are joined by AND in every mode (decision c)
+      // several values under a negative operator are joined by AND in every mode (FL8)
       ['filters[year][$ne][0]=1920&filters[year][$ne][1]=1911', [3, 5, 8]],
-    ])('12, row 17: %s finds %j, and nothing is left out', async (query, found) => {
+    ])('FL10: %s finds %j, and nothing is left out', async (query, found) => {
       expect(await world.ids(`/api/films?${query}`)).toEqual(found);
       expect(await leftOut(`/api/films?${query}`)).toBeNull();
     });
 
-    it('12, row 17: any text but the falsy words is true', async () => {
+    it('FL10: any text but the falsy words is true', async () => {
       const [yes, no] = [
         await world.ids('/api/reels?filters[nitrate]=true'),
         await world.ids('/api/reels?filters[nitrate]=f'),
@@ -174,12 +174,12 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['pagination[pagesize]=1', 'pagination.pagesize'],
       ['pagination=5', 'pagination'],
       ['sort[constructor]=asc', 'sort.constructor'],
-    ])('decision i, 12 row 21: %s has no effect and is named', async (query, named) => {
+    ])('RQ13, Q14: %s has no effect and is named', async (query, named) => {
       expect(await world.ids(`/api/films?${query}`)).toEqual(all);
       expect(await leftOut(`/api/films?${query}`)).toBe(named);
     });
 
-    it('4.1: fields takes names of columns', async () => {
+    it('F5: fields takes names of columns', async () => {
       const { data } = await world.read<Entry>('/api/films/1?fields=created_at');
       expect(Object.keys(data.attributes)).toEqual(['createdAt']);
       expect(await leftOut('/api/films/1?fields=created_at')).toBeNull();
@@ -215,7 +215,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['publicationState=nope', 'publicationState'],
     ['populate[director]=false&populate[director][fields]=name', 'populate[director]'],
     ['populate[director][filters]=x', 'populate[director][filters]'],
-    // drafts leak in v4 (12, row 47); it counts such a limit over all parents together (12, row 75); it reads half of the key
+    // drafts leak in v4 (DR9); it counts such a limit over all parents together (Q15); it reads half of the key
     ['publicationState', 'publicationState'],
     ['populate[genres][limit]=1', 'populate[genres][limit]'],
     ['populate[genres][start]=1', 'populate[genres][start]'],
@@ -224,14 +224,14 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['filters[title=x', 'filters[title'],
     ['sort[0=title', 'sort[0'],
     ['[filters][title]=x', '[filters][title]'],
-  ])('decision j: %s is refused all the same', async (query, at) => {
+  ])('Q16: %s is refused all the same', async (query, at) => {
     const { headers } = await world.get(`/api/films?${query}`);
     expect(headers['dovetail-ignored']).toBeUndefined();
     expect(await world.refusal(`/api/films?${query}`)).toMatchObject({ status: 400, at });
   });
 
   describe('the header', () => {
-    it('decision j: stays on kept answers and on 304', async () => {
+    it('Q16: stays on kept answers and on 304', async () => {
       const url = '/api/films?fields=id&populate=nope';
       const { headers } = await world.get(url);
       expect(headers['dovetail-ignored']).toBe('populate.nope');
@@ -240,7 +240,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect([unchanged.status, unchanged.headers['dovetail-ignored']]).toEqual([304, 'populate.nope']);
     });
 
-    it('decision j: names each name once, and is readable for pages of other origins', async () => {
+    it('Q16: names each name once, and is readable for pages of other origins', async () => {
       const { headers } = await world.get('/api/films?populate=nope,director.nope,nope&populate=nope', {
         origin: 'https://a.example',
       });
@@ -248,7 +248,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect(headers['access-control-expose-headers']).toContain('Dovetail-Ignored');
     });
 
-    it('decision j: holds safe characters only, and is bounded', async () => {
+    it('Q16: holds safe characters only, and is bounded', async () => {
       expect(await leftOut(`/api/films?populate=${encodeURIComponent('naïve name\r\nX: y')}`)).toBe(
         'populate.na%C3%AFve%20name%0D%0AX:%20y',
       );
@@ -263,7 +263,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect(cut).toMatch(/, \.\.\.$/);
     });
 
-    it('decision j: stays on what a handler makes of an answer', async () => {
+    it('Q16: stays on what a handler makes of an answer', async () => {
       const handlers = new Map([
         ['api::film.film', { find: async ({ next }: Step) => ({ made: (await next()).json() }) }],
       ]);
@@ -277,7 +277,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       }
     });
 
-    it('decision j: is absent where all had effect', async () => {
+    it('Q16: is absent where all had effect', async () => {
       expect(await leftOut('/api/films?populate=director&utm_source=x')).toBeNull();
     });
   });
@@ -286,7 +286,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
 describe('the log of lenient mode', () => {
   const world = useWorld('sqlite');
 
-  it('decision j: has a line for each name, once, with what strict mode would say', async () => {
+  it('Q16: has a line for each name, once, with what strict mode would say', async () => {
     const lines: { ignored?: string; path?: string; msg: string }[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const app = await newServer({ ...newTestDeps(world.db, world.model, { strict: false }), logger });
@@ -314,7 +314,7 @@ describe('the log of lenient mode', () => {
     }
   });
 
-  it('decision j: ends after so many names', async () => {
+  it('Q16: ends after so many names', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const app = await newServer({ ...newTestDeps(world.db, world.model, { strict: false }), logger });
@@ -334,7 +334,7 @@ describe('the log of lenient mode', () => {
 describe.each(dialects)('strict mode on %s', (dialect) => {
   const world = useWorld(dialect);
 
-  it('decision j: leaves nothing out', async () => {
+  it('Q16: leaves nothing out', async () => {
     for (const query of ['populate=nope', 'filter[title]=x', 'filters[title][$nope]=x']) {
       const { status, headers } = await world.get(`/api/films?${query}`);
       expect([status, headers['dovetail-ignored']]).toEqual([400, undefined]);

@@ -17,7 +17,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     );
   });
 
-  it('12, row 11: a list takes hundreds of values, at any index, and loses none', async () => {
+  it('FL17: a list takes hundreds of values, at any index, and loses none', async () => {
     const list = (count: number): string =>
       Array.from({ length: count }, (_none, i) => `filters[id]=${i + 4}`).join('&');
     expect(await world.ids(`/api/films?${list(500)}`)).toEqual([4, 5, 7, 8]);
@@ -29,7 +29,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect(await world.ids('/api/films?filters[id][$in][100]=4&filters[id][$in][7]=5')).toEqual([4, 5]);
   });
 
-  it('12, row 6: ninety conditions through a relation are served, too many are refused', async () => {
+  it('RQ18: ninety conditions through a relation are served, too many are refused', async () => {
     const or = (count: number): string =>
       Array.from({ length: count }, (_none, i) => `filters[$or][${i}][director][name]=n${i}`).join('&');
     expect(await world.ids(`/api/films?${or(90)}&filters[$or][90][director][name]=Bo`)).toEqual([3, 5]);
@@ -45,7 +45,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
   const around = (levels: number): readonly string[] =>
     Array.from({ length: levels }, (_none, i) => (i % 2 === 0 ? 'answer' : 'answerTo'));
 
-  it.each([60, 500])('limits 1: %i levels of populate work, with an entry on each', async (levels) => {
+  it.each([60, 500])('Q4: %i levels of populate work, with an entry on each', async (levels) => {
     const options = around(levels)
       .map((name) => `[${name}]`)
       .join('[populate]');
@@ -56,7 +56,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((await world.read<Entry>(`/api/films/1?fields=id&populate=${around(levels).join('.')}`)).data).toEqual(data);
   });
 
-  it('12, row 4: what multiplies with every level ends in a refusal, and the server goes on', async () => {
+  it('RQ18: what multiplies with every level ends in a refusal, and the server goes on', async () => {
     const crowd = 60;
     await world.insert(
       'people',
@@ -78,7 +78,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((await world.read<Entry>('/api/people/5?fields=name')).data).toEqual({ id: 5, attributes: { name: '' } });
   });
 
-  it('12, row 8: two thousand elements of one component attribute are read, in order', async () => {
+  it('CO3: two thousand elements of one component attribute are read, in order', async () => {
     const count = 2000;
     const ids = Array.from({ length: count }, (_none, i) => 10_000 + i);
     await world.insert(
@@ -101,7 +101,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((data.attributes['facts'] as readonly Entry[]).map((it) => it.id)).toEqual([...ids].reverse());
   });
 
-  it('12, row 4: a whole answer that is too large is 400', async () => {
+  it('RQ18: a whole answer that is too large is 400', async () => {
     const text = 'x'.repeat(1024 * 1024);
     await world.insert(
       'reels',

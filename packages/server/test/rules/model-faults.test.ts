@@ -363,7 +363,7 @@ describe('schema files', () => {
     );
   });
 
-  it('storage-layout 1.1: component uids are lower case, table names stay as they are', () => {
+  it('ST1: component uids are lower case, table names stay as they are', () => {
     const model = modelOf({
       ...withThing({ box: { type: 'component', component: 'other.deep2box' } }, { collectionName: 'Mixed-Things2' }),
       'src/components/other/Deep2Box.json': component('components_other_Deep2Boxes', { lab: toAuthor({}) }),
@@ -375,7 +375,7 @@ describe('schema files', () => {
     });
   });
 
-  it('contract 1: hyphens in names stay in routes, and a type without collectionName has its singular name as table', () => {
+  it('RQ1: hyphens in names stay in routes, and a type without collectionName has its singular name as table', () => {
     const name = 'event-log';
     const model = modelOf({ ...sound, [typeFile(name)]: contentType(name, {}, { collectionName: undefined }) });
     expect(model.types.get('api::event-log.event-log')).toMatchObject({

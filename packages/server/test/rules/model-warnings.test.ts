@@ -277,7 +277,7 @@ describe('schema files with warnings', () => {
     expect([...modelOf(files).types.keys()]).toContain('api::my-things.my-thing');
   });
 
-  it('storage-layout 1.1: the table of a plugin type without collectionName', () => {
+  it('ST1: the table of a plugin type without collectionName', () => {
     const file = 'src/extensions/users-permissions/content-types/note/schema.json';
     const model = modelOf({ ...sound, [file]: contentType('note', {}, { collectionName: undefined }) });
     expect(model.types.get('plugin::users-permissions.note')?.table).toBe('users-permissions_note');
@@ -296,7 +296,7 @@ describe('relations whose sides contradict each other', () => {
     { categories: toMany('api::category.category', { inversedBy: 'products' }) },
   );
 
-  it('storage-layout 1.4: both sides say inversedBy: one table, that of the type which comes last', () => {
+  it('ST3: both sides say inversedBy: one table, that of the type which comes last', () => {
     const table = 'products_categories_links';
     expect(linksOf(bothInversed, 'api::product.product', 'categories')).toMatchObject({
       side: 'owner',
@@ -330,7 +330,7 @@ describe('relations whose sides contradict each other', () => {
     expect(tables(mended)).toEqual(tables(bothInversed));
   });
 
-  it('storage-layout 1.4: one-to-one from both sides', () => {
+  it('ST3: one-to-one from both sides', () => {
     const one = (target: string, inversedBy: string): Json => toMany(target, { relation: 'oneToOne', inversedBy });
     const files = shop(
       { main: one('api::product.product', 'heading') },

@@ -1,4 +1,4 @@
-/** Pagination: the table of contract 4.5; 12, rows 21 and 34. */
+/** Pagination: the table of PA1, PA4. */
 import { describe, expect, it } from 'vitest';
 import { dialects, useWorld } from '../world/world.js';
 
@@ -51,7 +51,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['pagination[pageSize]=%202%20', byPage(1, 2, [1, 2])],
     ['pagination[pageSize][]=2', byPage(1, 2, [1, 2])],
     ['pagination[pageSize][0]=2', byPage(1, 2, [1, 2])],
-  ])('4.5: "%s" gives pages', async (query, expected) => {
+  ])('PA3: "%s" gives pages', async (query, expected) => {
     expect(await list(query)).toEqual(expected);
   });
 
@@ -74,15 +74,15 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['pagination[start]=1e3', byOffset(1000, 25, [])],
     // beyond the exact numbers there is no entry, whichever place it is
     ['pagination[start]=9223372036854775807', byOffset(Number.MAX_SAFE_INTEGER, 25, [])],
-  ])('4.5: "%s" gives an offset', async (query, expected) => {
+  ])('PA2: "%s" gives an offset', async (query, expected) => {
     expect(await list(query)).toEqual(expected);
   });
 
-  it.each(['true', 't', '1'])('4.5: withCount=%s counts', async (flag) => {
+  it.each(['true', 't', '1'])('PA5: withCount=%s counts', async (flag) => {
     expect(await list(`pagination[withCount]=${flag}&pagination[pageSize]=2`)).toEqual(byPage(1, 2, [1, 2]));
   });
 
-  it.each(['false', 'f', '0'])('2.1: withCount=%s does not count', async (flag) => {
+  it.each(['false', 'f', '0'])('PA5: withCount=%s does not count', async (flag) => {
     expect(await list(`pagination[withCount]=${flag}&pagination[pageSize]=2`)).toEqual({
       ids: [1, 2],
       page: 1,
@@ -95,11 +95,11 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     });
   });
 
-  it('2.1: pageCount of an empty list is 0', async () => {
+  it('PA1: pageCount of an empty list is 0', async () => {
     expect(await list('filters[title]=nothing')).toEqual({ ids: [], page: 1, pageSize: 25, pageCount: 0, total: 0 });
   });
 
-  it.each(['TRUE', 'yes', '', 'T', '2'])('4.5: withCount=%s is refused', async (flag) => {
+  it.each(['TRUE', 'yes', '', 'T', '2'])('PA5: withCount=%s is refused', async (flag) => {
     expect(await world.refusal(`/api/films?pagination[withCount]=${flag}`)).toEqual({
       status: 400,
       name: 'ValidationError',
@@ -114,7 +114,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['page', 'start'],
     ['pageSize', 'limit'],
     ['pageSize', 'start'],
-  ])('4.5: %s with %s is refused', async (one, other) => {
+  ])('PA7: %s with %s is refused', async (one, other) => {
     expect(await world.refusal(`/api/films?pagination[${one}]=1&pagination[${other}]=1`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
@@ -143,7 +143,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['[pagesize]=1', '[pagesize]', 'Did you mean "pageSize"?'],
     ['=5', '', 'expected an object, as in pagination[…]=…'],
     ['[0]=5', '', 'expected an object'],
-  ])('12, rows 21, 34: pagination%s is refused', async (rest, place, words) => {
+  ])('PA4: pagination%s is refused', async (rest, place, words) => {
     const at = `pagination${place}`;
     const refusal = await world.refusal(`/api/films?pagination${rest}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
@@ -151,7 +151,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     expect(refusal.message).toContain(words);
   });
 
-  it.each(['page', 'pageSize', 'start', 'limit'])('3: top-level %s on a list is a PaginationError', async (name) => {
+  it.each(['page', 'pageSize', 'start', 'limit'])('PA7: top-level %s on a list is a PaginationError', async (name) => {
     expect(await world.refusal(`/api/films?${name}=1`)).toMatchObject({
       status: 400,
       name: 'PaginationError',
@@ -160,7 +160,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     });
   });
 
-  it.each(['films/1', 'house-rules'])('4.5: on %s pagination is neither used nor checked', async (entry) => {
+  it.each(['films/1', 'house-rules'])('SO8: on %s pagination is neither used nor checked', async (entry) => {
     const plain = (await world.get(`/api/${entry}`)).body;
     for (const query of ['pagination[page]=abc', 'pagination[foo]=1', 'pagination=5', 'page=1&limit=x'])
       expect((await world.get(`/api/${entry}?${query}`)).body).toEqual(plain);
@@ -171,7 +171,7 @@ describe.each(dialects)('pagination settings on %s', (dialect) => {
   const world = useWorld(dialect, { settings: { rest: { defaultLimit: 2, maxLimit: 3, withCount: false } } });
   const unbounded = useWorld(dialect, { settings: { rest: { defaultLimit: 2, maxLimit: null, withCount: true } } });
 
-  it('4.5: defaultLimit, maxLimit and withCount of the configuration', async () => {
+  it('PA5: defaultLimit, maxLimit and withCount of the configuration', async () => {
     expect(await world.read('/api/films?fields=id')).toEqual({
       data: [
         { id: 1, attributes: {} },
@@ -190,7 +190,7 @@ describe.each(dialects)('pagination settings on %s', (dialect) => {
     expect((await world.read('/api/films?pagination[limit]=-1')).meta.pagination).toEqual({ start: 0, limit: 3 });
   });
 
-  it('4.5: without maxLimit nothing caps, and -1 takes all there is', async () => {
+  it('PA1: without maxLimit nothing caps, and -1 takes all there is', async () => {
     const { data, meta } = await unbounded.read('/api/films?fields=id&pagination[pageSize]=5000');
     expect(data).toHaveLength(7);
     expect(meta.pagination).toEqual({ page: 1, pageSize: 5000, pageCount: 1, total: 7 });

@@ -1,4 +1,4 @@
-/** Who may see what (specification, Authentication; contract 8.1). The role public may not find donors. */
+/** Who may see what (AC5; AC2). The role public may not find donors. */
 import { describe, expect, it } from 'vitest';
 import { newTestServer, refusal } from '../world/server.js';
 import { dialects, type Entry, publicActions, useWorld, type World } from '../world/world.js';
@@ -23,7 +23,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     '/api/donors/abc',
     '/api/donors?fields=nope',
     '/api/donors?populate=*',
-  ])('8.1: %s is 403, whatever else is asked', async (url) => {
+  ])('AC4: %s is 403, whatever else is asked', async (url) => {
     expect((await world.get(url)).body).toEqual(
       refusal(403, 'ForbiddenError', 'Forbidden', { code: 'http.forbidden' }),
     );
@@ -35,12 +35,12 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     'populate[lender]=true',
     'populate[lender][fields]=name',
     'populate=lender.lent',
-  ])('Authentication 2: %s leaves the relation out, without an error', async (query) => {
+  ])('AC5: %s leaves the relation out, without an error', async (query) => {
     const { data } = await world.read<Entry>(`/api/films/1?fields=title&${query}`);
     expect(data).toEqual({ id: 1, attributes: { title: 'Éclair' } });
   });
 
-  it('Authentication 2: the relation is absent at every level and under *', async () => {
+  it('AC5: the relation is absent at every level and under *', async () => {
     for (const query of [
       'populate=*',
       'populate=remakes.lender',
@@ -58,7 +58,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     }
   });
 
-  it('8.1: what is asked of a hidden relation is checked all the same (contract 4.2)', async () => {
+  it('AC5: what is asked of a hidden relation is checked all the same (AC5)', async () => {
     expect(await world.refusal('/api/films?populate[lender][fields]=nme')).toMatchObject({
       status: 400,
       at: 'populate[lender][fields]',
@@ -85,13 +85,13 @@ describe.each(dialects)('permissions on %s', (dialect) => {
       'populate[body][on][blocks.related][filters][donor][name]=x',
       'populate[body][on][blocks.related][filters][donor]',
     ],
-  ])('8.1: %s is refused', async (query, at) => {
+  ])('AC6: %s is refused', async (query, at) => {
     const refusal = await world.refusal(`/api/films?${query}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
     expect(refusal.message).toContain('is not available');
   });
 
-  it('2.2: a private relation is absent for everybody', async () => {
+  it('F8: a private relation is absent for everybody', async () => {
     for (const query of [
       'populate=confidant',
       'populate[confidant]=true',
@@ -103,17 +103,17 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     }
   });
 
-  it('8.1: components, zones and media need no permission of their own', async () => {
+  it('AC5: components, zones and media need no permission of their own', async () => {
     const { data } = await world.read<Entry>('/api/films/1?fields=id&populate=poster,credit,body');
     expect(Object.keys(data.attributes).sort()).toEqual(['body', 'credit', 'poster']);
   });
 
-  it('8.1: a relation to users is hidden as long as users are', () => {
+  it('AC6: a relation to users is hidden as long as users are', () => {
     expect(publicActions(world.model)).not.toContain('plugin::users-permissions.user.find');
   });
 
   it.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer ', 'Bearer one two', 'Token abc', ''])(
-    '8.1: Authorization "%s" is the role public',
+    'AC2: Authorization "%s" is the role public',
     async (authorization) => {
       const { status } = await world.get('/api/films', authorization === undefined ? {} : { authorization });
       expect(status).toBe(200);
@@ -121,7 +121,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
   );
 
   it.each(['Bearer nonsense', 'bearer nonsense', 'BEARER a.b.c', 'Bearer   spaced'])(
-    '8.1: an unknown token in "%s" is 401, also where public may read',
+    'AC3: an unknown token in "%s" is 401, also where public may read',
     async (authorization) => {
       for (const url of ['/api/films', '/api/films/1', '/api/donors', '/api/films?fields=nope'])
         expect((await world.get(url, { authorization })).body).toEqual(
@@ -130,7 +130,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     },
   );
 
-  it('0.6: on an unknown path nobody looks at credentials', async () => {
+  it('AC3: on an unknown path nobody looks at credentials', async () => {
     expect((await world.get('/api/nothing', { authorization: 'Bearer nonsense' })).status).toBe(404);
   });
 });
@@ -144,7 +144,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
   const populated = async (): Promise<unknown> =>
     (await ask(world, '/api/films/1?fields=id&populate[lender][fields]=name')).body;
 
-  it('8.1: findOne of the target does not help populate, and another role neither; find does', async () => {
+  it('AC5: findOne of the target does not help populate, and another role neither; find does', async () => {
     const hidden = { data: { id: 1, attributes: {} }, meta: {} };
     await grant(100, 'api::donor.donor.findOne', 2);
     await grant(101, 'api::donor.donor.find', 1);
@@ -163,7 +163,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
     expect(await populated()).toEqual(hidden);
   });
 
-  it('8.1: list and one entry are two permissions', async () => {
+  it('AC1: list and one entry are two permissions', async () => {
     const actions = publicActions(world.model);
     await world.remove('up_permissions', actions.indexOf('api::genre.genre.find') + 1);
     expect((await ask(world, '/api/genres')).status).toBe(403);
@@ -176,7 +176,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
     expect((await ask(world, '/api/genres/1')).status).toBe(403);
   });
 
-  it('8.1: a single type is read by find', async () => {
+  it('AC1: a single type is read by find', async () => {
     const actions = publicActions(world.model);
     expect((await ask(world, '/api/house-rules')).status).toBe(200);
     await world.remove('up_permissions', actions.indexOf('api::house-rules.house-rules.find') + 1);

@@ -1,4 +1,4 @@
-/** Q1 to Q5, Q10, Q11: what populate takes and what comes back (contract 2.3, 4.2). */
+/** Q1 to Q5, Q10, Q11: what populate takes and what comes back (Q12, Q14). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, files, times, useWorld } from '../world/world.js';
 
@@ -97,13 +97,13 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it('Q1: * on an entry without any links shows the empty shapes (contract 2.3)', async () => {
+  it('Q1: * on an entry without any links shows the empty shapes (Q12)', async () => {
     expect(await attributes('/api/films/8?populate=*&fields=id')).toEqual({
       director: { data: null },
       genres: { data: [] },
       reels: { data: [] },
       poster: { data: null },
-      // kept as v4's clients know it (contract 12, row 78)
+      // kept as v4's clients know it (Q12)
       stills: { data: null },
       credit: null,
       facts: [],
@@ -128,7 +128,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
   });
 
   it.each(['populate[0]=*', 'populate[]=*', 'populate[0]=director&populate[1]=*', 'populate=director,*'])(
-    'Q1, contract 12 row 23: %s is as populate=*',
+    'Q1: %s is as populate=*',
     async (query) => {
       expect((await world.get(`/api/films/1?${query}`)).body).toEqual(
         (await world.get('/api/films/1?populate=*')).body,
@@ -177,7 +177,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it.each(['yes', 'null', '2', '', 'on', 'truee'])('Q3, contract 12 row 20: the flag "%s" is refused', async (flag) => {
+  it.each(['yes', 'null', '2', '', 'on', 'truee'])('Q3: the flag "%s" is refused', async (flag) => {
     expect(await world.refusal(`/api/films?populate[director]=${flag}`)).toEqual({
       status: 400,
       name: 'ValidationError',
@@ -330,7 +330,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       });
   });
 
-  describe('order and oddities of stored links (storage-layout 7, 9)', () => {
+  describe('order and oddities of stored links (ST8, ST10)', () => {
     it.each([
       ['genres', 'films/1', [5, 1, 2], 'a tie of ranks goes by the target'],
       ['genres', 'films/3', [2, 1], 'not by id'],
@@ -349,7 +349,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       expect(idsOf((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
     });
 
-    it('links without a rank stand where the database puts NULL (contract, decision d)', async () => {
+    it('links without a rank stand where the database puts NULL (SO5)', async () => {
       expect(idsOf((await attributes('/api/people/1?populate=directed'))['directed'])).toEqual(
         nullsFirst ? [4, 2, 1] : [2, 1, 4],
       );
@@ -384,14 +384,14 @@ describe.each(dialects)('populate on %s', (dialect) => {
       });
     });
 
-    it('rows of components that are gone, or of another component than the schema file names, are skipped', async () => {
+    it('Q18: rows of components that are gone, or of another component than the schema file names, are skipped', async () => {
       expect((await attributes('/api/films/3?populate=credit'))['credit']).toBeNull();
       const { facts, body } = await attributes('/api/films/1?populate=facts,body');
       expect((facts as readonly { id: number }[]).map((it) => it.id)).toEqual([3, 1, 2]);
       expect(body).toHaveLength(4);
     });
 
-    it('an entry that several links reach is whole in each place', async () => {
+    it('Q18: an entry that several links reach is whole in each place', async () => {
       const found = await attributes('/api/films/1?fields=id&populate=answer,remakes,similar,influences');
       const second = films[2];
       expect(found).toEqual({
@@ -426,7 +426,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['extras', [], 'many-to-many'],
     ['lineup', [], 'many-to-many'],
     ['backup', null, 'many-to-one in a column'],
-  ])('contract 2.3: %s is empty as %j (%s)', async (name, empty, _kind) => {
+  ])('Q12: %s is empty as %j (%s)', async (name, empty, _kind) => {
     expect(await attributes(`/api/programmes/3?fields=id&populate=${name}`)).toEqual({ [name]: { data: empty } });
   });
 
@@ -452,14 +452,14 @@ describe.each(dialects)('populate on %s', (dialect) => {
     expect(idsOf((await attributes(`/api/${entry}?populate[0]=${name}`))[name])).toEqual(expected);
   });
 
-  it('contract 2.3: single types populate too', async () => {
+  it('Q12: single types populate too', async () => {
     expect((await world.get('/api/house-rules?populate=contact')).body).toEqual({
       data: { id: 1, attributes: { text: 'No food.', createdAt, updatedAt, contact: { data: people[1] } } },
       meta: {},
     });
   });
 
-  it('contract 4.2: populate and pagination of the root list combine freely', async () => {
+  it('Q15: populate and pagination of the root list combine freely', async () => {
     const { data, meta } = await world.read(
       '/api/films?fields=id&populate[director][fields]=name&pagination[page]=2&pagination[pageSize]=2',
     );
@@ -501,7 +501,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['populate[__proto__]=true', 'populate[__proto__]', 'has no attribute "__proto__"'],
     ['populate=constructor', 'populate', 'has no attribute "constructor"'],
     ['populate=deep', 'populate', 'has no attribute "deep"'],
-  ])('Q2 to Q5, contract 12 rows 18, 19, 21, 24: %s is refused', async (query, at, words) => {
+  ])('Q2 to Q5, Q14, Q13: %s is refused', async (query, at, words) => {
     const refusal = await world.refusal(`/api/films?${query}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
     expect(refusal.message).toContain(`Invalid parameter ${at}: `);
@@ -513,7 +513,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     'populate[lender][sort]=nam',
     'populate[lender][filters][nam]=x',
     'populate=lender.nam',
-  ])('Authentication 2: %s suggests no name of a type that the caller may not find', async (query) => {
+  ])('AC5: %s suggests no name of a type that the caller may not find', async (query) => {
     expect((await world.refusal(`/api/films?${query}`)).message).toMatch(/donor has no attribute "nam"$/);
   });
 
@@ -530,7 +530,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     'populate[body][start]=1',
     'populate[body][on][blocks.quote][limit]=1',
     'populate[lender][limit]=1',
-  ])('limits 2, contract 12 row 75: %s is refused', async (query) => {
+  ])('Q15: %s is refused', async (query) => {
     const at = query.slice(0, query.indexOf(']=') + 1).replace('[pagination][page]', '[pagination]');
     expect(await world.refusal(`/api/films?${query}`)).toEqual({
       status: 400,

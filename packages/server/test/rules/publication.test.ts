@@ -1,4 +1,4 @@
-/** Drafts: hidden at every level under live, shown under preview (contract, decision a, 4.6; 12, rows 33, 46 to 49). */
+/** Drafts: hidden at every level under live, shown under preview (DR3, DR2, DR9, DR4, DR5). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
@@ -47,14 +47,14 @@ describe.each(dialects)('publication on %s', (dialect) => {
   const attributes = async (url: string): Promise<Record<string, unknown>> =>
     (await world.read<Entry>(url)).data.attributes;
 
-  it.each(['', 'publicationState=live'])('4.6: "%s" lists published entries', async (query) => {
+  it.each(['', 'publicationState=live'])('DR1: "%s" lists published entries', async (query) => {
     const { data, meta } = await world.read(`/api/films?fields=publishedAt&${query}`);
     expect(data.map((it) => it.id)).toEqual([1, 2, 3, 4, 5, 7, 8]);
     expect(meta.pagination).toMatchObject({ total: 7 });
     expect(data.every((it) => it.attributes['publishedAt'] !== null)).toBe(true);
   });
 
-  it('4.6: preview lists drafts too, with publishedAt null', async () => {
+  it('DR2: preview lists drafts too, with publishedAt null', async () => {
     const { data, meta } = await world.read(
       '/api/films?publicationState=preview&fields[0]=title&fields[1]=publishedAt',
     );
@@ -62,17 +62,17 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(data[5]).toEqual({ id: 6, attributes: { title: 'Lost Draft', publishedAt: null } });
   });
 
-  it('4.6: only drafts', async () => {
+  it('DR1: only drafts', async () => {
     expect(await world.ids('/api/films?publicationState=preview&filters[publishedAt][$null]=true')).toEqual([6, 9]);
     expect(await world.ids('/api/films?filters[publishedAt][$null]=true')).toEqual([]);
   });
 
-  it('4.6: a date in the future counts as published', async () => {
+  it('DR1: a date in the future counts as published', async () => {
     await world.update('films', 7, 'published_at', 4_102_444_800_000);
     expect(await world.ids('/api/films?filters[title][$contains]=Cat')).toEqual([7]);
   });
 
-  it('decision a, row 46: a draft by its id is 404 under live and shown under preview', async () => {
+  it('DR3: a draft by its id is 404 under live and shown under preview', async () => {
     for (const query of ['', '?publicationState=live', '?populate=*'])
       expect(await world.refusal(`/api/films/6${query}`)).toMatchObject({ status: 404, name: 'NotFoundError' });
     expect((await world.read<Entry>('/api/films/6?publicationState=preview&fields=title')).data).toEqual({
@@ -82,7 +82,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect((await world.read<Entry>('/api/films/1?publicationState=preview&fields=title')).data.id).toBe(1);
   });
 
-  it('1: a single type that is a draft is 404 unless preview', async () => {
+  it('RQ1: a single type that is a draft is 404 unless preview', async () => {
     expect(await world.refusal('/api/lobby')).toMatchObject({ status: 404, name: 'NotFoundError' });
     const { data } = await world.read<Entry>(
       '/api/lobby?publicationState=preview&fields=headline&populate[featured][fields]=id',
@@ -101,18 +101,18 @@ describe.each(dialects)('publication on %s', (dialect) => {
     });
   });
 
-  it('1: a single type without an entry is 404, also under preview', async () => {
+  it('RQ1: a single type without an entry is 404, also under preview', async () => {
     expect(await world.refusal('/api/closure')).toMatchObject({ status: 404, name: 'NotFoundError' });
     expect(await world.refusal('/api/closure?publicationState=preview')).toMatchObject({ status: 404 });
   });
 
-  it.each(links)('4.6: %s %s is %j under live, %j under preview', async (entry, name, live, preview) => {
+  it.each(links)('DR2: %s %s is %j under live, %j under preview', async (entry, name, live, preview) => {
     expect(idsOf((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(live);
     expect(idsOf((await attributes(`/api/${entry}?populate=${name}&publicationState=preview`))[name])).toEqual(preview);
   });
 
   it.each(links.filter(([entry]) => entry.includes('/')))(
-    '4.6: %s %s in a list is %j under live, %j under preview',
+    'DR2: %s %s in a list is %j under live, %j under preview',
     async (entry, name, live, preview) => {
       const [types, id] = entry.split('/');
       const list = `/api/${types}?filters[id]=${id}&populate[${name}]=true`;
@@ -121,7 +121,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     },
   );
 
-  it('4.6: drafts stay hidden in components, three levels down, and in zones', async () => {
+  it('DR4: drafts stay hidden in components, three levels down, and in zones', async () => {
     const query =
       'fields=id&populate[credit][populate][awards][populate][citation][populate]=source&populate[facts][populate]=source&populate[body][populate]=films';
     const found = async (state: string) => {
@@ -140,7 +140,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(await found('&publicationState=preview')).toEqual([6, [6, 2, null], [[2, 6, 1]]]);
   });
 
-  it('12, row 48: drafts stay hidden behind the detailed strategy of a zone', async () => {
+  it('DR4: drafts stay hidden behind the detailed strategy of a zone', async () => {
     const list = '/api/films?filters[id]=1&fields=id&populate[body][on][blocks.related][populate]=*';
     const shown = async (url: string): Promise<unknown> => {
       const { data } = await world.read<readonly { attributes: { body: readonly { films: unknown }[] } }[]>(url);
@@ -150,7 +150,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(await shown(`${list}&publicationState=preview`)).toEqual([2, 6, 1]);
   });
 
-  it('4.6: no draft at any level of a deep populate, also around a circle', async () => {
+  it('DR4: no draft at any level of a deep populate, also around a circle', async () => {
     const { text } = await world.get(
       '/api/programmes?populate[lineup][populate][genres][populate][films][populate][remakes][populate]=*&populate[strand][populate]=*&populate[opener][populate]=*',
     );
@@ -158,7 +158,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(text).not.toMatch(/Lost Draft|Second Draft|Hidden Genre|Draft Night/);
   });
 
-  it('4.6: what hangs on a draft is not reached through it', async () => {
+  it('DR4: what hangs on a draft is not reached through it', async () => {
     // film 4 is a remake of draft 6, which has a director
     expect((await attributes('/api/films/4?fields=id&populate[remakeOf][populate]=director'))['remakeOf']).toEqual({
       data: null,
@@ -176,19 +176,19 @@ describe.each(dialects)('publication on %s', (dialect) => {
     ['filters[credit][awards][citation][source][title]=Lost Draft', [], [1]],
     ['filters[influenced][source][title]=Lost Draft', [], [1, 6]],
     ['filters[similar][genres][name]=Drama&filters[similar][id]=6', [], [1]],
-  ])('12, row 49: %s finds %j under live, %j under preview', async (query, live, preview) => {
+  ])('DR5: %s finds %j under live, %j under preview', async (query, live, preview) => {
     expect(await world.ids(`/api/films?${query}`)).toEqual(live);
     expect(await world.ids(`/api/films?${query}&publicationState=preview`)).toEqual(preview);
   });
 
-  it('12, row 49: drafts stay hidden in filters of populate', async () => {
+  it('DR5: drafts stay hidden in filters of populate', async () => {
     const query =
       '/api/genres/1?fields=id&populate[films][fields]=id&populate[films][filters][source][title]=Lost Draft';
     expect(idsOf((await attributes(query))['films'])).toEqual([]);
     expect(idsOf((await attributes(`${query}&publicationState=preview`))['films'])).toEqual([3]);
   });
 
-  it('4.2: publicationState of a populated relation acts from there on', async () => {
+  it('DR4: publicationState of a populated relation acts from there on', async () => {
     const found = await attributes(
       '/api/films/1?fields=id&populate[similar][fields]=id&populate[similar][publicationState]=preview&populate[similar][populate][genres][fields]=id&populate[remakes][fields]=id',
     );
@@ -201,25 +201,22 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(idsOf(hidden['remakes'])).toEqual([2, 6, 3]);
   });
 
-  it.each(['films', 'films/1', 'house-rules', 'people'])(
-    '12, rows 33, 47: on %s any other state is refused',
-    async (entry) => {
-      for (const query of [
-        'publicationState',
-        'publicationState=',
-        'publicationState=nope',
-        'publicationState=LIVE',
-        'publicationState[0]=live&publicationState[1]=preview',
-        'publicationState[a]=live',
-        'publicationState=live&publicationState=preview',
-      ]) {
-        expect(await world.refusal(`/api/${entry}?${query}`)).toMatchObject({
-          status: 400,
-          name: 'ValidationError',
-          at: 'publicationState',
-          message: expect.stringContaining('expected live or preview'),
-        });
-      }
-    },
-  );
+  it.each(['films', 'films/1', 'house-rules', 'people'])('DR9: on %s any other state is refused', async (entry) => {
+    for (const query of [
+      'publicationState',
+      'publicationState=',
+      'publicationState=nope',
+      'publicationState=LIVE',
+      'publicationState[0]=live&publicationState[1]=preview',
+      'publicationState[a]=live',
+      'publicationState=live&publicationState=preview',
+    ]) {
+      expect(await world.refusal(`/api/${entry}?${query}`)).toMatchObject({
+        status: 400,
+        name: 'ValidationError',
+        at: 'publicationState',
+        message: expect.stringContaining('expected live or preview'),
+      });
+    }
+  });
 });

@@ -1,4 +1,4 @@
-/** Relations whose sides contradict each other, over HTTP: read and written as v4 does it (storage-layout 1.4). */
+/** Relations whose sides contradict each other, over HTTP: read and written as v4 does it (ST3). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** `_q` and `locale` (contract 4.6, 4.7; 12, rows 33 and 51). */
+/** `_q` and `locale` (LO1, FL14). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
@@ -46,7 +46,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     // related entries are not searched
     ['films', 'Zoë', []],
     ['people', 'zoë', [1]],
-  ])('4.7: %s?_q=%s finds %j', async (types, text, expected) => {
+  ])('FL14: %s?_q=%s finds %j', async (types, text, expected) => {
     const { data, meta } = await world.read(`/api/${types}?fields=id&_q=${text}`);
     expect(data.map((it) => it.id)).toEqual(expected);
     expect(meta.pagination).toMatchObject({ total: expected.length });
@@ -57,13 +57,13 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['people', '$2a$10', 'a password'],
     ['reels', 'worth little', 'a private attribute'],
     ['people', 'Em', 'an attribute with searchable: false'],
-  ])('12, row 51: %s?_q=%s does not look into %s', async (types, text, _what) => {
+  ])('FL14: %s?_q=%s does not look into %s', async (types, text, _what) => {
     const found = await world.read(`/api/${types}?fields=id&_q=${encodeURIComponent(text)}`);
     // `Em` is the nickname of 3 and part of the names of 3 (émile) and 4 (Emile)
     expect(found.data.map((it) => it.id)).toEqual(text === 'Em' ? [4] : []);
   });
 
-  it('4.7: digits are looked for in ids', async () => {
+  it('FL14: digits are looked for in ids', async () => {
     const ids = [731, 1731, 732];
     await world.insert(
       'genres',
@@ -78,22 +78,22 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     }
   });
 
-  it.each(['_q', '_q='])('4.7: %s finds everything', async (query) => {
+  it.each(['_q', '_q='])('FL14: %s finds everything', async (query) => {
     expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
   });
 
-  it('4.7: _q is joined to filters by AND, and acts with sort and pages', async () => {
+  it('FL14: _q is joined to filters by AND, and acts with sort and pages', async () => {
     expect(await world.ids('/api/films?_q=clair&filters[year]=1920')).toEqual([2]);
     expect(await world.ids('/api/films?_q=clair&sort=year:desc')).toEqual([2, 1]);
     expect(await world.ids('/api/films?_q=clair&pagination[start]=1')).toEqual([2]);
     expect(await world.ids('/api/films?_q=draft&publicationState=preview')).toEqual([6, 9]);
   });
 
-  it('4: on one entry _q acts on nothing', async () => {
+  it('SO8: on one entry _q acts on nothing', async () => {
     expect((await world.read<Entry>('/api/films/1?_q=nothing')).data.id).toBe(1);
   });
 
-  it.each(['_q[0]=a', '_q[a]=b', '_q=a&_q=b', '_q[]=a'])('12, row 33: %s is refused', async (query) => {
+  it.each(['_q[0]=a', '_q[a]=b', '_q=a&_q=b', '_q[]=a'])('FL14: %s is refused', async (query) => {
     expect(await world.refusal(`/api/films?${query}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
@@ -102,7 +102,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     });
   });
 
-  it('12, row 32: NUL in _q is refused', async () => {
+  it('FL9: NUL in _q is refused', async () => {
     expect(await world.refusal('/api/films?_q=a%00b')).toMatchObject({ status: 400, at: '_q' });
   });
 
@@ -113,13 +113,13 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['locale=all', [1, 2, 3, 4, 5]],
     ['locale=xx', []],
     ['locale=', []],
-  ])('4.6: notices?%s are %j', async (query, expected) => {
+  ])('LO1: notices?%s are %j', async (query, expected) => {
     const { data, meta } = await world.read(`/api/notices?fields=id&${query}`);
     expect(data.map((it) => it.id)).toEqual(expected);
     expect(meta.pagination).toMatchObject({ total: expected.length });
   });
 
-  it('4.6: locale is a filter beside the others', async () => {
+  it('LO1: locale is a filter beside the others', async () => {
     expect(await world.ids('/api/notices?locale=all&filters[text][$contains]=ll')).toEqual([1, 3, 5]);
     expect(await world.ids('/api/notices?filters[text][$contains]=ll')).toEqual([1, 5]);
     expect(await world.ids('/api/notices?filters[text][$contains]=again')).toEqual([5]);
@@ -129,13 +129,13 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ]);
   });
 
-  it('4.6: locale is ignored on one entry and on types that are not localized', async () => {
+  it('LO3: locale is ignored on one entry and on types that are not localized', async () => {
     expect((await world.read<Entry>('/api/notices/2')).data.attributes['text']).toBe('Bonjour');
     expect((await world.read<Entry>('/api/notices/2?locale=de')).data.attributes['text']).toBe('Bonjour');
     expect(await world.ids('/api/films?locale=fr')).toHaveLength(7);
   });
 
-  it('4.6: entries carry their siblings as localizations', async () => {
+  it('LO1: entries carry their siblings as localizations', async () => {
     const { data } = await world.read('/api/notices?locale=all&fields=locale&populate[localizations][fields]=locale');
     expect(data.slice(0, 3)).toEqual([
       { id: 1, attributes: { locale: 'en', localizations: { data: [{ id: 2, attributes: { locale: 'fr' } }] } } },
@@ -144,7 +144,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ]);
   });
 
-  it.each(['locale[0]=en', 'locale[a]=en', 'locale=en&locale=fr', 'locale'])('4.6: %s is refused', async (query) => {
+  it.each(['locale[0]=en', 'locale[a]=en', 'locale=en&locale=fr', 'locale'])('LO1: %s is refused', async (query) => {
     expect(await world.refusal(`/api/notices?${query}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
@@ -156,7 +156,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
 describe.each(dialects)('default locale on %s', (dialect) => {
   const world = useWorld(dialect, { settings: { defaultLocale: 'fr' } });
 
-  it("4.6: without locale the list is in the project's default locale", async () => {
+  it("LO2: without locale the list is in the project's default locale", async () => {
     expect(await world.ids('/api/notices')).toEqual([2]);
   });
 });

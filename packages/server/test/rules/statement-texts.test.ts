@@ -27,12 +27,12 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
     return texts.size;
   };
 
-  it('issue: 300 pages of 100 sizes run three texts: the first page, any other, and the count', async () => {
+  it('300 pages of 100 sizes run three texts: the first page, any other, and the count', async () => {
     const pages = (i: number) => `/api/films?pagination[page]=${1 + (i % 50)}&pagination[pageSize]=${1 + (i % 100)}`;
     expect(await textsOf(pages, 300)).toBe(3);
   });
 
-  it('issue: 300 values run two texts, lists of 1 to 300 values twenty', async () => {
+  it('300 values run two texts, lists of 1 to 300 values twenty', async () => {
     const values = (i: number) => `/api/films?filters[title][$contains]=${i}&filters[year][$gt]=${i}&_q=word${i}`;
     expect(await textsOf(values, 300)).toBe(2);
     const list = (i: number) => Array.from({ length: 1 + i }, (_it, at) => `filters[year][$in][${at}]=${at}`).join('&');
@@ -65,7 +65,7 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
 describe('prepared statements of PostgreSQL', () => {
   const world = useWorld('postgres', { answersBytesMax: 0 });
 
-  it('issue: thousands of pages and values leave few', async () => {
+  it('thousands of pages and values leave few', async () => {
     for (let i = 0; i < 2000; i += 20)
       await Promise.all(
         Array.from({ length: 20 }, (_it, j) =>
@@ -75,7 +75,7 @@ describe('prepared statements of PostgreSQL', () => {
     for (const count of await preparedOn(world.db)) expect(count).toBeLessThan(20);
   });
 
-  it('issue: writes of any values leave few', async () => {
+  it('writes of any values leave few', async () => {
     const shelves = await newRelationsWorld('postgres');
     try {
       const books = await shelves.createMany('books', 12);

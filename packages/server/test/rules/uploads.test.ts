@@ -1,4 +1,4 @@
-/** Files below `/uploads` (contract 10): which are served, with which headers, and that none runs in our origin (12, row 57). */
+/** Files below `/uploads` (RQ15): which are served, with which headers, and that none runs in our origin (RQ15). */
 import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -34,7 +34,7 @@ describe('uploads', () => {
     fs.writeFileSync(file, text);
   };
 
-  it('10: a folder that is made after the start is served', async () => {
+  it('RQ15: a folder that is made after the start is served', async () => {
     expect((await get('/uploads/late.txt')).json()).toEqual(notFound);
     put('late.txt');
     const answer = await get('/uploads/late.txt');
@@ -51,7 +51,7 @@ describe('uploads', () => {
   it.each([
     ...['png', 'jpg', 'JPEG', 'gif', 'webp', 'avif', 'heic', 'bmp', 'tiff', 'ico', 'apng'],
     ...['mp4', 'webm', 'mov', 'mp3', 'ogg', 'wav', 'flac', 'woff', 'woff2', 'ttf', 'otf', 'pdf', 'txt', 'log'],
-  ])('12, row 57: .%s is shown', async (ext) => {
+  ])('RQ15: .%s is shown', async (ext) => {
     put(`a.${ext}`);
     const { statusCode, headers } = await get(`/uploads/a.${ext}`);
     expect([statusCode, headers['content-disposition']]).toEqual([200, undefined]);
@@ -107,14 +107,14 @@ describe('uploads', () => {
       'png.html',
       'html%20',
     ],
-  ])('12, row 57: .%s is downloaded', async (ext) => {
+  ])('RQ15: .%s is downloaded', async (ext) => {
     put(decodeURIComponent(`b.${ext}`));
     const { statusCode, headers } = await get(`/uploads/b.${ext}`);
     expect([statusCode, headers['content-disposition']]).toEqual([200, 'attachment']);
     expect(headers['content-type']).not.toBe(undefined);
   });
 
-  it('12, row 57: every file says that nothing in it may run, whatever its type is, and 304 and 206 too', async () => {
+  it('RQ15: every file says that nothing in it may run, whatever its type is, and 304 and 206 too', async () => {
     put('c.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
     put('c.png');
     const policies = [];
@@ -131,7 +131,7 @@ describe('uploads', () => {
     expect(policies[0]).not.toMatch(/script|allow-/);
   });
 
-  it('10: ranges and conditions', async () => {
+  it('RQ15: ranges and conditions', async () => {
     put('d.bin', '0123456789');
     expect((await get('/uploads/d.bin', { range: 'bytes=-3' })).payload).toBe('789');
     const beyond = await get('/uploads/d.bin', { range: 'bytes=20-' });
@@ -141,7 +141,7 @@ describe('uploads', () => {
     expect(other.json()).toMatchObject({ data: null, error: { status: 412, name: 'PreconditionFailedError' } });
   });
 
-  it('10: HEAD has the headers of GET and no body; text is compressed', async () => {
+  it('RQ15: HEAD has the headers of GET and no body; text is compressed', async () => {
     put('e.txt', 'x'.repeat(10_000));
     put('e.png', 'x'.repeat(10_000));
     for (const name of ['e.txt', 'e.png']) {
@@ -160,7 +160,7 @@ describe('uploads', () => {
   });
 
   it.each(['f g.txt', 'ümläut-日本.txt', 'a+b&c=d.txt', '100%.txt', 'a?b#c.txt', 'sub/folder/file.txt', 'a;b.txt'])(
-    '10: %s is found by its encoded name',
+    'RQ15: %s is found by its encoded name',
     async (name) => {
       put(name);
       const answer = await get(`/uploads/${name.split('/').map(encodeURIComponent).join('/')}?v=1`);
@@ -181,7 +181,7 @@ describe('uploads', () => {
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     });
 
-  it('10: nothing outside of the folder, no folder and no hidden file is served', async () => {
+  it('RQ15: nothing outside of the folder, no folder and no hidden file is served', async () => {
     put('g/h.txt', 'inside');
     put('.env', 'secret');
     put('.git/config', 'secret');
@@ -206,12 +206,12 @@ describe('uploads', () => {
       expect([target, text.slice(0, 12)]).toEqual([target, 'HTTP/1.1 404']);
       expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toEqual(notFound);
     }
-    // contract 1: what cannot be decoded
+    // RQ2: what cannot be decoded
     for (const target of ['a%00.txt', '%', 'a%zz'])
       expect((await raw(`/uploads/${target}`)).slice(0, 12)).toBe('HTTP/1.1 400');
   });
 
-  it('10: a folder that is itself a link is served', async () => {
+  it('RQ15: a folder that is itself a link is served', async () => {
     const linked = path.join(dir, 'linked');
     fs.symlinkSync(folder, linked);
     put('i.txt');

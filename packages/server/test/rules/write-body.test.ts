@@ -1,4 +1,4 @@
-/** Contract 1, 2.1, 6.1 and 12 rows 36, 40, 42, 81, 84: requests that write, their bodies and their answers; If-Match. */
+/** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: requests that write, their bodies and their answers; If-Match. */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, idsOf, said, useRelationsWorld } from '../world/relations/world.js';
 
@@ -23,7 +23,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       ['another key', '{"date":{}}', json],
       ['plain text', '{"data":{}}', { 'content-type': 'text/plain' }],
       ['xml', '<data/>', { 'content-type': 'application/xml' }],
-    ])('6.1: %s is no body with data', async (_title, body, headers) => {
+    ])('BO17: %s is no body with data', async (_title, body, headers) => {
       const id = await world.create('shelves', { name: 'x' });
       for (const [method, url] of [
         ['POST', '/api/shelves'],
@@ -34,14 +34,14 @@ describe.each(dialects)('writing on %s', (dialect) => {
       }
     });
 
-    it('5: data that is a list', async () => {
+    it('ER1: data that is a list', async () => {
       const { status, name, message } = await world.refused('POST', '/api/shelves', { data: [] });
       expect([status, name]).toEqual([400, 'ValidationError']);
       expect(message).toContain('must be a `object` type');
     });
 
     it.each(['{', '{"data":{}', '{"data":{},}', "{'data':{}}", 'undefined', '{"data":{"name":"\u0000"}}', '\u00ff'])(
-      '12 row 84: broken JSON %j',
+      'RQ14: broken JSON %j',
       async (body) => {
         const { status, name } = await world.refused('POST', '/api/shelves', body, json);
         expect([status, name]).toEqual([400, 'ValidationError']);
@@ -54,17 +54,17 @@ describe.each(dialects)('writing on %s', (dialect) => {
       'APPLICATION/JSON',
       'application/vnd.api+json',
       'application/vnd.api+json; charset=utf-8',
-    ])('6.1: %s is JSON', async (type) => {
+    ])('BO17: %s is JSON', async (type) => {
       const { status } = await world.send('POST', '/api/shelves', { data: { name: 'x' } }, { 'content-type': type });
       expect(status).toBe(200);
     });
 
-    it('6.1: of a key given twice the last counts', async () => {
+    it('BO1: of a key given twice the last counts', async () => {
       const { body } = await world.send('POST', '/api/shelves', '{"data":{"name":"a","name":"b"}}', json);
       expect((body as { data: Entry }).data.attributes['name']).toBe('b');
     });
 
-    it('6.1: more than 1 MiB is refused with 413', async () => {
+    it('BO1: more than 1 MiB is refused with 413', async () => {
       const { status, name } = await world.refused(
         'POST',
         '/api/books',
@@ -75,7 +75,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
     });
 
     it.each(['nme', 'Name', 'NAME', 'created_at', 'one_one', 'hasOwnProperty', 'attributes', 'data', ''])(
-      'issue: the unknown key %j is refused in strict mode',
+      'the unknown key %j is refused in strict mode',
       async (key) => {
         const id = await world.create('shelves');
         for (const [method, url] of [
@@ -89,7 +89,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       },
     );
 
-    it('12 row 40: __proto__ and constructor in data are ignored', async () => {
+    it('BO3: __proto__ and constructor in data are ignored', async () => {
       const { status, body } = await world.send(
         'POST',
         '/api/holders',
@@ -106,7 +106,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     });
 
-    it('6.1: id, times and creators cannot be forged', async () => {
+    it('BO4: id, times and creators cannot be forged', async () => {
       const past = '2001-01-01T00:00:00.000Z';
       const forged = {
         id: 77_777,
@@ -131,7 +131,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(attributes).not.toHaveProperty('publishedAt');
     });
 
-    it('6.1: PUT changes what is given and updatedAt, also when nothing is given', async () => {
+    it('BO2: PUT changes what is given and updatedAt, also when nothing is given', async () => {
       const id = await world.create('sheets', { label: 'a', remark: 'b', count: 1 });
       const created = (await world.read(`/api/sheets/${id}`)).attributes;
       const changed = (await world.update('sheets', id, { remark: 'c' })).attributes;
@@ -141,7 +141,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(Date.parse(String(again['updatedAt']))).toBeGreaterThan(Date.parse(String(changed['updatedAt'])));
     });
 
-    it('storage 2: the other side of a link keeps its updatedAt', async () => {
+    it('ST2: the other side of a link keeps its updatedAt', async () => {
       const book = await world.create('books', { title: 'x' });
       const before = await world.read(`/api/books/${book}`);
       await world.create('shelves', { manyMany: [book], oneOne: book, oneMany: [book], columnOne: book });
@@ -150,7 +150,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
   });
 
   describe('answers', () => {
-    it('2.1: POST, PUT and DELETE answer 200 with the entry and empty meta', async () => {
+    it('RQ17: POST, PUT and DELETE answer 200 with the entry and empty meta', async () => {
       const created = await world.send('POST', '/api/shelves', { data: { name: 'a' } });
       const { data } = created.body as { data: Entry };
       const { createdAt, updatedAt } = data.attributes;
@@ -173,7 +173,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await world.server.get(`/api/shelves/${data.id}`)).status).toBe(404);
     });
 
-    it('0.16: fields and populate shape the answer', async () => {
+    it('F7: fields and populate shape the answer', async () => {
       const [a, b] = (await world.createMany('books', 2)) as [number, number];
       const query = '?fields=name&populate[manyMany][fields]=id&populate[oneOne]=true';
       const created = await world.send('POST', `/api/shelves${query}`, {
@@ -188,13 +188,13 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((deleted.body as { data: Entry }).data).toEqual(updated);
     });
 
-    it('6.1: DELETE ignores a body, and answers 404 the second time', async () => {
+    it('BO13: DELETE ignores a body, and answers 404 the second time', async () => {
       const id = await world.create('shelves', { name: 'x' });
       expect((await world.send('DELETE', `/api/shelves/${id}`, { data: 5 })).status).toBe(200);
       expect((await world.refused('DELETE', `/api/shelves/${id}`)).status).toBe(404);
     });
 
-    it('12 row 36: a query that cannot be read refuses the write', async () => {
+    it('BO14: a query that cannot be read refuses the write', async () => {
       const id = await world.create('shelves', { name: 'x' });
       for (const query of [
         'fields=nope',
@@ -218,7 +218,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
     });
 
     it.each(['abc', '0', '-1', '1.5', '1e0', '01', '+1', '2147483648', '1;', '99999999999999999999'])(
-      '12 row 35: PUT and DELETE of entry %s are 404',
+      'RQ3: PUT and DELETE of entry %s are 404',
       async (id) => {
         for (const [method, body] of [
           ['PUT', { data: { name: 'x' } }],
@@ -230,13 +230,13 @@ describe.each(dialects)('writing on %s', (dialect) => {
       },
     );
 
-    it('0.12: an absent entry is 404 before its fields are looked at, but after the form of the body', async () => {
+    it('BO12: an absent entry is 404 before its fields are looked at, but after the form of the body', async () => {
       expect((await world.refused('PUT', '/api/forms/2000000', { data: { title: 5, nope: 1 } })).status).toBe(404);
       expect((await world.refused('PUT', '/api/forms/2000000', {})).status).toBe(400);
       expect((await world.refused('DELETE', '/api/forms/2000000')).status).toBe(404);
     });
 
-    it('0.7: writing without permission is 403, whatever the body', async () => {
+    it('AC4: writing without permission is 403, whatever the body', async () => {
       for (const [method, url, body] of [
         ['POST', '/api/closed-rooms', { data: { name: 'x' } }],
         ['POST', '/api/closed-rooms', { nope: 1 }],
@@ -248,7 +248,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       }
     });
 
-    it('12 row 81: wrong methods are 405 with Allow, unknown paths 404', async () => {
+    it('RQ4: wrong methods are 405 with Allow, unknown paths 404', async () => {
       for (const [method, url, allow] of [
         ['PUT', '/api/shelves', 'HEAD, GET, POST'],
         ['DELETE', '/api/shelves', 'HEAD, GET, POST'],
@@ -266,7 +266,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
   });
 
   describe('single types', () => {
-    it('1: PUT creates when absent, updates after that; DELETE removes; GET and DELETE are 404 without it', async () => {
+    it('RQ1: PUT creates when absent, updates after that; DELETE removes; GET and DELETE are 404 without it', async () => {
       const [a, b] = (await world.createMany('books', 2)) as [number, number];
       expect((await world.server.get('/api/setting')).status).toBe(404);
       expect((await world.refused('DELETE', '/api/setting')).status).toBe(404);
@@ -293,7 +293,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       await world.expectNoOrphans();
     });
 
-    it('1: many PUTs at once create one entry', async () => {
+    it('RQ1: many PUTs at once create one entry', async () => {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_it, i) => world.send('PUT', '/api/setting', { data: { title: `t${i}` } })),
       );
@@ -302,7 +302,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(await world.rows('settings')).toHaveLength(1);
     });
 
-    it('1: a single type with drafts', async () => {
+    it('RQ1: a single type with drafts', async () => {
       expect((await world.send('PUT', '/api/motto', { data: { publishedAt: null } })).status).toBe(200);
       expect((await world.server.get('/api/motto')).status).toBe(404);
       expect((await world.server.get('/api/motto?publicationState=preview')).status).toBe(200);
@@ -313,7 +313,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       });
     });
 
-    it('12 row 52: PUT does not tell private values by filters', async () => {
+    it('BO14: PUT does not tell private values by filters', async () => {
       await world.send('PUT', '/api/setting', { data: { title: 'shown' } });
       const hit = await world.send('PUT', '/api/setting?filters[title][$eq]=shown', { data: {} });
       const miss = await world.send('PUT', '/api/setting?filters[title][$eq]=other', { data: {} });
@@ -324,7 +324,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
   describe('If-Match', () => {
     const tagOf = async (url: string): Promise<string> => String((await world.server.get(url)).headers['etag']);
 
-    it('issue: the tag of what was read lets a write through once, also weak, also in a list, also *', async () => {
+    it('BO11: the tag of what was read lets a write through once, also weak, also in a list, also *', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const url = `/api/shelves/${id}`;
       const put = (ifMatch: string): ReturnType<typeof world.send> =>
@@ -339,7 +339,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await put(String(answered.headers['etag']))).status).toBe(200);
     });
 
-    it('issue: the tag holds whatever fields were read', async () => {
+    it('the tag holds whatever fields were read', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const tag = await tagOf(`/api/shelves/${id}?fields=name&populate=*`);
       expect((await world.send('PUT', `/api/shelves/${id}`, { data: { name: 'b' } }, { 'if-match': tag })).status).toBe(
@@ -347,7 +347,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       );
     });
 
-    it('issue: a stale tag is 412 for PUT and DELETE and changes nothing', async () => {
+    it('BO11: a stale tag is 412 for PUT and DELETE and changes nothing', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const url = `/api/shelves/${id}`;
       const stale = await tagOf(url);
@@ -364,7 +364,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await world.send('DELETE', url, undefined, { 'if-match': await tagOf(url) })).status).toBe(200);
     });
 
-    it('issue: a change of components, media or links alone makes the tag stale', async () => {
+    it('a change of components, media or links alone makes the tag stale', async () => {
       const id = await world.create('holders', { cards: [{ label: 'a' }] });
       const url = `/api/holders/${id}`;
       for (const data of [{ cards: [] }, { gallery: [1] }, { card: { label: 'x', many: [] } }]) {
@@ -377,7 +377,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       }
     });
 
-    it('issue: of many writers with one tag one gets through', async () => {
+    it('BO11: of many writers with one tag one gets through', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const url = `/api/shelves/${id}`;
       const tag = await tagOf(url);
@@ -394,7 +394,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
 describe.each(dialects)('lenient mode on %s', (dialect) => {
   const world = useRelationsWorld(dialect, { strict: false });
 
-  it('6.1: api.strict false ignores unknown keys, at the root and in components', async () => {
+  it('BO3: api.strict false ignores unknown keys, at the root and in components', async () => {
     const holder = await world.create('holders', {
       name: 'a',
       nope: 1,
@@ -410,7 +410,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect((await world.update('holders', holder, { nope: 1, name: 'b' })).attributes['name']).toBe('b');
   });
 
-  it('decision j: what had no effect is named, in the body and in the query', async () => {
+  it('Q16: what had no effect is named, in the body and in the query', async () => {
     const body = { data: { nope: 1, card: { label: 'x', nope: 1 }, zone: [{ __component: 'parts.note', nope: 1 }] } };
     const made = await world.send('POST', '/api/holders?populate=nowhere', body);
     expect([made.status, made.headers['dovetail-ignored']]).toEqual([
@@ -424,13 +424,13 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect([deleted.status, deleted.headers['dovetail-ignored']]).toEqual([200, 'populate.nowhere']);
   });
 
-  it('decision j: many unknown keys are as cheap as few', async () => {
+  it('Q16: many unknown keys are as cheap as few', async () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_none, i) => [`nope${i}`, i]));
     const made = await world.send('POST', '/api/holders', { data: many });
     expect([made.status, String(made.headers['dovetail-ignored']).split(', ').length]).toEqual([200, 21]);
   });
 
-  it('12 row 61: unknown keys of a relation are refused all the same', async () => {
+  it('R11: unknown keys of a relation are refused all the same', async () => {
     const shelf = await world.create('shelves');
     expect((await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: { foo: [1] } } })).status).toBe(
       400,

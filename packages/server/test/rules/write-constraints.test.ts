@@ -1,4 +1,4 @@
-/** Contract 6.3 and 12 rows 1 to 3, 70, 71: what schema files demand, on create and update, of drafts and published entries. */
+/** DR7, BO8, DR8, BO6: what schema files demand, on create and update, of drafts and published entries. */
 import { describe, expect, it } from 'vitest';
 import { type Data, dialects, files, said, useRelationsWorld } from '../world/relations/world.js';
 
@@ -24,7 +24,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   };
   const form = async (more: Data = {}): Promise<number> => world.create('forms', await complete(more));
 
-  it('6.3: a complete form is taken', async () => {
+  it('BO6: a complete form is taken', async () => {
     const id = await form({
       code: 'ABC',
       amount: 1,
@@ -46,7 +46,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     });
   });
 
-  it('6.3: required attributes must be there on POST, all named in one answer', async () => {
+  it('BO6: required attributes must be there on POST, all named in one answer', async () => {
     const required = ['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'];
     const { status, message, paths, messages } = await world.refused('POST', '/api/forms', { data: {} });
     expect([status, message]).toEqual([400, `${required.length} errors occurred`]);
@@ -55,7 +55,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   });
 
   it.each(['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'])(
-    '6.3: %s must not be null on POST nor on PUT',
+    'BO6: %s must not be null on POST nor on PUT',
     async (name) => {
       const created = await world.refused('POST', '/api/forms', { data: await complete({ [name]: null }) });
       expect([created.status, created.paths]).toEqual([400, [name]]);
@@ -116,7 +116,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     ['book', [], 'book', ''],
     ['cover', [], 'cover', ''],
     ['cover', { set: [] }, 'cover', ''],
-  ])('6.3: %s %j is refused', async (name, value, path, message) => {
+  ])('BO6: %s %j is refused', async (name, value, path, message) => {
     const created = await world.refused('POST', '/api/forms', { data: await complete({ [name]: value }) });
     expect([created.status, created.name, created.paths]).toEqual([400, 'ValidationError', [path]]);
     expect(created.message).toContain(message);
@@ -139,12 +139,12 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     ['spare', [{}, {}]],
     ['spareZone', []],
     ['zone', [note, tiny]],
-  ])('6.3: %s %j is taken', async (name, value) => {
+  ])('BO6: %s %j is taken', async (name, value) => {
     const id = await form({ [name]: value });
     await world.update('forms', id, { [name]: value });
   });
 
-  it('12 row 71: a required relation cannot be emptied by disconnect, connect of nothing does not fill it', async () => {
+  it('BO6: a required relation cannot be emptied by disconnect, connect of nothing does not fill it', async () => {
     const data = await complete();
     const id = await world.create('forms', data);
     for (const change of [{ books: { disconnect: [data['book']] } }, { book: { disconnect: [data['book']] } }]) {
@@ -168,7 +168,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       ['slug', 'here', 'Here'],
     ];
     it.each(samples)(
-      '6.3: %s %j is taken once, in drafts too; the own row and null are exempt',
+      'DR7: %s %j is taken once, in drafts too; the own row and null are exempt',
       async (name, value, other) => {
         const draft = { publishedAt: null, cards: [{ label: 'a' }], zone: [note] };
         const first = await world.create('forms', { ...draft, [name]: value });
@@ -185,7 +185,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       },
     );
 
-    it('6.3: unique in a component is checked against the component table, the own component is exempt', async () => {
+    it('BO8: unique in a component is checked against the component table, the own component is exempt', async () => {
       const holder = await world.create('holders', { notes: [{ serial: 'n1' }] });
       const [stored] = (await world.read(`/api/holders/${holder}?populate=notes`)).attributes['notes'] as unknown as {
         id: number;
@@ -197,7 +197,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       await world.update('holders', holder, { notes: [{ id: stored!.id, serial: 'n1' }] });
     });
 
-    it('12 row 71: equal unique values in one request are refused', async () => {
+    it('BO8: equal unique values in one request are refused', async () => {
       const { status, paths } = await world.refused('POST', '/api/holders', {
         data: {
           notes: [{ serial: 'twin' }, { serial: 'other' }, { serial: 'twin' }],
@@ -222,7 +222,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       ['tag', 'a\0b'],
       ['words', 'a\0b'],
       ['seat', 2147483648],
-    ])('12 rows 1 to 3: a unique %s of %j is refused', async (name, value) => {
+    ])('BO8: a unique %s of %j is refused', async (name, value) => {
       const {
         status,
         name: error,
@@ -231,7 +231,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([status, error, paths]).toEqual([400, 'ValidationError', [name]]);
     });
 
-    it('12 rows 43 and 69: of many at once one wins, the others are refused', async () => {
+    it('BO8, R17: of many at once one wins, the others are refused', async () => {
       for (const [name, value] of [
         ['tag', 'raced'],
         ['slug', 'raced'],
@@ -252,7 +252,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   });
 
   describe('drafts', () => {
-    it('6.3: required and minLength are off for scalars, single components, relations and media', async () => {
+    it('DR7: required and minLength are off for scalars, single components, relations and media', async () => {
       const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
       await world.update('forms', id, { title: null, card: { label: null }, book: null, books: [], cover: null });
       await world.update('forms', id, { title: '', card: null });
@@ -278,7 +278,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       [{ zone: [] }, 'zone'],
       [{ zone: [note, note, note] }, 'zone'],
       [{ spare: [{}] }, 'spare'],
-    ])('6.3: %j is refused in a draft as well', async (change, path) => {
+    ])('DR7: %j is refused in a draft as well', async (change, path) => {
       const base = { publishedAt: null, cards: [{ label: 'a' }], zone: [note] };
       const created = await world.refused('POST', '/api/forms', { data: { ...base, ...change } });
       expect([created.status, created.paths]).toEqual([400, [path]]);
@@ -287,12 +287,12 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([updated.status, updated.paths]).toEqual([400, [path]]);
     });
 
-    it('6.3: required repeatable components and zones must be there', async () => {
+    it('BO6: required repeatable components and zones must be there', async () => {
       const { status, paths } = await world.refused('POST', '/api/forms', { data: { publishedAt: null } });
       expect([status, [...paths].sort()]).toEqual([400, ['cards', 'zone']]);
     });
 
-    it('12 row 70: publishing an incomplete draft is refused with every fault, a complete one is published', async () => {
+    it('DR8: publishing an incomplete draft is refused with every fault, a complete one is published', async () => {
       const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
       const now = new Date().toISOString();
       const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { publishedAt: now } });
@@ -306,7 +306,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect(entry.attributes['publishedAt']).toBe(now);
     });
 
-    it('12 row 70: publishing looks into stored components', async () => {
+    it('DR8: publishing looks into stored components', async () => {
       const data = await complete({ publishedAt: null, card: { label: null }, cards: [{ label: null }] });
       const created = await world.send('POST', '/api/forms', { data });
       expect(created.status, created.text).toBe(200);
@@ -317,7 +317,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([status, [...paths].sort()]).toEqual([400, ['card.label', 'cards.0.label']]);
     });
 
-    it('6.3: unpublishing with a null in the same PUT is checked as a draft', async () => {
+    it('DR7: unpublishing with a null in the same PUT is checked as a draft', async () => {
       const id = await form();
       expect((await world.update('forms', id, { publishedAt: null, title: null })).attributes).toMatchObject({
         publishedAt: null,
@@ -325,7 +325,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       });
     });
 
-    it('0.14: POST publishes now unless the body says otherwise', async () => {
+    it('DR6: POST publishes now unless the body says otherwise', async () => {
       const before = Date.now();
       const id = await form();
       const published = Date.parse(String((await world.read(`/api/forms/${id}`)).attributes['publishedAt']));
@@ -342,7 +342,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     });
   });
 
-  it('12 row 70: a new component inside PUT needs its required attributes', async () => {
+  it('DR8: a new component inside PUT needs its required attributes', async () => {
     const id = await form();
     for (const [data, path] of [
       [{ card: {} }, 'card.label'],
@@ -353,7 +353,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     }
   });
 
-  it('12 row 71: a zone component outside the list is refused', async () => {
+  it('CO4: a zone component outside the list is refused', async () => {
     for (const __component of [
       'parts.stray',
       'parts.card',
@@ -374,7 +374,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     }
   });
 
-  it('6.3: every fault of every level comes in one answer', async () => {
+  it('BO6: every fault of every level comes in one answer', async () => {
     const data = await complete({
       title: 'x',
       mark: 'A',

@@ -1,4 +1,4 @@
-/** Order of to-many relations (R3 to R6, contract 7), from both sides and inside components. */
+/** Order of to-many relations (R3 to R6), from both sides and inside components. */
 import { describe, expect, it } from 'vitest';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
 
@@ -57,30 +57,30 @@ const cases: readonly OrderCase[] = [
     connect: [end('d'), before('e', 'd'), after('f', 'd')],
     result: 'abcedf',
   },
-  { rule: '7: connecting a linked one moves it', start: 'abc', connect: ['b', 'a'], result: 'cba' },
-  { rule: '7: moving to the start', start: 'abc', connect: [start('c')], result: 'cab' },
-  { rule: '7: moving behind another', start: 'abc', connect: [after('a', 'b')], result: 'bac' },
-  { rule: '7: moving the last to the end', start: 'abc', connect: ['c'], result: 'abc' },
-  { rule: '7: a new one behind one that moves', start: 'abc', connect: [after('d', 'b'), start('b')], result: 'badc' },
-  { rule: '7: a new one before one that moved', start: 'abc', connect: [end('b'), before('d', 'b')], result: 'acdb' },
-  { rule: '7: two moves on each other', start: 'abcd', connect: [after('a', 'c'), after('c', 'd')], result: 'badc' },
-  { rule: '7: an anchor later in the array', start: 'abc', connect: [after('d', 'e'), 'e'], result: 'abced' },
+  { rule: 'R5: connecting a linked one moves it', start: 'abc', connect: ['b', 'a'], result: 'cba' },
+  { rule: 'R5: moving to the start', start: 'abc', connect: [start('c')], result: 'cab' },
+  { rule: 'R5: moving behind another', start: 'abc', connect: [after('a', 'b')], result: 'bac' },
+  { rule: 'R5: moving the last to the end', start: 'abc', connect: ['c'], result: 'abc' },
+  { rule: 'R5: a new one behind one that moves', start: 'abc', connect: [after('d', 'b'), start('b')], result: 'badc' },
+  { rule: 'R5: a new one before one that moved', start: 'abc', connect: [end('b'), before('d', 'b')], result: 'acdb' },
+  { rule: 'R5: two moves on each other', start: 'abcd', connect: [after('a', 'c'), after('c', 'd')], result: 'badc' },
+  { rule: 'R15: an anchor later in the array', start: 'abc', connect: [after('d', 'e'), 'e'], result: 'abced' },
   {
-    rule: '7: a chain of later anchors',
+    rule: 'R15: a chain of later anchors',
     start: 'abc',
     connect: [before('d', 'e'), before('e', 'f'), start('f')],
     result: 'defabc',
   },
-  { rule: '7: disconnect comes first', start: 'abc', disconnect: 'b', connect: ['b'], result: 'acb' },
+  { rule: 'R5: disconnect comes first', start: 'abc', disconnect: 'b', connect: ['b'], result: 'acb' },
   {
-    rule: '7: disconnected and connected at a place',
+    rule: 'R5: disconnected and connected at a place',
     start: 'abc',
     disconnect: 'c',
     connect: [start('c')],
     result: 'cab',
   },
   { rule: 'R8: disconnect leaves the others', start: 'abcd', disconnect: 'bd', result: 'ac' },
-  { rule: '6.6: disconnecting what is not linked', start: 'abc', disconnect: 'zb', result: 'ac' },
+  { rule: 'R8: disconnecting what is not linked', start: 'abc', disconnect: 'zb', result: 'ac' },
 ];
 
 /** Rows with their rule as the title: it stands first in the test's name. */
@@ -117,13 +117,13 @@ const refusals: readonly RefusalCase[] = [
     places: [0],
   },
   {
-    rule: '7: an anchor that is the element itself',
+    rule: 'R15: an anchor that is the element itself',
     connect: (_a, _b, c) => [{ id: c, position: { after: c } }],
     places: [0],
   },
-  { rule: '7: a linked element before itself', connect: (a) => [{ id: a, position: { before: a } }], places: [0] },
+  { rule: 'R5: a linked element before itself', connect: (a) => [{ id: a, position: { before: a } }], places: [0] },
   {
-    rule: '7: anchors in a circle',
+    rule: 'R15: anchors in a circle',
     connect: (_a, b, c) => [
       { id: b, position: { after: c } },
       { id: c, position: { before: b } },
@@ -203,7 +203,7 @@ describe.each(dialects)('order on %s', (dialect) => {
       expect(shown.join('')).toBe(result);
     });
 
-    it('12 row 63: an entry created by connect is positioned like any other', async () => {
+    it('R5: an entry created by connect is positioned like any other', async () => {
       const [a, b, c, d, e] = (await world.createMany(targets, 5)) as [number, number, number, number, number];
       const owner = await world.create(owners, {
         [attribute]: { connect: [a, { id: b, position: { start: true } }, c] },
@@ -232,7 +232,7 @@ describe.each(dialects)('order on %s', (dialect) => {
       expect(await world.ids(owners, owner, attribute)).toEqual([a]);
     });
 
-    it('7: an anchor that the same request disconnects is refused', async () => {
+    it('R15: an anchor that the same request disconnects is refused', async () => {
       const [a, b] = (await world.createMany(targets, 2)) as [number, number];
       const owner = await world.create(owners, { [attribute]: [a] });
       const { status, paths } = await world.refused('PUT', `/api/${owners}/${owner}`, {
@@ -241,14 +241,14 @@ describe.each(dialects)('order on %s', (dialect) => {
       expect([status, paths]).toEqual([400, [`${attribute}.connect.0`]]);
     });
 
-    it('12 row 38: an anchor as text is coerced', async () => {
+    it('R3: an anchor as text is coerced', async () => {
       const [a, b, c] = (await world.createMany(targets, 3)) as [number, number, number];
       const owner = await world.create(owners, { [attribute]: [a, b] });
       await world.update(owners, owner, { [attribute]: { connect: [{ id: c, position: { before: String(b) } }] } });
       expect(await world.ids(owners, owner, attribute)).toEqual([a, c, b]);
     });
 
-    it('7: duplicates in a plain list count once, where they come first; position inside set is ignored', async () => {
+    it('R5: duplicates in a plain list count once, where they come first; position inside set is ignored', async () => {
       const [a, b] = (await world.createMany(targets, 2)) as [number, number];
       const owner = await world.create(owners, { [attribute]: [b, a, b] });
       expect(await world.ids(owners, owner, attribute)).toEqual([b, a]);
@@ -286,7 +286,7 @@ describe.each(dialects)('order on %s', (dialect) => {
       null,
       [],
       [{ start: true }],
-    ])('12 rows 38 and 62: position %j is refused', async (position) => {
+    ])('R3: position %j is refused', async (position) => {
       const [a, b] = (await world.createMany(targets, 2)) as [number, number];
       const owner = await world.create(owners, { [attribute]: [a] });
       const { status, name, paths, messages } = await world.refused('PUT', `/api/${owners}/${owner}`, {
@@ -297,7 +297,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     });
   });
 
-  it('storage 7: ranks are positive and no two in one list are equal, on both sides', async () => {
+  it('ST13: ranks are positive and no two in one list are equal, on both sides', async () => {
     await expectRanks('shelves_many_many_links', 'shelf_id', 'book_order');
     await expectRanks('shelves_many_many_links', 'book_id', 'shelf_order');
     await expectRanks('shelves_many_way_links', 'shelf_id', 'book_order');
@@ -309,7 +309,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     await expectRanks('shelves_parent_links', 'inv_shelf_id', 'shelf_order');
   });
 
-  it('storage 7.3: a set list is numbered from 1', async () => {
+  it('ST13: a set list is numbered from 1', async () => {
     const books = await world.createMany('books', 3);
     const shelf = await world.create('shelves', { manyMany: [...books].reverse() });
     const rows = (await world.rows('shelves_many_many_links')).filter((it) => it['shelf_id'] === shelf);
@@ -322,7 +322,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     ]);
   });
 
-  it('6.6: seen from the inverse, new links come last, kept ones keep their place, re-added ones come last', async () => {
+  it('R13: seen from the inverse, new links come last, kept ones keep their place, re-added ones come last', async () => {
     const book = await world.create('books');
     const [a, b, c] = (await world.createMany('shelves', 3)) as [number, number, number];
     for (const shelf of [a, b, c]) await world.update('shelves', shelf, { manyMany: [book] });

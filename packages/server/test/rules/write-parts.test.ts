@@ -1,4 +1,4 @@
-/** Contract 6.4 and 6.5: components, zones and media: replaced, kept by id, added, dropped, ordered; nothing left behind. */
+/** CO3, CO9: components, zones and media: replaced, kept by id, added, dropped, ordered; nothing left behind. */
 import { describe, expect, it } from 'vitest';
 import { type Data, dialects, type Entry, files, useRelationsWorld } from '../world/relations/world.js';
 
@@ -67,7 +67,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
   const deep =
     'populate[card][populate][inner][populate]=*&populate[card][populate][inners][populate]=*&populate[card][populate][many]=true&populate[card][populate][gallery]=true';
 
-  it('6.4: POST makes all components new, whatever ids they name', async () => {
+  it('CO1: POST makes all components new, whatever ids they name', async () => {
     const first = await world.create('holders', {
       card: { label: 'a' },
       zone: [{ __component: 'parts.note', text: 'n' }],
@@ -85,7 +85,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('6.4: a single component without id replaces the stored one and leaves nothing of it', async () => {
+  it('CO2: a single component without id replaces the stored one and leaves nothing of it', async () => {
     const holder = await world.create('holders', { name: 'x' });
     const before = await partRows();
     await world.update('holders', holder, { card: await fullCard('old') });
@@ -99,7 +99,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(await partRows()).toEqual(before);
   });
 
-  it('6.4: a single component with its id is merged, nested ones by the same rule', async () => {
+  it('CO7: a single component with its id is merged, nested ones by the same rule', async () => {
     const holder = await world.create('holders', { card: await fullCard('a') });
     const card = only(await partsOf(holder, 'card', deep)) as Part & {
       inner: Part;
@@ -129,7 +129,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('6.4: a repeatable component: the final order is the order given; kept, new and dropped ones', async () => {
+  it('CO3: a repeatable component: the final order is the order given; kept, new and dropped ones', async () => {
     const holder = await world.create('holders', { cards: [{ label: 'a' }, await fullCard('b'), { label: 'c' }] });
     const [a, b, c] = (await partsOf(holder, 'cards')) as [Part, Part, Part];
     await world.update('holders', holder, {
@@ -146,7 +146,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('6.4: a zone: elements are kept by component and id, order is the order given', async () => {
+  it('CO4: a zone: elements are kept by component and id, order is the order given', async () => {
     const holder = await world.create('holders', {
       zone: [
         { __component: 'parts.note', text: 'n' },
@@ -178,7 +178,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('6.4: absent attributes keep their components', async () => {
+  it('CO2: absent attributes keep their components', async () => {
     const holder = await world.create('holders', {
       card: await fullCard('a'),
       cards: [{ label: 'b' }],
@@ -221,7 +221,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     ['that is no id', () => ({ card: { id: 'abc', label: 'x' } }), 'card'],
     ['zero', () => ({ cards: [{ id: 0, label: 'x' }] }), 'cards'],
     ['a list', () => ({ cards: [{ id: [1], label: 'x' }] }), 'cards'],
-  ])('6.4: an id %s is refused', async (_what, change, path) => {
+  ])('CO6: an id %s is refused', async (_what, change, path) => {
     const make = async (): Promise<{ holder: number; ids: { card: number; cards: number; zone: number } }> => {
       // as many notes as cards, so that ids of different components are not equal by chance
       const holder = await world.create('holders', {
@@ -274,7 +274,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     [{ cards: [{ label: 'x', gallery: [2_000_000] }] }, 'cards.0.gallery'],
     [{ zone: [{ __component: 'parts.note', books: true }] }, 'zone.0.books'],
     [{ card: { label: 'x', count: 0 } }, 'card.count'],
-  ])('6.4, 12 rows 39 and 68: %j is refused and nothing changes', async (change, path) => {
+  ])('CO4, CO5, BO10: %j is refused and nothing changes', async (change, path) => {
     const [a] = await books(1);
     const holder = await world.create('holders', {
       card: { label: 'kept', many: [a] },
@@ -291,7 +291,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     }
   });
 
-  it('12 row 68: a good and a bad component in one PUT change nothing', async () => {
+  it('BO10: a good and a bad component in one PUT change nothing', async () => {
     const holder = await world.create('holders', {
       card: await fullCard('a'),
       cards: [{ label: 'b' }],
@@ -307,7 +307,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(status).toBe(400);
   });
 
-  it('12 row 8: 2000 elements are written at once, and above the limit none', async () => {
+  it('CO3: 2000 elements are written at once, and above the limit none', async () => {
     const cards = (count: number): Data => ({ notes: Array.from({ length: count }, (_it, i) => ({ text: `n${i}` })) });
     const holder = await world.create('holders', cards(2000));
     expect((await labels(holder, 'notes')).map(String)).toEqual(Array.from({ length: 2000 }, (_it, i) => `n${i}`));
@@ -316,7 +316,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('6.4: deleting an entry takes everything below it away; related entries and files stay', async () => {
+  it('CO2: deleting an entry takes everything below it away; related entries and files stay', async () => {
     const [a] = await books(1);
     const before = await partRows();
     const [booksBefore, filesBefore] = [(await world.rows('books')).length, (await world.rows('files')).length];
@@ -338,7 +338,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('storage 3: the link rows of components are as v4 writes them', async () => {
+  it('ST4: the link rows of components are as v4 writes them', async () => {
     const holder = await world.create('holders', {
       card: { label: 'a' },
       cards: [{ label: 'b' }, { label: 'c' }],
@@ -365,7 +365,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(shown).toHaveLength(5);
   });
 
-  it('6.1: a component given with its id keeps absent attributes and takes no defaults', async () => {
+  it('BO7: a component given with its id keeps absent attributes and takes no defaults', async () => {
     const holder = await world.create('holders', { card: { label: 'a', note: null } });
     const card = only(await partsOf(holder, 'card'));
     await world.update('holders', holder, { card: { id: card.id, label: 'b' } });
@@ -404,7 +404,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       [{ set: [] }, []],
       [null, []],
       [[], []],
-    ])('6.5: multiple media %j', async (value, ids) => {
+    ])('CO9: multiple media %j', async (value, ids) => {
       const created = await world.create('holders', { gallery: value });
       expect(await shownIds(created, 'gallery')).toEqual(ids);
       const holder = await world.create('holders', { gallery: [photo], cover: photo });
@@ -427,7 +427,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       [null, []],
       [[], []],
       [{ set: [] }, []],
-    ])('6.5: single media %j', async (value, ids) => {
+    ])('CO9: single media %j', async (value, ids) => {
       const holder = await world.create('holders', { cover: photo, gallery: [picture] });
       await world.update('holders', holder, { cover: value });
       expect(await shownIds(holder, 'cover')).toEqual(ids);
@@ -435,14 +435,14 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       expect(await shownIds(await world.create('holders', { cover: value }), 'cover')).toEqual(ids);
     });
 
-    it('6.5: single media with several ids stores one alone', async () => {
+    it('CO9: single media with several ids stores one alone', async () => {
       const holder = await world.create('holders', { cover: [drawing, picture] });
       expect(await shownIds(holder, 'cover')).toEqual([drawing]);
       const { body } = await world.server.get(`/api/holders?filters[id]=${holder}&filters[cover]=${picture}`);
       expect((body as { data: unknown[] }).data).toEqual([]);
     });
 
-    it('6.5: refused values change nothing and name the path', async () => {
+    it('CO9, CO10: refused values change nothing and name the path', async () => {
       const holder = await world.create('holders', {
         cover: picture,
         gallery: [picture, photo],
@@ -486,7 +486,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       expect([inside.status, inside.paths]).toEqual([400, ['card.cover']]);
     });
 
-    it('6.5: media inside components and zones', async () => {
+    it('CO8: media inside components and zones', async () => {
       const holder = await world.create('holders', {
         card: { label: 'x', cover: picture, gallery: [drawing, photo], inner: { picture: photo } },
         zone: [{ __component: 'parts.card', label: 'z', gallery: [photo, picture] }],
@@ -513,7 +513,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       await world.expectNoOrphans();
     });
 
-    it('12 row 78: empty multiple media show {data:null}', async () => {
+    it('Q12: empty multiple media show {data:null}', async () => {
       const holder = await world.create('holders');
       expect((await world.read(`/api/holders/${holder}?populate=gallery,cover`)).attributes).toMatchObject({
         gallery: { data: null },

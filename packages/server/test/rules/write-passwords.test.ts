@@ -1,4 +1,4 @@
-/** Passwords of a body (contract 6.2): hashed in threads, before the transaction, a bounded number. */
+/** Passwords of a body (BO16): hashed in threads, before the transaction, a bounded number. */
 import bcrypt from '@node-rs/bcrypt';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/limits.js';
@@ -42,7 +42,7 @@ describe.each(dialects)('passwords of a body on %s', (dialect) => {
 
   const drawers = (count: number) => Array.from({ length: count }, (_none, i) => ({ key: `key ${i}` }));
 
-  it('6.2: those of components and zones are hashed too, with the rounds of their attribute', async () => {
+  it('BO5: those of components and zones are hashed too, with the rounds of their attribute', async () => {
     const data = { secret: 'one', drawers: [{ key: 'two', box: { key: 'three' } }] };
     const zone = [{ __component: 'parts.drawer', key: 'four' }];
     expect((await world.send('POST', '/api/safes', { data: { ...data, zone } })).status).toBe(200);

@@ -1,4 +1,4 @@
-/** R1, R2, R7 to R10 and contract 6.6: values of relations, on every kind of relation and from both sides. */
+/** R1, R2, R7 to R10 and R13: values of relations, on every kind of relation and from both sides. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import {
@@ -24,40 +24,40 @@ const ABSENT = 2_000_000;
 
 /** Values that no relation takes, and where below the attribute the fault is. */
 const refusedValues: readonly (readonly [rule: string, value: unknown, place: string])[] = [
-  ['6.6: an absent id', ABSENT, ''],
-  ['6.6: an absent id in a list', [ABSENT], ''],
-  ['6.6: an absent id in set', { set: [ABSENT] }, ''],
-  ['6.6: an absent id in connect', { connect: [{ id: ABSENT }] }, ''],
-  ['12 row 60: set beside connect', { set: [1], connect: [1] }, ''],
-  ['12 row 60: set beside disconnect', { set: [1], disconnect: [1] }, ''],
-  ['12 row 60: set null beside connect', { set: null, connect: [1] }, ''],
-  ['12 row 61: an unknown key', { foo: [1] }, ''],
-  ['12 row 61: an unknown key beside connect', { connect: [1], conect: [1] }, ''],
-  ['6.6: an empty object', {}, ''],
-  ['6.6: set with a bare id', { set: 3 }, '.set'],
-  ['6.6: connect with a bare id', { connect: 3 }, '.connect'],
-  ['6.6: connect with an object', { connect: { id: 3 } }, '.connect'],
-  ['6.6: connect with a text', { connect: '3' }, '.connect'],
-  ['12 row 37: disconnect with an object', { disconnect: {} }, '.disconnect'],
-  ['6.6: nested lists', [[1]], '.0'],
-  ['6.6: nested lists in connect', { connect: [[1]] }, '.connect.0'],
-  ['6.6: null in a list', [null], '.0'],
-  ['6.6: an empty object in a list', [{}], '.0'],
-  ['6.6: an object without id', { set: [{ foo: 1 }] }, '.set.0'],
-  ['12 row 37: disconnect of a text', { disconnect: ['x'] }, '.disconnect.0'],
-  ['12 row 37: connect of true', { connect: [true] }, '.connect.0'],
-  ['12 row 37: an id that is a list', { connect: [{ id: [3] }] }, '.connect.0'],
-  ['12 row 37: an id that is null', { id: null }, '.0'],
-  ['6.6: an id that is null in a list', [{ id: null }], '.0'],
-  ['12 row 61: true', true, ''],
-  ['6.6: false', false, ''],
-  ['12 row 61: an empty text', '', ''],
-  ['12 row 61: zero', 0, ''],
-  ['6.6: a fraction', 1.5, ''],
-  ['6.6: a negative number', -1, ''],
-  ['6.6: a number beyond 32 bits', 99_999_999_999, ''],
-  ['6.6: a text that is no number', 'abc', ''],
-  ['6.6: a number text with a fraction', '1.5', ''],
+  ['R12: an absent id', ABSENT, ''],
+  ['R12: an absent id in a list', [ABSENT], ''],
+  ['R12: an absent id in set', { set: [ABSENT] }, ''],
+  ['R12: an absent id in connect', { connect: [{ id: ABSENT }] }, ''],
+  ['R16: set beside connect', { set: [1], connect: [1] }, ''],
+  ['R16: set beside disconnect', { set: [1], disconnect: [1] }, ''],
+  ['R16: set null beside connect', { set: null, connect: [1] }, ''],
+  ['R11: an unknown key', { foo: [1] }, ''],
+  ['R11: an unknown key beside connect', { connect: [1], conect: [1] }, ''],
+  ['R11: an empty object', {}, ''],
+  ['R11: set with a bare id', { set: 3 }, '.set'],
+  ['R11: connect with a bare id', { connect: 3 }, '.connect'],
+  ['R11: connect with an object', { connect: { id: 3 } }, '.connect'],
+  ['R11: connect with a text', { connect: '3' }, '.connect'],
+  ['R11: disconnect with an object', { disconnect: {} }, '.disconnect'],
+  ['R11: nested lists', [[1]], '.0'],
+  ['R11: nested lists in connect', { connect: [[1]] }, '.connect.0'],
+  ['R11: null in a list', [null], '.0'],
+  ['R11: an empty object in a list', [{}], '.0'],
+  ['R11: an object without id', { set: [{ foo: 1 }] }, '.set.0'],
+  ['R11: disconnect of a text', { disconnect: ['x'] }, '.disconnect.0'],
+  ['R11: connect of true', { connect: [true] }, '.connect.0'],
+  ['R11: an id that is a list', { connect: [{ id: [3] }] }, '.connect.0'],
+  ['R11: an id that is null', { id: null }, '.0'],
+  ['R11: an id that is null in a list', [{ id: null }], '.0'],
+  ['R11: true', true, ''],
+  ['R11: false', false, ''],
+  ['R11: an empty text', '', ''],
+  ['R11: zero', 0, ''],
+  ['R11: a fraction', 1.5, ''],
+  ['R11: a negative number', -1, ''],
+  ['R11: a number beyond 32 bits', 99_999_999_999, ''],
+  ['R11: a text that is no number', 'abc', ''],
+  ['R11: a number text with a fraction', '1.5', ''],
 ];
 
 describe.each(dialects)('relation values on %s', (dialect) => {
@@ -91,18 +91,18 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       ['R9: set of nothing empties', () => ({ set: [] }), () => []],
       ['R10: a list is set', (_a, b, c) => [c, b], (_a, b, c) => [c, b]],
       ['R10: a list of objects is set', (_a, b, c) => [{ id: c }, { id: b }], (_a, b, c) => [c, b]],
-      ['6.6: an id is set to that one', (_a, b) => b, (_a, b) => [b]],
-      ['6.6: an id as text', (_a, b) => String(b), (_a, b) => [b]],
-      ['6.6: an object with an id', (_a, b) => ({ id: b }), (_a, b) => [b]],
-      ['6.6: null empties', () => null, () => []],
-      ['6.6: an empty list empties', () => [], () => []],
-      ['12 row 61: set null empties', () => ({ set: null }), () => []],
-      ['6.6: connecting nothing changes nothing', () => ({ connect: [] }), (a) => [a]],
-      ['6.6: connect null changes nothing', () => ({ connect: null }), (a) => [a]],
-      ['6.6: absent ids in disconnect are ignored', () => ({ disconnect: [ABSENT] }), (a) => [a]],
-      ['12 row 67: ids as text are coerced', (a, b, c) => [c, String(b), { id: String(a) }], (a, b, c) => [c, b, a]],
+      ['R11: an id is set to that one', (_a, b) => b, (_a, b) => [b]],
+      ['R11: an id as text', (_a, b) => String(b), (_a, b) => [b]],
+      ['R11: an object with an id', (_a, b) => ({ id: b }), (_a, b) => [b]],
+      ['R11: null empties', () => null, () => []],
+      ['R11: an empty list empties', () => [], () => []],
+      ['R11: set null empties', () => ({ set: null }), () => []],
+      ['R11: connecting nothing changes nothing', () => ({ connect: [] }), (a) => [a]],
+      ['R11: connect null changes nothing', () => ({ connect: null }), (a) => [a]],
+      ['R8: absent ids in disconnect are ignored', () => ({ disconnect: [ABSENT] }), (a) => [a]],
+      ['R1: ids as text are coerced', (a, b, c) => [c, String(b), { id: String(a) }], (a, b, c) => [c, b, a]],
       [
-        '12 row 64: __pivot and other keys beside id are ignored',
+        'R11: __pivot and other keys beside id are ignored',
         (_a, b) => ({ connect: [{ id: b, __pivot: { shelf_id: ABSENT, id: 1 }, title: 'x' }] }),
         (a, b) => [a, b],
       ],
@@ -113,7 +113,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect(idsOf(entry, name)).toEqual(inOrder(expected(a, b, c)));
     });
 
-    it('6.6: POST takes every form too', async () => {
+    it('R11: POST takes every form too', async () => {
       const [a, b, c] = await three(targets);
       const shown = async (value: unknown): Promise<readonly number[]> =>
         world.ids(plural, await world.create(plural, { [name]: value }), name);
@@ -157,14 +157,14 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       ['R8: disconnecting another', (_a, b) => ({ disconnect: [b] }), (a) => a],
       ['R8: disconnecting one, connecting another', (a, b) => ({ disconnect: [a], connect: [b] }), (_a, b) => b],
       ['R10: a list of one is set', (_a, b) => [{ id: b }], (_a, b) => b],
-      ['6.6: text', (_a, b) => String(b), (_a, b) => b],
-      ['6.6: an object', (_a, b) => ({ id: b }), (_a, b) => b],
-      ['6.6: null empties', () => null, () => null],
-      ['6.6: an empty list empties', () => [], () => null],
-      ['6.6: an empty set empties', () => ({ set: [] }), () => null],
-      ['12 row 61: set null empties', () => ({ set: null }), () => null],
-      ['6.6: connecting nothing changes nothing', () => ({ connect: [] }), (a) => a],
-      ['6.6: the same one again', (a) => ({ connect: [a] }), (a) => a],
+      ['R11: text', (_a, b) => String(b), (_a, b) => b],
+      ['R11: an object', (_a, b) => ({ id: b }), (_a, b) => b],
+      ['R11: null empties', () => null, () => null],
+      ['R11: an empty list empties', () => [], () => null],
+      ['R11: an empty set empties', () => ({ set: [] }), () => null],
+      ['R11: set null empties', () => ({ set: null }), () => null],
+      ['R11: connecting nothing changes nothing', () => ({ connect: [] }), (a) => a],
+      ['R11: the same one again', (a) => ({ connect: [a] }), (a) => a],
     ])('%s', async (_rule, value, expected) => {
       const [a, b, c] = await three(targets);
       const owner = await world.create(plural, { [name]: a });
@@ -174,7 +174,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('6.6: absent ids are refused also where another one counts', async () => {
+    it('R12: absent ids are refused also where another one counts', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: a });
       await world.unchanged(async () => {
@@ -185,7 +185,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('12 row 65: POST keeps the last alone, and no second link stays', async () => {
+    it('R7: POST keeps the last alone, and no second link stays', async () => {
       const [a, b] = await three(targets);
       for (const value of [[a, b], { connect: [a, b] }, { set: [a, b] }]) {
         const owner = await world.create(plural, { [name]: value });
@@ -202,7 +202,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
   describe.each(titled(sides))('%s', (_title, { plural, targets, attribute }) => {
     const { name, shape } = attribute;
 
-    it('6.6, 12 rows 37, 60 and 61: refused values change nothing', async () => {
+    it('R11, R16: refused values change nothing', async () => {
       const [a] = await three(targets);
       const owner = await world.create(plural, { [name]: a });
       await world.unchanged(async () => {
@@ -218,7 +218,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('6.6: POST refuses the same and creates nothing', async () => {
+    it('R11: POST refuses the same and creates nothing', async () => {
       await world.unchanged(async () => {
         for (const [rule, value] of refusedValues.filter((_it, i) => i % 5 === 0)) {
           const { status, name: error } = said(await world.send('POST', `/api/${plural}`, { data: { [name]: value } }));
@@ -235,7 +235,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect([status, paths]).toEqual([400, [`${name}.connect.1`]]);
     });
 
-    it('6.6: the other side shows the same links, or none has one', async () => {
+    it('R13: the other side shows the same links, or none has one', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: shape === 'many' ? [b, a] : b });
       const other = await world.create(plural);
@@ -267,7 +267,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect(await world.ids(targets, b, inverse)).toEqual(isExclusive ? [] : [owner]);
     });
 
-    it('6.6: deleting an entry takes its links away on both sides', async () => {
+    it('R18: deleting an entry takes its links away on both sides', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: shape === 'many' ? [a, b] : a });
       const { status } = await world.send('DELETE', `/api/${plural}/${owner}`);
@@ -280,7 +280,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     });
   });
 
-  it('6.6: one-to-one steals from both sides', async () => {
+  it('R13: one-to-one steals from both sides', async () => {
     for (const [attribute, inverse] of [
       ['oneOne', 'oneOneOf'],
       ['columnOne', 'columnOneOf'],
@@ -300,7 +300,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     }
   });
 
-  it('12 row 64: __pivot writes no link of another entry', async () => {
+  it('R11: __pivot writes no link of another entry', async () => {
     const [a, b] = await three('books');
     const [owner, other] = (await world.createMany('shelves', 2)) as [number, number];
     await world.update('shelves', owner, {
@@ -310,7 +310,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(await world.ids('shelves', other, 'manyMany')).toEqual([]);
   });
 
-  it('6.6: several faults of several relations come in one answer', async () => {
+  it('R11: several faults of several relations come in one answer', async () => {
     const [a] = await three('books');
     const owner = await world.create('shelves', {});
     const { status, message, paths } = await world.refused('PUT', `/api/shelves/${owner}`, {
@@ -322,7 +322,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(message).toBe(`${paths.length} errors occurred`);
   });
 
-  it('6.6: absent ids of several relations come in one answer, each with its path and ids', async () => {
+  it('R12: absent ids of several relations come in one answer, each with its path and ids', async () => {
     const { paths, messages } = await world.refused('POST', '/api/shelves', {
       data: { oneOne: ABSENT, manyMany: [ABSENT + 1, ABSENT + 2], peers: { connect: [ABSENT + 3] } },
     });
@@ -334,7 +334,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     ]);
   });
 
-  it('6.6: a relation to a type without find permission is dropped, at the root and in components', async () => {
+  it('R14: a relation to a type without find permission is dropped, at the root and in components', async () => {
     const shelf = await world.create('shelves', { name: 'x', rooms: [ABSENT] });
     expect((await world.read(`/api/shelves/${shelf}`)).attributes['name']).toBe('x');
     const holder = await world.create('holders', { card: { label: 'x', rooms: { connect: [1] } } });
@@ -370,7 +370,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(status).toBe(400);
   });
 
-  it('6.6: as many ids as the limit says are taken, one more is refused', async () => {
+  it('R11: as many ids as the limit says are taken, one more is refused', async () => {
     const books = await world.createMany('books', limits.relationIdsMax);
     const shelf = await world.create('shelves');
     const { status, text } = await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: books } });
@@ -380,7 +380,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect((await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: [] } })).status).toBe(200);
   });
 
-  it('12 row 7: 3000 repeats of one id are refused with the first of them', async () => {
+  it('R6: 3000 repeats of one id are refused with the first of them', async () => {
     const [a] = await three('books');
     const shelf = await world.create('shelves');
     const { status, paths } = await world.refused('PUT', `/api/shelves/${shelf}`, {
@@ -390,5 +390,5 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(paths[0]).toBe('manyMany.connect.1');
   });
 
-  it('storage 9: nothing that these tests left behind is an orphan', () => world.expectNoOrphans());
+  it('ST10: nothing that these tests left behind is an orphan', () => world.expectNoOrphans());
 });

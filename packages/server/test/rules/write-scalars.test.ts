@@ -1,4 +1,4 @@
-/** Contract 6.2: what each scalar type takes, how it comes back, and what it refuses, on both databases alike. */
+/** BO5: what each scalar type takes, how it comes back, and what it refuses, on both databases alike. */
 import bcrypt from '@node-rs/bcrypt';
 import { describe, expect, it } from 'vitest';
 import { dialects, said, useRelationsWorld } from '../world/relations/world.js';
@@ -195,7 +195,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
   it.each(accepted.map((row) => [row[0], row[1], row[2] === undefined ? row[1] : row[2]] as const))(
-    '6.2: %s takes %j',
+    'BO5: %s takes %j',
     async (attribute, given, shown) => {
       const created = await world.send('POST', '/api/sheets', { data: { [attribute]: given } });
       expect(created.status, created.text).toBe(200);
@@ -209,7 +209,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     },
   );
 
-  it('6.2: refused values name their path and change nothing', async () => {
+  it('BO5: refused values name their path and change nothing', async () => {
     const id = await world.create('sheets');
     await world.unchanged(async () => {
       for (const [attribute, given, message] of refused) {
@@ -232,7 +232,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     });
   });
 
-  it('5: every fault of a body comes in one answer', async () => {
+  it('BO9, ER2: every fault of a body comes in one answer', async () => {
     const data = { label: 5, count: 'abc', open: 'yes', day: 'x', big: 'abc', story: 'x', contact: '' };
     const { status, message, paths } = await world.refused('POST', '/api/sheets', { data });
     expect(status).toBe(400);
@@ -240,7 +240,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     expect(message).toBe(`${paths.length} errors occurred`);
   });
 
-  it('12 row 9: JSON nested too deep is refused, JSON below the limit is kept', async () => {
+  it('BO15: JSON nested too deep is refused, JSON below the limit is kept', async () => {
     const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
     const id = await world.create('sheets', { meta: nested(400) });
     expect((await world.read(`/api/sheets/${id}`)).attributes['meta']).toEqual(nested(400));
@@ -264,7 +264,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
   });
 
   it.each(['label', 'count', 'big', 'open', 'day', 'moment', 'contact'])(
-    '12 row 9: JSON nested too deep is refused where %s is expected',
+    'BO15: JSON nested too deep is refused where %s is expected',
     async (attribute) => {
       const objects = `${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}`;
       const { status, paths } = await world.refused('POST', '/api/sheets', `{"data":{"${attribute}":${objects}}}`, {
@@ -274,7 +274,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     },
   );
 
-  it('12 row 9: JSON nested too deep is refused in place of data, relations, components and media', async () => {
+  it('BO15: JSON nested too deep is refused in place of data, relations, components and media', async () => {
     const json = { 'content-type': 'application/json' };
     const objects = `${'{"a":'.repeat(6000)}1${'}'.repeat(6000)}`;
     const lists = `${'['.repeat(6000)}${']'.repeat(6000)}`;
@@ -302,7 +302,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     });
   });
 
-  it('6.2: a password is stored as a bcrypt hash and never shown', async () => {
+  it('BO16: a password is stored as a bcrypt hash and never shown', async () => {
     const created = await world.send('POST', '/api/sheets', { data: { secret: 'correct horse' } });
     const { id } = (created.body as { data: { id: number } }).data;
     expect(created.text).not.toContain('secret');
@@ -317,14 +317,14 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     expect(await stored()).toBe('null');
   });
 
-  it('6.2: json null is SQL NULL', async () => {
+  it('BO5: json null is SQL NULL', async () => {
     const id = await world.create('sheets', { meta: { a: 1 }, words: [1] });
     await world.update('sheets', id, { meta: null, words: null });
     const row = (await world.rows('sheets')).find((it) => it['id'] === id);
     expect([row?.['meta'], row?.['words']]).toEqual([null, null]);
   });
 
-  it('6.1: absent attributes get their defaults on POST only; null stays null', async () => {
+  it('BO7: absent attributes get their defaults on POST only; null stays null', async () => {
     const created = await world.create('sheets', {});
     const defaults = { starts: 7, greeting: 'hello', ready: false };
     expect((await world.read(`/api/sheets/${created}`)).attributes).toMatchObject({ ...defaults, label: null });
@@ -342,7 +342,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     });
   });
 
-  it('6.1: writable false is ignored, private is written and not shown', async () => {
+  it('BO4: writable false is ignored, private is written and not shown', async () => {
     const id = await world.create('sheets', { frozen: 'x', quiet: 'hush' });
     const entry = await world.update('sheets', id, { frozen: 'y', quiet: 'hush' });
     expect(entry.attributes).not.toHaveProperty('quiet');

@@ -1,4 +1,4 @@
-/** Q6 and Q7: the shared and the detailed strategy of dynamic zones (contract 4.2). */
+/** Q6 and Q7: the shared and the detailed strategy of dynamic zones (Q7). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, files, times, useWorld } from '../world/world.js';
 
@@ -160,7 +160,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ).toEqual([quote(2, 'under_%')]);
   });
 
-  it('contract 4.2: beside on, shared options have no effect', async () => {
+  it('Q7: beside on, shared options have no effect', async () => {
     expect(
       await zone(
         'populate[body][on][blocks.quote]=true&populate[body][fields]=id&populate[body][populate]=*&populate[body][filters][id]=1',
@@ -254,7 +254,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ['populate[body][fields]=text', 'populate[body][fields]', 'blocks.gallery has no attribute "text"'],
     ['populate[body][filters][text]=x', 'populate[body][filters][text]', 'blocks.gallery has no attribute "text"'],
     ['populate[body][sort]=caption', 'populate[body][sort]', 'has no attribute "caption"'],
-  ])('Q6, Q7, contract 12 row 25: %s is refused', async (query, at, words) => {
+  ])('Q6, Q7, Q14: %s is refused', async (query, at, words) => {
     const refusal = await world.refusal(`/api/films?${query}`);
     expect(refusal).toMatchObject({ status: 400, name: 'ValidationError', at });
     expect(refusal.message).toContain(`Invalid parameter ${at}: `);

@@ -15,7 +15,7 @@ it('the oracle asks with every filter operator', () => {
   expect([...operatorNames].sort()).toEqual(Object.keys(operators).sort());
 });
 
-it('decision j: docs/lenient.md lists what lenient mode leaves out', () => {
+it('Q16: docs/lenient.md lists what lenient mode leaves out', () => {
   const page = fs.readFileSync(new URL('../../../../docs/lenient.md', import.meta.url), 'utf8');
   const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z-]+)` \|/gm)].map((it) => it[1]);
   expect(listed.sort()).toEqual([...lenient].sort());

@@ -48,7 +48,7 @@ export const tokens = {
 export type TokenName = keyof typeof tokens;
 
 const plugin = 'plugin::users-permissions';
-/** What v4 grants on first start (contract 8.1). */
+/** What v4 grants on first start (AC1). */
 export const firstGrants: Readonly<Partial<Record<RoleName, readonly string[]>>> = {
   public: [
     'callback',

@@ -133,7 +133,7 @@ export const newTestServer = async (
   };
 };
 
-/** The error envelope of one fault (contract 5); without a path, of the whole request. */
+/** The error envelope of one fault (ER1); without a path, of the whole request. */
 export const refusal = (
   status: number,
   name: string,

@@ -80,7 +80,7 @@ export const postgresSchema: SchemaDialect = {
   indexes: fixedStatement(
     `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
   ),
-  // identifiers are cut at 63 bytes (storage-layout 1.6): a name that is there in its cut form is there
+  // identifiers are cut at 63 bytes (ST1): a name that is there in its cut form is there
   storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
   foreignKeys: 'afterwards',
   uniqueAs: 'constraint',

@@ -5,7 +5,7 @@ import { compileWith, idsParameter, postgresBuilder } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 
-/** The zone of this process: v4 stores wall clocks in it (storage-layout 2). */
+/** The zone of this process: v4 stores wall clocks in it (ST2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const isUtc = /^(Etc\/)?(UTC|UCT|GMT|Zulu|Universal)$/.test(zone);
 const toUtc = (column: Sql): Sql =>
