@@ -109,6 +109,9 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
+  'query.locale-of-write': query<{ served: string | null }>(
+    ({ served }) => `entries are written in the locale ${print(served)} only`,
+  ),
   'query.unknown-parameter': query<Name>(({ name, near }) => `there is no parameter "${name}"${didYouMean(near)}`),
   'query.unknown-name': query<AttributeName>(
     ({ type, name, near }) => `${type} has no attribute "${name}"${didYouMean(near)}`,
@@ -240,6 +243,10 @@ export const issueKinds = {
   'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
   'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
+  'body.locale': invalid<{ given: unknown; served: string | null }>(
+    ({ at, given, served }) =>
+      `${at}: entries are written in the locale ${print(served)} only, but the final value was: \`${print(given)}\`.`,
+  ),
   'body.too-many': invalid<{ max: number; what: string }>(
     ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,
   ),

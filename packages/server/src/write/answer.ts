@@ -1,6 +1,6 @@
 /** Writes that answer with the entry: the second step of a write, inside the same transaction. */
-import { bug, catchRefusal, type Result, unwrap } from '../errors.js';
-import type { QuerySource } from '../query/raw.js';
+import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
+import { type QuerySource, shapeOf } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
@@ -39,6 +39,7 @@ export const applyAndAnswer = async (
   const asked: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
   // a query that cannot be read refuses the write before anything is looked at
   unwrap(reader.check({ ...asked, id: null }, context));
+  if (request.type.localized) checkLocale(show.query, context);
   const { id, undecided, isHooked, run } = await writer.prepare(request, context, session);
   const read = async (): Promise<Answer> => {
     const answer = unwrap(await reader.readInside({ ...asked, id }, context, session.tx));
@@ -53,6 +54,14 @@ export const applyAndAnswer = async (
   if (isHooked) return answered(await run(), await read());
   // the first statements of the answer travel with the operations
   return answered(...(await pipeline(run, read)));
+};
+
+/** A write acts in the default locale; another one in its query would be dropped in silence. */
+const checkLocale = (query: QuerySource, { defaultLocale: served }: ResolveContext): void => {
+  const node = unwrap(query.read()).get('locale');
+  if (!node) return;
+  const shape = shapeOf(node);
+  if (shape.kind !== 'text' || shape.text !== served) refuse(issue('query.locale-of-write', ['locale'], { served }));
 };
 
 const answered = (written: Written, answer: Answer): Answered => ({

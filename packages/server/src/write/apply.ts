@@ -164,8 +164,17 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
   const event = { id: stored?.id ?? null, data: given.data, session };
   await hooks?.before?.(stored === null ? 'create' : 'update', event);
+  checkLocale(write, given.data, stored);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
   return stored === null ? prepareCreate(write, given, publishedAt) : prepareUpdate(write, given, publishedAt, stored);
+};
+
+/** New entries are in the default locale, and no entry leaves its own: any other in the data would be dropped in silence. */
+const checkLocale = ({ request: { type }, context }: Write, data: Data, stored: StoredEntry | null): void => {
+  const served = stored?.locale ?? context.defaultLocale;
+  const given = type.localized ? data['locale'] : undefined;
+  if (given !== undefined && given !== null && given !== served)
+    refuse(issue('body.locale', ['locale'], { given, served }));
 };
 
 /** What a creation or an update is given; hooks may change the data. */
@@ -187,21 +196,32 @@ interface StoredEntry {
   readonly publishedAt: string | null;
   /** Epoch milliseconds; null in rows that were written by hand. */
   readonly version: number | null;
+  /** Null on types without locales. */
+  readonly locale: string | null;
 }
 
-/** An entry by id, or the one entry of a single type. */
+/** An entry by id, or the one entry of a single type, in the default locale. */
 const findEntry = async (
-  { request: { type }, dialect, session }: Write,
+  { request: { type }, context, dialect, session }: Write,
   id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
   const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
   const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
   const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
-  const where = type.kind === 'single' ? sql`` : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
-  const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
-  const [row] = (await session.tx.run(dialect.compile(query))) as readonly [number, string | null, string | null][];
-  return row ? { id: row[0], publishedAt: row[1], version: row[2] === null ? null : Number(row[2]) } : null;
+  const locale = type.localized ? column('locale') : sql`null`;
+  const inLocale = type.localized ? sql` where ${locale} = ${dialect.bind('string', context.defaultLocale)}` : sql``;
+  const where = type.kind === 'single' ? inLocale : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
+  const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
+  const [row] = (await session.tx.run(dialect.compile(query))) as readonly (readonly [
+    number,
+    string | null,
+    string | null,
+    string | null,
+  ])[];
+  if (!row) return null;
+  const [found, published, updated, inside] = row;
+  return { id: found, publishedAt: published, version: updated === null ? null : Number(updated), locale: inside };
 };
 
 /** Whether the entry is as it must be: refused when it is not, and left undecided where it tells no version. */
