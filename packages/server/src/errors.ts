@@ -303,8 +303,6 @@ export const issueKinds = {
     ({ bytesMax }) => `Password must be less than ${bytesMax + 1} bytes`,
   ),
   'account.confirmation': invalid(() => 'Invalid token'),
-  'account.already-confirmed': named('ApplicationError', () => 'Already confirmed'),
-  'account.user-blocked': named('ApplicationError', () => 'User blocked'),
   'account.user-absent': named('NotFoundError', () => 'User not found'),
   'account.role-absent': named('NotFoundError', () => 'Role not found'),
   'account.body-empty': invalid(() => 'Request body cannot be empty'),

@@ -162,10 +162,11 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 
     sendConfirmation: answering(async ({ body }) => {
       const { email } = unwrap(readForm(body, ['email']));
-      const [user] = await findUsers(db, { by: 'email', text: email });
-      if (user?.confirmed) return refused(issue('account.already-confirmed', []));
-      if (user?.blocked) return refused(issue('account.user-blocked', []));
-      if (user) beside(async () => sendConfirmationTo(user, await readSettings(deps, ['email'])));
+      beside(async () => {
+        const [user] = await findUsers(db, { by: 'email', text: email });
+        if (!user || user.confirmed || user.blocked) return;
+        await sendConfirmationTo(user, await readSettings(deps, ['email']));
+      });
       return jsonAnswer({ email: email.toLowerCase(), sent: true });
     }),
 
