@@ -64,7 +64,7 @@ describe('citations', () => {
 
   it('nothing outside the repository is cited', () => {
     const outside =
-      /\b[Cc]ontract,? (?:\d|decision)|storage-layout \d|\bdecisions? [a-k]\b|\b12,? rows? \d|\(specification, [A-Z]/;
+      /['"`]\d{1,2}\.\d{1,2}(?:, [^:'"`]{0,30})?: \D|\b[Cc]ontract,? (?:\d|decision)|storage-layout \d|\bdecisions? [a-k]\b|\b12,? rows? \d|\(specification, [A-Z]/;
     const found = files.flatMap((file) =>
       textOf(file)
         .split('\n')

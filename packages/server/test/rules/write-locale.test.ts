@@ -24,7 +24,7 @@ describe.each(dialects)('locales of writes on %s', (dialect) => {
   });
   afterAll(() => world.close());
 
-  it('4.6: a locale in a body that is not the entry’s is a 400 that names it', async () => {
+  it('LO4: a locale in a body that is not the entry’s is a 400 that names it', async () => {
     const status = async (method: string, url: string, data: unknown): Promise<number> =>
       (await world.send(method, url, { data })).status;
     const refused = await world.send('POST', '/api/notes', { data: { text: 'x', locale: 'fr' } });
@@ -39,7 +39,7 @@ describe.each(dialects)('locales of writes on %s', (dialect) => {
     expect((await world.rows('notes')).map((row) => row['locale'])).toEqual(['de', 'en']);
   });
 
-  it('4.6: so is one in the query of a write', async () => {
+  it('LO4: so is one in the query of a write', async () => {
     for (const [method, url] of [
       ['POST', '/api/notes'],
       ['PUT', '/api/notes/1'],
@@ -58,7 +58,7 @@ describe.each(dialects)('locales of writes on %s', (dialect) => {
     expect((await world.send('PUT', '/api/notes/1?locale=en', { data: {} })).status).toBe(200);
   });
 
-  it('PUT and DELETE of a single type change its entry in the default locale', async () => {
+  it('LO4: PUT and DELETE of a single type change its entry in the default locale', async () => {
     expect((await world.send('PUT', '/api/board', { data: { text: 'changed' } })).body).toMatchObject({
       data: { id: 2 },
     });
