@@ -1,4 +1,5 @@
 /** Recorded cases as tests: a server in this process, over a copy of the recorded data. */
+import './utc.js';
 import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -22,9 +23,6 @@ import {
   type Target,
 } from './cases.js';
 import { send } from './send.js';
-
-// recorded times are UTC, and PostgreSQL's columns hold the server's wall clock
-process.env['TZ'] = 'UTC';
 
 interface RecordedServer extends Target {
   close(): Promise<void>;
