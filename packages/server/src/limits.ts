@@ -37,6 +37,10 @@ export const limits = {
   rowsMax: 200_000,
   /** Characters of one response body. Above: 400, ask for less (RQ18). */
   responseCharactersMax: 16 * 1024 * 1024,
+  /** Characters of entries that one request may read: twice what a response may have. Above: 400, as for responses. */
+  readCharactersMax: 32 * 1024 * 1024,
+  /** Rows that are read from SQLite at once; of more, time and characters are looked at while they come. */
+  shortRowsMax: 100,
   /** Milliseconds that one request may spend reading. Above: 400, ask for less. */
   readMsMax: 5_000,
   /** Milliseconds of one statement on SQLite, during which no other request is answered. Above: 400, ask for less. */

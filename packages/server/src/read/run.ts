@@ -71,6 +71,12 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
       throw new Refusal(issue('read.too-expensive', ['populate'], { what: 'rows', max: limits.rowsMax }));
   };
 
+  let charactersLeft: number = limits.readCharactersMax;
+  const place = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
+    charactersLeft -= placeEntries(node, data, rows);
+    if (charactersLeft < 0) throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
+  };
+
   const first = [
     compiled.page ?? withIds(compiled.nodes[root]!.entries, [id ?? 0], dialect),
     ...(compiled.count ? [compiled.count] : []),
@@ -78,7 +84,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
   const [pageRows = [], countRows] = yield first;
   const rootNode = nodes[root]!;
   const version = plan.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
-  placeEntries(plan.nodes[root]!, rootNode, plan.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
+  place(plan.nodes[root]!, rootNode, plan.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
   const page = [...rootNode.entries.keys()];
   // the root's entries are here already; only its links are to be fetched
   let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);
@@ -96,7 +102,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
       const node = plan.nodes[it.node]!;
       if (it.kind === 'links') placeLinks(node, nodes, it, rows);
       else {
-        placeEntries(node, nodes[it.node]!, rows);
+        place(node, nodes[it.node]!, rows);
         // only what the filter left is followed further
         if (node.filter && rows.length > 0)
           next.push(
@@ -123,24 +129,27 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
 const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
   node.links.map((_links, links) => ({ node: index, kind: 'links', links, ids }));
 
-const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
+/** Gives the number of characters placed. */
+const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => {
   const width = rows[0]?.length ?? 0;
   const texts = width - 1 - (data.places ? 1 : 0);
+  let characters = 0;
   for (const row of rows) {
     const id = row[0] as number;
     if (data.places) data.places.set(id, Number(row[width - 1]));
-    data.entries.set(
-      id,
+    const text =
       texts === 1
         ? (row[1] as string)
         : node.fields.length === 0
           ? '{}'
           : `{${row
               .slice(1, 1 + texts)
-              .map((text) => (text as string).slice(1, -1))
-              .join(',')}}`,
-    );
+              .map((chunk) => (chunk as string).slice(1, -1))
+              .join(',')}}`;
+    characters += text.length;
+    data.entries.set(id, text);
   }
+  return characters;
 };
 
 const placeLinks = (

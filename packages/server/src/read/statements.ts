@@ -26,7 +26,7 @@ export const compileRead = (plan: ReadPlan, dialect: Dialect): CompiledRead => {
   const compile = (query: Sql): Statement => dialect.compile(query);
   return {
     plan,
-    page: plan.action === 'findOne' ? null : compile(pageQuery(plan, root, dialect)),
+    page: plan.action === 'findOne' ? null : pageStatement(plan, root, dialect),
     count: plan.page && plan.withCount ? compileCount(plan, dialect) : null,
     nodes: plan.nodes.map((node) => ({
       entries: compile(entriesQuery(node, node === root ? versionColumn(plan, dialect) : [], dialect)),
@@ -59,9 +59,14 @@ const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly 
 const visible = (node: { readonly publishedOnly: boolean }, alias: string, dialect: Dialect): readonly Sql[] =>
   node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
+const pageStatement = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Statement => ({
+  ...dialect.compile(pageQuery(plan, root, dialect)),
+  isLong: bounds(plan).limit > limits.shortRowsMax,
+});
+
 const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const { limit, offset } = bounds(plan);
-  const where = all([...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
+  const where = all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   // bound: a text for each page would be a plan for each page
   const slice = sql`limit ${limit} offset ${offset}`;
@@ -78,19 +83,22 @@ const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
 
 const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const from = sql`select count(*) from ${sql.table(root.table)} e`;
-  if (plan.filter) return sql`${from}${all([...visible(root, 'e', dialect), ...rootFilter(plan, dialect)])}`;
+  if (plan.filter)
+    return sql`${from}${all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootFilter(plan, dialect)])}`;
   return root.publishedOnly ? sql`${from} where ${column('e', 'published_at')} is not null` : from;
 };
 
-/** Conditions of the page; long scans watch the time. */
-const rootFilter = (plan: ReadPlan, dialect: Dialect): readonly Sql[] => [
-  ...(plan.filter || plan.sort.some((key) => key.steps.length > 0) ? guard('e', dialect) : []),
-  ...(plan.filter ? [condition(plan.filter, 'e', dialect)] : []),
-];
+const rootFilter = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
+  filter ? [condition(filter, 'e', dialect)] : [];
 
-/** @param alias the innermost table of the statement. */
-const guard = (alias: string, dialect: Dialect): readonly Sql[] =>
-  dialect.stillRunning ? [dialect.stillRunning(column(alias, 'id'))] : [];
+const rootGuard = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
+  filter ? guardEvery('e', dialect) : guardSome('e', dialect);
+
+/** Looks at the time for every row of the table, or only for some; see `StillRunning`. */
+const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
+  stillRunning ? [stillRunning.everyRow(column(alias, 'id'))] : [];
+const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
+  stillRunning ? [stillRunning.someRows(column(alias, 'id'))] : [];
 
 /** Rows to take and to skip. */
 const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: number } => {
@@ -101,13 +109,20 @@ const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: 
 };
 
 const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect): Sql => {
-  const place =
-    node.sort.length === 0
-      ? []
-      : [sql`dense_rank() over (order by ${sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)))})`];
-  const filter = node.filter ? [...guard('e', dialect), condition(node.filter, 'e', dialect)] : [];
-  const where = all([dialect.inIds(column('e', 'id')), ...visible(node, 'e', dialect), ...filter]);
-  return sql`select ${sql.join([column('e', 'id'), ...jsonColumns(node, 'e', dialect), ...place, ...version])} from ${sql.table(node.table)} e${where}`;
+  const filter = node.filter
+    ? [...guardEvery('e', dialect), condition(node.filter, 'e', dialect)]
+    : node.sort.length > 0
+      ? guardSome('e', dialect)
+      : [];
+  const where = all([dialect.inIds(column('e', 'id')), ...filter, ...visible(node, 'e', dialect)]);
+  const table = sql.table(node.table);
+  const selected = [column('e', 'id'), ...jsonColumns(node, 'e', dialect)];
+  if (node.sort.length === 0) return sql`select ${sql.join([...selected, ...version])} from ${table} e${where}`;
+  // sort bare ids first: the rows themselves are much wider
+  const order = sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)));
+  const places = sql`select ${column('e', 'id')}, dense_rank() over (order by ${order}) as place from ${table} e${where}`;
+  const columns = sql.join([...selected, sql`p.place`, ...version]);
+  return sql`select ${columns} from (${places}) p cross join ${table} e where e.id = p.id`;
 };
 
 const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
@@ -127,6 +142,7 @@ const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
         ? sql`null`
         : sql`case ${sql.join(cases, sql` `)} end`;
   const where = [
+    ...guardSome('l', dialect),
     dialect.inIds(column('l', from)),
     sql`${column('l', to)} is not null`,
     ...fixedConditions(fixed, 'l', dialect),
@@ -162,8 +178,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
     case 'and':
     case 'or': {
       if (filter.members.length === 0) return filter.kind === 'and' ? sql`1 = 1` : sql`1 = 0`;
-      const members = filter.members.map((it) => condition(it, alias, dialect));
-      return sql`(${sql.join(members, filter.kind === 'and' ? sql` and ` : sql` or `)})`;
+      return sql`(${sql.join(membersOf(filter, alias, dialect), filter.kind === 'and' ? sql` and ` : sql` or `)})`;
     }
     case 'not':
       return sql`not (${condition(filter.member, alias, dialect)})`;
@@ -179,11 +194,40 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
       const { step } = filter;
       const source = joined(step, link, target);
       const conditions = [...stepConditions(step, link, target, dialect)];
-      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guard(target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
+      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardEvery(target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
       if (!filter.orNone) return some;
-      const none = sql`not exists (select 1 from ${source}${all([sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
+      const none = sql`not exists (select 1 from ${source}${all([...guardSome(link, dialect), sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
       return sql`(${some} or ${none})`;
     }
+  }
+};
+
+/** Members of a group; in large ones the time is looked at in between, because a condition on a long text costs much. */
+const membersOf = (group: Group, alias: string, dialect: Dialect): readonly Sql[] => {
+  let passed = 0;
+  return group.members.flatMap((member) => {
+    const sqlOfMember = condition(member, alias, dialect);
+    passed += conditionsIn(member);
+    if (passed < CONDITIONS_UNWATCHED) return [sqlOfMember];
+    passed = 0;
+    const guards = guardEvery(alias, dialect);
+    return [sqlOfMember, ...(group.kind === 'and' ? guards : guards.map((it) => sql`not ${it}`))];
+  });
+};
+
+type Group = Extract<PlanFilter, { kind: 'and' | 'or' }>;
+const CONDITIONS_UNWATCHED = 10;
+
+const conditionsIn = (filter: PlanFilter): number => {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.members.reduce((sum, it) => sum + conditionsIn(it), 0);
+    case 'not':
+      return conditionsIn(filter.member);
+    case 'compare':
+    case 'related':
+      return 1;
   }
 };
 
@@ -223,11 +267,14 @@ const sortExpression = (
       conditions.push(sql`${column(target, 'id')} = (${shownTarget(step, owner, dialect)})`);
     } else {
       sources.push(joined(step, link, target));
-      conditions.push(sql`${column(link, step.path.from)} = ${owner}`, ...stepConditions(step, link, target, dialect));
+      // ways multiply with every step
+      conditions.push(
+        ...guardEvery(link, dialect),
+        sql`${column(link, step.path.from)} = ${owner}`,
+        ...stepConditions(step, link, target, dialect),
+      );
     }
   });
-  // ways multiply with every step: the time is watched where they are walked
-  conditions.push(...guard(last, dialect));
   const isOne = steps.every((step) => step.shape === 'one');
   if (!isOne) conditions.push(sql`${value} is not null`);
   const order = isOne ? sql`` : sql` order by ${value} ${way}`;
@@ -238,7 +285,11 @@ const sortExpression = (
 const shownTarget = (step: PlanStep, owner: Sql, dialect: Dialect): Sql => {
   const [link, target] = ['l', 't'];
   const { from, rank } = step.path;
-  const conditions = [sql`${column(link, from)} = ${owner}`, ...stepConditions(step, link, target, dialect)];
+  const conditions = [
+    ...guardEvery(link, dialect),
+    sql`${column(link, from)} = ${owner}`,
+    ...stepConditions(step, link, target, dialect),
+  ];
   const order = sql.join([...(rank === null ? [] : [column(link, rank)]), column(target, 'id')]);
   return sql`select ${column(target, 'id')} from ${joined(step, link, target)}${all(conditions)} order by ${order} limit 1`;
 };

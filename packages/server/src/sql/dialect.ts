@@ -54,11 +54,14 @@ export interface NewRow {
 /** What drivers bind. */
 export type Param = string | number | bigint | null;
 
-/** One SQL text with its values; plain data. `ids` are the positions of parameters that take a list of ids at run time. */
+/** One SQL text with its values; plain data. */
 export interface Statement {
   readonly sql: string;
   readonly params: readonly Param[];
+  /** Positions of parameters that take a list of ids at run time. */
   readonly ids: readonly number[];
+  /** It may give so many rows that time and memory are looked at while they come. */
+  readonly isLong?: boolean;
 }
 
 /** Rows as arrays in the order of the selected columns. */
@@ -121,6 +124,17 @@ export interface StoredKind {
   readonly lengthMax: number | null;
 }
 
+/**
+ * Conditions that are always true and throw past the statement's bound. They are looked at for rows of the loop over the
+ * table that the id is of, before the conditions behind them: every loop of a statement that may be long needs one.
+ */
+export interface StillRunning {
+  /** For loops that may visit a row many times, and for rows that cost much. */
+  everyRow(id: Sql): Sql;
+  /** Next to free: for loops that visit each row once, at a small price. */
+  someRows(id: Sql): Sql;
+}
+
 export interface Dialect {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
@@ -154,11 +168,8 @@ export interface Dialect {
    * because it plans without values. The text is the same for many numbers.
    */
   rowsBelow(max: number): Sql;
-  /**
-   * A condition that is always true and ends a statement that runs too long; null where the engine has a timeout. It is
-   * looked at for every row that the column comes from, so the column is one of the innermost table.
-   */
-  readonly stillRunning: ((column: Sql) => Sql) | null;
+  /** Ends statements that run too long; null where the engine has a timeout. */
+  readonly stillRunning: StillRunning | null;
   /** Ids that no row of the tables has or will get otherwise: rows of the place in the list and an id. */
   reserveIds(wanted: readonly { readonly table: string; readonly count: number }[]): Statement;
   /** Waits until no other transaction holds one of the names; null where there is one writer anyway. */
@@ -197,7 +208,7 @@ export const withIds = (statement: Statement, ids: readonly number[], dialect: D
   const params = statement.params.slice();
   const text = dialect.idsText(ids);
   for (const position of statement.ids) params[position] = text;
-  return { sql: statement.sql, params, ids: [] };
+  return { sql: statement.sql, params, ids: [], isLong: ids.length > limits.shortRowsMax };
 };
 
 /** Runs a read program inside a write transaction. Throws `Refusal` past `limits.readMsMax`, as `Db.read` does. */

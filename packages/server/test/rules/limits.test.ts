@@ -114,4 +114,23 @@ describe.each(dialects)('limits on %s', (dialect) => {
     });
     expect((await world.read('/api/reels?filters[label]=large&pagination[pageSize]=3')).data).toHaveLength(3);
   });
+
+  it('12, row 4: so are populated entries that are too large, however many there are', async () => {
+    const text = 'x'.repeat(300 * 1024);
+    const ids = Array.from({ length: 150 }, (_none, i) => 2000 + i);
+    await world.insert(
+      'reels',
+      ids.map((id) => ({ id, label: 'wide', remark: text })),
+    );
+    await world.insert(
+      'reels_film_links',
+      ids.map((id) => ({ id, reel_id: id, film_id: 8, reel_order: id })),
+    );
+    for (const sort of ['', '&populate[reels][sort]=label'])
+      expect(await world.refusal(`/api/films/8?populate[reels][fields]=remark${sort}`)).toMatchObject({
+        status: 400,
+        message: expect.stringContaining(`larger than ${limits.responseCharactersMax} characters`),
+      });
+    expect((await world.read<Entry>('/api/films/8?fields=id&populate[reels][fields]=label')).data.id).toBe(8);
+  });
 });

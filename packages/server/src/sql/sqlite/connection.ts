@@ -13,12 +13,12 @@ export interface Bound {
   readonly ms: number;
 }
 
-export const boundOf = (ms: number): Bound => ({ at: performance.now() + ms, ms });
+export const boundOf = (ms: number, now = performance.now()): Bound => ({ at: now + ms, ms });
 export const sooner = (one: Bound, other: Bound): Bound => (one.at <= other.at ? one : other);
 export const tooSlow = ({ ms }: Bound): Refusal => new Refusal(issue('read.too-slow', [], { max: ms }));
 
 export interface Connection {
-  /** Rows of a statement; none for one that returns nothing. Throws `Refusal` when it runs past its bound. */
+  /** Rows of a statement; none for one that returns nothing. Throws `Refusal` past its bound. */
   run(statement: Statement, bound: Bound): Rows;
   /** Runs a fixed text that takes no time. */
   exec(text: string): void;
@@ -69,13 +69,17 @@ const connectionOf = (raw: Database.Database): Connection => {
     prepared.set(text, made);
     return made;
   };
-  const run: Connection['run'] = ({ sql, params }, given) => {
+  const run: Connection['run'] = ({ sql, params, isLong = false }, given) => {
     bound = given;
     try {
       const statement = prepare(sql);
-      if (statement.reader) return statement.all(...params) as Rows;
-      statement.run(...params);
-      return [];
+      if (!statement.reader) {
+        statement.run(...params);
+        return [];
+      }
+      return isLong
+        ? collect(statement.iterate(...params) as Iterable<Rows[number]>, given)
+        : (statement.all(...params) as Rows);
     } catch (fault) {
       const kind = kindOf(fault);
       if (kind === 'full' || kind === 'failing' || kind === 'damaged') broken = true;
@@ -103,6 +107,20 @@ const connectionOf = (raw: Database.Database): Connection => {
       raw.close();
     },
   };
+};
+
+/** Rows as they come: a statement that sorts gives them when no function of ours is called any more. */
+const collect = (coming: Iterable<Rows[number]>, bound: Bound): Rows => {
+  const rows: Rows[number][] = [];
+  let characters = 0;
+  for (const row of coming) {
+    if (performance.now() > bound.at) throw tooSlow(bound);
+    for (const value of row) if (typeof value === 'string') characters += value.length;
+    if (characters > limits.readCharactersMax)
+      throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
+    rows.push(row);
+  }
+  return rows;
 };
 
 const endless: Bound = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

@@ -78,10 +78,9 @@ export const openSqlite = async (
         connection.exec('begin');
         let step = program.next();
         while (!step.done) {
-          const results = await inSlices(step.value, (statement) => {
-            const rows = connection.run(statement, sooner(boundOf(limits.sqliteStatementMsMax), total));
-            if (performance.now() > total.at) throw tooSlow(total);
-            return rows;
+          const results = await inSlices(step.value, (statement, now) => {
+            if (now > total.at) throw tooSlow(total);
+            return connection.run(statement, sooner(boundOf(limits.sqliteStatementMsMax, now), total));
           });
           step = program.next(results);
         }
@@ -218,16 +217,19 @@ const ifFit = (connection: Connection | null): Connection | null => {
   return null;
 };
 
-/** Calls in order; other requests get their turn in between when a slice of time is over. */
+/** Calls in order, with the time; other requests get their turn in between when a slice of it is over. */
 const newSlices = () => {
   let end = performance.now() + limits.readSliceMsMax;
-  return async <In, Out>(items: readonly In[], call: (item: In) => Out): Promise<readonly Out[]> => {
+  return async <In, Out>(items: readonly In[], call: (item: In, now: number) => Out): Promise<readonly Out[]> => {
     const results: Out[] = [];
+    let now = performance.now();
     for (const item of items) {
-      results.push(call(item));
-      if (performance.now() < end) continue;
+      results.push(call(item, now));
+      now = performance.now();
+      if (now < end) continue;
       await setImmediate();
-      end = performance.now() + limits.readSliceMsMax;
+      now = performance.now();
+      end = now + limits.readSliceMsMax;
     }
     return results;
   };
@@ -251,11 +253,11 @@ const newTx = (connection: Connection): OpenTx => {
     if (!connection.inTransaction()) throw first;
   };
   const runAll: Tx['runAll'] = (statements) =>
-    inSlices(statements, (statement) => {
+    inSlices(statements, (statement, now) => {
       if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statement.sql });
       requireTransaction();
       try {
-        return connection.run(statement, boundOf(limits.sqliteStatementMsMax));
+        return connection.run(statement, boundOf(limits.sqliteStatementMsMax, now));
       } catch (fault) {
         first ??= fault;
         throw constraintFault(fault) ?? fault;

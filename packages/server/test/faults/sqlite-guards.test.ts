@@ -1,0 +1,63 @@
+/**
+ * On SQLite a statement stops everybody else, so every one that may be long looks at the time while it runs, whatever it
+ * does: scan, filter, sort, count, walk through relations. With no time at all each of them is refused.
+ */
+import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { useWorld } from '../world/world.js';
+
+const bounds = vi.hoisted(() => ({ hasTime: true }));
+vi.mock(import('../../src/limits.js'), async (importOriginal) => {
+  const { limits } = await importOriginal();
+  const { sqliteStatementMsMax } = limits;
+  const get = (): number => (bounds.hasTime ? sqliteStatementMsMax : -1);
+  return { limits: Object.defineProperty({ ...limits }, 'sqliteStatementMsMax', { get }) };
+});
+
+/** So many that some of any rows are looked at. */
+const CROWD = 200;
+const ids = Array.from({ length: CROWD }, (_none, i) => 1000 + i);
+const director = 5;
+
+describe('statements on sqlite that have no time', () => {
+  const world = useWorld('sqlite');
+  beforeAll(async () => {
+    await world.insert(
+      'films',
+      ids.map((id) => ({ id, title: `Film ${id}`, published_at: 0 })),
+    );
+    await world.insert(
+      'genres',
+      ids.map((id) => ({ id, name: `Genre ${id}` })),
+    );
+    await world.insert(
+      'films_director_links',
+      ids.map((id) => ({ id, film_id: id, person_id: director, film_order: id })),
+    );
+  });
+
+  const populated = `/api/people/${director}?fields=id&populate[directed]`;
+  it.each([
+    ['a list of a type with many drafts', '/api/genres?pagination[withCount]=false'],
+    ['a deep page', `/api/films?pagination[start]=${CROWD}`],
+    ['a sorted list', '/api/films?sort=title'],
+    ['a sorted list, deep', `/api/films?sort=title&pagination[start]=${CROWD}`],
+    ['a filter', '/api/films?filters[title][$contains]=zz'],
+    ['a filter through a relation', '/api/films?filters[director][name]=zz'],
+    ['a filter that entries without a relation meet', '/api/films?filters[director][name][$null]=true'],
+    ['a search', '/api/films?_q=zz'],
+    ['a sort through a to-one relation', '/api/films?sort=director.name'],
+    ['a sort through a to-many relation', '/api/people?sort=directed.title'],
+    ['a sort whose ways all end before the last table', '/api/people?sort=directed.genres.name'],
+    ['links of one entry', `${populated}[fields]=id`],
+    ['populated entries that are sorted', `${populated}[sort]=title`],
+    ['populated entries that are sorted through a relation', `${populated}[sort]=director.name`],
+    ['populated entries that are filtered', `${populated}[filters][title]=zz`],
+  ])('are refused: %s', async (_what, url) => {
+    expect((await world.get(url)).status).toBe(200);
+    bounds.hasTime = false;
+    const { status, text } = await world.get(`${url}&again=1`).finally(() => {
+      bounds.hasTime = true;
+    });
+    expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining('read.too-slow') });
+  });
+});
