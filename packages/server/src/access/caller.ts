@@ -3,6 +3,7 @@ import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
+import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
 import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.js';
 import { type Caller, publicCaller } from './access.js';
@@ -51,6 +52,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
   const known = new LRUCache<string, { readonly credential: Credential; readonly readAt: number }>({
     max: limits.credentialsMax,
   });
+  const flights = newFlights<Result<Credential>>();
   const noted = new LRUCache<number, number>({ max: limits.credentialsMax });
   const running = new Set<Promise<void>>();
   let changes = 0;
@@ -60,12 +62,14 @@ export const newCallers = (deps: CallerDeps): Callers => {
     const kept = known.get(hash);
     const readAt = now();
     if (kept && readAt - kept.readAt <= limits.permissionsMsMax && readAt >= kept.readAt) return ok(kept.credential);
-    const changesBefore = changes;
-    const claims = await jwts.verify(bearer);
-    const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
-    // what somebody changed meanwhile must not be believed for a second more
-    if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
-    return read;
+    return flights.join(hash, async () => {
+      const changesBefore = changes;
+      const claims = await jwts.verify(bearer);
+      const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
+      // what somebody has changed meanwhile must not be trusted for a second more
+      if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
+      return read;
+    });
   };
 
   const noteUse = ({ id, lastUsedAt }: ApiToken): void => {
@@ -114,6 +118,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     forget: () => {
       changes += 1;
       known.clear();
+      flights.forget();
       permissions.forget();
     },
     idle: async () => {

@@ -1,5 +1,6 @@
 /** Roles and what they may do, as v4 stores them: a permission that exists is granted (ST11). */
 import { sql } from 'kysely';
+import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
 import { type Db, readRows } from '../sql/dialect.js';
 
@@ -36,7 +37,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   let known: Permissions = { version: 0, roles: [] };
   let content = '';
   let readAt = Number.NEGATIVE_INFINITY;
-  let reading: Promise<Permissions> | null = null;
+  const flights = newFlights<Permissions>();
   let changes = 0;
 
   const read = async (): Promise<Permissions> => {
@@ -56,17 +57,12 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   return {
     current: async () => {
       if (now() - readAt <= limits.permissionsMsMax) return known;
-      if (reading) return reading;
-      const begun = read().finally(() => {
-        if (reading === begun) reading = null;
-      });
-      reading = begun;
-      return begun;
+      return flights.join('', read);
     },
     forget: () => {
       changes += 1;
       readAt = Number.NEGATIVE_INFINITY;
-      reading = null;
+      flights.forget();
     },
   };
 };

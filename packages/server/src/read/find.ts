@@ -1,6 +1,7 @@
 /** The read line in order: brackets, resolve, plan, compile, run, assemble. One screen, and the caches beside it. */
 import { LRUCache } from 'lru-cache';
 import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
+import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -92,6 +93,8 @@ export const newReader = (
         })
       : null;
 
+  const flights = newFlights<Answer | null>();
+
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
     const raw = request.query.read();
     if (!raw.ok) return raw;
@@ -129,9 +132,12 @@ export const newReader = (
     const version = await db.version();
     const kept = answers.get(key);
     if (kept?.version === version) return kept.answer;
-    const made = await answerAnew(compiled, id);
-    if (made) answers.set(key, { version, answer: made });
-    return made;
+    // at the same version a read that began before this request gives what one that begins now would give
+    return flights.join(`${version} ${key}`, async () => {
+      const made = await answerAnew(compiled, id);
+      if (made) answers.set(key, { version, answer: made });
+      return made;
+    });
   };
 
   return {

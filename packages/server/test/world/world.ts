@@ -81,8 +81,8 @@ export interface World {
   /** Sets one column of one row behind the server's back. */
   update(table: string, id: number, column: string, value: DbValue): Promise<void>;
   remove(table: string, id: number): Promise<void>;
-  /** SQL texts that reading a URL runs, without the look at permissions that any request may start. */
-  statements(url: string): Promise<readonly string[]>;
+  /** SQL texts that reading a URL runs, asked several times at once if need be, without the look at permissions that any request may start. */
+  statements(url: string, times?: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -160,9 +160,9 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
         sql`update ${sql.table(table)} set ${sql.id(column)} = ${db.dialect.bind(kindOf(table, column), value)} where id = ${sql.lit(id)}`,
       ),
     remove: (table, id) => write(sql`delete from ${sql.table(table)} where id = ${sql.lit(id)}`),
-    statements: async (url) => {
+    statements: async (url, times = 1) => {
       log.length = 0;
-      await get(url);
+      await Promise.all(Array.from({ length: times }, () => get(url)));
       return log.filter((it) => !it.includes('up_roles'));
     },
     close: async () => {
@@ -204,7 +204,7 @@ export const useWorld = (dialect: DialectName, options: WorldOptions = {}): Worl
     insert: (...given) => it().insert(...given),
     update: (...given) => it().update(...given),
     remove: (...given) => it().remove(...given),
-    statements: (url) => it().statements(url),
+    statements: (...given) => it().statements(...given),
     close: () => it().close(),
   };
 };

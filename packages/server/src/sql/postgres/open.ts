@@ -2,6 +2,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
+import { shareNext } from '../../flights.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
@@ -143,7 +144,7 @@ export const openPostgres = async (
     return {
       dialect: postgresDialect(collation === undefined ? null : String(collation)),
       place: address.place,
-      version: shared(async () => {
+      version: shareNext(async () => {
         const [[text] = []] = await repeated(() => alone(snapshotStatement), always);
         return String(text);
       }),
@@ -223,28 +224,4 @@ const runProgram = async <T>(program: ReadProgram<T>, connection: Connection): P
     step = program.next(rows);
   }
   return step.value;
-};
-
-/** Who asks while a question is under way shares the next one: no answer is older than its asking. */
-const shared = <T>(ask: () => Promise<T>): (() => Promise<T>) => {
-  let running: Promise<T> | null = null;
-  let next: Promise<T> | null = null;
-  const start = (): Promise<T> => {
-    const asked = ask();
-    running = asked;
-    const done = (): void => {
-      if (running === asked) running = null;
-    };
-    asked.then(done, done);
-    return asked;
-  };
-  return () => {
-    if (!running) return start();
-    const begin = (): Promise<T> => {
-      next = null;
-      return start();
-    };
-    next ??= running.then(begin, begin);
-    return next;
-  };
 };
