@@ -60,3 +60,9 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
     }
   },
 });
+
+/** The server's own rights: everything may be seen and changed, and hidden attributes stay hidden. */
+export const serverGate: Gate = {
+  version: 'server',
+  allows: (_type, attribute, use) => !attribute.hidden || use === 'write',
+};

@@ -1,16 +1,15 @@
 /** What every part of the accounts shares: what it needs, what it answers, and how it reads forms. No HTTP here. */
-import { type Caller, newGate } from '../access/access.js';
+import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
 import { fitsBcrypt } from '../access/passwords.js';
 import type { PermissionStore } from '../access/permissions.js';
 import { type SettingName, settingsOf, settingsStatement, type UserSettings } from '../access/settings.js';
-import { bug, catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from '../errors.js';
+import { catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
-import { type EntryType, type Model, ROLE_UID, type Uid, USER_UID } from '../model/model.js';
+import { type EntryType, type Model, ROLE_UID, typeOf, USER_UID } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { Gate } from '../query/selection.js';
 import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
 import { type Db, readRows } from '../sql/dialect.js';
@@ -67,7 +66,7 @@ export const jsonAnswer = (value: unknown, leftOut: readonly LeftOut[] = []): Re
   ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared', leftOut });
 
 /** Runs one action; a `Refusal` past any transaction becomes its result. */
-export const answering =
+export const asAction =
   (action: (request: AccountRequest) => Promise<Result<AccountAnswer>>): AccountAction =>
   async (request) => {
     const result = await catchRefusal(() => action(request));
@@ -76,18 +75,15 @@ export const answering =
 
 // ---- reading and writing through the lines
 
-const typeOf = (model: Model, uid: Uid): EntryType => {
-  const type = model.types.get(uid);
-  if (!type) throw bug('account.type-missing', { uid });
-  return type;
-};
 export const userType = (model: Model): EntryType => typeOf(model, USER_UID);
 export const roleType = (model: Model): EntryType => typeOf(model, ROLE_UID);
 
-/** The server's own hand. Hidden attributes can be written and stay hidden. */
-const ownGate: Gate = { version: 'accounts', allows: (_type, attribute, use) => !attribute.hidden || use === 'write' };
-
-export const ownContext = ({ model, settings }: AccountDeps): ResolveContext => ({ ...settings, model, gate: ownGate });
+/** With the server's own rights. */
+export const ownContext = ({ model, settings }: AccountDeps): ResolveContext => ({
+  ...settings,
+  model,
+  gate: serverGate,
+});
 
 /** What the caller may see. Whoever may change users may also say which role they have, as in v4. */
 export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): ResolveContext => {
@@ -117,7 +113,7 @@ export const hashUserPasswords = async (
 };
 
 /** One transaction in which nobody else changes users or roles; afterwards all that was known of callers is read anew. */
-export const changing = async <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> => {
+export const changeAccounts = async <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> => {
   const { db, callers, writer } = deps;
   const lock = db.dialect.lock(['dovetail accounts']);
   const result = await writer.transaction(async (session) => {

@@ -15,8 +15,8 @@ import {
   type AccountAction,
   type AccountAnswer,
   type AccountDeps,
-  answering,
-  changing,
+  asAction,
+  changeAccounts,
   contextOf,
   hashUserPasswords,
   isObject,
@@ -100,7 +100,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   };
 
   return {
-    login: answering(async ({ body, caller }) => {
+    login: asAction(async ({ body, caller }) => {
       const { identifier, password } = unwrap(readForm(body, ['identifier', 'password']));
       const settings = await readSettings(deps, ['advanced', 'grant']);
       if (!settings.localLogin) return refused(issue('account.provider-disabled', []));
@@ -112,7 +112,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return signedIn(user, caller);
     }),
 
-    register: answering(async ({ body, caller }) => {
+    register: asAction(async ({ body, caller }) => {
       const settings = await readSettings(deps, ['advanced', 'email']);
       if (!settings.allowRegister) return refused(issue('account.registration-disabled', []));
       const form = unwrap(readForm(body, ['username', 'email', 'password']));
@@ -124,7 +124,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         email,
       };
       const hashes = await hashUserPasswords(deps, data);
-      const user = await changing(deps, async (session) => {
+      const user = await changeAccounts(deps, async (session) => {
         const { tx } = session;
         const namesakes = await findUsersInside(tx, { by: 'names', username: form.username, email }, dialect);
         if (namesakes.some((it) => settings.uniqueEmail || it.provider === 'local'))
@@ -144,14 +144,14 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return ok({ kind: 'json', text: `{"user":${await showUser(user.id, caller)}}`, privacy: 'private' });
     }),
 
-    confirmEmail: answering(async ({ search }) => {
+    confirmEmail: asAction(async ({ search }) => {
       const token = new URLSearchParams(search).get('confirmation') ?? '';
       if (token === '') return refused(issue('account.required', ['confirmation']));
       // v4 keeps the token itself; a digest that was read from the database has another length
       if (!/^[0-9a-f]{40}$/.test(token)) return refused(issue('account.confirmation', []));
       const digest = jwts.digest('confirmation', token);
       const settings = await readSettings(deps, ['advanced']);
-      await changing(deps, async (session) => {
+      await changeAccounts(deps, async (session) => {
         const [user] = await findUsersInside(session.tx, { by: 'confirmationToken', texts: [token, digest] }, dialect);
         if (!user) return refuse(issue('account.confirmation', []));
         const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
@@ -160,7 +160,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return ok({ kind: 'redirect', to: settings.confirmedPage ?? '/' });
     }),
 
-    sendConfirmation: answering(async ({ body }) => {
+    sendConfirmation: asAction(async ({ body }) => {
       const { email } = unwrap(readForm(body, ['email']));
       beside(async () => {
         const [user] = await findUsers(db, { by: 'email', text: email });
@@ -170,7 +170,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return jsonAnswer({ email: email.toLowerCase(), sent: true });
     }),
 
-    forgotPassword: answering(async ({ body }) => {
+    forgotPassword: asAction(async ({ body }) => {
       const { email } = unwrap(readForm(body, ['email']));
       beside(async () => {
         const [user] = await findUsers(db, { by: 'email', text: email });
@@ -183,21 +183,21 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return jsonAnswer({ ok: true });
     }),
 
-    resetPassword: answering(async ({ body, caller }) => {
+    resetPassword: asAction(async ({ body, caller }) => {
       const { code, password } = unwrap(readNewPassword(body, 'code'));
       const wrong = (): never => refuse(issue('account.reset-code', []));
       const expiresAt = expiryOf(code);
       if (expiresAt === null || expiresAt <= now()) return wrong();
       const digest = jwts.digest('reset', code);
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changing(deps, async (session) => {
+      const user = await changeAccounts(deps, async (session) => {
         const [found] = await findUsersInside(session.tx, { by: 'resetPasswordToken', text: digest }, dialect);
         return found && !found.blocked ? setPassword(found, password, hashes, session) : wrong();
       });
       return signedIn(user, caller);
     }),
 
-    changePassword: answering(async ({ body, caller }) => {
+    changePassword: asAction(async ({ body, caller }) => {
       if (caller.who.kind !== 'user') return refused(issue('http.no-user', []));
       const { id } = caller.who;
       const { currentPassword, password } = unwrap(readNewPassword(body, 'currentPassword'));
@@ -206,7 +206,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
       if (currentPassword === password) return refused(issue('account.same-password', []));
       const hashes = await hashUserPasswords(deps, { password });
-      const user = await changing(deps, async (session) => {
+      const user = await changeAccounts(deps, async (session) => {
         const [found] = await findUsersInside(session.tx, { by: 'id', id }, dialect);
         // another request may have changed it since it was compared
         return found && isSame(found.password ?? '', known.password ?? '')

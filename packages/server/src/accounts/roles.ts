@@ -13,8 +13,8 @@ import {
   type AccountAction,
   type AccountDeps,
   type AccountRequest,
-  answering,
-  changing,
+  asAction,
+  changeAccounts,
   isObject,
   jsonAnswer,
   ownContext,
@@ -51,45 +51,45 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
   };
 
   return {
-    find: answering(async () => jsonAnswer({ roles: await readRoles(deps) })),
+    find: asAction(async () => jsonAnswer({ roles: await readRoles(deps) })),
 
-    findOne: answering(async (request) => {
+    findOne: asAction(async (request) => {
       const { nb_users: _count, ...role } = await existing(request);
       const actions = await readActions(deps);
       const granted = new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action));
       return jsonAnswer({ role: { ...role, permissions: treeOf([...actionsOf(model), ...granted], granted) } });
     }),
 
-    create: answering(async ({ body }) => {
+    create: asAction(async ({ body }) => {
       const { role, leftOut } = unwrap(readRole(body, deps.settings.strict));
       const { permissions, ...given } = role;
       const wanted = permissions === undefined ? new Set<Action>() : unwrap(await readTree(permissions, deps));
       const { name } = given;
       // any other name is refused with the role
       const type = given['type'] ?? snakeCase(typeof name === 'string' ? name.toLowerCase() : '');
-      await changing(deps, async (session) => {
+      await changeAccounts(deps, async (session) => {
         const roleId = await writeRole(deps, null, { ...given, type }, session);
         await setActions(deps, roleId, wanted, session.tx);
       });
       return done(leftOut);
     }),
 
-    update: answering(async (request) => {
+    update: asAction(async (request) => {
       const { id } = await existing(request);
       const { role, leftOut } = unwrap(readRole(request.body, deps.settings.strict));
       const { permissions, type: _type, ...given } = role;
       const wanted = permissions === undefined ? null : unwrap(await readTree(permissions, deps));
-      await changing(deps, async (session) => {
+      await changeAccounts(deps, async (session) => {
         if (Object.keys(given).length > 0) await writeRole(deps, id, given, session);
         if (wanted) await setActions(deps, id, wanted, session.tx);
       });
       return done(leftOut);
     }),
 
-    remove: answering(async (request) => {
+    remove: asAction(async (request) => {
       const role = await existing(request);
       if (role.type === 'public') return refused(issue('account.public-role', []));
-      await changing(deps, async (session) => {
+      await changeAccounts(deps, async (session) => {
         await moveUsers(role.id, db.dialect, session.tx);
         await setActions(deps, role.id, new Set(), session.tx);
         await deps.writer.apply({ action: 'delete', type: roleType(model), id: role.id }, ownContext(deps), session);
@@ -97,7 +97,7 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
       return done();
     }),
 
-    permissions: answering(async () => jsonAnswer({ permissions: treeOf(actionsOf(model), new Set()) })),
+    permissions: asAction(async () => jsonAnswer({ permissions: treeOf(actionsOf(model), new Set()) })),
   };
 };
 

@@ -3,8 +3,7 @@ import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';
 import { hashToken, type TokenType } from '../access/tokens.js';
-import { bug } from '../errors.js';
-import type { Model } from '../model/model.js';
+import { typeOf } from '../model/model.js';
 import { readRows, type Sql, type Tx } from '../sql/dialect.js';
 import type { Session } from '../write/session.js';
 import { type AccountDeps, ownContext } from './account.js';
@@ -21,12 +20,6 @@ export interface NewToken {
 
 /** Days that v4's admin panel knows. */
 export const tokenLifetimes = [7, 30, 90] as const;
-
-const typeOf = (model: Model, uid: string) => {
-  const type = model.types.get(uid);
-  if (!type) throw bug('tokens.type-missing', { uid });
-  return type;
-};
 
 /** Gives the key: 256 hex digits. */
 export const createToken = async (

@@ -19,8 +19,8 @@ import {
   type AccountAction,
   type AccountDeps,
   type AccountRequest,
-  answering,
-  changing,
+  asAction,
+  changeAccounts,
   contextOf,
   hashUserPasswords,
   isObject,
@@ -62,38 +62,38 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
   };
 
-  const changed = async (work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
-    const result = await catchRefusal(() => changing(deps, work));
+  const changeUser = async (work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
+    const result = await catchRefusal(() => changeAccounts(deps, work));
     return result.ok ? ok({ kind: 'entries', answer: result.value.answer }) : absentUser(result.issues);
   };
 
   return {
-    find: answering((request) => read('find', null, textQuery(request.search, listGrammar), request)),
+    find: asAction((request) => read('find', null, textQuery(request.search, listGrammar), request)),
 
-    count: answering(async ({ caller, search }) => {
+    count: asAction(async ({ caller, search }) => {
       const query = textQuery(search, countGrammar(type));
       const { total, leftOut } = unwrap(await reader.count({ type, query }, contextOf(deps, caller)));
       return jsonAnswer(total, leftOut);
     }),
 
-    me: answering(async (request) =>
+    me: asAction(async (request) =>
       request.caller.who.kind === 'user'
         ? read('findOne', request.caller.who.id, textQuery(request.search), request)
         : refused(issue('http.no-user', [])),
     ),
 
-    findOne: answering(async (request) =>
+    findOne: asAction(async (request) =>
       request.id === null ? noUser() : read('findOne', request.id, textQuery(request.search), request),
     ),
 
-    create: answering(async (request) => {
+    create: asAction(async (request) => {
       const data = unwrap(readUser(request.body));
       const missing = ['username', 'email', 'password', 'role'].filter((name) => data[name] == null);
       if (missing.length > 0) return refused(...missing.map((name) => issue('account.required', [name])));
       const { match } = request;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      const { answer } = await changing(deps, async (session) => {
+      const { answer } = await changeAccounts(deps, async (session) => {
         const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...data, ...names, provider: 'local' };
         const made = await write({ action: 'create', type, data: user, match, hashes }, request, session);
@@ -105,7 +105,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       return ok({ kind: 'entries', answer, isNew: true });
     }),
 
-    update: answering(async (request) => {
+    update: asAction(async (request) => {
       const { id, match } = request;
       if (id === null) return noUser();
       const given = readUser(request.body);
@@ -117,17 +117,17 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      return changed(async (session) => {
+      return changeUser(async (session) => {
         const names = await namesOf(data, id, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...withoutCodes(data, type), ...names };
         return write({ action: 'update', type, id, data: user, match, hashes }, request, session);
       });
     }),
 
-    destroy: answering(async (request) => {
+    destroy: asAction(async (request) => {
       const { id, match } = request;
       if (id === null) return noUser();
-      return changed((session) => write({ action: 'delete', type, id, match }, request, session));
+      return changeUser((session) => write({ action: 'delete', type, id, match }, request, session));
     }),
   };
 };

@@ -5,7 +5,7 @@
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { Refusal } from '../errors.js';
-import type { TokenOptions, UserOptions } from './accounts.js';
+import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault } from './config.js';
 import { sayRefusal } from './refusal.js';
 
@@ -66,19 +66,19 @@ command('create', 'make a token and print its key, once', token)
   .option('--description <text>', 'what it is for', '')
   .option('--allow <actions...>', 'what a custom token may do, such as api::article.article.find', [])
   .action(async (options: TokenOptions) => {
-    const { createTokenCommand } = await import('./accounts.js');
+    const { createTokenCommand } = await import('./account-commands.js');
     await createTokenCommand(options);
   });
 command('list', 'print every token: id, type, expiry, last use, name', token).action(
   async ({ project }: ProjectOption) => {
-    const { listTokensCommand } = await import('./accounts.js');
+    const { listTokensCommand } = await import('./account-commands.js');
     await listTokensCommand(project);
   },
 );
 command('revoke', 'delete a token; requests that carry it are refused within a second', token)
   .argument('<token>', 'its id or name, as token list prints them')
   .action(async (name: string, { project }: ProjectOption) => {
-    const { revokeTokenCommand } = await import('./accounts.js');
+    const { revokeTokenCommand } = await import('./account-commands.js');
     await revokeTokenCommand(project, name);
   });
 
@@ -89,18 +89,18 @@ command('create', 'make a user; without --password one is made and printed', use
   .option('--password <text>', 'at least 6 characters')
   .option('--role <type>', 'the type of a role', 'authenticated')
   .action(async (options: UserOptions) => {
-    const { createUserCommand } = await import('./accounts.js');
+    const { createUserCommand } = await import('./account-commands.js');
     await createUserCommand(options);
   });
 command('list', 'print every user: id, role, state, e-mail, name', user).action(async ({ project }: ProjectOption) => {
-  const { listUsersCommand } = await import('./accounts.js');
+  const { listUsersCommand } = await import('./account-commands.js');
   await listUsersCommand(project);
 });
 for (const change of ['block', 'unblock'] as const)
   command(change, change === 'block' ? 'refuse a user at once, logged in or not' : 'let a user in again', user)
     .argument('<user>', 'the id, e-mail address or name')
     .action(async (name: string, { project }: ProjectOption) => {
-      const { blockUserCommand } = await import('./accounts.js');
+      const { blockUserCommand } = await import('./account-commands.js');
       await blockUserCommand(project, name, change === 'block');
     });
 
@@ -110,13 +110,13 @@ for (const change of ['allow', 'deny'] as const)
     .argument('<role>', 'its type, such as public')
     .argument('<actions...>', 'such as api::article.article.find')
     .action(async (type: string, actions: readonly string[], { project }: ProjectOption) => {
-      const { changeRoleCommand } = await import('./accounts.js');
+      const { changeRoleCommand } = await import('./account-commands.js');
       await changeRoleCommand(change, project, type, actions);
     });
 command('list', 'print what every role may do, or one', role)
   .argument('[role]', 'its type, such as public')
   .action(async (type: string | undefined, { project }: ProjectOption) => {
-    const { listRolesCommand } = await import('./accounts.js');
+    const { listRolesCommand } = await import('./account-commands.js');
     await listRolesCommand(project, type);
   });
 

@@ -1,9 +1,10 @@
 /** The content as a project's code reads and writes it: any type, with the server's own rights. */
+import { serverGate } from '../access/access.js';
 import { unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { noQuery, objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { Gate, ReadAction } from '../query/selection.js';
+import type { ReadAction } from '../query/selection.js';
 import type { Answer, Reader } from '../read/find.js';
 import { applyAndAnswer, writeAndAnswer } from '../write/answer.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
@@ -11,9 +12,6 @@ import { checkData } from '../write/change.js';
 import { inPart, type Session } from '../write/session.js';
 import type { Content } from './handlers.js';
 import { refuse, stepAnswer } from './run.js';
-
-/** With the server's own rights everything may be seen and changed; hidden attributes stay hidden. */
-const ownGate: Gate = { version: 'handlers', allows: (_type, attribute, use) => !attribute.hidden || use === 'write' };
 
 export interface ContentDeps {
   readonly model: Model;
@@ -27,7 +25,7 @@ export interface ContentDeps {
 
 /** @param session the transaction to stay inside; null outside of writes. */
 export const newContent = ({ model, reader, writer, context }: ContentDeps, session: Session | null): Content => {
-  const own: ResolveContext = { ...context, model, gate: ownGate };
+  const own: ResolveContext = { ...context, model, gate: serverGate };
   const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
 
   const read = async (

@@ -46,7 +46,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
         const mayLive = fault instanceof Refusal && !hasHookEnded;
         failures.push({ fault, isSeen: () => mayLive && isSeen });
       });
-      return watched(turn, () => {
+      return watch(turn, () => {
         isSeen = true;
       });
     };
@@ -80,7 +80,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
 };
 
 /** The same promise, which tells when somebody waits for it. */
-const watched = <T>(promise: Promise<T>, onLook: () => void): Promise<T> => ({
+const watch = <T>(promise: Promise<T>, onLook: () => void): Promise<T> => ({
   // biome-ignore lint/suspicious/noThenProperty: `await` asks for it, and so says that somebody waits
   then: (onValue, onFault) => {
     onLook();

@@ -5,7 +5,7 @@ import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } 
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Site } from '../site/site.js';
-import { addAccountPaths } from './accounts.js';
+import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { newAttempts } from './attempts.js';
 import { addBodies } from './bodies.js';

@@ -1,4 +1,5 @@
 /** What can exist: every content type and component of a project, loaded and frozen. Types and lookups only. */
+import { bug } from '../errors.js';
 import type { ScalarRules, ScalarTypeName } from './attributes.js';
 
 /** `api::article.article`, `plugin::upload.file`, `shared.seo`. */
@@ -106,6 +107,13 @@ export interface Morph {
 export interface Model {
   readonly types: ReadonlyMap<Uid, EntryType>;
 }
+
+/** A type that the caller knows to exist. */
+export const typeOf = ({ types }: Model, uid: Uid): EntryType => {
+  const type = types.get(uid);
+  if (!type) throw bug('model.type-missing', { uid });
+  return type;
+};
 
 export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
 

@@ -5,7 +5,14 @@
 import { issue, nearest, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
-import { type Attribute, type PartAttribute, type ScalarAttribute, typeLabel, type Uid } from '../model/model.js';
+import {
+  type Attribute,
+  type PartAttribute,
+  type ScalarAttribute,
+  typeLabel,
+  typeOf,
+  type Uid,
+} from '../model/model.js';
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
 import { leaveOut, lenientFlag } from './lenient.js';
@@ -19,7 +26,6 @@ import {
   shapeIn,
   type TextAt,
   textsOf,
-  typeOf,
   visibleNames,
 } from './resolving.js';
 import { resolveSort } from './sort.js';
@@ -330,7 +336,7 @@ const attach = (
   };
   switch (attribute.kind) {
     case 'link': {
-      const target = newDraft(resolving, typeOf(resolving, attribute.target), owner.state);
+      const target = newDraft(resolving, typeOf(resolving.model, attribute.target), owner.state);
       noteUnseen(target);
       if (visible) owner.populate.push({ kind: 'link', attribute, target });
       // creators that no handler adds are as good as absent, with their options (Q9)
@@ -339,7 +345,9 @@ const attach = (
     case 'part': {
       const drafts =
         chosen ??
-        new Map(attribute.components.map((uid) => [uid, newDraft(resolving, typeOf(resolving, uid), owner.state)]));
+        new Map(
+          attribute.components.map((uid) => [uid, newDraft(resolving, typeOf(resolving.model, uid), owner.state)]),
+        );
       for (const target of drafts.values()) noteUnseen(target);
       if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });
       return [...drafts.values()];
@@ -372,7 +380,7 @@ const fragments = (
       continue;
     }
     const inner = shapeIn(resolving, child);
-    const target = newDraft(resolving, typeOf(resolving, uid), owner.state);
+    const target = newDraft(resolving, typeOf(resolving.model, uid), owner.state);
     if (inner.kind === 'tree') {
       checkOptions(resolving, inner.members, fragmentOptions, at);
       applyOptions(work, [target], inner.members, at);

@@ -1,12 +1,12 @@
 /** One request while it is being resolved: what it may use, what it has cost so far, and every fault found in it. */
-import { bug, type Issue, type IssueCode, issue, nearest, never } from '../errors.js';
+import { type Issue, type IssueCode, issue, nearest, never } from '../errors.js';
 import {
   type Attribute,
   defaultFields,
   type EntryType,
   type Model,
   type ScalarAttribute,
-  type Uid,
+  typeOf,
 } from '../model/model.js';
 import type { LeftOut } from './lenient.js';
 import { type RawNode, type Shape, scalarShape, shapeOf } from './raw.js';
@@ -76,12 +76,6 @@ export const newDraft = (resolving: Resolving, type: EntryType, state: Publicati
 export const shownFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
   defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
 
-export const typeOf = ({ model }: Resolving, uid: Uid): EntryType => {
-  const type = model.types.get(uid);
-  if (!type) throw bug('resolve.unknown-type', { uid });
-  return type;
-};
-
 /** The scalar attribute of a column whose name is another one: `created_at` is that of `createdAt`. */
 export const scalarOfColumn = (type: EntryType, column: string): ScalarAttribute | undefined =>
   [...type.attributes.values()].find((it): it is ScalarAttribute => it.kind === 'scalar' && it.column === column);
@@ -94,11 +88,11 @@ export const stepThrough = (
 ): Step | null => {
   switch (attribute.kind) {
     case 'link':
-      return { attribute, target: typeOf(resolving, attribute.target), state };
+      return { attribute, target: typeOf(resolving.model, attribute.target), state };
     case 'part': {
       const [component] = attribute.components;
       if (attribute.shape === 'zone' || component === undefined) return null;
-      return { attribute, target: typeOf(resolving, component), state };
+      return { attribute, target: typeOf(resolving.model, component), state };
     }
     default:
       return never(attribute);

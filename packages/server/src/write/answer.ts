@@ -49,11 +49,11 @@ export const applyAndAnswer = async (
   if (undecided && !namesAnswer(undecided, (await read()).etag)) return refuseChanged();
   if (request.action === 'delete') {
     const answer = await read();
-    return answered(await run(), answer);
+    return withLeftOut(await run(), answer);
   }
-  if (isHooked) return answered(await run(), await read());
+  if (isHooked) return withLeftOut(await run(), await read());
   // the first statements of the answer travel with the operations
-  return answered(...(await pipeline(run, read)));
+  return withLeftOut(...(await pipeline(run, read)));
 };
 
 /** A write acts in the default locale; another one in its query would be dropped in silence. */
@@ -64,7 +64,7 @@ const checkLocale = (query: QuerySource, { defaultLocale: served }: ResolveConte
   if (shape.kind !== 'text' || shape.text !== served) refuse(issue('query.locale-of-write', ['locale'], { served }));
 };
 
-const answered = (written: Written, answer: Answer): Answered => ({
+const withLeftOut = (written: Written, answer: Answer): Answered => ({
   written,
   answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
 });

@@ -107,11 +107,11 @@ export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => un
       eventsBefore: session.events.length,
       leftOut: new Map(),
     };
-    const prepared = await refusingConflicts(type, () => prepareWrite(write));
-    return { ...prepared, run: () => refusingConflicts(type, prepared.run) };
+    const prepared = await refuseConflicts(type, () => prepareWrite(write));
+    return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
   };
   return {
-    transaction: (work) => refusingConflicts(null, () => db.write((tx) => work(newSession(tx)))),
+    transaction: (work) => refuseConflicts(null, () => db.write((tx) => work(newSession(tx)))),
     prepare,
     apply: async (request, context, session) => {
       const { undecided, run } = await prepare(request, context, session);
@@ -121,7 +121,7 @@ export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => un
 };
 
 /** Another program got there first: our own writers wait for each other. @param type null where it is not known any more. */
-const refusingConflicts = async <T>(type: EntryType | null, work: () => Promise<T>): Promise<T> => {
+const refuseConflicts = async <T>(type: EntryType | null, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (fault) {
@@ -287,7 +287,7 @@ const prepareCreate = async (
   if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
     system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
   const { operations } = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
-  return preparedWrite(write, { action: 'create', id, version: time, data, operations, undecided: null });
+  return makePrepared(write, { action: 'create', id, version: time, data, operations, undecided: null });
 };
 
 const noParts: Snapshot['parts'] = new Map();
@@ -327,7 +327,7 @@ const prepareUpdate = async (
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const hashed = await withHashes(change, hashes);
   const { operations } = await planChange(hashed, stored.id, false, system, snapshot, write);
-  return preparedWrite(write, { action: 'update', id: stored.id, version, data, operations, undecided });
+  return makePrepared(write, { action: 'update', id: stored.id, version, data, operations, undecided });
 };
 
 const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
@@ -341,7 +341,7 @@ const prepareDelete = async (write: Write, id: number | null): Promise<PreparedW
   const parts = await readParts(type, stored.id, context.model, session.tx, dialect);
   const operations = removalOf(type, stored.id, parts, context.model);
   const version = stored.version ?? 0;
-  return preparedWrite(write, { action: 'delete', id: stored.id, version, data: null, operations, undecided });
+  return makePrepared(write, { action: 'delete', id: stored.id, version, data: null, operations, undecided });
 };
 
 const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
@@ -389,7 +389,7 @@ interface Planned {
   readonly undecided: PreparedWrite['undecided'];
 }
 
-const preparedWrite = (
+const makePrepared = (
   { request: { type }, session, dialect, hooks, eventsBefore, leftOut }: Write,
   { action, id, version, data, operations, undecided }: Planned,
 ): PreparedWrite => ({

@@ -70,7 +70,7 @@ export interface ParseContext {
 /** The attributes of an entry, before any is looked at (BO1). */
 export const checkData = (data: unknown): Result<Readonly<Record<string, unknown>>> => {
   if (Array.isArray(data)) return refused(issue('body.data-type', [], { value: data }));
-  return isObject(data) ? ok(data) : refused(issue('body.missing', []));
+  return isObjectOrList(data) ? ok(data) : refused(issue('body.missing', []));
 };
 
 /** `publishedAt` of a body: undefined when it is not given, null for a draft. */
@@ -233,7 +233,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   };
 
   const media = (value: unknown, path: Path): LinkChange['change'] | null => {
-    if (isObject(value) && !Array.isArray(value)) {
+    if (isObjectOrList(value) && !Array.isArray(value)) {
       for (const name of ['connect', 'disconnect']) {
         if (Object.hasOwn(value, name)) {
           report(issue('relation.media-connect', [...path, name], { name }));
@@ -247,7 +247,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   const relation = (value: unknown, path: Path): LinkChange['change'] | null => {
     if (value === null) return { kind: 'set', ids: [] };
     if (Array.isArray(value)) return setOf(value, path);
-    if (!isObject(value)) {
+    if (!isObjectOrList(value)) {
       const id = idOf(value);
       if (id !== null) return { kind: 'set', ids: [id] };
       report(issue('relation.invalid', path, { value }));
@@ -297,7 +297,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     const elements = listOf(value, path);
     if (!elements) return null;
     const ids = elements.map((element, place) => {
-      const id = idOf(isObject(element) && !Array.isArray(element) ? element['id'] : element);
+      const id = idOf(isObjectOrList(element) && !Array.isArray(element) ? element['id'] : element);
       if (id === null) report(issue('relation.invalid', [...path, String(place)], { value: element }));
       return id;
     });
@@ -317,7 +317,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       }
       seen.add(id);
       const element = (value as unknown[])[place];
-      const given = isObject(element) ? element['position'] : undefined;
+      const given = isObjectOrList(element) ? element['position'] : undefined;
       const position = given === undefined ? ({ kind: 'end' } as const) : positionOf(given);
       if (position) return { id, position };
       report(issue('relation.position', [...at, 'position'], { value: given }));
@@ -359,7 +359,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     path: Path,
     { isNew, depth }: Place,
   ): readonly PartItem[] => {
-    if (!isObject(value) || Array.isArray(value)) {
+    if (!isObjectOrList(value) || Array.isArray(value)) {
       report(issue('body.type', path, { expected: 'object', value }));
       return [];
     }
@@ -418,7 +418,7 @@ const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue =
 const untold = (it: Issue): Issue =>
   it.code === 'body.type' ? issue(it.code, it.path, { ...it.facts, value: undefined }) : it;
 
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+const isObjectOrList = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object';
 
 /** An id as a number or as digits; null for anything else. */
@@ -429,7 +429,7 @@ const idOf = (value: unknown): number | null => {
 
 /** Exactly one of the four keys (R3); null for anything else. */
 const positionOf = (value: unknown): Position | null => {
-  if (!isObject(value) || Array.isArray(value)) return null;
+  if (!isObjectOrList(value) || Array.isArray(value)) return null;
   const [key, ...others] = Object.keys(value);
   if (others.length > 0) return null;
   if (key === 'start' || key === 'end') return value[key] === true ? { kind: key } : null;

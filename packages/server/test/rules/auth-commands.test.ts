@@ -13,7 +13,7 @@ import {
   listTokensCommand,
   listUsersCommand,
   revokeTokenCommand,
-} from '../../src/cli/accounts.js';
+} from '../../src/cli/account-commands.js';
 import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
 import type { Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';

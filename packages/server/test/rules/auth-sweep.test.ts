@@ -1,7 +1,7 @@
 /** Every route with every credential against one table. A route that nobody put into the table does not pass (RQ1, AC1). */
 import { describe, expect, it } from 'vitest';
 import { actionsOf } from '../../src/access/actions.js';
-import { accountRoutes } from '../../src/http/accounts.js';
+import { accountRoutes } from '../../src/http/account-routes.js';
 import { routesOf } from '../../src/http/routes.js';
 import type { Model } from '../../src/model/model.js';
 import { bearer, type PeopleWorld, type TokenName, type UserName, usePeople } from '../world/people.js';

@@ -5,7 +5,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { listRolesCommand } from '../../src/cli/accounts.js';
+import { listRolesCommand } from '../../src/cli/account-commands.js';
 import { environmentSchema, postgresUrl, readConfig, StartFault } from '../../src/cli/config.js';
 import { check, sync } from '../../src/cli/database.js';
 import { explain } from '../../src/cli/explain.js';

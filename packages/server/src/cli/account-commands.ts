@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
-import { type AccountDeps, changing, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
+import { type AccountDeps, changeAccounts, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
 import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
 import { listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
@@ -44,7 +44,7 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
     const { name, description } = options;
-    const key = await changing(deps, (session) =>
+    const key = await changeAccounts(deps, (session) =>
       createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, session),
     );
     process.stdout.write(`${key}\n`);
@@ -75,7 +75,7 @@ export const revokeTokenCommand = (project: string, name: string): Promise<void>
     if (!token) throw new StartFault(`There is no token "${name}". See token list.`);
     if (others.length > 0)
       throw new StartFault(`Several tokens are called "${name}": name one by its id, ${ids(found).join(' or ')}.`);
-    await changing(deps, ({ tx }) => revokeToken(token.id, deps, tx));
+    await changeAccounts(deps, ({ tx }) => revokeToken(token.id, deps, tx));
     process.stderr.write(`token ${token.id} (${token.name}) revoked\n`);
   });
 
@@ -98,7 +98,7 @@ export const blockUserCommand = (project: string, name: string, blocked: boolean
       users.find((it) => it.username === name);
     if (!user) throw new StartFault(`There is no user "${name}". See user list.`);
     const statement = setBlockedStatement(user.id, blocked, deps.now(), deps.db.dialect);
-    await changing(deps, ({ tx }) => tx.run(statement));
+    await changeAccounts(deps, ({ tx }) => tx.run(statement));
     process.stderr.write(`user ${user.id} (${user.email}) ${blocked ? 'blocked' : 'unblocked'}\n`);
   });
 
@@ -121,7 +121,7 @@ export const createUserCommand = async ({ project, username, role, ...options }:
     const email = options.email.toLowerCase();
     const data = { ...own, username, email, password, role: roleId };
     const hashes = await hashUserPasswords(deps, data);
-    const id = await changing(deps, async (session) => {
+    const id = await changeAccounts(deps, async (session) => {
       const statement = deps.db.dialect.compile(
         sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
       );
@@ -144,7 +144,7 @@ export const changeRoleCommand = (
   withAccounts(project, async (deps) => {
     const role = await roleOf(roleName, deps);
     const named = await knownActions(actions, deps);
-    await changing(deps, async ({ tx }) => {
+    await changeAccounts(deps, async ({ tx }) => {
       const wanted = new Set((await readActions(deps)).filter((it) => it.roleId === role.id).map((it) => it.action));
       for (const action of named) {
         if (change === 'allow') wanted.add(action);
