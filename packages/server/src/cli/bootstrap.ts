@@ -1,12 +1,13 @@
 /** What a database needs beyond tables: v4's roles and the project's seeds on first start, and settings that are read. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
+import { isObject } from '../accounts/account.js';
 import type { Gate } from '../query/selection.js';
 import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
 import { newSession } from '../write/session.js';
 import type { Project } from './project.js';
-import { readSeedPermissions, writeSeeds } from './seed.js';
+import { digestSeeds, readSeedFiles, type SeedDigests, sayChangedSeeds, writeSeeds } from './seed.js';
 
 /** v4's roles and what they may do on first start (AC1). */
 const roles = [
@@ -32,15 +33,24 @@ const roles = [
   },
 ] as const;
 
-/** A database without roles is new: one process gives it them, and the project's seeds, in one transaction. */
+/**
+ * A database without roles is new: one process gives it them, and the project's seeds, in one transaction. It keeps what
+ * the seed files were, so that a later start can say that they were changed since.
+ */
 export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { dialect } = db;
-  if (!(await db.read(() => isNew(dialect)))) return;
-  const granted = readSeedPermissions(
+  const digests = digestSeeds(project.dir);
+  if (!(await db.read(() => isNew(dialect)))) {
+    const changed = sayChangedSeeds(digests, await readSeedDigests(db));
+    if (changed !== null) logger.warn(changed);
+    return;
+  }
+  const files = readSeedFiles(
     project.dir,
     project.model,
     roles.map((it) => it.type),
   );
+  const { granted } = files;
   const seeds = await db.writeAlone(async (tx) => {
     // another process may have been first
     if (!(await readInside(isNew(dialect), tx))) return null;
@@ -53,7 +63,13 @@ export const prepareData = async (project: Project, db: Db, logger: FastifyBaseL
       strict: true,
       defaultLocale: 'en',
     };
-    return writeSeeds(project.dir, project.model, newWriter(db, Date.now), context, newSession(tx));
+    const count = await writeSeeds(files, project.model, newWriter(db, Date.now), context, newSession(tx));
+    await tx.run(
+      dialect.compile(
+        sql`insert into strapi_core_store_settings (${sql.ref('key')}, value, type) values (${SEED_KEY}, ${JSON.stringify(digests)}, 'object')`,
+      ),
+    );
+    return count;
   });
   if (seeds === null) return;
   const mayFind = (granted['public'] ?? []).length;
@@ -105,16 +121,29 @@ const createRole = async (
   }
 };
 
+const SEED_KEY = 'dovetail_seed';
+
+/** A database of v4 was made without seeds. */
+const readSeedDigests = async (db: Db): Promise<SeedDigests> => {
+  const digests = await readSetting(SEED_KEY, db);
+  return isObject(digests) ? (digests as SeedDigests) : {};
+};
+
 /** The locale of entries when a request names none; v4's setting, `en` without one. */
 export const readDefaultLocale = async (db: Db): Promise<string> => {
+  const locale = await readSetting('plugin_i18n_default_locale', db);
+  return typeof locale === 'string' ? locale : 'en';
+};
+
+/** Undefined where there is none, or none that can be read. */
+const readSetting = async (key: string, db: Db): Promise<unknown> => {
   const statement = db.dialect.compile(
-    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = 'plugin_i18n_default_locale' order by id limit 1`,
+    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = ${db.dialect.bind('string', key)} order by id limit 1`,
   );
   const [[value] = []] = await db.read(() => readRows(statement));
   try {
-    const locale: unknown = JSON.parse(String(value));
-    return typeof locale === 'string' ? locale : 'en';
+    return JSON.parse(String(value));
   } catch {
-    return 'en';
+    return undefined;
   }
 };

@@ -2,18 +2,19 @@
  * The first data of a project: `database/seed/*.json`, written when a database is made. One file for each collection
  * (`{ key: attributes }`) or single type (`attributes`), named after its route, in the form of request bodies, except
  * that a relation or media value is the key, or keys, of seeds. `files.json` describes what lies in `public/uploads`,
- * `permissions.json` lists what each role may do.
+ * `permissions.json` lists what each role may do. All that is wrong with the files is told at once.
  */
+import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
-import { catchRefusal, never, orNearest, sayIssue } from '../errors.js';
-import { type EntryType, FILE_UID, type LinkAttribute, type Model } from '../model/model.js';
+import { catchRefusal, type Issue, never, orNearest, sayIssue } from '../errors.js';
+import { type EntryType, FILE_UID, type LinkAttribute, type Model, type Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
-import type { Session } from '../write/session.js';
+import { inPart, type Session } from '../write/session.js';
 import { StartFault } from './config.js';
 
 type Data = Readonly<Record<string, unknown>>;
@@ -22,107 +23,206 @@ interface Seed {
   readonly type: EntryType;
   readonly key: string;
   readonly data: Data;
+  /** Where it stands, for messages: `articles.json: "first"`. */
+  readonly place: string;
 }
 
-/** Actions that each role gets, by the role's type. Whatever would be lost in silence stops the start. */
-export const readSeedPermissions = (
-  projectDir: string,
-  model: Model,
-  roles: readonly string[],
-): Readonly<Record<string, readonly Action[]>> => {
-  const file = path.join(seedDir(projectDir), 'permissions.json');
-  if (!fs.existsSync(file)) return {};
-  const known = actionsOf(model);
-  const fault = (place: string, text: string): StartFault => new StartFault(`${file}: ${place}${text}`);
-  const json = readJson(file);
-  if (!isObject(json)) throw fault('', 'expected an object of lists: { "public": ["api::article.article.find"] }');
-  for (const [role, actions] of Object.entries(json)) {
-    if (!roles.includes(role))
-      throw fault(
-        '',
-        `there is no role "${role}" on first start${orNearest(role, roles) || `; roles: ${roles.join(', ')}`}`,
-      );
-    if (!Array.isArray(actions)) throw fault(role, ': expected a list of actions');
-    for (const [place, action] of (actions as readonly unknown[]).entries()) {
-      if (typeof action !== 'string') throw fault(`${role}[${place}]`, ': expected the name of an action');
-      if (!known.includes(action))
-        throw fault(`${role}[${place}]`, `: there is no action "${action}"${orNearest(action, known)}`);
+export interface SeedFiles {
+  /** In the order in which they are written: files first, then every type in the order of the model. */
+  readonly seeds: readonly Seed[];
+  /** Actions that each role gets, by the role's type. */
+  readonly granted: Readonly<Record<string, readonly Action[]>>;
+  /** What is wrong with the files before anything is written. The rest of them can be used. */
+  readonly faults: readonly string[];
+  /** Types of which some seeds cannot be read: a key that is not known may be one of theirs. */
+  readonly unread: ReadonlySet<EntryType>;
+}
+
+/** SHA-256 by file name. */
+export type SeedDigests = Readonly<Record<string, string>>;
+
+/** @param roles types of the roles that a new database has. */
+export const readSeedFiles = (projectDir: string, model: Model, roles: readonly string[]): SeedFiles => {
+  const typeOf = new Map(
+    [...model.types.values()]
+      .filter((type) => type.uid === FILE_UID || (type.origin === 'project' && type.kind !== 'component'))
+      .map((type) => [`${type.kind === 'single' ? type.singular : type.plural}.json`, type]),
+  );
+  const known = [...typeOf.keys(), PERMISSIONS];
+  const faults: string[] = [];
+  const found = new Map<string, unknown>();
+  const unparsed = new Set<string>();
+  for (const name of seedFileNames(projectDir)) {
+    if (!known.includes(name)) {
+      const names = orNearest(name, known) || `; a seed file is named after a route: ${known.join(', ')}`;
+      faults.push(`${name}: there is no such type${names}`);
+      continue;
+    }
+    try {
+      found.set(name, JSON.parse(fs.readFileSync(path.join(seedDir(projectDir), name), 'utf8')));
+    } catch (fault) {
+      unparsed.add(name);
+      faults.push(`${name}: not valid JSON: ${(fault as Error).message}`);
     }
   }
-  return json as Record<string, readonly Action[]>;
+  const unread = new Set<EntryType>();
+  const seeds = [...typeOf].flatMap(([name, type]) => {
+    const before = faults.length;
+    const seedsOfType = found.has(name) ? seedsIn(name, type, found.get(name), faults) : [];
+    if (faults.length > before || unparsed.has(name)) unread.add(type);
+    return seedsOfType;
+  });
+  const granted = found.has(PERMISSIONS) ? readGranted(found.get(PERMISSIONS), model, roles, faults) : {};
+  return { seeds, granted, faults, unread };
 };
 
-/** Writes all seeds in the session; gives their number. */
+/** For a later start to see that the files were changed. */
+export const digestSeeds = (projectDir: string): SeedDigests =>
+  Object.fromEntries(
+    seedFileNames(projectDir).map((name) => {
+      const bytes = fs.readFileSync(path.join(seedDir(projectDir), name));
+      return [name, crypto.createHash('sha256').update(bytes).digest('hex')];
+    }),
+  );
+
+/** Files that were changed, added or removed, in words; null when there are none. */
+export const sayChangedSeeds = (now: SeedDigests, written: SeedDigests): string | null => {
+  const names = [...new Set([...Object.keys(now), ...Object.keys(written)])].sort();
+  const changed = names
+    .filter((name) => now[name] !== written[name])
+    .map((name) => `${name} (${!(name in written) ? 'new' : name in now ? 'changed' : 'removed'})`);
+  if (changed.length === 0) return null;
+  return `database/seed: seeds are written once, when the database is made, and these files are not as they were then: ${changed.join(', ')}. Make the same changes in the database through the API and the command "role", or start with an empty database`;
+};
+
+/**
+ * Writes all seeds in the session; gives their number. Throws one `StartFault` with all that is wrong, with the files too:
+ * what can be written is, so that a value which is refused is found together with the rest.
+ */
 export const writeSeeds = async (
-  projectDir: string,
+  { seeds, unread, faults: faultsOfFiles }: SeedFiles,
   model: Model,
   writer: Writer,
   context: ResolveContext,
   session: Session,
 ): Promise<number> => {
-  const seeds = readSeeds(projectDir, model);
-  const keys = new Map<EntryType, Map<string, number>>();
-  const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
-  const write = async ({ type, key }: Seed, id: number | null, data: Data): Promise<number> => {
+  // a link is looked at twice when its seed comes later
+  const faults = new Set(faultsOfFiles);
+  const ids = new Map<EntryType, Map<string, number | null>>();
+  for (const { type, key } of seeds) ids.set(type, (ids.get(type) ?? new Map()).set(key, null));
+  const resolve = (seed: Seed, data: Data): Resolved =>
+    withIds(data, seed.type, { model, ids, unread, fault: (text) => faults.add(`${seed.place}: ${text}`) });
+  const write = async ({ type, place }: Seed, id: number | null, data: Data): Promise<number | null> => {
     const isNew = id === null && type.kind !== 'single';
     const request: WriteRequest = isNew ? { action: 'create', type, data } : { action: 'update', type, id, data };
-    const written = await catchRefusal(() => writer.apply(request, context, session));
+    const written = await catchRefusal(() => inPart(session, () => writer.apply(request, context, session)));
     if (written.ok) return written.value.id;
-    throw new StartFault(`database/seed: ${type.plural}, "${key}": ${written.issues.map(sayIssue).join('; ')}`);
+    for (const issue of written.issues) faults.add(`${place}: ${sayWithPath(issue)}`);
+    return null;
   };
+  const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
   for (const seed of seeds) {
-    const { now, missing } = withIds(seed.data, seed.type, model, keys, seeds, seed);
+    const { now, missing } = resolve(seed, seed.data);
     const id = await write(seed, null, now);
-    const known = keys.get(seed.type) ?? new Map<string, number>();
-    known.set(seed.key, id);
-    keys.set(seed.type, known);
+    if (id === null) continue;
+    ids.get(seed.type)?.set(seed.key, id);
     if (missing.length > 0)
       later.push({ seed, id, data: Object.fromEntries(missing.map((name) => [name, seed.data[name]])) });
   }
   // what pointed to seeds that came later
-  for (const { seed, id, data } of later) await write(seed, id, withIds(data, seed.type, model, keys, seeds, seed).now);
+  for (const { seed, id, data } of later) await write(seed, id, resolve(seed, data).now);
+  if (faults.size > 0) throw new StartFault(sayFaults([...faults]));
   return seeds.length;
 };
 
-const seedDir = (projectDir: string): string => path.join(projectDir, 'database/seed');
-
-const readJson = (file: string): unknown => {
-  try {
-    return JSON.parse(fs.readFileSync(file, 'utf8'));
-  } catch (fault) {
-    throw new StartFault(`${file}: not valid JSON: ${(fault as Error).message}`);
-  }
+/** Some of v4's messages do not name the attribute. */
+const sayWithPath = (issue: Issue): string => {
+  const text = sayIssue(issue);
+  return issue.path.length === 0 || text.includes(issue.path.at(-1)!) ? text : `${issue.path.join('.')}: ${text}`;
 };
 
-/** Files first, then every type in the order of the model. */
-const readSeeds = (projectDir: string, model: Model): readonly Seed[] => {
-  const types = [...model.types.values()].filter(
-    (type) => type.uid === FILE_UID || (type.origin === 'project' && type.kind !== 'component'),
-  );
-  return types.flatMap((type): readonly Seed[] => {
-    const file = path.join(seedDir(projectDir), `${type.kind === 'single' ? type.singular : type.plural}.json`);
-    if (!fs.existsSync(file)) return [];
-    const json = readJson(file) as Record<string, Data>;
-    if (type.kind === 'single') return [{ type, key: type.singular, data: json }];
-    const extra = type.uid === FILE_UID ? { folderPath: '/', provider: 'local' } : {};
-    return Object.entries(json).map(([key, data]) => ({ type, key, data: { ...data, ...extra } }));
+const sayFaults = (faults: readonly string[]): string =>
+  `${faults.length === 1 ? 'The seeds have a fault' : `The seeds have ${faults.length} faults`}, and nothing was written:${faults.map((it) => `\n  database/seed/${it}`).join('')}`;
+
+// ---- files
+
+const PERMISSIONS = 'permissions.json';
+
+const seedDir = (projectDir: string): string => path.join(projectDir, 'database/seed');
+
+const seedFileNames = (projectDir: string): readonly string[] => {
+  const dir = seedDir(projectDir);
+  if (!fs.existsSync(dir)) return [];
+  return fs
+    .readdirSync(dir, { withFileTypes: true })
+    .filter((it) => !it.isDirectory() && it.name.endsWith('.json'))
+    .map((it) => it.name)
+    .sort();
+};
+
+const seedsIn = (name: string, type: EntryType, json: unknown, faults: string[]): readonly Seed[] => {
+  const isSingle = type.kind === 'single';
+  if (!isObject(json)) {
+    faults.push(`${name}: expected an object${isSingle ? ' of attributes' : ': { "key": { attributes } }'}`);
+    return [];
+  }
+  if (isSingle) return [{ type, key: type.singular, data: json, place: name }];
+  const extra = type.uid === FILE_UID ? { folderPath: '/', provider: 'local' } : {};
+  return Object.entries(json).flatMap(([key, data]): readonly Seed[] => {
+    const place = `${name}: ${JSON.stringify(key)}`;
+    if (isObject(data)) return [{ type, key, data: { ...data, ...extra }, place }];
+    faults.push(`${place}: expected an object of attributes`);
+    return [];
   });
 };
 
-type Keys = ReadonlyMap<EntryType, ReadonlyMap<string, number>>;
+const readGranted = (
+  json: unknown,
+  model: Model,
+  roles: readonly string[],
+  faults: string[],
+): Readonly<Record<string, readonly Action[]>> => {
+  const fault = (text: string): void => void faults.push(`${PERMISSIONS}: ${text}`);
+  if (!isObject(json)) {
+    fault('expected an object of lists: { "public": ["api::article.article.find"] }');
+    return {};
+  }
+  const known = actionsOf(model);
+  for (const [role, actions] of Object.entries(json)) {
+    if (!roles.includes(role))
+      fault(`there is no role "${role}" on first start${orNearest(role, roles) || `; roles: ${roles.join(', ')}`}`);
+    else if (!Array.isArray(actions)) fault(`${role}: expected a list of actions`);
+    else
+      for (const [i, action] of (actions as readonly unknown[]).entries()) {
+        if (typeof action !== 'string') fault(`${role}[${i}]: expected the name of an action`);
+        else if (!known.includes(action))
+          fault(`${role}[${i}]: there is no action "${action}"${orNearest(action, known)}`);
+      }
+  }
+  // of no use with a fault
+  return faults.length === 0 ? (json as Record<string, readonly Action[]>) : {};
+};
+
+// ---- links
+
+interface Links {
+  readonly model: Model;
+  /** By key; null of a seed that is not written yet, or was refused. */
+  readonly ids: ReadonlyMap<EntryType, ReadonlyMap<string, number | null>>;
+  readonly unread: ReadonlySet<EntryType>;
+  fault(text: string): void;
+}
+
+interface Resolved {
+  readonly now: Data;
+  readonly missing: readonly string[];
+}
 
 /**
  * The data with ids for keys, links to seeds that are not written yet left out, and the names of the attributes in which
  * some were.
  */
-const withIds = (
-  data: Data,
-  type: EntryType,
-  model: Model,
-  keys: Keys,
-  seeds: readonly Seed[],
-  seed: Seed,
-): { readonly now: Data; readonly missing: readonly string[] } => {
+const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
   const now: Record<string, unknown> = {};
   const missing: string[] = [];
   for (const [name, value] of Object.entries(data)) {
@@ -137,18 +237,19 @@ const withIds = (
         now[name] = value;
         break;
       case 'link': {
-        const { ids, isWhole } = linkIds(attribute, value, model, keys, seeds, seed);
+        const { ids, isWhole } = linkIds(attribute, value, links);
         if (isWhole) now[name] = ids;
         else missing.push(name);
         break;
       }
       case 'part': {
-        const items = (Array.isArray(value) ? value : [value]) as readonly Data[];
-        const parts = items.map((item) => {
-          const component = model.types.get(
-            (item['__component'] as string | undefined) ?? attribute.components[0] ?? '',
-          );
-          return component ? withIds(item, component, model, keys, seeds, seed) : { now: item, missing: [] };
+        const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+        const parts = items.map((item, i) => {
+          const at = Array.isArray(value) ? `${name}[${i}]` : name;
+          const inside = { ...links, fault: (text: string) => links.fault(`${at}.${text}`) };
+          const component = isObject(item) && links.model.types.get(componentOf(item, attribute.components));
+          // the writer says what is wrong with others
+          return component ? withIds(item as Data, component, inside) : { now: item, missing: [] };
         });
         if (parts.some((part) => part.missing.length > 0)) missing.push(name);
         const whole = parts.map((part) => part.now);
@@ -162,22 +263,28 @@ const withIds = (
   return { now, missing };
 };
 
+const componentOf = (item: Data, components: readonly Uid[]): Uid =>
+  typeof item['__component'] === 'string' ? item['__component'] : (components[0] ?? '');
+
 const linkIds = (
   attribute: LinkAttribute,
   value: unknown,
-  model: Model,
-  keys: Keys,
-  seeds: readonly Seed[],
-  seed: Seed,
+  { model, ids, unread, fault }: Links,
 ): { readonly ids: readonly number[]; readonly isWhole: boolean } => {
   const target = model.types.get(attribute.target);
-  const named = value === null ? [] : ((Array.isArray(value) ? value : [value]) as readonly string[]);
-  const known = target && keys.get(target);
-  const ids = named.map((key) => known?.get(key));
-  const unknown = named.find((key) => !seeds.some((it) => it.type === target && it.key === key));
-  if (unknown !== undefined)
-    throw new StartFault(
-      `database/seed: ${seed.type.plural}, "${seed.key}": ${attribute.name} names "${unknown}", and there is no such seed of ${attribute.target}`,
-    );
-  return { ids: ids.filter((id) => id !== undefined), isWhole: !ids.includes(undefined) };
+  const known = (target && ids.get(target)) ?? new Map<string, number | null>();
+  const named: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const found: number[] = [];
+  let isWhole = true;
+  for (const key of named) {
+    const id = typeof key === 'string' ? known.get(key) : undefined;
+    if (typeof key !== 'string') fault(`${attribute.name}: expected the key of a seed, or a list of keys`);
+    else if (id === null || (id === undefined && target && unread.has(target))) isWhole = false;
+    else if (id === undefined)
+      fault(
+        `${attribute.name} names "${key}", and there is no such seed of ${attribute.target}${orNearest(key, known.keys())}`,
+      );
+    else found.push(id);
+  }
+  return { ids: found, isWhole };
 };

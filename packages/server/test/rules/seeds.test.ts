@@ -1,0 +1,141 @@
+/** The first data of a project, `database/seed`: written once; all that is wrong with it comes in one message. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { pino } from 'pino';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { prepareData } from '../../src/cli/bootstrap.js';
+import { StartFault } from '../../src/cli/config.js';
+import { bringUp } from '../../src/cli/layout.js';
+import { openProject } from '../../src/cli/project.js';
+import { readRows } from '../../src/sql/dialect.js';
+import { newDatabase, type TestDatabase } from '../world/databases.js';
+import { component, contentType, type Files, typeFile, withThing, writeFiles } from '../world/schemas.js';
+import { dialects } from '../world/world.js';
+
+const books = { type: 'relation', relation: 'oneToMany', target: 'api::book.book' };
+const project: Files = {
+  ...withThing({
+    code: { type: 'string', unique: true },
+    size: { type: 'integer', max: 9 },
+    books,
+    lists: { type: 'component', component: 'shared.list', repeatable: true },
+  }),
+  'src/components/shared/list.json': component('components_shared_lists', { books }),
+  [typeFile('cover')]: contentType('cover', { headline: { type: 'string' } }, { kind: 'singleType' }),
+};
+const seed = (name: string): string => `database/seed/${name}.json`;
+
+describe.each(dialects)('seeds on %s', (dialect) => {
+  let dir = '';
+  let database: TestDatabase;
+  beforeEach(async () => {
+    dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-seeds-'));
+    writeFiles(dir, project);
+    database = await newDatabase(dialect);
+  });
+  afterEach(async () => {
+    await database.drop();
+    fs.rmSync(dir, { recursive: true });
+  });
+
+  /** Starts with these files besides; gives the warnings. */
+  const start = async (files: Files): Promise<readonly string[]> => {
+    writeFiles(dir, files);
+    const warnings: string[] = [];
+    const logger = pino({ level: 'silent' });
+    vi.spyOn(logger, 'warn').mockImplementation((it: unknown) => {
+      warnings.push(String(it));
+    });
+    await prepareData(await bringUp(await openProject(dir), database.db, logger), database.db, logger);
+    return warnings.filter((it) => it.startsWith('database/seed'));
+  };
+  const faultOf = async (files: Files): Promise<readonly string[]> => {
+    const fault = await start(files).catch((it: unknown) => it);
+    expect(fault).toBeInstanceOf(StartFault);
+    return (fault as Error).message.split('\n').map((it) => it.trim());
+  };
+  const rows = (text: string) => database.db.read(() => readRows(database.db.dialect.compile(sql`${sql.raw(text)}`)));
+
+  it('are written with their links, whichever comes first', async () => {
+    await start({
+      [seed('books')]: { emma: { title: 'Emma', author: 'jane' } },
+      [seed('authors')]: { jane: { name: 'Jane' } },
+      [seed('cover')]: { headline: 'Hello' },
+    });
+    const linked = 'select b.title, a.name from books b join books_author_links l on l.book_id = b.id';
+    expect(await rows(`${linked} join authors a on a.id = l.author_id`)).toEqual([['Emma', 'Jane']]);
+    expect(await rows('select headline from covers')).toEqual([['Hello']]);
+  });
+
+  it('all faults of all files come in one message, and nothing is written', async () => {
+    expect(
+      await faultOf({
+        [seed('book')]: {},
+        [seed('qwertzuiop')]: {},
+        [seed('authors')]: { jane: null, joan: ['x'], jo: { nam: 'Jo' } },
+        [seed('books')]: {
+          emma: { title: 'Emma', author: 'jo', seo: 'x' },
+          north: { title: 'North', author: 'jna' },
+          south: { author: 5 },
+        },
+        [seed('things')]: {
+          one: { code: 'a', size: 10, books: ['emm'], lists: [{ books: ['nobody'] }] },
+          two: { code: 'b' },
+          three: { code: 'b' },
+        },
+        [seed('cover')]: null,
+        [seed('permissions')]: { publik: [], public: ['api::book.book.fnd'] },
+      }),
+    ).toEqual([
+      'The seeds have 14 faults, and nothing was written:',
+      'database/seed/book.json: there is no such type; did you mean "books.json"?',
+      'database/seed/qwertzuiop.json: there is no such type; a seed file is named after a route: files.json, authors.json, books.json, cover.json, things.json, permissions.json',
+      'database/seed/authors.json: "jane": expected an object of attributes',
+      'database/seed/authors.json: "joan": expected an object of attributes',
+      'database/seed/cover.json: expected an object of attributes',
+      'database/seed/permissions.json: there is no role "publik" on first start; did you mean "public"?',
+      'database/seed/permissions.json: public[0]: there is no action "api::book.book.fnd"; did you mean "api::book.book.find"?',
+      'database/seed/authors.json: "jo": nam: author has no attribute "nam". Did you mean "name"?',
+      'database/seed/books.json: "emma": seo must be a `object` type, but the final value was: `"x"`.',
+      'database/seed/books.json: "south": author: expected the key of a seed, or a list of keys',
+      'database/seed/things.json: "one": books names "emm", and there is no such seed of api::book.book; did you mean "emma"?',
+      'database/seed/things.json: "one": lists[0].books names "nobody", and there is no such seed of api::book.book',
+      'database/seed/things.json: "one": size must be less than or equal to 9',
+      'database/seed/things.json: "three": code: This attribute must be unique',
+    ]);
+    expect(await rows('select count(*) from up_roles')).toEqual([[expect.toSatisfy((it) => Number(it) === 0)]]);
+    expect(await rows('select count(*) from things')).toEqual([[expect.toSatisfy((it) => Number(it) === 0)]]);
+  });
+
+  it.each(['null', '[]', '5', '{'])('a file that holds %s is a fault in words', async (text) => {
+    const [head, line] = await faultOf({ [seed('things')]: text });
+    expect(head).toBe('The seeds have a fault, and nothing was written:');
+    expect(line).toMatch(
+      text === '{'
+        ? /^database\/seed\/things\.json: not valid JSON: /
+        : /^database\/seed\/things\.json: expected an object: \{ "key": \{ attributes \} \}$/,
+    );
+  });
+
+  it('a change after the first start is told at every start, by file, until the files are as they were', async () => {
+    const things = { one: { code: 'a' } };
+    expect(await start({ [seed('things')]: things, [seed('authors')]: {} })).toEqual([]);
+    expect(await start({})).toEqual([]);
+    fs.rmSync(path.join(dir, seed('authors')));
+    const changed = { [seed('things')]: { one: { code: 'b' } }, [seed('books')]: {} };
+    for (const files of [changed, {}])
+      expect(await start(files)).toEqual([
+        'database/seed: seeds are written once, when the database is made, and these files are not as they were then: authors.json (removed), books.json (new), things.json (changed). Make the same changes in the database through the API and the command "role", or start with an empty database',
+      ]);
+    expect(await rows('select code from things')).toEqual([['a']]);
+    fs.rmSync(path.join(dir, seed('books')));
+    expect(await start({ [seed('things')]: things, [seed('authors')]: {} })).toEqual([]);
+  });
+
+  it('seeds that are added to a database made without any are told', async () => {
+    expect(await start({})).toEqual([]);
+    expect(await start({ [seed('things')]: {} })).toEqual([expect.stringContaining('things.json (new)')]);
+  });
+});
