@@ -1,4 +1,4 @@
-/** What every part of the accounts shares: what it needs, what it answers, and how it reads forms. No HTTP here. */
+/** Shared by all account endpoints: dependencies, response types and form parsing. Independent of HTTP. */
 import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
@@ -28,21 +28,21 @@ export interface AccountDeps {
   readonly jwts: Jwts;
   readonly mail: MailSender;
   readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
-  /** Where clients reach the content API, without a slash at the end: `https://cms.example/api`. */
+  /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** Told of faults beside the answers. */
+  /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }
 
 export interface AccountRequest {
   readonly caller: KnownCaller;
-  /** The parsed JSON body; undefined where there is none. */
+  /** The parsed JSON body; undefined if there is none. */
   readonly body: unknown;
   /** The query string, without `?`. */
   readonly search: string;
-  /** The id of the path; null where there is none, or no valid one. */
+  /** The id in the path; null if absent or invalid. */
   readonly id: number | null;
   readonly match: Precondition | null;
 }
@@ -50,7 +50,7 @@ export interface AccountRequest {
 export type AccountAnswer =
   /** A bare object or list with its entity tag. */
   | { readonly kind: 'entries'; readonly answer: Answer; readonly isNew?: boolean }
-  /** JSON text; `private` for what no cache may keep. */
+  /** JSON text; `private` must not be cached. */
   | {
       readonly kind: 'json';
       readonly text: string;
@@ -61,11 +61,11 @@ export type AccountAnswer =
 
 export type AccountAction = (request: AccountRequest) => Promise<Result<AccountAnswer>>;
 
-/** @param leftOut what of the request had no effect. */
+/** @param leftOut parts of the request that had no effect. */
 export const jsonAnswer = (value: unknown, leftOut: readonly LeftOut[] = []): Result<AccountAnswer> =>
   ok({ kind: 'json', text: JSON.stringify(value), privacy: 'shared', leftOut });
 
-/** Runs one action; a `Refusal` past any transaction becomes its result. */
+/** Wraps an action so that a `Refusal` thrown by it, outside any transaction, becomes its result. */
 export const asAction =
   (action: (request: AccountRequest) => Promise<Result<AccountAnswer>>): AccountAction =>
   async (request) => {
@@ -73,7 +73,7 @@ export const asAction =
     return result.ok ? result.value : result;
   };
 
-// ---- reading and writing through the lines
+// ---- reading and writing entries
 
 export const userType = (model: Model): EntryType => typeOf(model, USER_UID);
 export const roleType = (model: Model): EntryType => typeOf(model, ROLE_UID);
@@ -85,7 +85,7 @@ export const ownContext = ({ model, settings }: AccountDeps): ResolveContext => 
   gate: serverGate,
 });
 
-/** What the caller may see. Whoever may change users may also say which role they have, as in v4. */
+/** The caller's rights. Anyone who may change users may also set their role, as in v4. */
 export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): ResolveContext => {
   const gate = newGate(caller, model);
   return {
@@ -102,7 +102,7 @@ export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): Res
 export const passwordTooLong = (): Issue =>
   issue('account.password-too-long', ['password'], { bytesMax: limits.passwordBytesMax });
 
-/** Hashes the passwords of a user before the transaction in which they are stored. */
+/** Hashes the passwords of a user; call it before the transaction that stores them. */
 export const hashUserPasswords = async (
   { model }: AccountDeps,
   data: Readonly<Record<string, unknown>>,
@@ -112,7 +112,7 @@ export const hashUserPasswords = async (
   return unwrap(await hashPasswords(data, userType(model), model));
 };
 
-/** One transaction in which nobody else changes users or roles; afterwards all that was known of callers is read anew. */
+/** One transaction that holds the lock on users and roles; afterwards cached callers are discarded. */
 export const changeAccounts = async <T>(deps: AccountDeps, work: (session: Session) => Promise<T>): Promise<T> => {
   const { db, callers, writer } = deps;
   const lock = db.dialect.lock(['dovetail accounts']);
@@ -124,7 +124,7 @@ export const changeAccounts = async <T>(deps: AccountDeps, work: (session: Sessi
   return result;
 };
 
-/** The values of which the type has attributes: a project may have changed the user by a schema file of its own. */
+/** Only the values whose attribute exists: a project may override the user type with its own schema file. */
 export const knownOnly = (values: Readonly<Record<string, unknown>>, type: EntryType): Record<string, unknown> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => type.attributes.has(name)));
 
@@ -138,7 +138,7 @@ type Form<Name extends string> = Readonly<Record<Name, string>>;
 export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** Required texts of a body; all faults together. No value is told: people type passwords into the wrong fields. */
+/** Required strings of a body; all faults are reported together, without values, since people type passwords into the wrong fields. */
 export const readForm = <Name extends string>(body: unknown, names: readonly Name[]): Result<Form<Name>> => {
   const given = isObject(body) ? body : {};
   const issues: Issue[] = [];

@@ -1,4 +1,4 @@
-/** Users, roles and what they may: every endpoint of AC1 as a function from parsed input to a result. */
+/** Users, roles and permissions: every endpoint of AC1 as a function from parsed input to a result. */
 import type { AccountDeps } from './account.js';
 import { type LoginActions, newLoginActions } from './login.js';
 import { newRoleActions, type RoleActions } from './roles.js';
@@ -8,7 +8,7 @@ export interface Accounts {
   readonly login: LoginActions;
   readonly users: UserActions;
   readonly roles: RoleActions;
-  /** Waits for what goes on beside the answers: mails, notes of use. */
+  /** Waits for background work: mails and token usage updates. */
   idle(): Promise<void>;
 }
 

@@ -1,9 +1,9 @@
-/** Mails to users: what they say, and the small interface through which they leave. */
+/** Mails to users: their text, and the interface that sends them. */
 import type { MailName, MailTemplate } from '../access/settings.js';
 
 export interface Mail {
   readonly to: string;
-  /** Null for the sender that the configuration names. */
+  /** Null for the configured sender. */
   readonly from: string | null;
   readonly replyTo: string | null;
   readonly subject: string;
@@ -12,17 +12,17 @@ export interface Mail {
 }
 
 export interface MailSender {
-  /** Resolves when the mail is handed over; rejects when it cannot be. */
+  /** Resolves once the mail server has accepted the mail; rejects if it does not. */
   send(mail: Mail): Promise<void>;
 }
 
-/** A mail that could not be handed over, in words for the log. */
+/** A mail could not be sent; the message is for the log. */
 export class MailFault extends Error {}
 
-/** Mails go nowhere. */
+/** Discards all mails. */
 export const noMail: MailSender = { send: async () => undefined };
 
-/** Mails are only told, for development: with their text, and so with the codes in it. */
+/** Logs mails instead of sending them, for development. Their text contains the codes. */
 export const newToldMail = (tell: (mail: Mail) => void): MailSender => ({
   send: async (mail) => {
     tell(mail);
@@ -34,11 +34,11 @@ export interface SmtpOptions {
   readonly port: number;
   readonly username: string | null;
   readonly password: string | null;
-  /** The sender of every mail; null leaves it to the mail. */
+  /** Overrides the sender of every mail; null keeps it. */
   readonly from: string | null;
 }
 
-/** The driver is loaded with the first mail. Port 465 speaks TLS from the beginning, others when the server offers it. */
+/** The driver is loaded with the first mail. Port 465 uses implicit TLS, other ports STARTTLS if the server offers it. */
 export const newSmtpMail = ({ host, port, username, password, ...options }: SmtpOptions): MailSender => {
   const transport = async () => {
     const { createTransport } = await import('nodemailer');
@@ -54,7 +54,9 @@ export const newSmtpMail = ({ host, port, username, password, ...options }: Smtp
       try {
         await (await opened).sendMail(sent);
       } catch (fault) {
-        throw new MailFault(`mail: not sent; look at SMTP_HOST (${host}) and SMTP_PORT (${port})`, { cause: fault });
+        throw new MailFault(`mail: could not be sent; check SMTP_HOST (${host}) and SMTP_PORT (${port})`, {
+          cause: fault,
+        });
       }
     },
   };
@@ -63,12 +65,12 @@ export const newSmtpMail = ({ host, port, username, password, ...options }: Smtp
 export interface MailFacts {
   readonly to: string;
   readonly username: string;
-  /** The page that the link leads to; null has none, and the code is all. */
+  /** The page that the link opens; null for no link, only the code. */
   readonly url: string | null;
   readonly code: string;
 }
 
-/** What is written where the admin panel's template is missing or cannot be used. Without a page to enter a new password on, the code is all. */
+/** Used if the admin panel's template is missing or unusable. Without a page for the new password the mail contains only the code. */
 const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
   const rest = { from: null, replyTo: null };
   if (name === 'email_confirmation')
@@ -84,15 +86,15 @@ const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
   return {
     ...rest,
     subject: 'Reset password',
-    message: `<p>Somebody, probably you, asked for a new password.</p><p>${way}</p><p>If it was not you, nothing needs to be done.</p>`,
+    message: `<p>Someone, probably you, requested a new password.</p><p>${way}</p><p>If it was not you, you can ignore this mail.</p>`,
   };
 };
 
-/** A mail without a sender gets the sender of the configuration. */
+/** A null sender means the configured one. */
 export const mailOf = (name: MailName, template: MailTemplate | null, facts: MailFacts): Mail => {
   const own = ownTemplate(name, facts.url);
   const { subject, from: sender, replyTo } = template ?? own;
-  // without a page a link leads nowhere
+  // a template with a link is unusable without a page
   const message =
     template === null || (facts.url === null && /<%[=-]?\s*URL\s*%>/.test(template.message))
       ? own.message
@@ -113,7 +115,7 @@ export const mailOf = (name: MailName, template: MailTemplate | null, facts: Mai
   };
 };
 
-/** v4's placeholders by name. Templates are text here, never programs. */
+/** Replaces v4's placeholders by name. Templates are never executed. */
 const fill = (template: string, { url, code, username, to }: MailFacts, quote: (text: string) => string): string => {
   const values: Readonly<Record<string, string>> = {
     URL: url ?? '',
@@ -127,7 +129,7 @@ const fill = (template: string, { url, code, username, to }: MailFacts, quote: (
   );
 };
 
-/** The same without tags; what stood in paragraphs of its own still does. */
+/** Strips the tags and keeps the paragraphs. */
 const textOf = (html: string): string =>
   unescapeHtml(html.replaceAll(/<(?:\/p|br ?\/?|\/div|\/h\d|\/li)>/gi, '\n').replaceAll(/<[^>]*>/g, ''))
     .replaceAll(/\n{3,}/g, '\n\n')

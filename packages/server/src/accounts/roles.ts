@@ -1,4 +1,4 @@
-/** Roles and their permissions (AC16), as v4's front ends and the command line change them. */
+/** Roles and their permissions (AC16), for v4's front ends and the command line. */
 import { sql } from 'kysely';
 import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
@@ -30,7 +30,7 @@ export interface RoleActions {
   readonly permissions: AccountAction;
 }
 
-/** A role as answers show it. */
+/** A role as responses show it. */
 export interface RoleRow {
   readonly id: number;
   readonly name: string | null;
@@ -65,7 +65,7 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
       const { permissions, ...given } = role;
       const wanted = permissions === undefined ? new Set<Action>() : unwrap(await readTree(permissions, deps));
       const { name } = given;
-      // any other name is refused with the role
+      // a name that is not a string is refused by the write
       const type = given['type'] ?? snakeCase(typeof name === 'string' ? name.toLowerCase() : '');
       await changeAccounts(deps, async (session) => {
         const roleId = await writeRole(deps, null, { ...given, type }, session);
@@ -148,7 +148,7 @@ const storedActions = (rows: readonly (readonly unknown[])[]): readonly StoredAc
 export const readActions = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly StoredAction[]> =>
   storedActions(await db.read(() => readRows(actionsStatement(db.dialect))));
 
-/** Actions of the model, and those that some role has: a v4 project may have controllers of its own. */
+/** Actions of the model, and those that a role already has: a v4 project may have its own controllers. */
 export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>): Promise<ReadonlySet<Action>> =>
   new Set([...actionsOf(deps.model), ...(await readActions(deps)).map((it) => it.action)]);
 
@@ -159,7 +159,7 @@ type Tree = Record<string, { controllers: Record<string, Record<string, { enable
 const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree => {
   const tree: Tree = {};
   for (const action of new Set(actions)) {
-    // names of APIs, plugins and controllers have no dots
+    // names of APIs, plugins and controllers contain no dots
     const [owner, controller, name] = action.split('.');
     if (owner === undefined || controller === undefined || name === undefined) continue;
     tree[owner] ??= { controllers: {} };
@@ -170,7 +170,7 @@ const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree 
   return tree;
 };
 
-/** The enabled actions of a tree. Names that nobody knows would be lost in silence, so they are refused. */
+/** The enabled actions of a tree. Unknown names are refused rather than silently dropped. */
 const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<ReadonlySet<Action>>> => {
   const known = await grantableActions(deps);
   const wanted = new Set<Action>();
@@ -189,7 +189,7 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
       for (const [name, state] of members(actions, [...path, 'controllers', controller])) {
         const at = [...path, 'controllers', controller, name];
         const action = `${owner}.${controller}.${name}`;
-        // what is not listed need not be looked for
+        // no need to look for faults that will not be listed
         if (issues.length > limits.issuesMax) break;
         const enabled = isObject(state) ? state['enabled'] : undefined;
         if (typeof enabled !== 'boolean')
@@ -203,7 +203,7 @@ const readTree = async (tree: unknown, deps: AccountDeps): Promise<Result<Readon
   return issues.length > 0 ? { ok: false, issues } : ok(wanted);
 };
 
-/** What a role that was read before brings along and nobody changes. */
+/** Keys of a role in responses, ignored when sent back. */
 const ignored: ReadonlySet<string> = new Set(['id', 'createdAt', 'updatedAt', 'nb_users']);
 const writable: readonly string[] = ['name', 'description', 'type', 'permissions'];
 
@@ -238,7 +238,7 @@ const writeRole = async (
   return (await deps.writer.apply(request, ownContext(deps), session)).id;
 };
 
-/** The role has exactly these actions afterwards. One row of permission belongs to one role (ST11). */
+/** Replaces the actions of a role. Each permission row belongs to one role (ST11). */
 export const setActions = async (
   deps: AccountDeps,
   roleId: number,
@@ -273,7 +273,7 @@ export const setActions = async (
   }
 };
 
-/** Users of a role that ends have the role public from then on. */
+/** Users of a deleted role get the role public. */
 const moveUsers = async (roleId: number, dialect: Dialect, tx: Tx): Promise<void> => {
   await tx.run(
     dialect.compile(sql`

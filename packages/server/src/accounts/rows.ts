@@ -1,4 +1,4 @@
-/** Rows of users by what identifies them: the few columns that logging in needs. */
+/** Looks up user rows, with the few columns that logging in needs. */
 import { sql } from 'kysely';
 import { isYes } from '../access/caller.js';
 import { type Db, type Dialect, type Rows, readRows, type Sql, type Statement, type Tx } from '../sql/dialect.js';
@@ -8,7 +8,7 @@ export interface UserRow {
   readonly username: string;
   readonly email: string;
   readonly provider: string | null;
-  /** bcrypt; null for users of other providers. */
+  /** A bcrypt hash; null for users of other providers. */
   readonly password: string | null;
   readonly confirmed: boolean;
   readonly blocked: boolean;
@@ -37,7 +37,7 @@ export type UserKey =
   | { readonly by: 'confirmationToken'; readonly texts: readonly string[] }
   /** A local user by e-mail, in any case, or name (AC8). */
   | { readonly by: 'identifier'; readonly text: string }
-  /** Whoever has one of the two, as name or as e-mail. */
+  /** The users that have either value as username or e-mail. */
   | { readonly by: 'names'; readonly username: string | null; readonly email: string | null };
 
 const conditionOf = (key: UserKey, dialect: Dialect): Sql => {
@@ -68,7 +68,7 @@ export const findUsers = async (db: Db, key: UserKey): Promise<readonly UserRow[
 export const findUsersInside = async (tx: Tx, key: UserKey, dialect: Dialect): Promise<readonly UserRow[]> =>
   rowsOf(await tx.run(statementOf(conditionOf(key, dialect), dialect, 'locked')));
 
-/** Sets the digests that mails carry the originals of; no change of the user that anybody should see. */
+/** Stores the digests of the codes sent by mail, without changing `updated_at`. */
 export const setTokenStatement = (
   id: number,
   column: 'reset_password_token' | 'confirmation_token',

@@ -1,4 +1,4 @@
-/** API tokens made, listed and revoked (AC17). A key is given once and stored nowhere. */
+/** Creates, lists and revokes API tokens (AC17). A key is returned once and never stored. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';
@@ -12,16 +12,16 @@ export interface NewToken {
   readonly name: string;
   readonly description: string;
   readonly type: TokenType;
-  /** One of v4's lifetimes; null for ever. */
+  /** One of v4's lifetimes; null for no expiry. */
   readonly lifetimeMs: number | null;
-  /** What a custom token may do. */
+  /** The actions of a custom token. */
   readonly actions: readonly Action[];
 }
 
-/** Days that v4's admin panel knows. */
+/** The lifetimes in days that v4's admin panel offers. */
 export const tokenLifetimes = [7, 30, 90] as const;
 
-/** Gives the key: 256 hex digits. */
+/** Returns the key: 256 hex digits. */
 export const createToken = async (
   token: NewToken,
   salt: string,
@@ -47,7 +47,7 @@ export const createToken = async (
   return key;
 };
 
-/** A token as `token list` shows it; the key itself is stored nowhere. */
+/** A token as `token list` shows it. */
 export interface StoredToken {
   readonly id: number;
   readonly name: string;
@@ -66,7 +66,7 @@ export const readTokens = async ({ db }: Pick<AccountDeps, 'db'>): Promise<reado
   );
 };
 
-/** Deletes the token with its permissions. */
+/** Deletes the token and its permissions. */
 export const revokeToken = async (id: number, { db }: Pick<AccountDeps, 'db'>, tx: Tx): Promise<void> => {
   const token = db.dialect.bind('id', id);
   const links = sql`from strapi_api_token_permissions_token_links where api_token_id = ${token}`;

@@ -1,4 +1,4 @@
-/** `/users`: the read and the write line with bare objects (AC15), and the rules that only users have. */
+/** `/users`: reads and writes with bare objects (AC15), and the rules that apply only to users. */
 import { sql } from 'kysely';
 import { fitsBcrypt } from '../access/passwords.js';
 import { catchRefusal, type Issue, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
@@ -56,7 +56,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     return answer.ok ? ok({ kind: 'entries', answer: answer.value }) : absentUser(answer.issues);
   };
 
-  /** Users that were written are shown with their role, to those who may see roles (AC16). */
+  /** The response to a write includes the user's role if the caller may see roles (AC16). */
   const write = (request: WriteRequest, { caller, search }: AccountRequest, session: Session): Promise<Answered> => {
     const query = request.action === 'delete' ? textQuery(search) : withDefaults(textQuery(search), withRole);
     return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
@@ -97,7 +97,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
         const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...data, ...names, provider: 'local' };
         const made = await write({ action: 'create', type, data: user, match, hashes }, request, session);
-        // a list of none, or one that only takes away, is a role in form alone
+        // an empty list, or one that only disconnects, sets no role
         if (!(await hasRole(made.written.id, session.tx, db.dialect)))
           return refuse(issue('account.required', ['role']));
         return made;
@@ -110,7 +110,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       if (id === null) return noUser();
       const given = readUser(request.body);
       if (!given.ok) {
-        // an absent user is 404 whatever the body
+        // a missing user is a 404 whatever the body
         const user = await read('findOne', id, idOnly, request);
         return user.ok ? given : user;
       }
@@ -139,28 +139,28 @@ interface Shown {
 
 const noUser = (): Result<never> => refused(issue('account.user-absent', []));
 
-/** What the lines call an entry that is not there is a user here (AC15). */
+/** Words a missing entry as a missing user (AC15). */
 const absentUser = (issues: readonly Issue[]): Result<never> =>
   issues[0]?.code === 'http.not-found' ? noUser() : { ok: false, issues };
 
 // ---- bodies
 
-/** The body itself is the user: it is not wrapped in `data`. */
+/** The body is the user itself, not wrapped in `data`. */
 const readUser = (body: unknown): Result<Readonly<Record<string, unknown>>> => {
   if (!isObject(body)) return refused(issue('body.data-type', [], { value: null }));
   const { password } = body;
   return typeof password === 'string' && !fitsBcrypt(password) ? refused(passwordTooLong()) : ok(body);
 };
 
-/** A new password makes codes for another one void. */
+/** A new password invalidates pending reset codes. */
 const withoutCodes = (data: Readonly<Record<string, unknown>>, type: EntryType): Readonly<Record<string, unknown>> =>
   data['password'] !== undefined && type.attributes.has('resetPasswordToken')
     ? { resetPasswordToken: null, ...data }
     : data;
 
 /**
- * The e-mail in lower case, after the look for users who have one of the names already: names of one user and e-mails of
- * another may not be equal either, because either identifies. The write line looks for equal names of new users.
+ * Lowercases the e-mail and refuses names that are taken. A username must not equal another user's e-mail either, because
+ * either one identifies a user. The uniqueness of new usernames is checked by the write.
  */
 const namesOf = async (
   { username, email }: Readonly<Record<string, unknown>>,
@@ -169,7 +169,7 @@ const namesOf = async (
   tx: Tx,
   dialect: Dialect,
 ): Promise<{ readonly email?: string }> => {
-  // what no database stores is nobody's name; it is refused with the user
+  // skip texts that no database can store; the write refuses them
   const textOf = (it: unknown): string | null =>
     typeof it === 'string' && it.isWellFormed() && !it.includes('\0') ? it : null;
   const lower = textOf(email)?.toLowerCase() ?? null;
@@ -190,7 +190,7 @@ const hasRole = async (id: number, tx: Tx, dialect: Dialect): Promise<boolean> =
   return rows.length > 0;
 };
 
-/** A user that registers, or is made on the command line. Gives its id. */
+/** Creates a user, for registration and the command line. Returns the id. */
 export const createUser = async (
   deps: AccountDeps,
   data: Readonly<Record<string, unknown>>,
@@ -207,7 +207,7 @@ export const createUser = async (
 const withRole = objectQuery({ populate: 'role' });
 const idOnly = objectQuery({ fields: ['id'] });
 
-/** `start` and `limit` of users stand at the top level in v4; here they are bounded like any pagination (AC15). */
+/** v4 takes `start` and `limit` of users at the top level; here they are bounded like any pagination (AC15). */
 const listGrammar: Grammar = {
   name: 'users',
   place: (segments) => {
@@ -216,7 +216,7 @@ const listGrammar: Grammar = {
   },
 };
 
-/** What shapes a list and not its number. */
+/** Parameters that shape a list but not its count. */
 const listParameters: ReadonlySet<string> = new Set([
   'fields',
   'populate',
@@ -228,7 +228,7 @@ const listParameters: ReadonlySet<string> = new Set([
   'locale',
 ]);
 
-/** `filters` and `_q`, and v4's plain `attribute=value`: any other key is a condition, and resolving refuses unknown ones. */
+/** `filters`, `_q` and v4's plain `attribute=value`: any other key is a condition, and resolving refuses unknown ones. */
 const countGrammar = (type: EntryType): Grammar => ({
   name: 'users/count',
   place: (segments) => {

@@ -1,4 +1,4 @@
-/** `token`, `user` and `role`: who may what, from the command line. A running server follows within a second. */
+/** The commands `token`, `user` and `role`. A running server picks up changes within a second. */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -25,21 +25,21 @@ export interface TokenOptions {
   readonly expires: string;
   readonly name: string;
   readonly description: string;
-  /** What a custom token may do. */
+  /** The actions of a custom token. */
   readonly allow: readonly string[];
 }
 
 const tokenTypes: readonly TokenType[] = ['read-only', 'full-access', 'custom'];
 const dayMs = 24 * 60 * 60 * 1000;
 
-/** Prints the key of a new token; it is shown once. */
+/** Creates a token and prints its key, which is shown only once. */
 export const createTokenCommand = async (options: TokenOptions): Promise<void> => {
   const type = tokenTypes.find((it) => it === options.type);
   if (!type) throw new StartFault(`--type: expected ${tokenTypes.join(', ')}`);
   const lifetimes = ['never', ...tokenLifetimes.map((days) => `${days}d`)];
   if (!lifetimes.includes(options.expires)) throw new StartFault(`--expires: expected ${lifetimes.join(', ')}`);
   if ((type === 'custom') !== options.allow.length > 0)
-    throw new StartFault('--allow lists what a custom token may do, and nothing else: give both or none');
+    throw new StartFault('--allow is for --type custom only, and --type custom requires it');
   await withAccounts(options.project, async (deps, { apiTokenSalt }) => {
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
@@ -48,24 +48,22 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
       createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, session),
     );
     process.stdout.write(`${key}\n`);
-    process.stderr.write(
-      'This is the only time that the token is shown. Send it as "Authorization: Bearer <token>".\n',
-    );
+    process.stderr.write('The token is shown only this once. Send it as "Authorization: Bearer <token>".\n');
   });
 };
 
-/** Prints a line for each token. */
+/** Prints one line per token. */
 export const listTokensCommand = (project: string): Promise<void> =>
   withAccounts(project, async (deps) => {
     const tokens = await readTokens(deps);
-    if (tokens.length === 0) process.stderr.write('There are no tokens. Make one with token create.\n');
+    if (tokens.length === 0) process.stderr.write('There are no tokens. Create one with token create.\n');
     for (const { id, type, expiresAt, lastUsedAt, name } of tokens)
       process.stdout.write(
         `${id}  ${type}  ${expiresAt === null ? 'never expires' : `expires ${expiresAt}`}  ${lastUsedAt === null ? 'never used' : `last used ${lastUsedAt}`}  ${name}\n`,
       );
   });
 
-/** Deletes the token of that id or name. Several of one name are refused: the id tells them apart. */
+/** Deletes the token with that id or name. An ambiguous name is refused. */
 export const revokeTokenCommand = (project: string, name: string): Promise<void> =>
   withAccounts(project, async (deps) => {
     const tokens = await readTokens(deps);
@@ -74,12 +72,12 @@ export const revokeTokenCommand = (project: string, name: string): Promise<void>
     const [token, ...others] = found;
     if (!token) throw new StartFault(`There is no token "${name}". See token list.`);
     if (others.length > 0)
-      throw new StartFault(`Several tokens are called "${name}": name one by its id, ${ids(found).join(' or ')}.`);
+      throw new StartFault(`Several tokens are named "${name}": give the id, ${ids(found).join(' or ')}.`);
     await changeAccounts(deps, ({ tx }) => revokeToken(token.id, deps, tx));
     process.stderr.write(`token ${token.id} (${token.name}) revoked\n`);
   });
 
-/** Prints a line for each user. */
+/** Prints one line per user. */
 export const listUsersCommand = (project: string): Promise<void> =>
   withAccounts(project, async (deps) => {
     for (const { id, role, blocked, confirmed, email, username } of await listUsers(deps.db))
@@ -88,7 +86,7 @@ export const listUsersCommand = (project: string): Promise<void> =>
       );
   });
 
-/** Blocks or unblocks the user of that id, e-mail address or name. */
+/** Blocks or unblocks the user with that id, e-mail address or name. */
 export const blockUserCommand = (project: string, name: string, blocked: boolean): Promise<void> =>
   withAccounts(project, async (deps) => {
     const users = await listUsers(deps.db);
@@ -112,7 +110,7 @@ export interface UserOptions {
   readonly password?: string | undefined;
 }
 
-/** Prints the password when it made one. */
+/** Creates a user. Prints the password if it was generated. */
 export const createUserCommand = async ({ project, username, role, ...options }: UserOptions): Promise<void> => {
   await withAccounts(project, async (deps) => {
     const roleId = (await roleOf(role, deps)).id;
@@ -126,15 +124,15 @@ export const createUserCommand = async ({ project, username, role, ...options }:
         sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
       );
       if ((await session.tx.run(statement)).length > 0)
-        throw new StartFault('There is a user with that name or e-mail address already.');
+        throw new StartFault('A user with that name or e-mail address already exists.');
       return createUser(deps, data, hashes, session);
     });
-    process.stderr.write(`user ${id} made, with the role ${role}\n`);
+    process.stderr.write(`user ${id} created with the role ${role}\n`);
     if (options.password === undefined) process.stdout.write(`${password}\n`);
   });
 };
 
-/** Gives a role actions, or takes them away. */
+/** Grants actions to a role, or takes them away. */
 export const changeRoleCommand = (
   change: 'allow' | 'deny',
   project: string,
@@ -155,7 +153,7 @@ export const changeRoleCommand = (
     process.stderr.write(`${role.type}: ${change === 'allow' ? 'may' : 'may not'} ${named.join(', ')}\n`);
   });
 
-/** Prints what each role may do, or one of them. */
+/** Prints the actions of all roles, or of one. */
 export const listRolesCommand = (project: string, roleName: string | undefined): Promise<void> =>
   withAccounts(project, async (deps) => {
     const roles = roleName === undefined ? await readRoles(deps) : [await roleOf(roleName, deps)];
@@ -173,13 +171,13 @@ interface LateSecrets {
   apiTokenSalt(): string;
 }
 
-/** Opens the project for one command. Refusals become words for the terminal. */
+/** Opens the project for one command. A `Refusal` becomes a `StartFault` with its message. */
 const withAccounts = async (
   dir: string,
   work: (accounts: AccountDeps, secrets: LateSecrets) => Promise<void>,
 ): Promise<void> => {
   const opened = await openProject(dir);
-  // opening would make the file
+  // opening would create the file
   const { env } = opened;
   const file = path.resolve(opened.dir, env.DATABASE_FILENAME);
   if (env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
@@ -187,12 +185,12 @@ const withAccounts = async (
   const db = await openDatabase(opened);
   try {
     const project = await requireStarted(opened, db);
-    // to stderr: what a command prints on stdout is its result
+    // stderr, because stdout is for the result of the command
     const logger = pino({ level: 'info' }, pino.destination(2));
-    // what no command signs with; the salt is read, and made, when a token needs it
+    // commands never sign with these; the real salt is read, or generated, when a token is created
     const unused = crypto.randomBytes(32).toString('hex');
     const secrets = { jwtSecret: unused, apiTokenSalt: unused };
-    // hooks belong to content, not to accounts
+    // account commands run no hooks
     const handlers = new Map();
     const { accountDeps } = await siteOf({ project, db, secrets, handlers, logger, answersBytesMax: 0 });
     await work(accountDeps, {

@@ -1,4 +1,4 @@
-/** What a database needs beyond tables: v4's roles and the project's seeds on first start, and settings that are read. */
+/** Initial data: on first start v4's roles and the project's seeds. Also reads stored settings. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import { isObject } from '../accounts/account.js';
@@ -9,7 +9,7 @@ import { newSession } from '../write/session.js';
 import type { Project } from './project.js';
 import { digestSeeds, readSeedFiles, type SeedDigests, sayChangedSeeds, writeSeeds } from './seed.js';
 
-/** v4's roles and what they may do on first start (AC1). */
+/** v4's roles and their permissions on first start (AC1). */
 const roles = [
   {
     type: 'authenticated',
@@ -79,7 +79,7 @@ export const prepareData = async (project: Project, db: Db, logger: FastifyBaseL
   );
   if (mayFind === 0)
     logger.warn(
-      'the role public may find nothing yet: give it permissions, or list them in database/seed/permissions.json',
+      'the role public has no permissions to read content yet: grant some with role allow, or list them in database/seed/permissions.json',
     );
 };
 
@@ -88,7 +88,7 @@ function* isNew(dialect: Dialect): ReadProgram<boolean> {
   return Number(count) === 0;
 }
 
-/** The project's own hand writes the seeds. */
+/** Seeds are written with full rights. */
 const openGate: Gate = { version: 'seed', allows: () => true };
 
 const createRole = async (
@@ -129,7 +129,7 @@ const readSeedDigests = async (db: Db): Promise<SeedDigests> => {
   return isObject(digests) ? (digests as SeedDigests) : {};
 };
 
-/** The locale of entries when a request names none; v4's setting, `en` without one. */
+/** The locale of entries if a request names none: v4's setting, or `en`. */
 export const readDefaultLocale = async (db: Db): Promise<string> => {
   const locale = await readSetting('plugin_i18n_default_locale', db);
   return typeof locale === 'string' ? locale : 'en';

@@ -1,4 +1,4 @@
-/** `explain`: what a URL means and how it is fetched, without running it: selection, plan, statements. */
+/** `explain`: prints the selection, plan and statements of a URL without running them. */
 import { type Caller, newGate, publicCaller } from '../access/access.js';
 import { opened, roleCaller, tokenCaller } from '../access/caller.js';
 import { newPermissionStore } from '../access/permissions.js';
@@ -16,7 +16,7 @@ import { requireStarted } from './layout.js';
 import { openDatabase, openProject } from './project.js';
 
 export interface ExplainOptions {
-  /** Who asks: `role:TYPE` or `token:NAME`. */
+  /** The caller: `role:TYPE` or `token:NAME`. */
   readonly as?: string;
   readonly json: boolean;
 }
@@ -35,7 +35,7 @@ export const explain = async (
     const named = await callerNamed(as, db);
     const caller = config.permissions.enabled ? named : opened(named);
     const permission = permissionFor(route.type, action);
-    if (!caller.may(permission)) process.stderr.write(`(${as} may not ${permission}; explained all the same)\n`);
+    if (!caller.may(permission)) process.stderr.write(`(${as} may not ${permission}; explained anyway)\n`);
     const context = {
       model,
       gate: newGate(caller, model),
@@ -55,7 +55,7 @@ export const explain = async (
   }
 };
 
-/** A whole URL, or a path with or without its first slash. */
+/** A full URL, or a path with or without a leading slash. */
 const targetOf = (url: string): { readonly pathname: string; readonly search: string } => {
   const target = url.replace(/^https?:\/\/[^/]+/i, '').replace(/#.*$/s, '');
   const [path = '', search = ''] = target.split(/\?(.*)/s);
@@ -74,7 +74,9 @@ const readRoute = (
     new RegExp(`^${route.path.replace(':id', '(\\d+)')}/?$`, 'i').test(pathname),
   );
   if (found) return found;
-  throw new StartFault(`Nothing is read at ${pathname}. Routes: ${readable.map((it) => it.route.path).join(', ')}`);
+  throw new StartFault(
+    `${pathname} is not a route that reads content. Routes: ${readable.map((it) => it.route.path).join(', ')}`,
+  );
 };
 
 const callerNamed = async (as: string, db: Db): Promise<Caller> => {
@@ -82,10 +84,10 @@ const callerNamed = async (as: string, db: Db): Promise<Caller> => {
   if (kind === 'token') {
     const token = firstToken(await db.read(() => readRows(tokenNameStatement(name, db.dialect))));
     if (token) return tokenCaller(token);
-    throw new StartFault(`There is no API token with the name "${name}". \`token list\` shows all.`);
+    throw new StartFault(`There is no API token named "${name}". \`token list\` shows all.`);
   }
   const permissions = await newPermissionStore(db, () => performance.now()).current();
-  // also where nobody has started the project yet, and there are no roles
+  // also works before the first start, when there are no roles yet
   if (as === 'role:public') return publicCaller(permissions);
   const { roles } = permissions;
   const role = kind === 'role' ? roles.find((it) => it.type === name) : undefined;
@@ -98,7 +100,7 @@ const callerNamed = async (as: string, db: Db): Promise<Caller> => {
   );
 };
 
-/** Something that was asked for and is not in the answer. */
+/** Something requested that is not in the response. */
 interface Absence {
   readonly name: string;
   readonly why: string;
@@ -107,7 +109,7 @@ interface Absence {
 const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): readonly Absence[] => [
   ...hidden.map(({ type, attribute }) => {
     const action = attribute.kind === 'link' ? `${attribute.target}.find` : null;
-    const why = action !== null && !caller.may(action) ? `${as} may not ${action}` : 'nobody is shown it';
+    const why = action !== null && !caller.may(action) ? `${as} may not ${action}` : 'hidden from everyone';
     return { name: `${typeLabel(type)}.${attribute.name}`, why };
   }),
   ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${sayIssue(issue)}` })),
@@ -120,7 +122,7 @@ const explanation = ({ query, compiled }: PreparedRead, leftOut: readonly Absenc
   statements: namedStatements(compiled),
 });
 
-/** Statements in the order of rounds, each with what it fetches. */
+/** Statements in the order of round trips, each with what it fetches. */
 const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statement & { readonly fetches: string })[] => {
   const { plan, page, count, nodes } = compiled;
   const named: (Statement & { readonly fetches: string })[] = [];
@@ -162,7 +164,7 @@ const indent = (text: string): string =>
     .map((line) => `  ${line}`)
     .join('\n');
 
-// ---- the selection without the model in it
+// ---- the selection without the model
 
 interface Sketch {
   readonly type: string;

@@ -1,6 +1,6 @@
 /**
- * The database beside the model: what is missing is added, what was changed in schema files after its table was made is
- * told, and served as it is stored.
+ * Brings the tables in line with the model: adds what is missing, and reports attributes whose schema changed after their
+ * table was created, which are served as stored.
  */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
@@ -11,7 +11,7 @@ import { type OtherType, planAdditions, type TableDiff } from '../sql/schema.js'
 import { StartFault } from './config.js';
 import { compareDatabase, type Project } from './project.js';
 
-/** Adds what is missing and says so. Gives the project with its model as the database can serve it. */
+/** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
 export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
   const found = await compareDatabase(project, db);
   const isWhole = planChanges(project.model, found, db).statements.length === 0;
@@ -23,7 +23,7 @@ export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogge
   return { ...project, model };
 };
 
-/** The same for commands that add nothing; they need the tables that the first start makes. */
+/** The same for commands, which add nothing and need the tables of the first start. */
 export const requireStarted = async (project: Project, db: Db): Promise<Project> => {
   const diff = await compareDatabase(project, db);
   if (diff.missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
@@ -41,15 +41,15 @@ const sayAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
   if (surplusTables.length + surplusColumns.length > 0)
     logger.info(
       { tables: surplusTables, columns: surplusColumns.map((it) => `${it.table}.${it.column}`) },
-      'database: left alone what no schema file knows',
+      'database: ignored tables and columns that are in no schema file',
     );
 };
 
-// ---- what is added
+// ---- additions
 
 export interface Changes {
   readonly statements: readonly Statement[];
-  /** Types that get drafts now; all that they have is published, as v4 does it (DR10). */
+  /** Types for which drafts were switched on; their existing entries are published, as in v4 (DR10). */
   readonly newDrafts: readonly EntryType[];
 }
 
@@ -67,9 +67,8 @@ const publishAll = ({ table }: EntryType, { dialect }: Db): Statement =>
   dialect.compile(sql`update ${sql.table(table)} set published_at = created_at where published_at is null`);
 
 /**
- * Compares, adds what is missing and runs further statements, all or nothing. Processes that do so at the same time do it
- * one after the other; all but the first find nothing missing. Throws `StartFault` for a statement that the database
- * refuses.
+ * Compares, adds what is missing and runs further statements in one transaction. Concurrent processes take turns; all but
+ * the first find nothing missing. Throws `StartFault` for a statement that the database rejects.
  */
 export const applyChanges = async (
   project: Project,
@@ -93,13 +92,13 @@ export const applyChanges = async (
   } catch (fault) {
     if (running === null || !(fault instanceof Error)) throw fault;
     const { message } = fault.cause instanceof Error ? fault.cause : fault;
-    throw new StartFault(`${db.place} refuses "${shortened(running)}": ${message}\nNothing was changed.`);
+    throw new StartFault(`${db.place} rejected "${shortened(running)}": ${message}\nNothing was changed.`);
   }
 };
 
 const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 
-/** v4 would publish the drafts that are made from now on, did its map of types still say that there are none. */
+/** Updates v4's stored schema of the types; otherwise v4 would see drafts switched on at its next start and publish all drafts. */
 const noteDrafts = async (types: readonly EntryType[], tx: Tx, { dialect }: Db): Promise<void> => {
   if (types.length === 0) return;
   const key = sql`${sql.ref('key')} = 'strapi_content_types_schema'`;
@@ -124,9 +123,9 @@ const parseMap = (value: string): Record<Uid, { options?: object }> | null => {
   }
 };
 
-// ---- what differs
+// ---- differences
 
-/** What the tables hold in another way than the model says. */
+/** Differences between what the tables store and what the model says. */
 export const readStored = async (model: Model, diff: TableDiff, db: Db): Promise<Stored> => {
   const { schema } = db.dialect;
   const columns = diff.otherTypes.map(({ table, column, found }) => ({ table, column, stored: schema.kindOf(found) }));
@@ -147,7 +146,7 @@ function* readAll(statements: readonly Statement[]): ReadProgram<readonly Rows[]
   return yield statements;
 }
 
-/** A line for each column, with the statements that would change it. */
+/** One line per column, with the statements that would change it. */
 export const sayOtherTypes = (otherTypes: readonly OtherType[], model: Model, db: Db): readonly string[] =>
   otherTypes.map((it) => {
     const served = servedAs(it, model);
@@ -164,7 +163,7 @@ const servedAs = ({ table, column }: OtherType, model: Model): string | null => 
   return null;
 };
 
-/** A line for each type whose drafts were switched off while it had some. */
+/** One line per type whose drafts were switched off while it had some. */
 export const sayDrafts = ({ drafts }: Stored): readonly string[] =>
   [...drafts]
     .filter(([, count]) => count > 0)

@@ -1,4 +1,4 @@
-/** The log: JSON lines for programs, readable ones on a terminal. */
+/** The log: JSON lines, or readable text on a terminal. */
 import { type Logger, pino } from 'pino';
 import type { Environment } from './config.js';
 
@@ -6,6 +6,6 @@ export const newLogger = async ({ LOG_LEVEL: level }: Environment): Promise<Logg
   const options = { level, redact: ['req.headers.authorization'] };
   if (!process.stdout.isTTY) return pino(options);
   const { default: pretty } = await import('pino-pretty');
-  // synchronous: lines stand in order with what is written beside the log
+  // synchronous, to keep the order with direct writes to the terminal
   return pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' }));
 };

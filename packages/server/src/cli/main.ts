@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The entry of the command line: what depends on the Node that runs it comes before anything else is loaded. */
+/** The command line entry point. Checks the Node.js version before loading anything else. */
 import { boundYoungGeneration, isSupported, supportedNode } from './runtime.js';
 
 if (isSupported(process.versions.node)) {

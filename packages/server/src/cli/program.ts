@@ -1,6 +1,5 @@
 /**
- * The command line. Each command loads its own code: `start` does not wait for the others. Exit codes: 0 done, 1 the
- * command failed, 2 the command line is wrong.
+ * The command line. Each command loads only its own code. Exit codes: 0 success, 1 failure, 2 usage error.
  */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
@@ -28,13 +27,13 @@ command('start', 'serve a project until SIGTERM').action(async ({ project }: Pro
   await start(project);
 });
 
-command('check', 'report model and database side by side').action(async ({ project }: ProjectOption) => {
+command('check', 'compare model and database').action(async ({ project }: ProjectOption) => {
   const { check } = await import('./database.js');
   await check(project);
 });
 
 command('sync', 'add the tables, columns and indexes that the database lacks')
-  .option('--dry-run', 'print the statements instead')
+  .option('--dry-run', 'print the statements without running them')
   .option('--publish-drafts <types...>', 'publish the drafts of types whose draftAndPublish was switched off', [])
   .action(
     async ({
@@ -47,7 +46,7 @@ command('sync', 'add the tables, columns and indexes that the database lacks')
     },
   );
 
-command('explain', 'print what a URL means and how it is fetched: selection, plan, statements')
+command('explain', 'print the selection, plan and statements of a URL')
   .argument('<url>', 'such as /api/articles?populate=*')
   .option('--as <caller>', 'role:TYPE or token:NAME, such as role:authenticated', 'role:public')
   .option('--json', 'as JSON')
@@ -59,12 +58,12 @@ command('explain', 'print what a URL means and how it is fetched: selection, pla
   );
 
 const token = program.command('token').description('API tokens');
-command('create', 'make a token and print its key, once', token)
+command('create', 'create a token and print its key, once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')
   .option('--expires <when>', '7d, 30d, 90d or never', 'never')
-  .option('--name <name>', 'what the token is called', 'made on the command line')
-  .option('--description <text>', 'what it is for', '')
-  .option('--allow <actions...>', 'what a custom token may do, such as api::article.article.find', [])
+  .option('--name <name>', 'name of the token', 'made on the command line')
+  .option('--description <text>', 'purpose of the token', '')
+  .option('--allow <actions...>', 'actions of a custom token, such as api::article.article.find', [])
   .action(async (options: TokenOptions) => {
     const { createTokenCommand } = await import('./account-commands.js');
     await createTokenCommand(options);
@@ -75,19 +74,19 @@ command('list', 'print every token: id, type, expiry, last use, name', token).ac
     await listTokensCommand(project);
   },
 );
-command('revoke', 'delete a token; requests that carry it are refused within a second', token)
-  .argument('<token>', 'its id or name, as token list prints them')
+command('revoke', 'delete a token; requests that use it are refused within a second', token)
+  .argument('<token>', 'id or name, as printed by token list')
   .action(async (name: string, { project }: ProjectOption) => {
     const { revokeTokenCommand } = await import('./account-commands.js');
     await revokeTokenCommand(project, name);
   });
 
 const user = program.command('user').description('users of the content API');
-command('create', 'make a user; without --password one is made and printed', user)
+command('create', 'create a user; without --password one is generated and printed', user)
   .requiredOption('--username <name>', 'at least 3 characters')
   .requiredOption('--email <address>', 'also identifies the user')
   .option('--password <text>', 'at least 6 characters')
-  .option('--role <type>', 'the type of a role', 'authenticated')
+  .option('--role <type>', 'type of the role', 'authenticated')
   .action(async (options: UserOptions) => {
     const { createUserCommand } = await import('./account-commands.js');
     await createUserCommand(options);
@@ -97,23 +96,23 @@ command('list', 'print every user: id, role, state, e-mail, name', user).action(
   await listUsersCommand(project);
 });
 for (const change of ['block', 'unblock'] as const)
-  command(change, change === 'block' ? 'refuse a user at once, logged in or not' : 'let a user in again', user)
-    .argument('<user>', 'the id, e-mail address or name')
+  command(change, change === 'block' ? 'block a user at once, even if logged in' : 'unblock a user', user)
+    .argument('<user>', 'id, e-mail address or name')
     .action(async (name: string, { project }: ProjectOption) => {
       const { blockUserCommand } = await import('./account-commands.js');
       await blockUserCommand(project, name, change === 'block');
     });
 
-const role = program.command('role').description('what roles may do');
+const role = program.command('role').description('permissions of roles');
 for (const change of ['allow', 'deny'] as const)
-  command(change, change === 'allow' ? 'give a role actions' : 'take actions from a role', role)
+  command(change, change === 'allow' ? 'grant actions to a role' : 'revoke actions from a role', role)
     .argument('<role>', 'its type, such as public')
     .argument('<actions...>', 'such as api::article.article.find')
     .action(async (type: string, actions: readonly string[], { project }: ProjectOption) => {
       const { changeRoleCommand } = await import('./account-commands.js');
       await changeRoleCommand(change, project, type, actions);
     });
-command('list', 'print what every role may do, or one', role)
+command('list', 'print the actions of every role, or of one', role)
   .argument('[role]', 'its type, such as public')
   .action(async (type: string | undefined, { project }: ProjectOption) => {
     const { listRolesCommand } = await import('./account-commands.js');
@@ -123,7 +122,7 @@ command('list', 'print what every role may do, or one', role)
 try {
   await program.parseAsync();
 } catch (fault) {
-  // help and version end this way too, with 0
+  // --help and --version also end up here, with 0
   if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
   else if (fault instanceof StartFault || fault instanceof Refusal) {
     process.stderr.write(`${fault instanceof Refusal ? sayRefusal(fault) : fault.message}\n`);

@@ -1,4 +1,4 @@
-/** Opens a project: its configuration, its model and its database. Every command begins here. */
+/** Opens a project: configuration, model and database. Every command begins here. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
@@ -14,14 +14,14 @@ export interface Project {
   readonly env: Environment;
   readonly config: Config;
   readonly model: Model;
-  /** What is wrong in schema files although v4 starts with it. */
+  /** Faults in schema files that v4 tolerates. */
   readonly warnings: readonly SchemaNote[];
 }
 
 export const openProject = async (dir: string): Promise<Project> => {
   const absolute = path.resolve(dir);
   if (!fs.existsSync(absolute))
-    throw new StartFault(`There is no folder ${absolute}. Give the project's folder with --project.`);
+    throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
   const env = readEnvironment(absolute, process.env);
   const config = await readConfig(absolute);
   const loaded = loadModel(absolute, config.api.responses);
@@ -29,14 +29,14 @@ export const openProject = async (dir: string): Promise<Project> => {
   return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
 };
 
-/** All that is to be said of the schema files, in one round. */
+/** All faults and warnings of the schema files in one message. */
 const sayFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
   const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${sayNote(it)}`).join('');
   const head = faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`;
   return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nWarnings:${list(warnings)}`}`;
 };
 
-/** What the project itself declares: `6 content types, 11 components`. */
+/** Counts what the project declares: `6 content types, 11 components`. */
 export const typesInWords = ({ types }: Model): string => {
   const own = [...types.values()].filter((it) => it.origin === 'project');
   const components = own.filter((it) => it.kind === 'component').length;
@@ -45,13 +45,13 @@ export const typesInWords = ({ types }: Model): string => {
 };
 
 export interface OpenOptions {
-  /** No file is made or changed. */
+  /** Creates and changes no file. */
   readonly readOnly?: boolean;
-  /** Hears of each fault of the database that a request is answered 503 for. */
+  /** Called with each database error that turns a request into a 503. */
   readonly onTrouble?: (fault: Error) => void;
 }
 
-/** Drivers are loaded when they are needed: the other one costs nothing. */
+/** Loads only the driver that is needed. */
 export const openDatabase = async (
   { dir, env }: Project,
   { readOnly = false, onTrouble = () => undefined }: OpenOptions = {},
@@ -60,7 +60,7 @@ export const openDatabase = async (
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
     if (readOnly && !fs.existsSync(file)) {
-      process.stderr.write(`There is no file ${file} yet: the database counts as empty.\n`);
+      process.stderr.write(`There is no file ${file} yet; treating the database as empty.\n`);
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };
     }
     try {
@@ -81,8 +81,8 @@ export const openDatabase = async (
   }
 };
 
-/** Model and database side by side. */
-/** @param tx a transaction in which to look. */
+/** Compares model and database. */
+/** @param tx the transaction to read in. */
 export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const diff = diffTables(tablesOf(project.model), found, db);

@@ -1,4 +1,4 @@
-/** A refusal in words for the terminal. */
+/** The message of a refusal for the terminal. */
 import { type Refusal, sayIssue } from '../errors.js';
 
 export const sayRefusal = ({ issues, cause }: Refusal): string => {
@@ -6,7 +6,7 @@ export const sayRefusal = ({ issues, cause }: Refusal): string => {
   return issues
     .map((it) =>
       it.code === 'http.busy'
-        ? `The database cannot be used now${why}. Nothing was changed; try again later.`
+        ? `The database is unavailable${why}. Nothing was changed; try again later.`
         : `${sayIssue(it)}${why}`,
     )
     .join('\n');

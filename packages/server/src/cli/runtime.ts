@@ -1,10 +1,10 @@
-/** The Node.js that this program runs on: which versions are supported, and how much young memory a server gets. */
+/** The Node.js runtime: supported versions, and the size of V8's young generation. */
 import process from 'node:process';
 
-/** In words, for messages; `engines` in package.json says the same. */
+/** For messages; must match `engines` in package.json. */
 export const supportedNode = '22.18 or later, 24, 26 or later';
 
-/** @param version as in `process.versions.node`. Odd versions are supported by nobody for long. */
+/** @param version as in `process.versions.node`. Odd releases never become LTS, so they are not supported. */
 export const isSupported = (version: string): boolean => {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   if (major === 22) return minor >= 18;
@@ -12,10 +12,10 @@ export const isSupported = (version: string): boolean => {
 };
 
 /**
- * V8's young generation grows to what the version's default allows, 100 MB and more for a server that makes large
- * answers; with 8 MB a space it answers as fast in two thirds of the memory. V8 takes the bound at the start of a process
- * only, so the process replaces itself, under the same id. A bound that the caller has set stays, and so does a process
- * that cannot be replaced: on Windows, and one with a channel to its parent.
+ * With V8's defaults the young generation of a server with large responses grows to 100 MB and more; with 8 MB per
+ * semi-space it is as fast in two thirds of the memory. V8 takes the limit only at process start, so the process replaces
+ * itself (exec) and keeps its id. A limit set by the user is kept. The process is not replaced on Windows or if it has an
+ * IPC channel to its parent.
  */
 export const boundYoungGeneration = (): void => {
   const flag = '--max-semi-space-size';

@@ -1,4 +1,4 @@
-/** The two secrets of v4's environment that the content API needs. Missing ones are made for development, never for production. */
+/** The two secrets of v4's environment that the content API needs. Missing ones are generated, but never in production. */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,12 +8,12 @@ import { type Environment, StartFault } from './config.js';
 const names = ['JWT_SECRET', 'API_TOKEN_SALT'] as const;
 type Name = (typeof names)[number];
 
-/** What v4's `.env.example` has in their place. */
+/** The placeholders in v4's `.env.example`. */
 const placeholder = /^"?tobemodified/i;
 
 const SECRET_CHARACTERS_MIN = 16;
 
-/** @param say told what was written, never the secrets themselves. */
+/** @param say called with a message about what was written, never with the secrets. */
 export const readSecrets = (projectDir: string, env: Environment, say: (text: string) => void): Secrets => {
   const isMissing = (name: Name): boolean =>
     env[name] === undefined ||
@@ -23,23 +23,23 @@ export const readSecrets = (projectDir: string, env: Environment, say: (text: st
   if (missing.length > 0) {
     if (env.NODE_ENV === 'production')
       throw new StartFault(
-        `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing. Production needs secrets of its own: set ${missing.join(' and ')} in the environment, or in .env of the project's folder. Served beside or after Strapi v4, use the same values.`,
+        `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing. Production needs secrets of its own: set ${missing.join(' and ')} in the environment, or in .env of the project's folder. If Strapi v4 serves or served this database, use the same values.`,
       );
     for (const name of missing) made[name] = crypto.randomBytes(32).toString('base64');
     const file = path.join(projectDir, '.env');
     append(file, missing.map((name) => `${name}=${made[name]}\n`).join(''));
     ignoreFiles(projectDir);
-    say(`secrets: made ${missing.join(' and ')} and wrote them to ${file}`);
+    say(`secrets: generated ${missing.join(' and ')} in ${file}`);
   }
   if (env.NODE_ENV === 'production' && (env.JWT_SECRET ?? '').length < SECRET_CHARACTERS_MIN)
     throw new StartFault(
-      `JWT_SECRET is too short: whoever guesses it signs in as anybody. Use ${SECRET_CHARACTERS_MIN} characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
+      `JWT_SECRET is too short: anyone who guesses it can log in as any user. Use ${SECRET_CHARACTERS_MIN} characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
     );
   const secret = (name: Name): string => made[name] ?? env[name] ?? '';
   return { jwtSecret: secret('JWT_SECRET'), apiTokenSalt: secret('API_TOKEN_SALT') };
 };
 
-/** Behind the last line, which may lack its end. A new file is for its owner only. */
+/** Appends to the file, whose last line may lack a line break. A new file is readable only by its owner. */
 const append = (file: string, lines: string): void => {
   const before = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : '';
   try {
@@ -51,7 +51,7 @@ const append = (file: string, lines: string): void => {
   }
 };
 
-/** A new project's secrets and database stay out of git. A project that has a `.gitignore` has decided. */
+/** Keeps the secrets and database of a new project out of git. An existing `.gitignore` is left as it is. */
 const ignoreFiles = (projectDir: string): void => {
   const file = path.join(projectDir, '.gitignore');
   if (!fs.existsSync(file)) fs.writeFileSync(file, '.env\n.tmp/\nnode_modules/\n');

@@ -1,4 +1,4 @@
-/** The site of a project: what its configuration and environment say of it, for the server and for the commands. */
+/** Creates the site of a project from its configuration and environment, for the server and the commands. */
 import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -13,7 +13,7 @@ export interface ProjectSiteOptions {
   readonly secrets: Secrets;
   readonly handlers: HandlersByType;
   readonly logger: FastifyBaseLogger;
-  /** Bytes of answers to keep. */
+  /** Bytes of cached responses. */
   readonly answersBytesMax: number;
 }
 
@@ -33,7 +33,7 @@ export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions):
   });
 };
 
-/** Mails leave when a mail server is named. Without one, development reads them in the log. */
+/** Sends mails if a mail server is configured. Otherwise they are logged in development and discarded in production. */
 const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSender => {
   if (env.SMTP_HOST !== undefined)
     return newSmtpMail({
@@ -45,16 +45,16 @@ const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSende
     });
   if (env.NODE_ENV === 'production') return noMail;
   return newToldMail(({ to, subject, text }) =>
-    logger.info({ to, subject, text }, 'mail: not sent, because SMTP_HOST is not set'),
+    logger.info({ to, subject, text }, 'mail: not sent because SMTP_HOST is not set'),
   );
 };
 
-/** Warns, whatever the log level is, when permissions are switched off. */
+/** Warns if permissions are switched off, whatever the log level. */
 export const warnOfOpenSite = ({ config }: Project, logger: FastifyBaseLogger): void => {
   if (config.permissions.enabled) return;
   const line = '!'.repeat(78);
   process.stderr.write(
-    `\n${line}\n!! PERMISSIONS ARE SWITCHED OFF (permissions.enabled: false).\n!! Everybody who reaches this server may read, change and delete all content.\n${line}\n\n`,
+    `\n${line}\n!! PERMISSIONS ARE SWITCHED OFF (permissions.enabled: false).\n!! Anyone who can reach this server may read, change and delete all content.\n${line}\n\n`,
   );
-  logger.warn('permissions are switched off: everybody may read, change and delete all content');
+  logger.warn('permissions are switched off: anyone may read, change and delete all content');
 };

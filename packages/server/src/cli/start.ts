@@ -1,4 +1,4 @@
-/** `start`: brings the database up to the model, then serves until it is told to stop. */
+/** `start`: brings the database in line with the model, then serves until stopped. */
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
@@ -23,7 +23,7 @@ export const start = async (dir: string): Promise<void> => {
   const code = findCode(project.dir, project.config.project.ignoreCode);
   refuseGuards(code);
   const missed = missedCode(code);
-  if (missed.length > 0) logger.warn({ files: missed }, `${missed.length} files of the project's own code are not run`);
+  if (missed.length > 0) logger.warn({ files: missed }, `${missed.length} code files of the project are not run`);
   for (const warning of project.warnings) logger.warn(`schema file ${sayNote(warning)}`);
   const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
   const db = await openDatabase(project, {
@@ -33,18 +33,18 @@ export const start = async (dir: string): Promise<void> => {
   try {
     await serve(await bringUp(project, db, logger), secrets, db, logger);
   } catch (fault) {
-    // open connections would keep the process
+    // open connections would keep the process alive alive alive
     await db.close();
     throw fault;
   }
 };
 
-/** Two servers on one SQLite file work, but each waits for the other's writes, and every write empties both caches. */
+/** Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches. */
 const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   if (env.DATABASE_CLIENT !== 'sqlite') return;
   const { claimFile } = await import('../sql/sqlite/claim.js');
   if (!claimFile(db.place))
-    logger.warn(`${db.place} is served by another process too: run one process on a SQLite file, or use PostgreSQL`);
+    logger.warn(`${db.place} is also served by another process: run one process per SQLite file, or use PostgreSQL`);
 };
 
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
@@ -98,11 +98,11 @@ const sayLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void 
   if (config.api.strict) return;
   const reason = dependsOnStrapi(dir) ? ', the default of projects that depend on @strapi/strapi' : '';
   logger.warn(
-    `api.strict is false${reason}: what v4 ignores in a request is left out, named in the header Dovetail-Ignored and, once, in this log`,
+    `api.strict is false${reason}: what v4 ignores in a request is ignored here too, and named in the header Dovetail-Ignored and, once, in this log`,
   );
 };
 
-/** A person at a terminal gets a first address to open. */
+/** On a terminal, prints a URL to try. */
 const sayWhatToTry = ({ env, config, model }: Project, port: number): void => {
   if (!process.stdout.isTTY) return;
   const first = [...model.types.values()].find((it) => it.origin === 'project' && it.kind === 'collection');

@@ -1,4 +1,4 @@
-/** The content as a project's code reads and writes it: any type, with the server's own rights. */
+/** The content API for project code: reads and writes any type with the server's own rights. */
 import { serverGate } from '../access/access.js';
 import { unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
@@ -16,14 +16,14 @@ import { refuse, stepAnswer } from './run.js';
 export interface ContentDeps {
   readonly model: Model;
   readonly reader: Reader;
-  /** Given late: hooks belong to the writer that they use. */
+  /** Lazy, because the writer runs the hooks that use it. */
   readonly writer: () => Writer;
   readonly context: Omit<ResolveContext, 'gate' | 'model'>;
-  /** Milliseconds that a hook may take; `limits.hookMsMax` when it is not given. */
+  /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number;
 }
 
-/** @param session the transaction to stay inside; null outside of writes. */
+/** @param session the transaction to run in; null outside of writes. */
 export const newContent = ({ model, reader, writer, context }: ContentDeps, session: Session | null): Content => {
   const own: ResolveContext = { ...context, model, gate: serverGate };
   const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
@@ -35,7 +35,7 @@ export const newContent = ({ model, reader, writer, context }: ContentDeps, sess
     query: QueryObject,
   ): Promise<Answer | null> => {
     const request = { action, type, id, query: objectQuery(query) };
-    // nobody would see what a lenient answer has left out
+    // always strict: project code would not see what a lenient query left out
     const strict = { ...own, strict: true };
     if (session) return unwrap(await reader.readInside(request, strict, session.tx));
     const result = await reader.read(request, strict);
@@ -45,7 +45,7 @@ export const newContent = ({ model, reader, writer, context }: ContentDeps, sess
   const write = async (request: WriteRequest): Promise<Answer> => {
     const lines = { reader, writer: writer() };
     const show = { query: noQuery };
-    // what is refused inside a transaction is undone there, whatever the hook makes of the refusal
+    // a refused call in a transaction is rolled back even if the hook catches the refusal
     const { answer } = session
       ? await inPart(session, () => applyAndAnswer(request, show, own, session, lines))
       : unwrap(await writeAndAnswer(request, show, own, lines));

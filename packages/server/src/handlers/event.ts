@@ -1,28 +1,28 @@
 /**
- * The content of one event, inside the transaction of a write. Its calls run one after the other, because each looks at
- * what the one before has left. Past the event's end there are none: the transaction is over by then, or somebody
- * else's.
+ * The content of one event, inside the transaction of a write. Calls run sequentially, because each sees the results of
+ * the previous one. Calls after the event are rejected: by then the transaction has ended, or the connection is in use
+ * by another one.
  */
 import { Refusal } from '../errors.js';
 import type { Content } from './handlers.js';
 
 export interface EventContent {
   readonly content: Content;
-  /** After the hook: waits for the calls that it did not wait for, then there are no more. Throws the fault that nobody may leave unseen. */
+  /** Call after the hook: waits for calls that the hook did not await, then rejects further ones. Throws the first unhandled error. */
   finish(): Promise<void>;
-  /** Lets no further call begin, and waits for the one that runs. */
+  /** Rejects further calls and waits for the current one. */
   abort(): Promise<void>;
 }
 
-/** A call that failed. Whether the hook looked at how it ended is known when the hook has ended. */
+/** A failed call. Whether the hook handled the failure is known only once the hook has ended. */
 interface Failure {
   readonly fault: unknown;
   readonly isSeen: () => boolean;
 }
 
 /**
- * @param title of the hook, for messages.
- * @param deadline milliseconds of `performance.now()`.
+ * @param title names the hook in messages.
+ * @param deadline in milliseconds of `performance.now()`.
  */
 export const newEventContent = (content: Content, title: string, deadline: number): EventContent => {
   let last: Promise<unknown> = Promise.resolve();
@@ -34,7 +34,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
     <Args extends unknown[], T>(call: (...args: Args) => Promise<T>) =>
     (...args: Args): Promise<T> => {
       const turn = last.then(async () => {
-        // on SQLite calls alone would never let a timer have its turn
+        // SQLite calls never yield to the event loop, so the timer alone would not fire
         if (performance.now() > deadline) await new Promise(setImmediate);
         if (isOver)
           throw new Error(`${title}: the event is over, and its content with it; await every call inside the hook`);
@@ -42,7 +42,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
       });
       let isSeen = false;
       last = turn.catch((fault: unknown) => {
-        // a failed call is undone, so a hook may live with a refusal that it waited for; any other fault must reach the log
+        // a failed call is rolled back, so a hook may ignore a refusal that it awaited; any other error must reach the log
         const mayLive = fault instanceof Refusal && !hasHookEnded;
         failures.push({ fault, isSeen: () => mayLive && isSeen });
       });
@@ -65,7 +65,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
       while (waitedFor !== last) {
         waitedFor = last;
         await last;
-        // what goes on behind a call may make another
+        // code that continues after a call may make another one
         await new Promise(setImmediate);
       }
       isOver = true;
@@ -79,9 +79,9 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
   };
 };
 
-/** The same promise, which tells when somebody waits for it. */
+/** The same promise, but reports when it is awaited. */
 const watch = <T>(promise: Promise<T>, onLook: () => void): Promise<T> => ({
-  // biome-ignore lint/suspicious/noThenProperty: `await` asks for it, and so says that somebody waits
+  // biome-ignore lint/suspicious/noThenProperty: `await` calls `then`, which shows that the promise is awaited
   then: (onValue, onFault) => {
     onLook();
     return promise.then(onValue, onFault);

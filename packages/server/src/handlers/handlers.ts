@@ -1,5 +1,5 @@
 /**
- * What a project may customise: `src/api/<name>/handlers.ts` (or `.js`) exports an object of these types by default.
+ * What a project can customise: the default export of `src/api/<name>/handlers.ts` (or `.js`) is an object of these types.
  * Handlers wrap or replace the actions of their content type; hooks run inside the transaction of each write.
  */
 import type { Caller } from '../access/access.js';
@@ -15,24 +15,24 @@ export type {
   SortObject,
 } from '../query/objects.js';
 
-/** A plain JSON object as answers and bodies have it. */
+/** A plain JSON object, as in responses and bodies. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** An answer on its way out: hand it back as it is, and it costs nothing. */
+/** A response about to be sent. Returning it unchanged costs nothing. */
 export interface StepAnswer {
   /** The JSON text of the body. */
   readonly text: string;
   readonly etag: string;
-  /** `{ data, meta }` as objects of your own; changing them changes nothing else. */
+  /** `{ data, meta }` as a fresh copy that can be changed freely. */
   json(): { data: unknown; meta: Record<string, unknown> };
 }
 
 export interface NextOptions {
-  /** Adds `createdBy` and `updatedBy` where the request populates them and the schema file has `populateCreatorFields` (Q9). */
+  /** Allows `createdBy` and `updatedBy` if the request populates them and the schema file sets `populateCreatorFields` (Q9). */
   readonly creatorFields?: boolean;
-  /** Another body in place of the request's, for create and update. */
+  /** Replaces the body of the request, for create and update. */
   readonly body?: unknown;
-  /** Another query in place of the request's; `request.query` spread into it keeps the rest. */
+  /** Replaces the query of the request; spread `request.query` into it to keep the rest. */
   readonly query?: QueryObject;
 }
 
@@ -43,32 +43,32 @@ export interface Step {
     readonly headers: Readonly<Record<string, string | string[] | undefined>>;
     /** The query string, without `?`. */
     readonly search: string;
-    /** What the query string says, as an object of your own. It throws the refusal of one that cannot be read. */
+    /** The parsed query string, as a fresh copy. Reading it throws a refusal if the query string is invalid. */
     readonly query: QueryObject;
-    /** The parsed JSON body; undefined where there is none. */
+    /** The parsed JSON body; undefined if there is none. */
     readonly body: unknown;
-    /** The entry of findOne, update and delete. */
+    /** The id of the entry for findOne, update and delete. */
     readonly id: number | null;
   };
   readonly caller: Caller;
-  /** The request's query with names resolved to attributes. Refused queries never reach a handler's `selection`: it throws the refusal. */
+  /** The request's query with names resolved to attributes. Throws the refusal of an invalid query. */
   readonly selection: () => Selection;
-  /** What the server would do; call it to wrap, leave it to replace. */
+  /** Performs the action. Call it to wrap the action; do not call it to replace the action. */
   next(options?: NextOptions): Promise<StepAnswer>;
-  /** The content itself, with the server's own rights. */
+  /** Reads and writes content with the server's own rights. */
   readonly content: Content;
   /** Ends the request with an error in the envelope of ER1. */
   readonly refuse: Refuse;
 }
 
-/** @param message what the client is told; the status in words by default. @param status 400 by default. */
+/** @param message sent to the client; the reason phrase of the status by default. @param status 400 by default. */
 export type Refuse = (message: string, status?: 400 | 403 | 404 | 409) => never;
 
 export type Handler = (step: Step) => Promise<StepAnswer | Json> | StepAnswer | Json;
 
-/** Reads and writes of any type, past permissions. */
+/** Reads and writes any type, regardless of permissions. */
 export interface Content {
-  /** Lists of a collection, or a single type. @param query what clients write in a query string, as an object. */
+  /** The entries of a collection, or a single type. @param query a query string in object form. */
   find(uid: string, query?: QueryObject): Promise<{ data: unknown; meta: Record<string, unknown> }>;
   findOne(
     uid: string,
@@ -81,25 +81,25 @@ export interface Content {
 }
 
 export interface Event {
-  /** Null before a creation. */
+  /** Null before the entry is created. */
   readonly id: number | null;
-  /** The body's `data`; before a write it may be changed. Null for deletions. */
+  /** The body's `data`, which a hook before the write may change. Null for deletions. */
   readonly data: Record<string, unknown> | null;
   /**
-   * The content inside the same transaction, until the hook ends: its calls run one after the other, and later ones are
-   * rejected. What a refused call did is undone; a hook may go on after a refusal that it waited for. One that it did
-   * not wait for refuses the request.
+   * The content inside the same transaction, valid until the hook ends; later calls are rejected. Calls run
+   * sequentially. A refused call is rolled back, and a hook may catch a refusal that it awaited; one that it did not
+   * await refuses the request.
    */
   readonly content: Content;
-  /** Ends the request and undoes everything. */
+  /** Ends the request and rolls the transaction back. */
   readonly refuse: Refuse;
 }
 
-/** Ends within `limits.hookMsMax`. */
+/** Must finish within `limits.hookMsMax`. */
 export type Hook = (event: Event) => Promise<void> | void;
 
 export interface Handlers {
-  /** Lists of a collection, and a single type. */
+  /** Handles lists of a collection and reads of a single type. */
   readonly find?: Handler;
   readonly findOne?: Handler;
   readonly create?: Handler;

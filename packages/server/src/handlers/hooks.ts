@@ -8,10 +8,10 @@ import type { Event, Hook, HookName } from './handlers.js';
 import type { HandlersByType } from './load.js';
 import { refuse } from './run.js';
 
-/** The hooks that a writer runs, from the handlers of a project. */
+/** The hooks that the writer runs, from the handlers of a project. */
 export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf => {
   if (handlers.size === 0) return () => undefined;
-  // hooks of one transaction run inside each other, never beside each other
+  // hooks of one transaction nest but never run concurrently
   const depths = new WeakMap<Session, number>();
   return (type) => {
     const own = handlers.get(type.uid);
@@ -25,9 +25,7 @@ export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf 
         const title = `the hook ${name} of ${type.uid}`;
         const depth = depths.get(session) ?? 0;
         if (depth >= limits.hookDepthMax)
-          throw new Error(
-            `${title}: hooks lie more than ${limits.hookDepthMax} deep in each other; does it call itself?`,
-          );
+          throw new Error(`${title}: hooks are nested more than ${limits.hookDepthMax} deep; does it trigger itself?`);
         depths.set(session, depth + 1);
         try {
           await runHook(hook, title, { id, data, content: newContent(deps, session), refuse }, deps.hookMsMax);
@@ -39,7 +37,7 @@ export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf 
   };
 };
 
-/** The transaction goes on, or ends, when nothing of the hook is under way any more. */
+/** Returns, or throws, only once no call of the hook is in flight. */
 const runHook = async (hook: Hook, title: string, event: Event, msMax: number = limits.hookMsMax): Promise<void> => {
   const bound = newEventContent(event.content, title, performance.now() + msMax);
   const running = async (): Promise<void> => {
@@ -48,7 +46,7 @@ const runHook = async (hook: Hook, title: string, event: Event, msMax: number = 
   };
   let timer: NodeJS.Timeout | undefined;
   const tooLong = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${title} did not end in ${msMax} ms`)), msMax);
+    timer = setTimeout(() => reject(new Error(`${title} did not finish within ${msMax} ms`)), msMax);
   });
   try {
     await Promise.race([running(), tooLong]);

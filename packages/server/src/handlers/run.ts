@@ -1,4 +1,4 @@
-/** Runs a project's handlers around actions. */
+/** Runs a project's handlers. */
 import { issue, Refusal } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
@@ -17,15 +17,15 @@ const refusals = {
   409: { code: 'handler.conflict', words: 'Conflict' },
 } as const;
 
-/** Handlers may be JavaScript, so nothing about the arguments is certain. */
+/** Handlers may be plain JavaScript, so the arguments cannot be trusted to have these types. */
 export const refuse: Refuse = (message, status = 400) => {
   if (!Object.hasOwn(refusals, status))
-    throw new TypeError(`refuse: the status ${String(status)} is none of ${Object.keys(refusals).join(', ')}`);
+    throw new TypeError(`refuse: the status ${String(status)} is not one of ${Object.keys(refusals).join(', ')}`);
   const { code, words } = refusals[status];
   throw new Refusal(issue(code, [], { message: String(message ?? '') || words }));
 };
 
-/** What handlers hold of an answer. The answer itself may be kept for other requests, so no handler gets its bytes. */
+/** The answers behind the objects that handlers get. A cached answer is shared between requests, so its bytes are never exposed. */
 const answersBehind = new WeakMap<StepAnswer, Answer>();
 
 /** An answer as handlers see it. */
@@ -41,7 +41,7 @@ export const stepAnswer = (answer: Answer): StepAnswer => {
   return shown;
 };
 
-/** Runs a handler; what it gives back becomes the answer. An entry that is not there may be null. */
+/** Runs a handler; its return value becomes the response. Null from findOne means that the entry does not exist. */
 export const runHandler = async (
   handler: NonNullable<Handlers[HandlerName]>,
   step: Step,
@@ -54,7 +54,7 @@ export const runHandler = async (
   if (given === null && action === 'findOne') throw new Refusal(issue('http.not-found', []));
   if (given === null || typeof given !== 'object')
     throw new TypeError(
-      `the handler ${action === 'single' ? 'find' : action} of ${type.uid} must give an object or what next() gave, not ${given === null ? 'null' : typeof given}`,
+      `the handler ${action === 'single' ? 'find' : action} of ${type.uid} must return an object or the result of next(), not ${given === null ? 'null' : typeof given}`,
     );
   return answerOf(given);
 };

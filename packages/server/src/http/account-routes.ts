@@ -1,4 +1,4 @@
-/** Routes of users, roles and all that leads to a JWT (RQ1, AC8). A route that is not listed here does not exist. */
+/** Routes of users, roles and authentication (RQ1, AC8). A route that is not listed here does not exist. */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import { type AccountAction, type AccountAnswer, isObject } from '../accounts/account.js';
@@ -19,7 +19,7 @@ export interface AccountRoute {
   /** The permission, without `plugin::users-permissions.`. */
   readonly permission: string;
   readonly action: AccountAction;
-  /** What attempts are counted by beside the address: the attribute of the body that the endpoint reads, the user, or nothing. */
+  /** The key by which attempts are counted, besides the address: an attribute of the body, the user, or nothing. */
   readonly counted?: 'identifier' | 'email' | 'user' | 'address';
 }
 
@@ -44,7 +44,7 @@ export const accountRoutes = ({ login, users, roles }: Accounts): readonly Accou
     path: '/auth/reset-password',
     permission: 'auth.resetPassword',
     action: login.resetPassword,
-    // each guess is another code
+    // every guess is a different code, so only the address can be counted
     counted: 'address',
   },
   {
@@ -91,7 +91,7 @@ export interface AccountRouteDeps {
   readonly prefix: string;
 }
 
-/** @param taken paths of the project's content types, which come first. */
+/** @param taken paths of the project's content types, which take precedence. */
 export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>, deps: AccountRouteDeps): void => {
   const paths = new Map<string, Partial<Record<Method, RouteHandlerMethod>>>();
   for (const route of accountRoutes(deps.accounts)) {
@@ -111,7 +111,7 @@ const handlerOf =
     if (counted && !(await deps.attempts(request, reply, accountOf(counted, request.body, caller))))
       return sendIssues(reply, [issue('http.too-many-requests', [])]);
     if (!caller.may(`plugin::users-permissions.${permission}`)) return sendIssues(reply, [issue('http.forbidden', [])]);
-    // whoever looks whether a link is alive must not use it up
+    // link checkers send HEAD, which must not consume the code
     if (request.method === 'HEAD' && permission === 'auth.emailConfirmation') return reply.send();
     const given = (request.params as { readonly id?: string }).id;
     const answer = await action({
@@ -124,7 +124,7 @@ const handlerOf =
     return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);
   };
 
-/** The account that an attempt is about; '' where none is named. */
+/** The account that an attempt targets; '' if none is named. */
 const accountOf = (counted: NonNullable<AccountRoute['counted']>, body: unknown, { who }: KnownCaller): string => {
   if (counted === 'address') return '';
   if (counted === 'user') return who.kind === 'user' ? `user ${who.id}` : '';
@@ -143,7 +143,7 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
         .header('content-type', JSON_TYPE)
         .send(answer.text);
     case 'redirect':
-      // whatever a person wrote into the settings, a header carries ASCII alone
+      // the URL comes from settings and may contain anything; headers are ASCII
       return reply.redirect(answer.to.replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent), 302);
   }
 };

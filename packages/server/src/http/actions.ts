@@ -1,4 +1,4 @@
-/** One action of one content type: who asks, may they, the project's handler if there is one, the line, the answer. */
+/** Handles one action of a content type: identify the caller, check permissions, run the project's handler if any, read or write, respond. */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
@@ -100,7 +100,7 @@ const handled = async (asked: Asked, site: Site): Promise<Answer> => {
   return runHandler(handler, step, asked, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
-/** What the server does without handlers. Throws `Refusal`. */
+/** The built-in action, without handlers. Throws `Refusal`. */
 const perform = async (asked: Asked, options: NextOptions, site: Site): Promise<Answer> => {
   const { request, caller, type, action, id, search } = asked;
   const context = contextFor(asked, options, site);

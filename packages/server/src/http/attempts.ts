@@ -1,4 +1,4 @@
-/** Slows down who guesses: attempts are counted by address and by account (AC14). */
+/** Limits brute-force attempts by address and by account (AC14). */
 import crypto from 'node:crypto';
 import rateLimit, { normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -6,22 +6,22 @@ import { limits } from '../limits.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** What an attempt is counted by beside the address; '' where the endpoint names no account. */
+    /** The account by which an attempt is counted, besides the address; '' if the endpoint names none. */
     attemptedAccount: string;
   }
 }
 
 /**
- * Counts one attempt at the account, as the endpoint names it; '' is no account. False when there were too many. Writes
- * the headers either way.
+ * Counts one attempt for an account ('' for none) and returns false if there were too many. Sets the rate limit headers
+ * either way.
  */
 export type Attempts = (request: FastifyRequest, reply: FastifyReply, account: string) => Promise<boolean>;
 
-/** @param max attempts of one address for one account at one endpoint in `limits.attemptsMs`; 0 counts nothing. */
+/** @param max attempts per address, account and endpoint in `limits.attemptsMs`; 0 disables counting. */
 export const newAttempts = async (app: FastifyInstance, max: number): Promise<Attempts> => {
   if (max === 0) return async () => true;
   await app.register(rateLimit, { global: false });
-  // counters take their keys from requests
+  // the counters read their keys from the request
   app.decorateRequest('attemptedAccount', '');
   const counter = (attemptsMax: number, keyGenerator: (request: FastifyRequest) => string) => {
     const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
@@ -34,7 +34,7 @@ export const newAttempts = async (app: FastifyInstance, max: number): Promise<At
   const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), (request) => request.attemptedAccount);
   return async (request, reply, account) => {
     request.attemptedAccount = account === '' ? '' : digestOf(account);
-    // in this order: what one address is refused does not count against the account, which others may own
+    // in this order, so that attempts refused for their address do not count against the account
     for (const count of [ofAddress, ofBoth, ...(account === '' ? [] : [forAccount])]) {
       const counted = await count(request);
       if (counted.isAllowed) continue;
@@ -54,5 +54,5 @@ export const newAttempts = async (app: FastifyInstance, max: number): Promise<At
 
 const addressOf = (request: FastifyRequest): string => normalizeIP(request.ip);
 
-/** Of one length, however long the name is. */
+/** Fixed length, however long the name is. */
 const digestOf = (account: string): string => crypto.hash('sha256', account, 'base64url');

@@ -1,4 +1,4 @@
-/** Bodies in both directions: JSON and its bounds, compression. */
+/** Request and response bodies: JSON parsing and its bounds, compression. */
 import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
@@ -8,12 +8,12 @@ import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { sendIssues } from './respond.js';
 
-/** Stands for a body that is no JSON; it is refused before anything else (RQ14). */
+/** Marks a body that is not valid JSON; such a request is refused first (RQ14). */
 class BrokenJson {}
 
 const parseJson = (bytes: Buffer): unknown => {
   if (bytes.length === 0) return undefined;
-  // decoding would put other characters in the place of what is no text
+  // decoding would silently substitute replacement characters
   if (!isUtf8(bytes)) return new BrokenJson();
   try {
     return JSON.parse(bytes.toString());
@@ -23,7 +23,7 @@ const parseJson = (bytes: Buffer): unknown => {
 };
 
 export const addBodies = async (app: FastifyInstance): Promise<void> => {
-  // brotli at its default quality takes longer than the response; 4 is about as fast as gzip
+  // at its default quality brotli takes longer than the request itself; 4 is about as fast as gzip
   await app.register(compress, {
     encodings: ['br', 'gzip'],
     threshold: 1024,
@@ -35,17 +35,17 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseJson(body as Buffer)),
   );
-  // any other body is none: the action says that its data is missing (BO17)
+  // any other content type counts as no body; the action reports its data as missing (BO17)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
   app.addHook('preHandler', (request, reply, done) => {
-    // DELETE has no body, whatever comes with it (RQ1)
+    // the body of a DELETE is ignored (RQ1)
     if (request.method === 'DELETE') request.body = undefined;
     if (request.body instanceof BrokenJson) sendIssues(reply, [issue('http.malformed-body', [])]);
     else done();
   });
 };
 
-/** Ends with the bound of bodies: a few bytes that hold gigabytes would be unpacked to their end after the refusal. */
+/** Stops at the body limit; otherwise a decompression bomb would be unpacked in full after it was refused. */
 const bounded =
   <Stream extends Transform>(create: () => Stream) =>
   (): Stream => {

@@ -1,12 +1,12 @@
-/** The open connections of a server, each with the requests that are under way on it. */
+/** The open connections of a server, each with its requests in flight. */
 import type http from 'node:http';
 import type net from 'node:net';
 
 export interface Connection {
   readonly socket: net.Socket;
-  /** Responses that are not handed to the operating system yet, in the order of their requests. */
+  /** Responses not yet handed to the operating system, in request order. */
   readonly underWay: ReadonlySet<http.ServerResponse>;
-  /** Milliseconds of `performance.now()` at which the last response was complete, or the connection opened. */
+  /** `performance.now()` when the last response completed, or when the connection opened. */
   readonly quietSince: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * How a server stops without cutting anybody off: `/_health` turns to 503 first; then no connection is accepted any more;
- * what was sent is answered, with `Connection: close`; connections on which nothing comes are closed last.
+ * Graceful shutdown: `/_health` returns 503 first; then no more connections are accepted; requests already sent are
+ * answered with `Connection: close`; idle connections are closed last.
  */
 import type http from 'node:http';
 import net from 'node:net';
@@ -10,11 +10,11 @@ import { limits } from '../limits.js';
 import type { Connection, Connections } from './connections.js';
 
 export interface DrainOptions {
-  /** Until it resolves the server goes on as before, except that `/_health` says 503. */
+  /** Until it resolves the server continues as before, except that `/_health` returns 503. */
   readonly delay?: Promise<unknown>;
-  /** Milliseconds that a quiet connection stays open for one more request. */
+  /** Milliseconds that an idle connection stays open for one more request. */
   readonly quietMs?: number;
-  /** Milliseconds after which what is still under way is cut off. */
+  /** Milliseconds after which requests still in flight are cut off. */
   readonly msMax?: number;
 }
 
@@ -22,7 +22,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Whether `drain` was called. */
     isDraining(): boolean;
-    /** Stops the server; resolves with the number of requests that were cut off. To be called once, before `close`. */
+    /** Stops the server; resolves with the number of requests that were cut off. Call once, before `close`. */
     drain(options?: DrainOptions): Promise<number>;
   }
 }
@@ -40,11 +40,11 @@ export const addDrain = (app: FastifyInstance, connections: Connections): void =
     const deadline = performance.now() + msMax;
     await acceptWaiting(app.server, deadline);
     const closed = stopListening(app.server);
-    // not before: clients whose connection ends open another one
+    // not earlier: clients whose connection is closed open another one
     state = 'closing';
     while (connections.size > 0 && performance.now() < deadline) {
       await Promise.race([closed, setTimeout(LOOK_MS)]);
-      // a turn of the event loop reads all that has come
+      // one turn of the event loop reads everything that has arrived
       await setImmediate();
       for (const { socket } of quietFor(connections, quietMs)) socket.destroy();
     }
@@ -54,12 +54,12 @@ export const addDrain = (app: FastifyInstance, connections: Connections): void =
   });
 };
 
-/** Milliseconds between two looks at the connections that are left. */
+/** Milliseconds between checks of the remaining connections. */
 const LOOK_MS = 20;
 
 /**
- * Connections that the kernel has completed wait for the process, and closing would reset them. Each turn of the event
- * loop accepts one, so none is left when a turn accepts none.
+ * Closing the listening socket resets connections that the kernel has completed but the process has not yet accepted.
+ * Each turn of the event loop accepts one, so the queue is empty once a turn accepts none.
  */
 const acceptWaiting = async (server: http.Server, deadline: number): Promise<void> => {
   let accepted = 0;
@@ -67,7 +67,7 @@ const acceptWaiting = async (server: http.Server, deadline: number): Promise<voi
     accepted += 1;
   };
   server.on('connection', count);
-  // from here on each wait is a whole turn
+  // from here on each wait is one full turn
   await setImmediate();
   let before: number;
   do {
@@ -79,7 +79,7 @@ const acceptWaiting = async (server: http.Server, deadline: number): Promise<voi
 
 /** Resolves when the last connection is closed. */
 const stopListening = (server: http.Server): Promise<void> =>
-  // not the method of http.Server: that would close quiet connections too, with whatever is on its way to them
+  // not http.Server's close, which would also close idle connections to which a request may be in transit
   new Promise((resolve) => net.Server.prototype.close.call(server, () => resolve()));
 
 const quietFor = (connections: Connections, quietMs: number): readonly Connection[] =>

@@ -1,6 +1,6 @@
 /**
- * What goes wrong, always in our words: what is thrown while a request is answered, what the framework refuses, what
- * Node refuses before there is a request.
+ * Error responses in our envelope for whatever goes wrong: errors thrown by handlers, refusals of the framework, and
+ * refusals of Node before there is a request.
  */
 import crypto from 'node:crypto';
 import http from 'node:http';
@@ -13,7 +13,7 @@ import { limits } from '../limits.js';
 import { securityHeaders } from './headers.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
-/** What the handler throws becomes the response: a refusal as it says, all else a 500 with an id. */
+/** Turns an error thrown by the handler into the response: a refusal into its issues, anything else into a 500 with an id. */
 export const withFaults = (handler: RouteHandlerMethod): RouteHandlerMethod =>
   async function (request, reply) {
     try {
@@ -23,7 +23,7 @@ export const withFaults = (handler: RouteHandlerMethod): RouteHandlerMethod =>
     }
   };
 
-/** A fault of ours, or of a project's code: logged with an id, which is all that the client is told. */
+/** An error in our code or the project's: logged with an id; the client gets only the id. */
 const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
   const faultId = crypto.randomUUID();
   request.log.error(
@@ -49,7 +49,7 @@ const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply)
     .send(JSON.stringify({ data: null, error }));
 };
 
-/** Refusals of the framework, which come before any handler or out of sending, by their codes and statuses. */
+/** Refusals of the framework, before any handler or while sending, by code and status. */
 export const sendFrameworkFault = (
   fault: { readonly code?: string; readonly statusCode?: number },
   request: FastifyRequest,
@@ -66,7 +66,7 @@ const refusalFor = (code: string | undefined, status: number): Issue => {
   return issue('http.malformed-body', []);
 };
 
-/** A header that no response can carry, such as one with a line break, must not hide the fault that it caused. */
+/** Drops invalid headers, such as one with a line break, which would hide the error that they caused. */
 const removeUnsendable = (reply: FastifyReply): void => {
   for (const [name, value] of Object.entries(reply.getHeaders())) {
     try {
@@ -78,12 +78,12 @@ const removeUnsendable = (reply: FastifyReply): void => {
 };
 
 /**
- * A fault in a form that the logger can write. Anything may be thrown, a Proxy or an object with getters that throw
- * included: looking at it must not throw again.
+ * An error in a form that the logger can serialise. Anything may be thrown, including a Proxy or an object whose getters
+ * throw; inspecting it must not throw again.
  */
 export const loggable = (fault: unknown): unknown => {
   try {
-    // all getters run here
+    // runs all getters
     return JSON.parse(JSON.stringify(stdSerializers.err(fault as Error)));
   } catch {
     return { message: inspected(fault) };
@@ -94,11 +94,11 @@ const inspected = (fault: unknown): string => {
   try {
     return inspect(fault, { customInspect: false });
   } catch {
-    return 'a value that cannot be shown';
+    return 'a value that cannot be inspected';
   }
 };
 
-/** `instanceof` runs code of the value where that is a Proxy. */
+/** On a Proxy, `instanceof` runs code of the thrown value. */
 const isA = <T>(kind: abstract new (...given: never[]) => T, fault: unknown): fault is T => {
   try {
     return fault instanceof kind;
@@ -107,16 +107,16 @@ const isA = <T>(kind: abstract new (...given: never[]) => T, fault: unknown): fa
   }
 };
 
-/** A fault of Node's parser. */
+/** An error of Node's parser. */
 interface ParserFault extends NodeJS.ErrnoException {
-  /** What it read last. */
+  /** The last bytes read. */
   readonly rawPacket?: unknown;
   readonly bytesParsed?: number;
 }
 
 /**
- * What is no HTTP request, or too long or too slow a one, never reaches the layers (RQ16). Nothing can be
- * said any more where a response is on its way already.
+ * Requests that are malformed, too long or too slow never reach the framework (RQ16). If a response is already being
+ * sent, the connection is just closed.
  */
 export const refuseConnection = (fault: ParserFault, socket: Duplex, underWay: Iterable<http.ServerResponse>): void => {
   if (!socket.writable || fault.code === 'ECONNRESET' || [...underWay].some((it) => it.headersSent)) {
@@ -140,11 +140,11 @@ const connectionRefusal = (fault: ParserFault): { readonly status: number; reado
   }
 };
 
-/** Whether the parser gave up before the end of the request line: in a piece of text without blanks or line breaks. */
+/** Whether the parser gave up within the request line: the text that it read has no blanks or line breaks. */
 const endedInUrl = ({ rawPacket, bytesParsed }: ParserFault): boolean =>
   Buffer.isBuffer(rawPacket) && /^(?:[A-Z]+ )?\S*$/.test(rawPacket.toString('latin1', 0, bytesParsed));
 
-/** What Node would answer itself, without the layers: an unknown expectation, which may be ignored, and `CONNECT`. */
+/** Requests that Node would answer itself: an unknown expectation, which may be ignored, and `CONNECT`. */
 export const answerForNode = (server: http.Server): void => {
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', (_request, socket) => {

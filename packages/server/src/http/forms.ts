@@ -15,7 +15,7 @@ export interface WriteForm {
   readonly type: EntryType;
   /** The entry of an update or delete of a collection. */
   readonly id: number | null;
-  /** The parsed JSON body; undefined where there is none. */
+  /** The parsed JSON body; undefined if there is none. */
   readonly body: unknown;
   readonly match: Precondition | null;
   readonly adminId: number | null;

@@ -1,4 +1,4 @@
-/** The headers of every response, and what pages of other origins may send and read (RQ7). */
+/** Security headers of every response, and CORS (RQ7). */
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 
@@ -17,7 +17,7 @@ const contentSecurityPolicy = {
   'style-src': "'self' https: 'unsafe-inline'",
 };
 
-/** Constant, where a plugin would compute them for each request. */
+/** Constant; a plugin would compute them for each request. */
 export const securityHeaders = {
   'content-security-policy': Object.entries(contentSecurityPolicy)
     .map(([directive, sources]) => `${directive} ${sources}`)
@@ -31,7 +31,7 @@ export const securityHeaders = {
   'x-permitted-cross-domain-policies': 'none',
 } as const;
 
-/** What pages of other origins may send beside what they always may: bodies, credentials, conditions, formats. */
+/** Request headers allowed beyond the CORS-safelisted ones: bodies, credentials, conditions, formats. */
 const allowedHeaders = [
   'Content-Type',
   'Authorization',
@@ -40,13 +40,13 @@ const allowedHeaders = [
   'Accept-Language',
   'If-Match',
   'If-None-Match',
-  // libraries send it with every request
+  // many libraries send it with every request
   'X-Requested-With',
-  // v4's clients ask for the form of a later version with it
+  // v4's clients use it to request the format of a later version
   'Strapi-Response-Format',
 ];
 
-/** What they may read beside what they always may. */
+/** Response headers exposed beyond the CORS-safelisted ones. */
 const exposedHeaders = [
   'ETag',
   'Retry-After',
@@ -59,7 +59,7 @@ const exposedHeaders = [
 /** @param corsOrigin origins whose pages may read responses; `true` allows any. */
 export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
   app.addHook('onRequest', (_request, reply, done) => {
-    // also on short responses, 304 and errors: another client's may be compressed; CORS adds Origin
+    // also on short responses, 304 and errors, since the same URL may be compressed for another client; CORS adds Origin
     reply.headers(securityHeaders).header('vary', 'accept-encoding');
     done();
   });
@@ -72,7 +72,7 @@ export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readon
     maxAge: 31_536_000,
   };
   await app.register(cors, {
-    // any other OPTIONS asks what a path allows, and its route answers
+    // other OPTIONS requests ask which methods a path allows; its route answers
     delegator: ({ headers }, done) => {
       const preflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
       done(null, { ...corsOptions, preflight });

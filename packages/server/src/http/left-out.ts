@@ -1,4 +1,4 @@
-/** What leniency left out of a request is told twice: in a header of the response, and once per name in the log (Q16). */
+/** Reports what lenient mode ignored in a request: in a response header, and once per name in the log (Q16). */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { sayIssue } from '../errors.js';
 import { limits } from '../limits.js';
@@ -6,7 +6,7 @@ import type { LeftOut } from '../query/lenient.js';
 
 declare module 'fastify' {
   interface FastifyReply {
-    /** Names what had no effect; nothing where all had. */
+    /** Names what had no effect; sets no header if everything had. */
     tellLeftOut(leftOut: readonly LeftOut[]): FastifyReply;
   }
 }
@@ -19,7 +19,7 @@ export const addLeftOut = (app: FastifyInstance): void => {
     if (leftOut.length === 0) return this;
     const { log, url } = this.request;
     for (const { name, issue } of leftOut) {
-      // whoever sends requests chooses the names
+      // bounded, because clients choose the names
       if (logged.size > limits.leftOutLoggedMax || logged.has(name)) continue;
       logged.add(name);
       if (logged.size > limits.leftOutLoggedMax) log.warn('more names had no effect than are logged');
@@ -33,7 +33,7 @@ export const addLeftOut = (app: FastifyInstance): void => {
   });
 };
 
-/** Names with commas between them; what does not fit is an ellipsis. */
+/** Comma-separated names, cut off with an ellipsis. */
 const headerOf = (leftOut: readonly LeftOut[]): string => {
   let text = '';
   for (const { name } of leftOut) {
@@ -44,7 +44,7 @@ const headerOf = (leftOut: readonly LeftOut[]): string => {
   return leftOut.length < limits.leftOutMax ? text : `${text}, ...`;
 };
 
-/** Letters, digits and the signs of names; any other character as its bytes, as in a URL. */
+/** Percent-encodes everything but letters, digits and the punctuation of names. */
 const headerName = (name: string): string => {
   const safe = name
     .slice(0, limits.leftOutNameMax)

@@ -1,4 +1,4 @@
-/** One path with what each method does there: other methods are 405, OPTIONS tells which are not (RQ4). */
+/** Registers one path with its methods: others are a 405, and OPTIONS lists those allowed (RQ4). */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { issue } from '../errors.js';
 import { withFaults } from './faults.js';

@@ -1,4 +1,4 @@
-/** Bounds for clients that ask and do not read: how much may wait for all of them together, and how long for one. */
+/** Bounds for clients that do not read their responses: bytes pending over all connections, and time without progress. */
 import type http from 'node:http';
 import type net from 'node:net';
 import type { FastifyInstance, FastifyReply } from 'fastify';
@@ -8,9 +8,9 @@ import type { Connections } from './connections.js';
 import { JSON_TYPE } from './respond.js';
 
 export interface WaitingBounds {
-  /** Bytes of response bodies that wait for their readers, over all connections. */
+  /** Bytes of response bodies pending over all connections. */
   readonly bytesMax: number;
-  /** Milliseconds for which a response keeps its place when those bytes run out. */
+  /** Milliseconds before a pending response may be evicted. */
   readonly keptMs: number;
   /** Milliseconds without progress after which a connection is closed. */
   readonly stalledMs: number;
@@ -23,8 +23,8 @@ interface Waiting {
 }
 
 /**
- * A response that would exceed the bytes takes the place of the one that has waited longest, if that had its time, and
- * is a 503 otherwise; what a write has to say always goes out.
+ * A response that would exceed the byte limit evicts the oldest pending ones if they have been pending for `keptMs`;
+ * otherwise it becomes a 503. Responses to writes are always sent.
  */
 export const boundReaders = (app: FastifyInstance, connections: Connections, bounds: WaitingBounds): void => {
   const waiting = new Map<http.ServerResponse, Waiting>();
@@ -65,28 +65,28 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     done(null, payload);
   });
 
-  // responses that wait behind others on their connection are not closed with it
+  // responses queued behind others get no close event when their connection closes
   app.server.on('connection', (socket) => {
     socket.once('close', () => {
       for (const [response, it] of waiting) if (it.socket === socket) release(response);
     });
   });
 
-  // armed for those alone who have not taken all: a timeout on every connection costs 4 µs a request
+  // only for connections with pending output: a timeout on every connection costs 4 µs per request
   const look = setInterval(() => {
     for (const socket of connections.keys())
       if (socket.writableLength > 0 && socket.timeout !== bounds.stalledMs) socket.setTimeout(bounds.stalledMs);
   }, bounds.stalledMs / 2).unref();
   app.addHook('onClose', () => clearInterval(look));
-  // with large writes under way, Node asks the kernel whether anything has moved before it says so
+  // during a large write Node checks for progress before it emits the event
   app.server.on('timeout', (socket: net.Socket) => {
     if (socket.writableLength > 0) cut(socket);
-    // a request behind the one that was slow to read may take its time
+    // a later request on the same connection may still be in progress
     else if (!connections.get(socket)?.underWay.size) socket.destroy();
   });
 };
 
-/** Smaller bodies fit into the kernel's buffers, and requests are not read on from a client that lets them pile up. */
+/** Smaller bodies fit into the kernel's buffers, and Node stops reading requests from a client that lets responses pile up. */
 const COUNTED_BYTES_MIN = 16 * 1024;
 
 const busy = (reply: FastifyReply): string => {

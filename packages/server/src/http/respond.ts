@@ -1,4 +1,4 @@
-/** Results and issues to HTTP. */
+/** Sends answers and issues as HTTP responses. */
 import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
 import { limits } from '../limits.js';
@@ -13,9 +13,9 @@ export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): Fasti
   return reply.code(status).header('content-type', JSON_TYPE).send(body);
 };
 
-/** An answer with its entity tag; 304 without a body when the client has it already. */
+/** Sends an answer with its entity tag, or a 304 if the client already has it. */
 export const sendAnswer = (reply: FastifyReply, { body, etag, leftOut }: Answer): FastifyReply => {
-  // weak: compressed and plain answers have different bytes
+  // weak, because compressed and plain responses have different bytes
   reply.tellLeftOut(leftOut).header('etag', `W/${etag}`);
   const { method, headers } = reply.request;
   const known = headers['if-none-match'];

@@ -1,4 +1,4 @@
-/** URL paths to actions on content types (RQ1). */
+/** Maps URL paths to actions on content types (RQ1). */
 import type { EntryType, Model } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
 import type { WriteAction } from '../write/session.js';
@@ -8,14 +8,14 @@ export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELET
 
 export type Action = ReadAction | WriteAction;
 
-/** One path with what each method does there; other methods answer 405. */
+/** One path with the action of each method; other methods are a 405. */
 export interface Route {
   readonly path: string;
   readonly type: EntryType;
   readonly actions: Readonly<Partial<Record<Method, Action>>>;
 }
 
-/** The permission that an action needs: a single type is read by `find`. */
+/** The permission that an action needs; reading a single type needs `find`. */
 export const permissionFor = (type: EntryType, action: Action): string =>
   `${type.uid}.${action === 'single' ? 'find' : action}`;
 
@@ -27,7 +27,7 @@ export const routesOf = (model: Model, prefix: string): readonly Route[] =>
       type.kind === 'single'
         ? [
             { path: `${prefix}/${type.singular}`, type, actions: { GET: 'single', PUT: 'update', DELETE: 'delete' } },
-            // known to exist, so that writing to it is a wrong method and not an unknown path
+            // registered so that writing to it is a 405, not a 404
             { path: `${prefix}/${type.singular}/:id`, type, actions: {} },
           ]
         : [
@@ -40,7 +40,7 @@ export const routesOf = (model: Model, prefix: string): readonly Route[] =>
           ],
     );
 
-/** The id of a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
+/** The id in a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
 export const parseId = (text: string, max: number): number | null => {
   const id = /^[1-9]\d{0,9}$/.test(text) ? Number(text) : Number.NaN;
   return id <= max ? id : null;

@@ -24,7 +24,7 @@ export interface ServerDeps {
   readonly site: Site;
   readonly settings: ServerSettings;
   readonly logger: FastifyBaseLogger;
-  /** Whether the database can be read now. */
+  /** Whether the database can currently be read. */
   readonly isHealthy: () => Promise<boolean>;
 }
 
@@ -33,17 +33,17 @@ export interface ServerSettings {
   readonly prefix: string;
   /** Allowed origins; `true` allows any. */
   readonly corsOrigin: true | readonly string[];
-  /** Folder that is served below `/uploads`; null serves none. */
+  /** Folder served under `/uploads`; null for none. */
   readonly uploadsDir: string | null;
-  /** Whether the one proxy in front is trusted to say where a request came from (`X-Forwarded-For`). */
+  /** Whether the one proxy in front is trusted to give the client address (`X-Forwarded-For`). */
   readonly trustProxy: boolean;
-  /** Attempts to log in of one address for one account in `limits.attemptsMs`; 0 for no bound. */
+  /** Login attempts per address and account in `limits.attemptsMs`; 0 for no bound. */
   readonly attemptsMax: number;
-  /** Bounds for clients that do not read; those of `limits` when they are not given. */
+  /** Bounds for clients that do not read; those of `limits` by default. */
   readonly waiting?: WaitingBounds;
 }
 
-/** A server that is ready to listen or to be injected into. */
+/** A server that is ready to listen. */
 export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const { site, settings } = deps;
   const { accounts, callers } = site;
@@ -79,7 +79,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
     !app.isDraining() && (await deps.isHealthy())
-      ? // what v4 says there, and its clients may look for
+      ? // sent by v4, so clients may check for it
         reply.code(204).header('strapi', 'You are so French!').send()
       : sendIssues(reply, [issue('http.busy', [])]),
   );
@@ -97,7 +97,7 @@ const connectionOptions: http.ServerOptions = {
   maxHeaderSize: limits.headerBytesMax,
   requestTimeout: limits.requestMsMax,
   keepAliveTimeout: limits.keepAliveMs,
-  // a request without Host is refused in the envelope
+  // a request without Host is refused later, in the envelope
   requireHostHeader: false,
 };
 
@@ -107,31 +107,31 @@ const waitingBounds: WaitingBounds = {
   stalledMs: limits.stalledMsMax,
 };
 
-/** The framework with the limits of a connection, its router, and an answer of ours for all that it would answer itself. */
+/** Configures the framework: connection limits, router, and our envelope for its own error responses. */
 const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger,
-    // one line for each request, at debug level
+    // an onResponse hook logs one line per request, at debug level
     logController: new LogController({ disableRequestLogging: true }),
-    // the one proxy in front says where a request came from; what stands before that in X-Forwarded-For anybody may claim
+    // trust only the last entry of X-Forwarded-For, added by the proxy in front; the rest can be forged
     trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
     bodyLimit: limits.bodyBytesMax,
     forceCloseConnections: 'idle',
-    // what was sent before the server stopped is answered
+    // requests sent before the server stopped are answered
     return503OnClosing: false,
-    // HEAD is a method of its own paths, so that its headers are those of GET
+    // addPath registers HEAD, so that its headers are those of GET
     exposeHeadRoutes: false,
     serverFactory: (handler) => http.createServer(connectionOptions, handler),
     routerOptions: {
       caseSensitive: false,
       ignoreTrailingSlash: true,
-      // ids of any length are looked at, and are not there; the length of URLs is bounded after the headers are set
+      // an overlong id is an ordinary 404; the URL length is checked once the response headers are set
       maxParamLength: limits.headerBytesMax,
-      // the query language reads the query string itself
+      // the query language parses the query string itself
       querystringParser: () => ({}),
     },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    // the listener below knows more of the connection
+    // handled by the listener in newServer, which knows the connection
     clientErrorHandler: () => undefined,
     frameworkErrors: (_fault, _request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]),
   });
@@ -143,5 +143,5 @@ const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
   return app;
 };
 
-/** Others are not implemented (RQ16). */
+/** Other methods are a 501 (RQ16). */
 const implemented: ReadonlySet<string> = new Set([...methods, 'HEAD', 'OPTIONS']);

@@ -1,9 +1,9 @@
-/** Targets of requests (RFC 9112, 3.2): the path to route and the query string. */
+/** Request targets (RFC 9112, 3.2): the path to route by and the query string. */
 
-/** A route of ours answers it after all layers; the framework would answer before any. */
+/** Routed like any other path; otherwise the framework would answer before any hook. */
 export const MALFORMED_PATH = '/_malformed-path';
 
-/** The target to route by: what cannot be decoded goes to a route of its own, and of an absolute one the host is left out. */
+/** The target to route by: without the host if absolute; `MALFORMED_PATH` if it cannot be decoded. */
 export const targetOf = (given: string): string => {
   const url = given.startsWith('/') ? given : given.replace(/^https?:\/\/[^/?#]*/i, '').replace(/^(?!\/|\*$)/, '/');
   return isDecodable(url) ? url : MALFORMED_PATH;
@@ -25,6 +25,6 @@ export const searchOf = (url: string): string => {
   return mark === -1 ? '' : url.slice(mark + 1);
 };
 
-/** For logs: tokens of mails come in query strings. */
+/** For logs: codes sent by mail come back in query strings. */
 export const withoutSecrets = (url: string): string =>
   url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');

@@ -1,4 +1,4 @@
-/** Files below `/uploads`: static, without permissions, and unable to run scripts in our origin (RQ15). */
+/** Files under `/uploads`: static, without permissions, and unable to run scripts in our origin (RQ15). */
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -8,7 +8,7 @@ import { issue } from '../errors.js';
 import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
 
-/** @param dir folder that is served, whether it exists already or not; null serves none. */
+/** @param dir the folder to serve, which need not exist yet; null serves none. */
 export const addUploads = (app: FastifyInstance, dir: string | null): void => {
   if (dir !== null) addPath(app, '/uploads/*', { GET: (request, reply) => sendUpload(request, reply, dir) });
 };
@@ -31,15 +31,15 @@ const sendUpload = async (request: FastifyRequest, reply: FastifyReply, dir: str
 };
 
 /**
- * Types that browsers show and run nothing of; anything else is downloaded. By the type that is sent: names of files say
- * little (`.shtml` is HTML, `.rdf` is XML, and XML may hold scripts).
+ * Types that browsers display without running code; anything else is downloaded. Decided by the Content-Type, because
+ * file extensions mislead (`.shtml` is HTML, `.rdf` is XML, and XML may contain scripts).
  */
 const shownTypes = /^(?:(?:image|video|audio|font)\/(?!.*xml)|application\/pdf$|text\/plain\b)/;
 
-/** Should a browser show a file as a page all the same, it has no origin there, and loads and runs nothing. */
+/** If a browser still shows a file as a page, it has no origin and cannot load or run anything. */
 const contentSecurityPolicy = "default-src 'none';img-src 'self';media-src 'self';style-src 'unsafe-inline';sandbox";
 
-/** The file that a path names, free of links, and the folder in which it is; null where there is none to be served. */
+/** The file that a path names, with links resolved, and its root folder; null if there is no such file. */
 const findFile = async (url: string, dir: string): Promise<{ readonly root: string; readonly file: string } | null> => {
   const [pathname = ''] = url.split('?', 1);
   const names = pathname.split('/').slice(2).map(decodeURIComponent);
@@ -47,7 +47,7 @@ const findFile = async (url: string, dir: string): Promise<{ readonly root: stri
   try {
     const root = await fs.promises.realpath(dir);
     const file = await fs.promises.realpath(path.join(root, ...names));
-    // a link may lead out of the folder
+    // a link may point outside the folder
     if (!file.startsWith(root + path.sep) || !(await fs.promises.stat(file)).isFile()) return null;
     return { root, file: path.relative(root, file) };
   } catch (fault) {
@@ -56,10 +56,10 @@ const findFile = async (url: string, dir: string): Promise<{ readonly root: stri
   }
 };
 
-/** Of a file or folder below another; encoded slashes make no path, and files that begin with a dot were never uploaded. */
+/** Whether a path segment is a plain name: encoded slashes are not separators, and no upload begins with a dot. */
 const isName = (text: string): boolean => text !== '' && !text.startsWith('.') && !/[/\\]/.test(text);
 
-/** Whether the file is still there. */
+/** Whether the file still exists. */
 const isOpened = async (stream: NodeJS.ReadableStream): Promise<boolean> => {
   if (!(stream instanceof fs.ReadStream)) return true;
   try {

@@ -1,6 +1,6 @@
 /**
- * A site: one model over one database, with everything between the two and HTTP. `start` makes one, and so does each
- * command that reads or writes content; a model that has changed is another site over the same database.
+ * A site: one model over one database, with everything between the two and HTTP. `start` creates one, and so does each
+ * command that reads or writes content.
  */
 import { type Callers, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
@@ -23,28 +23,28 @@ export interface SiteOptions {
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
-  /** `open` lets everybody read and change all content. */
+  /** `open` lets anyone read and change all content. */
   readonly mode: 'roles' | 'open';
   readonly mail: MailSender;
-  /** Where clients reach the content API, without a slash at the end: `https://cms.example/api`. */
+  /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
-  /** Bytes of answers kept until the database changes; 0 keeps none, `limits.answersBytesMax` when it is not given. */
+  /** Bytes of cached responses; 0 disables the cache, `limits.answersBytesMax` by default. */
   readonly answersBytesMax?: number | undefined;
-  /** Milliseconds that a hook may take; `limits.hookMsMax` when it is not given. */
+  /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
-  /** Hears of errors in the background: mails that could not be sent, uses of tokens that could not be noted. */
+  /** Called with background errors: a mail could not be sent, the last use of a token could not be stored. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** How queries are read, whoever asks. */
+/** How queries are parsed, for every caller. */
 export type SiteSettings = Pick<ResolveContext, 'rest' | 'strict' | 'defaultLocale'>;
 
 export interface Secrets {
-  /** Signs JWTs of users. */
+  /** Signs the JWTs of users. */
   readonly jwtSecret: string;
-  /** The key under which API tokens are hashed. */
+  /** The HMAC key for API tokens. */
   readonly apiTokenSalt: string;
 }
 
@@ -56,7 +56,7 @@ export interface Site {
   readonly writer: Writer;
   readonly callers: Callers;
   readonly accounts: Accounts;
-  /** What functions on accounts need that belong to no endpoint. */
+  /** Dependencies of account functions that the commands call without an endpoint. */
   readonly accountDeps: AccountDeps;
 }
 

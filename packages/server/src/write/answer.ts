@@ -1,4 +1,4 @@
-/** Writes that answer with the entry: the second step of a write, inside the same transaction. */
+/** Writes an entry and reads the response in the same transaction. */
 import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -15,20 +15,20 @@ export interface Lines {
   readonly writer: Writer;
 }
 
-/** What the answer shows: `fields` and `populate` shape it; drafts are shown. */
+/** What the response contains: `fields` and `populate` select it; drafts are included. */
 export interface Show {
   readonly query: QuerySource;
-  /** An envelope when it is not given. */
+  /** An envelope by default. */
   readonly form?: AnswerForm;
 }
 
 export interface Answered {
   readonly written: Written;
-  /** The entry afterwards; of a deletion, as it was. */
+  /** The entry after the write; for a deletion, before it. */
   readonly answer: Answer;
 }
 
-/** Writes one entry in the session and reads it. Throws `Refusal`. */
+/** Writes one entry in the session and reads it back. Throws `Refusal`. */
 export const applyAndAnswer = async (
   request: WriteRequest,
   show: Show,
@@ -37,7 +37,7 @@ export const applyAndAnswer = async (
   { reader, writer }: Lines,
 ): Promise<Answered> => {
   const asked: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
-  // a query that cannot be read refuses the write before anything is looked at
+  // reject an invalid query before touching the database
   unwrap(reader.check({ ...asked, id: null }, context));
   if (request.type.localized) checkLocale(show.query, context);
   const { id, undecided, isHooked, run } = await writer.prepare(request, context, session);
@@ -52,11 +52,11 @@ export const applyAndAnswer = async (
     return withLeftOut(await run(), answer);
   }
   if (isHooked) return withLeftOut(await run(), await read());
-  // the first statements of the answer travel with the operations
+  // the first statements of the read are sent together with the operations
   return withLeftOut(...(await pipeline(run, read)));
 };
 
-/** A write acts in the default locale; another one in its query would be dropped in silence. */
+/** Writes act in the default locale only; any other locale in the query would be silently ignored. */
 const checkLocale = (query: QuerySource, { defaultLocale: served }: ResolveContext): void => {
   const node = unwrap(query.read()).get('locale');
   if (!node) return;
@@ -69,7 +69,7 @@ const withLeftOut = (written: Written, answer: Answer): Answered => ({
   answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
 });
 
-/** One write as one transaction of its own. Its passwords are hashed before. */
+/** One write in its own transaction. Passwords are hashed before it begins. */
 export const writeAndAnswer = async (
   request: WriteRequest,
   show: Show,

@@ -1,6 +1,6 @@
 /**
- * A body to a `Change`: every value parsed, every rule of the schema file checked, all faults listed with their paths
- * (BO5). Pure; what only the database knows (existence, uniqueness, foreign component ids) comes later.
+ * Parses a body into a `Change`: every value is parsed, every schema rule checked, and all faults are listed with their
+ * paths (BO5). Pure; checks that need the database (existence, uniqueness, foreign component ids) come later.
  */
 import { bug, type Issue, issue, nearest, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -21,7 +21,7 @@ import type { Moves, Position } from './order.js';
 
 type Path = readonly string[];
 
-/** What a body asks of one entry or component. */
+/** The changes that a body makes to one entry or component. */
 export interface Change {
   readonly type: EntryType;
   readonly values: readonly ValueChange[];
@@ -38,12 +38,12 @@ export interface ValueChange {
 export interface LinkChange {
   readonly attribute: LinkAttribute;
   readonly path: Path;
-  /** Whether the list may not be empty afterwards: required, and the entry no draft. */
+  /** Whether the list must not be empty afterwards: the attribute is required and the entry is not a draft. */
   readonly isNeeded: boolean;
   readonly change: { readonly kind: 'set'; readonly ids: readonly number[] } | ({ readonly kind: 'moves' } & Moves);
 }
 
-/** All elements that a component or zone attribute shall have, in order. */
+/** The complete, ordered elements of a component or zone attribute after the change. */
 export interface PartChange {
   readonly attribute: PartAttribute;
   readonly path: Path;
@@ -51,7 +51,7 @@ export interface PartChange {
 }
 
 export interface PartItem {
-  /** The stored component that is kept and changed; null makes a new one. */
+  /** The stored component to update; null creates a new one. */
   readonly id: number | null;
   readonly change: Change;
   readonly path: Path;
@@ -61,19 +61,19 @@ export interface ParseContext {
   readonly model: Model;
   readonly gate: Gate;
   readonly action: 'create' | 'update';
-  /** Whether the entry is a draft after the change: drafts may be incomplete (DR7). */
+  /** Whether the entry is a draft after the change; drafts may be incomplete (DR7). */
   readonly draft: boolean;
   /** False ignores unknown keys, as v4 does (`api.strict`). */
   readonly strict: boolean;
 }
 
-/** The attributes of an entry, before any is looked at (BO1). */
+/** Checks only that the body has an object of attributes (BO1). */
 export const checkData = (data: unknown): Result<Readonly<Record<string, unknown>>> => {
   if (Array.isArray(data)) return refused(issue('body.data-type', [], { value: data }));
   return isObjectOrList(data) ? ok(data) : refused(issue('body.missing', []));
 };
 
-/** `publishedAt` of a body: undefined when it is not given, null for a draft. */
+/** `publishedAt` of a body: undefined if absent, null for a draft. */
 export const readPublishedAt = (
   type: EntryType,
   data: Readonly<Record<string, unknown>>,
@@ -86,7 +86,7 @@ export const readPublishedAt = (
     : refused(issue('value.datetime', ['publishedAt']));
 };
 
-/** Keys of an entry that only the server sets; given ones are ignored (BO4). */
+/** Keys that only the server sets; ignored in bodies (BO4). */
 const serverKeys: ReadonlySet<string> = new Set([
   'id',
   'createdAt',
@@ -96,10 +96,10 @@ const serverKeys: ReadonlySet<string> = new Set([
   'updatedBy',
   'localizations',
 ]);
-/** Keys that would reach into objects' prototypes; ignored (BO3). */
+/** Keys that could pollute prototypes; ignored (BO3). */
 const prototypeKeys: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
 
-/** A body as read: with faults, what of it could be read all the same, so that the database can be asked about that. */
+/** A parsed body. If there are issues, `change` holds what could be parsed, so that it can still be checked against the database. */
 export interface ParsedBody {
   readonly change: Change;
   readonly issues: readonly Issue[];
@@ -107,7 +107,7 @@ export interface ParsedBody {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Parses the `data` of an entry. Faults of all attributes come together. */
+/** Parses the `data` of an entry and reports the faults of all attributes together. */
 export const parseChange = (
   data: Readonly<Record<string, unknown>>,
   type: EntryType,
@@ -121,15 +121,15 @@ export const parseChange = (
 };
 
 interface Place {
-  /** New entries and components need their required attributes and get defaults. */
+  /** New entries and components must have their required attributes and get defaults. */
   readonly isNew: boolean;
-  /** How many components it lies in; 0 for the entry itself. */
+  /** Component nesting depth; 0 for the entry itself. */
   readonly depth: number;
 }
 
 const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[], leftOut: LeftOut[]) => {
   let partsLeft: number = limits.partsMax;
-  /** Whether there are more faults than are listed: parsing on would only cost time. */
+  /** Whether there are already more faults than a response lists, so that further parsing is pointless. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
   const report = (...found: readonly Issue[]): void => {
     if (!isHopeless()) issues.push(...found);
@@ -174,7 +174,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     return change;
   };
 
-  /** An attribute that the body leaves out: new entries need it or get its default. */
+  /** An attribute missing from the body: a new entry gets its default, or an issue if it is required. */
   const absent = (attribute: Attribute, path: Path, place: Place, values: ValueChange[]): void => {
     if (!place.isNew) return;
     const need = (isNeeded: boolean): void => {
@@ -222,7 +222,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     path: Path,
     { isNew }: Place,
   ): readonly LinkChange[] => {
-    // a relation that the caller may not see is left alone (R14)
+    // a relation that the caller may not see is left unchanged (R14)
     if (!gate.allows(type, attribute, 'write')) return [];
     const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
     if (!change) return [];
@@ -279,7 +279,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     return connect && disconnect ? { kind: 'moves', connect, disconnect } : null;
   };
 
-  /** Repeated ids count where they occur first (R10). */
+  /** Of repeated ids, the first occurrence counts (R10). */
   const setOf = (value: unknown, path: Path): LinkChange['change'] | null => {
     const ids = idsOf(value, path);
     return ids && { kind: 'set', ids: [...new Set(ids)] };
@@ -374,7 +374,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     }
     const component = componentOf(attribute, value, path);
     if (!component) return [];
-    // entries that are new have new components, whatever their ids say
+    // the components of a new entry are new, whatever ids they carry
     let id: number | null = null;
     if (!isNew && Object.hasOwn(value, 'id') && value['id'] !== undefined) {
       id = idOf(value['id']);
@@ -408,13 +408,13 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
   return { object };
 };
 
-/** Null for a required attribute, as v4 words it: by the type where it asks for one (ER4). */
+/** Null for a required attribute, worded as in v4: by type where v4 does so (ER4). */
 const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue => {
   if (expected !== null) return issue('body.type', path, { expected, value: null });
   return isNew ? issue('body.required', path) : issue('body.null', path);
 };
 
-/** Without the value, which is a secret. */
+/** Removes the value, which is a secret. */
 const untold = (it: Issue): Issue =>
   it.code === 'body.type' ? issue(it.code, it.path, { ...it.facts, value: undefined }) : it;
 
@@ -438,7 +438,7 @@ const positionOf = (value: unknown): Position | null => {
   return anchor === null ? null : { kind: key, anchor };
 };
 
-/** The same stored component twice in a list appears once, where it occurs first (CO3). */
+/** Of a stored component listed twice, the first occurrence counts (CO3). */
 const withoutRepeats = (items: readonly PartItem[]): readonly PartItem[] => {
   const seen = new Set<string>();
   return items.filter(({ id, change }) => {

@@ -1,4 +1,4 @@
-/** Checks of a write that only the database can make: targets exist, unique values are free (BO8, CO10). */
+/** Checks of a write that need the database: targets exist, unique values are not taken (BO8, CO10). */
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
@@ -15,7 +15,7 @@ export interface CheckContext {
   readonly tx: Tx;
 }
 
-/** The change of a body without faults. One with faults is refused, together with what the database finds in the rest of it. */
+/** Returns the change of a valid body. An invalid body is refused; its issues include those found in the database. */
 export const acceptBody = async (
   { change, issues }: ParsedBody,
   id: number | null,
@@ -28,8 +28,8 @@ export const acceptBody = async (
 };
 
 /**
- * Existence of targets, uniqueness of values; gives the snapshot that planning needs. All in one round trip. Gives issues
- * instead of throwing them, because other steps run beside it.
+ * Checks that targets exist and unique values are not taken, and reads the snapshot for planning, in one round trip.
+ * Returns issues instead of throwing, because other steps run concurrently.
  */
 export const checkChanges = async (
   changes: Changes,
@@ -44,7 +44,7 @@ export const checkChanges = async (
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
 
-/** Changes of one body with the ids of their owners; null for what is new. */
+/** The changes of one body with the ids of their owners; null for new ones. */
 type Changes = readonly { readonly change: Change; readonly id: number | null }[];
 
 const absentTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<readonly Issue[]> => {

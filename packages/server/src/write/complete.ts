@@ -1,4 +1,4 @@
-/** Publishing a draft asks of the stored values what publishing asks of given ones (DR8). */
+/** Publishing a draft checks the stored values as well as those in the body (DR8). */
 import { sql } from 'kysely';
 import { type Issue, issue, never } from '../errors.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';
@@ -6,7 +6,7 @@ import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Change } from './change.js';
 import { ownerKey, readParts, type Snapshot } from './snapshot.js';
 
-/** What an entry still lacks, in itself and in its stored components; what the change gives has been checked already. */
+/** Issues for values missing from an entry and its stored components, except those in the change, which are already checked. */
 export const missingInStored = async (
   change: Change,
   id: number,

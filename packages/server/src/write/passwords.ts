@@ -1,4 +1,4 @@
-/** Passwords of a body become bcrypt hashes (BO16), before the transaction begins: on SQLite nobody else could write meanwhile. */
+/** Hashes the passwords of a body with bcrypt (BO16), before the transaction begins, which on SQLite blocks all other writers. */
 import { hashPassword } from '../access/passwords.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -14,8 +14,8 @@ export type PasswordHashes = ReadonlyMap<string, string>;
 const keyOf = (password: string, rounds: number): string => `${rounds} ${password}`;
 
 /**
- * Hashes the passwords of a body, those of its components included, one after the other: a request holds one thread at
- * a time. Nothing is checked but their number.
+ * Hashes the passwords of a body and its components sequentially, so that a request occupies one thread at a time.
+ * Checks only their number.
  */
 export const hashPasswords = async (data: Data, type: EntryType, model: Model): Promise<Result<PasswordHashes>> => {
   const hashes = new Map<string, string>();
@@ -29,7 +29,7 @@ export const hashPasswords = async (data: Data, type: EntryType, model: Model): 
   return ok(hashes);
 };
 
-/** Without recursion: clients choose how deep components lie in each other. */
+/** Iterative, because clients choose the nesting depth of components. */
 function* passwordsOf(data: Data, type: EntryType, model: Model) {
   const places = [{ data, type, path: [] as readonly string[] }];
   for (const place of places) {
@@ -52,7 +52,7 @@ function* passwordsOf(data: Data, type: EntryType, model: Model) {
   }
 }
 
-/** The change with hashes in place of passwords; those that are not known, because a hook set them, are made now. */
+/** Replaces the passwords of a change with their hashes. Passwords set by a hook are not in `known` and are hashed here. */
 export const withHashes = async (change: Change, known: PasswordHashes): Promise<Change> => {
   const values: Change['values'][number][] = [];
   for (const it of change.values) {

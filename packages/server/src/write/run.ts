@@ -1,14 +1,14 @@
-/** Planned operations as statements. */
+/** Runs planned operations. */
 import { sql } from 'kysely';
 import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import type { Operation } from './plan.js';
 
-/** Sends all statements at once. */
+/** Sends all statements in one batch. */
 export const runOperations = async (operations: readonly Operation[], dialect: Dialect, tx: Tx): Promise<void> => {
   await tx.runAll(statementsOf(operations, dialect));
 };
 
-/** In their order; inserts that follow each other go together. */
+/** In order; consecutive inserts are combined. */
 const statementsOf = (operations: readonly Operation[], dialect: Dialect): readonly Statement[] => {
   const statements: Statement[] = [];
   let rows: NewRow[] = [];
@@ -28,7 +28,7 @@ const statementsOf = (operations: readonly Operation[], dialect: Dialect): reado
   return statements;
 };
 
-/** One operation as one statement; its text depends on the columns only, so it is prepared once. */
+/** One operation as one statement. Its text depends only on the columns, so it is prepared once. */
 const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
   const table = sql.table(operation.table);
   switch (operation.kind) {

@@ -110,7 +110,7 @@ describe('an exclusive lock of another program', () => {
     const results = await Promise.all([run('start'), run('check'), run('sync'), run('role', 'list')]);
     const locked = {
       code: 1,
-      said: 'The database cannot be used now: database is locked. Nothing was changed; try again later.\n',
+      said: 'The database is unavailable: database is locked. Nothing was changed; try again later.\n',
     };
     expect(results).toEqual([locked, locked, locked, locked]);
     other.close();

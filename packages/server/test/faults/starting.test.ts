@@ -117,7 +117,7 @@ describe('a link table with a name of 55 characters', () => {
     const { code, said } = await run([command, '--project', dir], { ...database.env, PORT: String(await freePort()) });
     expect(code).toBe(1);
     expect(said).toMatch(
-      /^postgres:\/\/127\.0\.0\.1:\d+\/\w+ refuses "create table "places" .*": relation "places" already exists\nNothing was changed\.\n$/,
+      /^postgres:\/\/127\.0\.0\.1:\d+\/\w+ rejected "create table "places" .*": relation "places" already exists\nNothing was changed\.\n$/,
     );
     await change(database, 'drop view places');
   });

@@ -71,7 +71,7 @@ describe('SMTP', () => {
     await new Promise((resolve) => server.close(resolve));
     const sent = sender(port).send(mail);
     await expect(sent).rejects.toThrow(MailFault);
-    await expect(sent).rejects.toThrow(`mail: not sent; look at SMTP_HOST (127.0.0.1) and SMTP_PORT (${port})`);
+    await expect(sent).rejects.toThrow(`mail: could not be sent; check SMTP_HOST (127.0.0.1) and SMTP_PORT (${port})`);
   });
 });
 

@@ -110,7 +110,7 @@ describe('start', () => {
     expect(first.text).toContain('serving ');
     expect(first.text).not.toContain('another process');
     const second = await start(0);
-    expect(second.text).toContain('is served by another process too');
+    expect(second.text).toContain('is also served by another process');
     await end(second);
     await end(first);
     const third = await start(0);

@@ -42,12 +42,12 @@ const ownIndex = async () => {
 describe('commands that look', () => {
   const url = '/api/films?fields=title';
 
-  it('make no file and no folder: a database that is not there counts as empty', async () => {
+  it('make no file and no folder: a missing database is treated as empty', async () => {
     const file = path.join(dir, 'deep', 'data.db');
     stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
     const checked = await printed(() => check(projectDir));
     expect(checked.out).toMatch(/table {2}films \(/);
-    expect(checked.said).toBe(`There is no file ${file} yet: the database counts as empty.\n`);
+    expect(checked.said).toBe(`There is no file ${file} yet; treating the database as empty.\n`);
     expect(process.exitCode).toBe(1);
     expect((await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }))).out).toContain(
       'create table "films"',

@@ -33,7 +33,7 @@ describe.each(dialects)('explain on %s', (dialect) => {
   it('says what the caller may not see, and why', async () => {
     const { out } = await explained('/api/films?fields=id&populate=lender,confidant,director');
     expect(out).toContain('\n  left out: film.lender (role:public may not api::donor.donor.find)\n');
-    expect(out).toContain('\n  left out: film.confidant (nobody is shown it)\n');
+    expect(out).toContain('\n  left out: film.confidant (hidden from everyone)\n');
     expect(out).not.toContain('left out: film.director');
     const { leftOut } = JSON.parse((await explained('/api/films?populate=*', { json: true })).out) as {
       leftOut: { name: string }[];
@@ -54,13 +54,13 @@ describe.each(dialects)('explain on %s', (dialect) => {
 
   it('says when the caller may not read at all', async () => {
     expect((await explained('/api/genres', { as: 'role:editor' })).said).toBe(
-      '(role:editor may not api::genre.genre.find; explained all the same)\n',
+      '(role:editor may not api::genre.genre.find; explained anyway)\n',
     );
   });
 
   it.each([
     ['role:editr', /There is no role of type "editr"; did you mean "editor"\?/],
-    ['token:nobody', /There is no API token with the name "nobody"/],
+    ['token:nobody', /There is no API token named "nobody"/],
     ['editor', /--as takes role:TYPE or token:NAME, not "editor"/],
   ])('--as %s is a fault in words', async (as, words) => {
     await expect(explained('/api/films', { as })).rejects.toThrow(words);
@@ -75,7 +75,9 @@ describe.each(dialects)('explain on %s', (dialect) => {
 
   it('lists the paths that are read, and no other', async () => {
     const fault = await explained('/api/lobby/1').catch((it: unknown) => String(it));
-    expect(fault).toMatch(/Nothing is read at \/api\/lobby\/1\. Routes: .*\/api\/films\/:id.*\/api\/lobby(,|$)/);
+    expect(fault).toMatch(
+      /\/api\/lobby\/1 is not a route that reads content\. Routes: .*\/api\/films\/:id.*\/api\/lobby(,|$)/,
+    );
     expect(fault).not.toContain('/api/lobby/:id');
   });
 });

@@ -422,7 +422,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
       { hookMsMax: 20 },
     );
     expect(failed).toMatchObject({ status: 500, left: [] });
-    expect(failed.logged).toContain(`the hook afterCreate of ${NOTE} did not end in 20 ms`);
+    expect(failed.logged).toContain(`the hook afterCreate of ${NOTE} did not finish within 20 ms`);
   });
 
   it('hooks that call themselves are a 500, undone, and named in the log', async () => {
@@ -431,7 +431,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     });
     expect(failed).toMatchObject({ status: 500, left: [] });
     expect(failed.logged).toContain(
-      `the hook afterCreate of ${NOTE}: hooks lie more than ${limits.hookDepthMax} deep in each other`,
+      `the hook afterCreate of ${NOTE}: hooks are nested more than ${limits.hookDepthMax} deep`,
     );
   });
 
@@ -445,7 +445,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     const own = await served(new Map([[NOTE, { [name]: handler }]]));
     try {
       expect((await own.send('GET', name === 'find' ? '/api/notes' : '/api/notes/99')).status).toBe(status);
-      if (status === 500) expect(own.logged.join()).toContain(`the handler ${name} of ${NOTE} must give an object`);
+      if (status === 500) expect(own.logged.join()).toContain(`the handler ${name} of ${NOTE} must return an object`);
       else expect(own.logged).toEqual([]);
     } finally {
       await own.close();
@@ -467,7 +467,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     );
     try {
       expect((await own.send('GET', '/api/notes')).status).toBe(500);
-      expect(own.logged.join()).toContain('refuse: the status 418 is none of 400, 403, 404, 409');
+      expect(own.logged.join()).toContain('refuse: the status 418 is not one of 400, 403, 404, 409');
       expect((await own.send('GET', '/api/notes/1')).body).toMatchObject({
         error: { status: 403, message: 'Forbidden' },
       });

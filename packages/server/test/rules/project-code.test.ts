@@ -147,7 +147,7 @@ describe('start', () => {
   it('a name that fits no file is refused, with the nearest one', () => {
     writeFiles(dir, guarded);
     expect(() => findCode(dir, ['src/api/book/routes/bok.js'])).toThrow(
-      `project.ignoreCode: there is no code "src/api/book/routes/bok.js"; did you mean "${route}"?`,
+      `project.ignoreCode: no code file matches "src/api/book/routes/bok.js"; did you mean "${route}"?`,
     );
   });
 });
