@@ -49,6 +49,8 @@ export const limits = {
   sqliteLockMsMax: 5_000,
   /** Most milliseconds between two tries to get such a lock. */
   sqliteLockPauseMsMax: 50,
+  /** Bytes of SQLite's journal (`-wal`) after which readers wait for a moment, so that it can be emptied. */
+  sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Milliseconds between two looks whether a SQLite file was replaced or removed; writes look each time. */
   sqliteFileLookMs: 1_000,
   /** Milliseconds of uninterrupted reading on SQLite before other requests get their turn. */

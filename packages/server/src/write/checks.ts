@@ -79,8 +79,10 @@ const takenValues = async (changes: Changes, { dialect, tx }: CheckContext): Pro
     values.map(({ type, attribute, value, id }): Statement => {
       const column = sql`${sql.ref(attribute.column)}`;
       const others = id === null ? sql`` : sql` and id <> ${dialect.bind('id', id)}`;
+      // a table that v4 has made may lack the index
+      const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`id`)} and ` : sql``;
       return dialect.compile(
-        sql`select 1 from ${sql.table(type.table)} where ${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
+        sql`select 1 from ${sql.table(type.table)} where ${guard}${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
       );
     }),
   );

@@ -5,6 +5,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import type { ReadProgram } from '../../src/sql/dialect.js';
+import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { serveInProcess } from '../world/process.js';
 import { newRelationsWorld, type RelationsWorld, relationsProjectDir } from '../world/relations/world.js';
 
@@ -74,5 +75,43 @@ describe('the database file under a running server', () => {
       expect(new Set((await readAtOnce()).map((it) => it.status))).toContain('rejected');
       fs.renameSync(`${file}.old`, file);
       expect(new Set((await readAtOnce()).map((it) => it.status))).toEqual(new Set(['fulfilled']));
+    }));
+
+  it('its journal stays bounded while reads overlap without end', () =>
+    withWorld(async ({ db }, file) => {
+      const slow = db.dialect.compile(
+        sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 10000) select count(*), (select count(*) from sheets) from n`,
+      );
+      function* program(): ReadProgram<null> {
+        for (let i = 0; i < 10; i++) yield [slow];
+        return null;
+      }
+      let isOver = false;
+      const readers = Array.from({ length: limits.sqliteReadersMax }, async () => {
+        while (!isOver) await db.read(program);
+      });
+      const report = 'x'.repeat(8 * 1024 * 1024);
+      const write = db.dialect.compile(sql`insert or replace into sheets (id, report) values (1, ${report})`);
+      for (let written = 0; written < 3 * limits.sqliteJournalBytesMax; written += report.length)
+        await db.write((tx) => tx.run(write));
+      isOver = true;
+      await Promise.all(readers);
+      expect(fs.statSync(`${file}-wal`).size).toBeLessThan(2 * limits.sqliteJournalBytesMax);
+    }));
+
+  it('closing it waits for reads that have begun', () =>
+    withWorld(async (_world, file) => {
+      const db = await openSqlite(file);
+      const statement = db.dialect.compile(
+        sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select count(*) from n`,
+      );
+      function* program(): ReadProgram<string> {
+        for (let i = 0; i < 3; i++) yield [statement];
+        return 'read';
+      }
+      const reads = Array.from({ length: 2 * limits.sqliteReadersMax }, () => db.read(program));
+      await db.close();
+      expect(new Set(await Promise.all(reads))).toEqual(new Set(['read']));
+      await expect(db.read(program)).rejects.toThrow('the database is closed');
     }));
 });

@@ -3,6 +3,7 @@
  * does: scan, filter, sort, count, walk through relations. With no time at all each of them is refused.
  */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
+import { useRelationsWorld } from '../world/relations/world.js';
 import { useWorld } from '../world/world.js';
 
 const bounds = vi.hoisted(() => ({ hasTime: true }));
@@ -59,5 +60,18 @@ describe('statements on sqlite that have no time', () => {
       bounds.hasTime = true;
     });
     expect({ status, text }).toEqual({ status: 400, text: expect.stringContaining('read.too-slow') });
+  });
+});
+
+describe('a write on sqlite that has no time', () => {
+  const world = useRelationsWorld('sqlite');
+
+  it('is refused when it looks for a unique value in a table without an index of it', async () => {
+    await world.createMany('forms', CROWD);
+    bounds.hasTime = false;
+    const said = await world.refused('POST', '/api/forms', { data: { tag: 'mine', publishedAt: null } }).finally(() => {
+      bounds.hasTime = true;
+    });
+    expect(said).toMatchObject({ status: 400, message: expect.stringContaining('reading took more than') });
   });
 });

@@ -44,3 +44,6 @@ const identityOf = (file: string): string | null => {
     return null;
   }
 };
+
+/** Bytes; 0 when there is no such file. */
+export const sizeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;

@@ -7,7 +7,7 @@ import type { Db, ReadProgram, Tx } from '../dialect.js';
 import { boundOf, type Connection, connect, sooner, tooSlow } from './connection.js';
 import { sqliteDialect } from './dialect.js';
 import { constraintFault, kindOf } from './faults.js';
-import { LostFile, type OpenedFile, rememberFile } from './file.js';
+import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newPool } from './pool.js';
 
 export interface SqliteOptions {
@@ -122,6 +122,7 @@ export const openSqlite = async (
 
   const begin = (): Connection => {
     opened?.require();
+    writer = ifFit(writer);
     writer ??= connectAgain(writerSetup);
     writer.exec('begin immediate');
     return writer;
@@ -146,6 +147,16 @@ export const openSqlite = async (
     }
   };
 
+  const journal = `${file}-wal`;
+  let journalMax: number = limits.sqliteJournalBytesMax;
+  /** Readers that overlap without end would let the journal grow without end: it needs a moment without any. */
+  const boundJournal = async (): Promise<void> => {
+    if (isClosed || sizeOf(journal) <= journalMax) return;
+    await pool.whenIdle(() => writer?.exec('pragma wal_checkpoint(truncate)'));
+    // readers of other programs may have been in the way
+    journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
+  };
+
   // one writer at a time: the file has one write lock anyway, and a queue is fair where busy-waiting is not
   let last: Promise<unknown> = Promise.resolve();
 
@@ -153,7 +164,7 @@ export const openSqlite = async (
     requireOpen();
     const until = lockedUntil();
     const turn = last.then(() => telling(writeOnce(work, until)));
-    last = turn.catch(() => undefined);
+    last = turn.then(boundJournal).catch(() => undefined);
     return turn;
   };
 

@@ -4,6 +4,8 @@ import type { Connection } from './connection.js';
 export interface Pool {
   /** Lends a connection until the work ends; who comes first is served first. A broken one is not lent again. */
   lend<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs the work when no connection is lent; who asks for one meanwhile waits. */
+  whenIdle(work: () => void): Promise<void>;
   /** Lets nobody in who is not yet waiting, and closes every connection when its work has ended. */
   close(): Promise<void>;
 }
@@ -20,6 +22,7 @@ export const newPool = (connect: () => Connection, max: number): Pool => {
     // whoever leaves hands the place over
     else await new Promise<void>((resolve) => waiting.push(resolve));
   };
+  const enterAll = (): Promise<unknown> => Promise.all(Array.from({ length: max }, enter));
   const leave = (): void => {
     const next = waiting.shift();
     if (next) next();
@@ -45,9 +48,17 @@ export const newPool = (connect: () => Connection, max: number): Pool => {
         leave();
       }
     },
+    whenIdle: async (work) => {
+      await enterAll();
+      try {
+        work();
+      } finally {
+        for (let i = 0; i < max; i++) leave();
+      }
+    },
     close: async () => {
       isClosed = true;
-      await Promise.all(Array.from({ length: max }, enter));
+      await enterAll();
       for (const connection of idle.splice(0)) connection.close();
     },
   };
