@@ -35,10 +35,10 @@ function* passwordsOf(data: Data, type: EntryType, model: Model) {
   for (const place of places) {
     for (const [name, value] of Object.entries(place.data)) {
       const attribute = place.type.attributes.get(name);
-      const path = [...place.path, name];
       if (attribute?.kind === 'scalar' && isSecretType(attribute.type) && typeof value === 'string')
-        yield { password: value, rounds: attribute.rules.hashRounds, path };
+        yield { password: value, rounds: attribute.rules.hashRounds, path: [...place.path, name] };
       if (attribute?.kind !== 'part') continue;
+      const path = [...place.path, name];
       const items: readonly unknown[] = Array.isArray(value) ? value : [value];
       for (const [i, item] of items.entries()) {
         if (item === null || typeof item !== 'object') continue;
