@@ -115,7 +115,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((await world.read('/api/reels?filters[label]=large&pagination[pageSize]=3')).data).toHaveLength(3);
   });
 
-  it('12, row 4: so are populated entries that are too large, however many there are', async () => {
+  it('RQ18: so are populated entries that are too large, however many there are', async () => {
     const text = 'x'.repeat(300 * 1024);
     const ids = Array.from({ length: 150 }, (_none, i) => 2000 + i);
     await world.insert(
