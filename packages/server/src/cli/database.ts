@@ -1,29 +1,72 @@
 /** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
 import { sql } from 'kysely';
 import { orNearest } from '../errors.js';
-import { sayNote } from '../model/load.js';
+import { type SchemaNote, sayNote } from '../model/load.js';
+import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
 import type { TableDiff } from '../sql/schema.js';
-import { findCode, isUnwatched } from './code.js';
+import { type CodeFile, findCode, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
-import { applyChanges, planChanges, readStored, sayDrafts, sayOtherTypes } from './layout.js';
+import {
+  applyChanges,
+  planChanges,
+  readStored,
+  type StoredColumn,
+  sayDrafts,
+  sayStoredColumns,
+  storedColumns,
+} from './layout.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
+
+export interface CheckOptions {
+  /** Prints a `CheckReport` as JSON. */
+  readonly json: boolean;
+}
+
+/** All that `check` finds; with `--json` it is printed in this form. */
+export interface CheckReport {
+  /** Whether the exit code is 0: nothing is missing or stored in another way, and the start is not refused. */
+  readonly ok: boolean;
+  readonly database: string;
+  /** What the project itself declares. */
+  readonly types: readonly { readonly uid: Uid; readonly kind: EntryType['kind'] }[];
+  /** Of schema files that are read as v4 reads them. */
+  readonly warnings: readonly SchemaNote[];
+  /** Code that is not run; a `guard` that is not ignored refuses the start. */
+  readonly code: readonly CodeFile[];
+  readonly missing: DatabaseParts & { readonly indexes: readonly NamedIndex[] };
+  /** In the database only. */
+  readonly surplus: DatabaseParts;
+  readonly otherTypes: readonly StoredColumn[];
+  /** Types whose drafts were switched off while they had some. */
+  readonly drafts: readonly { readonly uid: Uid; readonly count: number }[];
+  /** Of Dovetail's own beside v4's layout. */
+  readonly ownIndexes: readonly NamedIndex[];
+}
+interface DatabaseParts {
+  readonly tables: readonly string[];
+  readonly columns: readonly { readonly table: string; readonly column: string }[];
+}
+interface NamedIndex {
+  readonly table: string;
+  readonly name: string;
+  readonly columns: readonly string[];
+}
 
 /**
  * Reports schema files, what is missing, what is there besides, and what is stored in another way than the schema files
  * say. Exit code 1 when something is missing or stored in another way, or when the start would be refused.
  */
-export const check = async (dir: string): Promise<void> => {
+export const check = async (dir: string, { json }: CheckOptions): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
     const stored = await readStored(project.model, diff, db);
-    process.stdout.write(`${report(project, diff, stored, db)}\n`);
-    const isRefused = findCode(project.dir, project.config.project.ignoreCode).some(isUnwatched);
-    if (isMissing(diff) || diff.otherTypes.length > 0 || sayDrafts(stored).length > 0 || isRefused)
-      process.exitCode = 1;
+    const report = reportOf(project, diff, stored, db);
+    process.stdout.write(`${json ? JSON.stringify(report, null, 2) : inWords(report, project, diff, stored)}\n`);
+    if (!report.ok) process.exitCode = 1;
   } finally {
     await db.close();
   }
@@ -80,43 +123,71 @@ const publication = (uid: string, { model }: Project, { drafts }: Stored, { dial
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
-const codeLines = ({ dir, config }: Project): readonly string[] =>
-  findCode(dir, config.project.ignoreCode).map(({ file, kind, ignored }) => {
-    if (kind === 'default') return `${file}: not needed`;
-    const what = kind === 'guard' ? 'not run, and it declares policies, middlewares or auth' : 'not run';
-    return `${file}: ${what}${ignored ? ' (ignored by the configuration)' : ''}`;
-  });
+const reportOf = (project: Project, diff: TableDiff, stored: Stored, db: Db): CheckReport => {
+  const code = findCode(project.dir, project.config.project.ignoreCode);
+  const drafts = [...stored.drafts].filter(([, count]) => count > 0).map(([uid, count]) => ({ uid, count }));
+  return {
+    ok: !isMissing(diff) && diff.otherTypes.length === 0 && drafts.length === 0 && !code.some(isUnwatched),
+    database: db.place,
+    types: [...project.model.types.values()]
+      .filter((it) => it.origin === 'project')
+      .map(({ uid, kind }) => ({ uid, kind })),
+    warnings: project.warnings,
+    code,
+    missing: {
+      tables: diff.missingTables.map((it) => it.name),
+      columns: diff.missingColumns.map((it) => ({ table: it.table, column: it.column.name })),
+      indexes: diff.missingIndexes.map(namedIndex),
+    },
+    surplus: { tables: diff.surplusTables, columns: diff.surplusColumns },
+    otherTypes: storedColumns(diff.otherTypes, asStored(project.model, stored), db),
+    drafts,
+    ownIndexes: diff.ownIndexes.map(namedIndex),
+  };
+};
 
-const indexLine = ({ table, index }: TableDiff['ownIndexes'][number]): string =>
-  `index  ${index.name} on ${table} (${index.columns.join(', ')})`;
+const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedIndex => ({
+  table,
+  name: index.name,
+  columns: index.columns,
+});
 
-const report = (project: Project, diff: TableDiff, stored: Stored, db: Db): string => {
+const codeLine = ({ file, kind, ignored }: CodeFile): string => {
+  if (kind === 'default') return `${file}: not needed`;
+  const what = kind === 'guard' ? 'not run, and it declares policies, middlewares or auth' : 'not run';
+  return `${file}: ${what}${ignored ? ' (ignored by the configuration)' : ''}`;
+};
+
+const indexLine = ({ name, table, columns }: NamedIndex): string =>
+  `index  ${name} on ${table} (${columns.join(', ')})`;
+
+const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, stored: Stored): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
-  const schema = section('In schema files, read as v4 reads them:', project.warnings.map(sayNote));
+  const schema = section('In schema files, read as v4 reads them:', report.warnings.map(sayNote));
   const code = section(
     'Code of the project that is not run (see project.ignoreCode in docs/configuration.md):',
-    codeLines(project),
+    report.code.map(codeLine),
   );
   const body = [
     section('Missing, added by sync or the next start:', [
       ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
-      ...diff.missingColumns.map((it) => `column ${it.table}.${it.column.name}`),
-      ...diff.missingIndexes.map(indexLine),
+      ...report.missing.columns.map((it) => `column ${it.table}.${it.column}`),
+      ...report.missing.indexes.map(indexLine),
     ]),
     section('In the database only, left alone:', [
-      ...diff.surplusTables.map((it) => `table  ${it}`),
-      ...diff.surplusColumns.map((it) => `column ${it.table}.${it.column}`),
+      ...report.surplus.tables.map((it) => `table  ${it}`),
+      ...report.surplus.columns.map((it) => `column ${it.table}.${it.column}`),
     ]),
     section('Stored in another way than the schema files say:', [
-      ...sayOtherTypes(diff.otherTypes, asStored(project.model, stored), db),
+      ...sayStoredColumns(report.otherTypes),
       ...sayDrafts(stored),
     ]),
   ].join('');
   const own = section(
     "Of Dovetail's own beside v4's layout (v4 may drop them, the next start adds them again):",
-    diff.ownIndexes.map(indexLine),
+    report.ownIndexes.map(indexLine),
   );
   const agreed = body === '' ? '\nModel and database agree.\n' : body;
-  return `${typesInWords(project.model)}, ${db.place}\n${schema}${code}${agreed}${own}`.trimEnd();
+  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${agreed}${own}`.trimEnd();
 };

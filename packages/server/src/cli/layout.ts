@@ -19,7 +19,8 @@ export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogge
   sayAdditions(diff, logger);
   const stored = await readStored(project.model, diff, db);
   const model = asStored(project.model, stored);
-  for (const note of [...sayOtherTypes(diff.otherTypes, model, db), ...sayDrafts(stored)]) logger.warn(note);
+  for (const note of [...sayStoredColumns(storedColumns(diff.otherTypes, model, db)), ...sayDrafts(stored)])
+    logger.warn(note);
   return { ...project, model };
 };
 
@@ -146,12 +147,34 @@ function* readAll(statements: readonly Statement[]): ReadProgram<readonly Rows[]
   return yield statements;
 }
 
+/** A column that is stored in another way than its schema file says. Types are as the database declares them. */
+export interface StoredColumn {
+  readonly table: string;
+  readonly column: string;
+  readonly found: string;
+  readonly wanted: string;
+  /** The scalar type as which it is served; null for columns of no attribute. */
+  readonly servedAs: string | null;
+  /** SQL that changes the column and keeps its values. */
+  readonly statements: readonly string[];
+}
+
+/** @param model as the database can serve it. */
+export const storedColumns = (otherTypes: readonly OtherType[], model: Model, db: Db): readonly StoredColumn[] =>
+  otherTypes.map((it) => ({
+    table: it.table,
+    column: it.column,
+    found: it.found,
+    wanted: it.wanted,
+    servedAs: servedAs(it, model),
+    statements: db.dialect.schema.changeType(it),
+  }));
+
 /** One line per column, with the statements that would change it. */
-export const sayOtherTypes = (otherTypes: readonly OtherType[], model: Model, db: Db): readonly string[] =>
-  otherTypes.map((it) => {
-    const served = servedAs(it, model);
-    const asWhat = served === null ? '' : `; it is served as ${served} until it is changed`;
-    const mend = db.dialect.schema.changeType(it).map((statement) => `${statement};`);
+export const sayStoredColumns = (columns: readonly StoredColumn[]): readonly string[] =>
+  columns.map((it) => {
+    const asWhat = it.servedAs === null ? '' : `; it is served as ${it.servedAs} until it is changed`;
+    const mend = it.statements.map((statement) => `${statement};`);
     return `column ${it.table}.${it.column} is ${it.found}, and its schema file wants ${it.wanted}${asWhat}. To change it: ${mend.join(' ')}`;
   });
 

@@ -27,10 +27,12 @@ command('start', 'serve a project until SIGTERM').action(async ({ project }: Pro
   await start(project);
 });
 
-command('check', 'compare model and database').action(async ({ project }: ProjectOption) => {
-  const { check } = await import('./database.js');
-  await check(project);
-});
+command('check', 'compare model and database')
+  .option('--json', 'as JSON')
+  .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
+    const { check } = await import('./database.js');
+    await check(project, { json: json === true });
+  });
 
 command('sync', 'add the tables, columns and indexes that the database lacks')
   .option('--dry-run', 'print the statements without running them')

@@ -67,8 +67,13 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
     expect(await titles()).toEqual(['seen', 'new']);
   });
 
+  it('check --json says how many', async () => {
+    const { out } = await command((dir) => check(dir, { json: true }));
+    expect(JSON.parse(out)).toMatchObject({ ok: false, drafts: [{ uid: 'api::note.note', count: 1 }] });
+  });
+
   it('check says it and fails', async () => {
-    const { out } = await command(check);
+    const { out } = await command((dir) => check(dir, { json: false }));
     expect(out).toContain(`\nStored in another way than the schema files say:\n  ${uid}: draftAndPublish is off`);
     expect(process.exitCode).toBe(1);
   });
@@ -95,7 +100,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
     const { body } = await post({ title: 'newer' });
     expect(Object.keys((body as { data: { attributes: Json } }).data.attributes)).not.toContain('publishedAt');
     expect(await drafts()).toBe(0);
-    const { out } = await command(check);
+    const { out } = await command((dir) => check(dir, { json: false }));
     expect(out).not.toContain('Stored in another way');
     expect(process.exitCode).toBeUndefined();
   });

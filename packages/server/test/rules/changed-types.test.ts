@@ -3,7 +3,7 @@
  * so the column comes first, `check` says how to change it, and no request is a 500.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { check } from '../../src/cli/database.js';
+import { type CheckReport, check } from '../../src/cli/database.js';
 import { type ScalarTypeName, scalarTypes } from '../../src/model/attributes.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { printed } from '../world/printed.js';
@@ -87,16 +87,28 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect([status, data(body).attributes['grade']]).toEqual([200, null]);
   });
 
+  it('check --json gives the same statements as text', async () => {
+    for (const [name, value] of Object.entries(changing.database.env)) vi.stubEnv(name, value);
+    const { out } = await printed(() => check(changing.dir, { json: false }));
+    const report = JSON.parse((await printed(() => check(changing.dir, { json: true }))).out) as CheckReport;
+    expect(report).toMatchObject({ ok: false, missing: { tables: [], columns: [], indexes: [] } });
+    expect(report.otherTypes.map((it) => it.column)).toContain('grade');
+    for (const { table, column, found, wanted, servedAs, statements } of report.otherTypes)
+      expect(out).toContain(
+        `column ${table}.${column} is ${found}, and its schema file wants ${wanted}; it is served as ${servedAs} until it is changed. To change it: ${statements.join('; ')};`,
+      );
+  });
+
   it('check fails and prints statements that change the columns and keep the values', async () => {
     for (const [name, value] of Object.entries(changing.database.env)) vi.stubEnv(name, value);
-    const { out } = await printed(() => check(changing.dir));
+    const { out } = await printed(() => check(changing.dir, { json: false }));
     expect(process.exitCode).toBe(1);
     // a value that the new type cannot have would stop PostgreSQL's statement
     await changing.run("update things set grade = '7'", 'delete from things where id > 1');
     const statements = [...out.matchAll(/To change it: (.*)/g)].flatMap(([, it = '']) => it.split('; '));
     await changing.run(...statements.map((it) => it.replace(/;$/, '')));
     process.exitCode = undefined;
-    const again = await printed(() => check(changing.dir));
+    const again = await printed(() => check(changing.dir, { json: false }));
     expect(again.out).not.toContain('Stored in another way');
     expect(process.exitCode).toBeUndefined();
     await changing.start({});

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { listRolesCommand } from '../../src/cli/account-commands.js';
 import { environmentSchema, postgresUrl, readConfig, StartFault } from '../../src/cli/config.js';
-import { check, sync } from '../../src/cli/database.js';
+import { type CheckReport, check, sync } from '../../src/cli/database.js';
 import { explain } from '../../src/cli/explain.js';
 import { openDatabase, openProject } from '../../src/cli/project.js';
 import { tablesOf } from '../../src/model/storage.js';
@@ -45,10 +45,14 @@ describe('commands that look', () => {
   it('make no file and no folder: a missing database is treated as empty', async () => {
     const file = path.join(dir, 'deep', 'data.db');
     stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
-    const checked = await printed(() => check(projectDir));
+    const checked = await printed(() => check(projectDir, { json: false }));
     expect(checked.out).toMatch(/table {2}films \(/);
     expect(checked.said).toBe(`There is no file ${file} yet; treating the database as empty.\n`);
     expect(process.exitCode).toBe(1);
+    const report = JSON.parse((await printed(() => check(projectDir, { json: true }))).out) as CheckReport;
+    expect(report).toMatchObject({ ok: false, database: file, otherTypes: [], drafts: [], ownIndexes: [] });
+    expect(report.missing.tables).toContain('films');
+    expect(report.types).toContainEqual({ uid: 'api::film.film', kind: 'collection' });
     expect((await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }))).out).toContain(
       'create table "films"',
     );
@@ -65,7 +69,7 @@ describe('commands that look', () => {
     raw.exec(`drop index ${(await ownIndex()).name}`);
     raw.close();
     const before = fs.readFileSync(file);
-    await printed(() => check(projectDir));
+    await printed(() => check(projectDir, { json: false }));
     await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }));
     expect((await printed(() => explain(projectDir, url, { json: false }))).out).toContain('films');
     expect(fs.readFileSync(file).equals(before)).toBe(true);
@@ -77,7 +81,7 @@ describe('commands that look', () => {
     try {
       stub(database.env);
       await printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }));
-      const agreed = (await printed(() => check(projectDir))).out;
+      const agreed = (await printed(() => check(projectDir, { json: false }))).out;
       expect(agreed).toContain('Model and database agree.');
       const [, own = ''] = agreed.split("Of Dovetail's own beside v4's layout");
       const { model } = await openProject(projectDir);
@@ -88,7 +92,7 @@ describe('commands that look', () => {
       await database.db.write(async (tx) => {
         await tx.run(database.db.dialect.compile(sql`drop index ${sql.id(index.name)}`));
       });
-      expect((await printed(() => check(projectDir))).out).toMatch(
+      expect((await printed(() => check(projectDir, { json: false }))).out).toMatch(
         new RegExp(`Missing, .*\\n  index  ${index.name} on ${index.table} \\(`),
       );
       expect(process.exitCode).toBe(1);

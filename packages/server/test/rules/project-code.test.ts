@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { findCode, missedCode } from '../../src/cli/code.js';
 import { StartFault } from '../../src/cli/config.js';
-import { check } from '../../src/cli/database.js';
+import { type CheckReport, check } from '../../src/cli/database.js';
 import { start } from '../../src/cli/start.js';
 import { printed } from '../world/printed.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';
@@ -160,7 +160,10 @@ it('check lists every file, and what it means', async () => {
     'src/api/book/content-types/book/lifecycles.js': '',
     'dovetail.config.json': JSON.stringify({ project: { ignoreCode: ['src/api/book/content-types'] } }),
   });
-  const { out } = await printed(() => check(dir));
+  const report = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
+  expect(report.code).toEqual(findCode(dir, ['src/api/book/content-types']));
+  expect(report.code.length).toBeGreaterThan(2);
+  const { out } = await printed(() => check(dir, { json: false }));
   const [, section = ''] = out.split(/Code of the project that is not run[^\n]*\n/);
   expect(section.split('\n').slice(0, 3)).toEqual([
     '  src/api/author/routes/author.js: not needed',

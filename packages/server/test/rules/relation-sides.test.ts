@@ -112,7 +112,7 @@ describe('check', () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-sides-'));
     try {
       writeFiles(dir, files);
-      const { out } = await printed(() => check(dir));
+      const { out } = await printed(() => check(dir, { json: false }));
       const [, section] = out.split('In schema files, read as v4 reads them:\n');
       expect(section?.split('\n').slice(0, 3)).toEqual([
         expect.stringContaining(`${typeFile('category')}: attributes.products.inversedBy: both sides say "inversedBy"`),
