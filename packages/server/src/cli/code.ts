@@ -51,7 +51,7 @@ export const refuseGuards = (code: readonly CodeFile[]): void => {
 export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => it.kind !== 'default' && !it.ignored).map((it) => it.file);
 
-// ---- finding files files files
+// ---- finding files files files files
 
 /** Where v4 looks for code. `*`: any folder; `#`: any code file; `##`: any code file at any depth; otherwise a name without extension. */
 const places: readonly string[] = [

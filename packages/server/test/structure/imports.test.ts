@@ -1,4 +1,4 @@
-/** The house of ARCHITECTURE.md: arrows between folders point one way, and no file imports itself in a circle. */
+/** The import rule of ARCHITECTURE.md: imports between folders point one way, and there are no cycles. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
