@@ -1,4 +1,4 @@
-/** Logging in and all that leads there (AC9): registration, confirmation of e-mails, new passwords. */
+/** Login, registration, e-mail confirmation and password changes (AC9). */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
@@ -42,7 +42,7 @@ export interface LoginActions {
   readonly changePassword: AccountAction;
   /** External providers are not served (README, Limits). */
   readonly provider: AccountAction;
-  /** Waits for mails that are on their way. */
+  /** Waits for mails being sent. */
   idle(): Promise<void>;
 }
 
@@ -52,7 +52,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   const type = userType(model);
   const running = new Set<Promise<void>>();
 
-  /** Work that the answer neither waits for nor tells of: how long it takes and whether it fails says who has an account. */
+  /** Background work, independent of the response: its time and outcome would reveal who has an account. */
   const beside = (work: () => Promise<void>): void => {
     const begun = work()
       .catch(deps.onFault)
@@ -60,7 +60,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     running.add(begun);
   };
 
-  /** `{ jwt, user }`; the user as its role may see it. */
+  /** `{ jwt, user }`, with the user as its role may see it. */
   const signedIn = async (user: Pick<UserRow, 'id' | 'password'>, caller: Caller): Promise<Result<AccountAnswer>> => {
     const shown = await showUser(user.id, caller);
     const jwt = await jwts.sign(user.id, user.password);
@@ -78,7 +78,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     await deps.mail.send(mailOf(name, settings.mails[name], facts));
   };
 
-  /** Mails a fresh token; the database keeps its digest, so that reading it confirms nobody. */
+  /** Mails a new token; the database stores only its digest, so that read access to it is not enough to confirm. */
   const sendConfirmationTo = async (user: UserRow, settings: UserSettings): Promise<void> => {
     const token = crypto.randomBytes(20).toString('hex');
     const digest = jwts.digest('confirmation', token);
@@ -86,7 +86,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     await send('email_confirmation', user, token, settings);
   };
 
-  /** Stores another password and gives back the user as it is then. */
+  /** Stores a new password and returns the updated user. */
   const setPassword = async (
     user: UserRow,
     password: string,
@@ -147,7 +147,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     confirmEmail: asAction(async ({ search }) => {
       const token = new URLSearchParams(search).get('confirmation') ?? '';
       if (token === '') return refused(issue('account.required', ['confirmation']));
-      // v4 keeps the token itself; a digest that was read from the database has another length
+      // v4 stores the token itself; a digest leaked from the database has another length
       if (!/^[0-9a-f]{40}$/.test(token)) return refused(issue('account.confirmation', []));
       const digest = jwts.digest('confirmation', token);
       const settings = await readSettings(deps, ['advanced']);
@@ -226,10 +226,10 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 
 // ---- forms
 
-/** Only the server says these of a user who registers; given ones are ignored, as in v4. */
+/** Attributes that only the server sets on registration; ignored in the body, as in v4. */
 const serverSays: ReadonlySet<string> = new Set(['id', 'role', 'confirmed', 'blocked', 'provider']);
 
-/** What somebody who registers may say of himself besides: no private attribute, and nothing that gives rights. */
+/** Further attributes accepted on registration: none that is private or grants rights. */
 const offered = (body: unknown, type: EntryType): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(isObject(body) ? body : {}).filter(
@@ -248,11 +248,11 @@ const readNewPassword = <Name extends string>(
   return fitsBcrypt(password ?? '') ? ok(form.value) : refused(passwordTooLong());
 };
 
-// ---- codes for a new password: when they expire, and 32 random bytes; v4's table has a column for the code only
+// ---- reset codes: expiry time and 32 random bytes; v4's table has a column for the code only
 
 const newCode = (expiresAt: number): string => `${expiresAt.toString(36)}-${crypto.randomBytes(32).toString('hex')}`;
 
-/** Epoch milliseconds; null for a text that is no code of ours. The digest of the whole code proves the time. */
+/** Epoch milliseconds; null if the text is not one of our codes. The digest covers the time. */
 const expiryOf = (code: string): number | null => {
   const [, expiry] = /^([0-9a-z]{8,10})-[0-9a-f]{64}$/.exec(code) ?? [];
   return expiry === undefined ? null : Number.parseInt(expiry, 36);

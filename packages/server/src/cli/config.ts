@@ -20,26 +20,28 @@ export const configSchema = z.strictObject({
             .regex(/^\/[\w/-]*[\w-]$/, 'expected a path such as /api')
             .default('/api')
             .describe('Path prefix of the content API.'),
-          defaultLimit: z.int().min(1).default(25).describe('Entries on a page when a request does not say.'),
-          maxLimit: z.int().min(1).nullable().default(100).describe('Most entries on a page; null for no bound.'),
-          withCount: z
-            .boolean()
-            .default(true)
-            .describe('Whether lists count their entries when a request does not say.'),
+          defaultLimit: z.int().min(1).default(25).describe('Entries per page if a request does not say.'),
+          maxLimit: z
+            .int()
+            .min(1)
+            .nullable()
+            .default(100)
+            .describe('Maximum number of entries per page; null for no limit.'),
+          withCount: z.boolean().default(true).describe('Whether lists include the total if a request does not say.'),
         })
         .prefault({}),
       strict: z
         .boolean()
         .optional()
         .describe(
-          "Whether a request that v4 would answer in part is refused. false answers as v4 does and names what it left out, see [lenient.md](lenient.md). true if not set, but false where the project's package.json depends on `@strapi/strapi`.",
+          "Whether a request that v4 would answer only in part is refused. false answers as v4 does and reports what it ignored, see [lenient.md](lenient.md). true by default, but false if the project's package.json depends on `@strapi/strapi`.",
         ),
       responses: z
         .strictObject({
           privateAttributes: z
             .array(z.string())
             .default([])
-            .describe('Attribute names that no answer shows, of any type.'),
+            .describe('Attribute names, of any type, that no response shows.'),
         })
         .prefault({}),
     })
@@ -49,7 +51,7 @@ export const configSchema = z.strictObject({
       origin: z
         .union([z.literal('*'), z.array(z.string())])
         .default('*')
-        .describe('Origins whose pages may read answers.'),
+        .describe('Origins whose pages may read responses.'),
     })
     .prefault({}),
   server: z
@@ -57,19 +59,19 @@ export const configSchema = z.strictObject({
       trustProxy: z
         .boolean()
         .default(false)
-        .describe('Whether the last address in X-Forwarded-For is believed; true behind one proxy of your own.'),
+        .describe('Whether the last address in X-Forwarded-For is trusted; set true behind one proxy of your own.'),
       url: z
         .url()
         .nullable()
         .default(null)
-        .describe('Where clients reach the server, for links in mails; null for http://HOST:PORT.'),
+        .describe('Public URL of the server, for links in mails; null for http://HOST:PORT.'),
       stopDelaySeconds: z
         .number()
         .min(0)
         .max(600)
         .default(0)
         .describe(
-          'After SIGTERM the server goes on for this time while /_health says 503, so that a load balancer turns away first.',
+          'Time that the server keeps serving after SIGTERM while /_health returns 503, so that a load balancer stops sending requests first.',
         ),
     })
     .prefault({}),
@@ -78,17 +80,17 @@ export const configSchema = z.strictObject({
       enabled: z
         .boolean()
         .default(true)
-        .describe('false opens all content to everybody; only changing users and roles still needs a permission.'),
+        .describe('false opens all content to anyone; only changing users and roles still needs a permission.'),
     })
     .prefault({}),
   users: z
     .strictObject({
-      jwtDays: z.int().min(1).max(3650).default(30).describe('Days for which a login is good.'),
+      jwtDays: z.int().min(1).max(3650).default(30).describe('Days until a JWT expires.'),
       attemptsPerMinute: z
         .int()
         .min(0)
         .default(limits.attemptsMax)
-        .describe('Attempts to log in of one address for one account at one endpoint; 0 for no bound.'),
+        .describe('Login attempts per address, account and endpoint; 0 for no limit.'),
     })
     .prefault({}),
   mail: z
@@ -106,7 +108,7 @@ export const configSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          'Files or folders of v4 code that may stay unrun without a word, such as src/api/note/routes/note.js; the start is refused while a route declares policies, middlewares or auth and is not named.',
+          'Files or folders of v4 code known not to be run, such as src/api/note/routes/note.js; the start is refused while a route declares policies, middlewares or auth and is not listed.',
         ),
     })
     .prefault({}),
@@ -117,7 +119,7 @@ export const configSchema = z.strictObject({
         .min(0)
         .max(1024)
         .default(16)
-        .describe('Memory for answers kept until the database changes; 0 keeps none.'),
+        .describe('Memory for responses cached until the database changes; 0 disables the cache.'),
     })
     .prefault({}),
 });
@@ -138,12 +140,12 @@ export const environmentSchema = z.object({
   DATABASE_CLIENT: z
     .enum(['sqlite', 'postgres'])
     .default('sqlite')
-    .describe('Which database; `postgres` when DATABASE_URL begins with postgres: or postgresql:.'),
+    .describe('The database; `postgres` by default if DATABASE_URL begins with postgres: or postgresql:.'),
   DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
   DATABASE_URL: z
     .string()
     .optional()
-    .describe('PostgreSQL URL, whose own sslmode and search_path win; or the parts below.'),
+    .describe('PostgreSQL URL, whose sslmode and search_path take precedence; or use the variables below.'),
   DATABASE_HOST: z.string().default('127.0.0.1').describe('PostgreSQL host.'),
   DATABASE_PORT: port.default(5432).describe('PostgreSQL port.'),
   DATABASE_NAME: z.string().default('strapi').describe('PostgreSQL database.'),
@@ -152,30 +154,30 @@ export const environmentSchema = z.object({
   DATABASE_SSL: z
     .enum(['true', 'false'])
     .default('false')
-    .describe('Whether PostgreSQL is spoken to over TLS, with a URL too.'),
-  DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema, with a URL too.'),
+    .describe('Whether to connect to PostgreSQL over TLS; also applies to DATABASE_URL.'),
+  DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema; also applies to DATABASE_URL.'),
   DATABASE_PREPARED: z
     .enum(['auto', 'always', 'never'])
     .default('auto')
     .describe(
-      'Whether statements are prepared by name on PostgreSQL. `auto`: unless a pooler such as PgBouncer is found in between; `always` suits PgBouncer from 1.21 with `max_prepared_statements`.',
+      'Whether statements are prepared by name on PostgreSQL. `auto`: unless a pooler such as PgBouncer is detected; `always` suits PgBouncer from 1.21 with `max_prepared_statements`.',
     ),
   JWT_SECRET: z
     .string()
     .optional()
-    .describe("Signs JWTs of users; v4's name and value. Made and kept in `.env` outside of production."),
-  API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Made in the same way."),
+    .describe("Signs JWTs of users; v4's name and value. Generated into `.env` outside production."),
+  API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Generated in the same way."),
   SMTP_HOST: z
     .string()
     .optional()
-    .describe('Mail server. Without one no mail leaves: production drops them, development logs them.'),
-  SMTP_PORT: port.default(587).describe('Port of the mail server; 465 speaks TLS from the beginning.'),
+    .describe('Mail server. Without one no mail is sent: production discards mails, development logs them.'),
+  SMTP_PORT: port.default(587).describe('Port of the mail server; 465 uses implicit TLS.'),
   SMTP_USERNAME: z.string().optional().describe('User at the mail server.'),
   SMTP_PASSWORD: z.string().optional().describe('Password at the mail server.'),
 });
 export type Environment = z.infer<typeof environmentSchema>;
 
-/** Something that keeps the program from starting, in words for the person who started it. */
+/** A fault that prevents the start; the message is for the user. */
 export class StartFault extends Error {}
 
 const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
@@ -194,20 +196,20 @@ const nearestKeys = (schema: z.ZodType, fault: z.core.$ZodIssue): string => {
   return fault.keys.map((it) => orNearest(it, Object.keys(place.properties ?? {}))).join('');
 };
 
-/** The environment; a variable set outside wins over the project's `.env`. */
+/** The environment; variables of the process take precedence over the project's `.env`. */
 export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
   const file = path.join(projectDir, '.env');
   const inside = fs.existsSync(file) ? parseEnv(fs.readFileSync(file, 'utf8')) : {};
   const given = Object.fromEntries(
     Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
   );
-  // a URL of PostgreSQL without a client means PostgreSQL: the default would open an empty SQLite file beside it
+  // a PostgreSQL URL alone means PostgreSQL; the default would silently open an empty SQLite file
   if (given['DATABASE_CLIENT'] === undefined && /^postgres(ql)?:/.test(given['DATABASE_URL'] ?? ''))
     given['DATABASE_CLIENT'] = 'postgres';
   return check(environmentSchema, given, 'environment');
 };
 
-/** The configuration file, or its defaults when there is none. TypeScript is read without a build step. */
+/** The configuration file, or the defaults. TypeScript needs no build step. */
 export const readConfig = async (projectDir: string): Promise<Config> => {
   for (const name of ['dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json']) {
     const file = path.join(projectDir, name);
@@ -222,7 +224,7 @@ const completed = (given: GivenConfig, projectDir: string): Config => ({
   api: { ...given.api, strict: given.api.strict ?? !dependsOnStrapi(projectDir) },
 });
 
-/** Front ends of v4's projects were written against its leniency (Q16). */
+/** Front ends of v4 projects rely on its leniency (Q16). */
 export const dependsOnStrapi = (projectDir: string): boolean => {
   const file = path.join(projectDir, 'package.json');
   if (!fs.existsSync(file)) return false;
@@ -232,7 +234,7 @@ export const dependsOnStrapi = (projectDir: string): boolean => {
     const parsed = schema.safeParse(JSON.parse(fs.readFileSync(file, 'utf8')));
     return parsed.success && Object.hasOwn(parsed.data.dependencies, name);
   } catch {
-    // it is not ours to complain about
+    // not ours to report
     return false;
   }
 };
@@ -247,9 +249,9 @@ const readFile = async (file: string): Promise<unknown> => {
   }
 };
 
-/** The URL that the driver connects to. What DATABASE_URL itself says wins over DATABASE_SSL and DATABASE_SCHEMA. */
+/** The URL to connect to. Parameters in DATABASE_URL take precedence over DATABASE_SSL and DATABASE_SCHEMA. */
 export const postgresUrl = (env: Environment): string => {
-  // kept as text: the driver takes more forms, such as several hosts, than the parser of URLs
+  // kept as a string: the driver accepts forms that URL does not, such as several hosts
   const url = env.DATABASE_URL ?? urlOfParts(env);
   const [, search = ''] = url.split(/\?(.*)/s);
   const named = new URLSearchParams(search);

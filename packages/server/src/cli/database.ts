@@ -1,4 +1,4 @@
-/** `check` and `sync`: model and database side by side, and the statements that lead from one to the other. */
+/** `check` and `sync`: compare model and database, and add what is missing. */
 import { sql } from 'kysely';
 import { orNearest } from '../errors.js';
 import { type SchemaNote, sayNote } from '../model/load.js';
@@ -24,14 +24,14 @@ export interface CheckOptions {
   readonly json: boolean;
 }
 
-/** All that `check` finds; with `--json` it is printed in this form. */
+/** The findings of `check`, as printed with `--json`. */
 export interface CheckReport {
-  /** Whether the exit code is 0: nothing is missing or stored in another way, and the start is not refused. */
+  /** Whether the exit code is 0: nothing is missing or stored differently, and the start is not refused. */
   readonly ok: boolean;
   readonly database: string;
-  /** What the project itself declares. */
+  /** Counts of the project's own types. */
   readonly types: readonly { readonly uid: Uid; readonly kind: EntryType['kind'] }[];
-  /** Of schema files that are read as v4 reads them. */
+  /** Faults in schema files that v4 tolerates. */
   readonly warnings: readonly SchemaNote[];
   /** Code that is not run; a `guard` that is not ignored refuses the start. */
   readonly code: readonly CodeFile[];
@@ -41,7 +41,7 @@ export interface CheckReport {
   readonly otherTypes: readonly StoredColumn[];
   /** Types whose drafts were switched off while they had some. */
   readonly drafts: readonly { readonly uid: Uid; readonly count: number }[];
-  /** Of Dovetail's own beside v4's layout. */
+  /** Dovetail's own additions to v4's layout. */
   readonly ownIndexes: readonly NamedIndex[];
 }
 interface DatabaseParts {
@@ -55,8 +55,8 @@ interface NamedIndex {
 }
 
 /**
- * Reports schema files, what is missing, what is there besides, and what is stored in another way than the schema files
- * say. Exit code 1 when something is missing or stored in another way, or when the start would be refused.
+ * Reports schema faults, missing and additional tables and columns, and those stored differently from the schema files.
+ * Exit code 1 if something is missing or stored differently, or if the start would be refused.
  */
 export const check = async (dir: string, { json }: CheckOptions): Promise<void> => {
   const project = await openProject(dir);
@@ -73,13 +73,13 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
 };
 
 export interface SyncOptions {
-  /** Prints the statements instead of running them. */
+  /** Prints the statements without running them. */
   readonly dryRun: boolean;
-  /** Types whose drafts are published, now that their schema files have none any more. */
+  /** Types whose drafts to publish, because `draftAndPublish` was switched off. */
   readonly publishDrafts: readonly string[];
 }
 
-/** Adds what is missing, and publishes the drafts of the types that are named. */
+/** Adds what is missing, and publishes the drafts of the given types. */
 export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: dryRun });
@@ -106,7 +106,7 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
 const printed = ({ sql: text, params }: Statement): string =>
   `${text};${params.length === 0 ? '' : ` -- with ${params.join(', ')}`}\n`;
 
-/** Publishes the drafts of a type that has none any more. */
+/** Publishes the drafts of a type whose `draftAndPublish` was switched off. */
 const publication = (uid: string, { model }: Project, { drafts }: Stored, { dialect }: Db): Statement => {
   const type = model.types.get(uid);
   const withDrafts = [...drafts].filter(([, count]) => count > 0).map(([it]) => it);

@@ -1,8 +1,8 @@
 /**
- * The first data of a project: `database/seed/*.json`, written when a database is made. One file for each collection
+ * Seeds of a project: `database/seed/*.json`, written when a database is created. One file per collection
  * (`{ key: attributes }`) or single type (`attributes`), named after its route, in the form of request bodies, except
- * that a relation or media value is the key, or keys, of seeds. `files.json` describes what lies in `public/uploads`,
- * `permissions.json` lists what each role may do. All that is wrong with the files is told at once.
+ * that a relation or media value is the key, or keys, of seeds. `files.json` describes the files in `public/uploads`,
+ * `permissions.json` lists the actions of each role. All faults of the files are reported at once.
  */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
@@ -23,7 +23,7 @@ interface Seed {
   readonly type: EntryType;
   readonly key: string;
   readonly data: Data;
-  /** Where it stands, for messages: `articles.json: "first"`. */
+  /** Its location, for messages: `articles.json: "first"`. */
   readonly place: string;
 }
 
@@ -32,9 +32,9 @@ export interface SeedFiles {
   readonly seeds: readonly Seed[];
   /** Actions that each role gets, by the role's type. */
   readonly granted: Readonly<Record<string, readonly Action[]>>;
-  /** What is wrong with the files before anything is written. The rest of them can be used. */
+  /** Faults found before anything is written. The remaining seeds can be used. */
   readonly faults: readonly string[];
-  /** Types of which some seeds cannot be read: a key that is not known may be one of theirs. */
+  /** Types with invalid seeds: an unknown key may be one of theirs. */
   readonly unread: ReadonlySet<EntryType>;
 }
 
@@ -76,7 +76,7 @@ export const readSeedFiles = (projectDir: string, model: Model, roles: readonly 
   return { seeds, granted, faults, unread };
 };
 
-/** For a later start to see that the files were changed. */
+/** Lets a later start detect changed files. */
 export const digestSeeds = (projectDir: string): SeedDigests =>
   Object.fromEntries(
     seedFileNames(projectDir).map((name) => {
@@ -85,7 +85,7 @@ export const digestSeeds = (projectDir: string): SeedDigests =>
     }),
   );
 
-/** Files that were changed, added or removed, in words; null when there are none. */
+/** A message that lists changed, added and removed files; null if there are none. */
 export const sayChangedSeeds = (now: SeedDigests, written: SeedDigests): string | null => {
   const names = [...new Set([...Object.keys(now), ...Object.keys(written)])].sort();
   const changed = names
@@ -129,7 +129,7 @@ export const writeSeeds = async (
     if (missing.length > 0)
       later.push({ seed, id, data: Object.fromEntries(missing.map((name) => [name, seed.data[name]])) });
   }
-  // what pointed to seeds that came later
+  // links to seeds that came later
   for (const { seed, id, data } of later) await write(seed, id, resolve(seed, data).now);
   if (faults.size > 0) throw new StartFault(sayFaults([...faults]));
   return seeds.length;
@@ -207,7 +207,7 @@ const readGranted = (
 
 interface Links {
   readonly model: Model;
-  /** By key; null of a seed that is not written yet, or was refused. */
+  /** Ids by key; null for a seed that is not written yet, or was refused. */
   readonly ids: ReadonlyMap<EntryType, ReadonlyMap<string, number | null>>;
   readonly unread: ReadonlySet<EntryType>;
   fault(text: string): void;
@@ -227,7 +227,7 @@ const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
   const missing: string[] = [];
   for (const [name, value] of Object.entries(data)) {
     const attribute = type.attributes.get(name);
-    // the writer names unknown ones
+    // the writer reports unknown ones
     if (!attribute || value === null) {
       now[name] = value;
       continue;
@@ -248,7 +248,7 @@ const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
           const at = Array.isArray(value) ? `${name}[${i}]` : name;
           const inside = { ...links, fault: (text: string) => links.fault(`${at}.${text}`) };
           const component = isObject(item) && links.model.types.get(componentOf(item, attribute.components));
-          // the writer says what is wrong with others
+          // the writer reports other faults
           return component ? withIds(item as Data, component, inside) : { now: item, missing: [] };
         });
         if (parts.some((part) => part.missing.length > 0)) missing.push(name);

@@ -1,4 +1,4 @@
-/** Finds and loads the handlers of a project. Without handler files nothing is loaded, and nothing is paid for. */
+/** Finds and loads the handlers of a project. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { nearest } from '../errors.js';
@@ -7,16 +7,16 @@ import { type Handlers, handlerNames, hookNames } from './handlers.js';
 
 export type HandlersByType = ReadonlyMap<Uid, Handlers>;
 
-/** A handler file that cannot be used, in words for its author. */
+/** An invalid handler file; the message is for its author. */
 export class HandlerFault extends Error {}
 
-/** A single type is made by its first update, and read by `find`. */
+/** A single type is created by its first update and read by `find`. */
 const namesFor = ({ kind }: EntryType): readonly string[] => [
   ...handlerNames.filter((it) => kind !== 'single' || (it !== 'findOne' && it !== 'create')),
   ...hookNames,
 ];
 
-/** `src/api/<name>/handlers.ts` belongs to the content type of that name, or to the only one below the folder. */
+/** `src/api/<name>/handlers.ts` belongs to the content type of that name, or to the only one in the folder. */
 export const loadHandlers = async (projectDir: string, model: Model): Promise<HandlersByType> => {
   const found = new Map<Uid, Handlers>();
   const apis = path.join(projectDir, 'src/api');

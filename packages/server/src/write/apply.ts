@@ -1,7 +1,7 @@
 /**
- * The write line for one entry, inside a transaction: locks, then the snapshot, then the checks that only the database
- * can make, then the planned operations. Preparing and running are apart, so that whoever answers can look at an entry
- * before it is deleted, or send its reads right behind the operations (`answer.ts`). Issues are thrown as `Refusal`.
+ * Writes one entry inside a transaction: locks, snapshot, checks against the database, planned operations. Preparing and
+ * running are separate steps, so that the caller can read an entry before it is deleted, or pipeline its reads after the
+ * operations (`answer.ts`). Issues are thrown as `Refusal`.
  */
 import { sql } from 'kysely';
 import { bug, type Issue, issue, Refusal, refuse, refuseAll, unwrap } from '../errors.js';
@@ -20,12 +20,12 @@ import { runOperations } from './run.js';
 import { newSession, type Session, type WriteAction, type WriteEvent } from './session.js';
 import { changesOf, readParts, readSnapshot, type Snapshot } from './snapshot.js';
 
-/** Attributes of an entry by name, in the form that bodies have (BO5). */
+/** Attributes of an entry by name, in the form of request bodies (BO5). */
 export type Data = Readonly<Record<string, unknown>>;
 
 export type WriteRequest = {
   readonly type: EntryType;
-  /** What must hold for the entry; without it anything may. No new entry meets one. */
+  /** A precondition on the entry, if any. A new entry never meets one. */
   readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
@@ -36,37 +36,37 @@ export type WriteRequest = {
       /** Null for a single type, whose first update creates the entry. */
       readonly id: number | null;
       readonly data: Data;
-      /** Of passwords in the data, made before the transaction; any other is made inside it. */
+      /** Hashes of the passwords in the data, computed before the transaction; missing ones are computed inside it. */
       readonly hashes?: PasswordHashes;
     }
   /** The id is null for a single type. */
   | { readonly action: 'delete'; readonly id: number | null }
 );
 
-/** One write that was made. */
+/** The result of a write. */
 export interface Written {
   readonly id: number;
-  /** The time of the entry's last change in epoch milliseconds, which never repeats; of a deletion, the last one that it had. */
+  /** The entry's `updatedAt` in epoch milliseconds, which never repeats; for a deletion, the last one. */
   readonly version: number;
-  /** What was written, by hooks too, in order. */
+  /** All writes in order, including those of hooks. */
   readonly events: readonly WriteEvent[];
   /** Keys of the data that had no effect. */
   readonly leftOut: readonly LeftOut[];
 }
 
-/** A write that is checked and planned; nothing but its hooks has changed anything yet. */
+/** A write that is checked and planned, but not run; only its hooks may have changed anything. */
 export interface PreparedWrite {
   readonly id: number;
-  /** Tags of which the entry's answer must have one, where the entry tells no version to compare; null when all is decided. */
+  /** Entity tags one of which the entry's response must match, if the entry has no version to compare; null if decided. */
   readonly undecided: readonly EntityTag[] | null;
-  /** Whether a hook runs behind the operations. */
+  /** Whether a hook runs after the operations. */
   readonly isHooked: boolean;
   run(): Promise<Written>;
 }
 
 /**
- * A project's own steps around the writes of a type, inside the transaction: what they throw rolls it back, and a
- * `Refusal` becomes the answer.
+ * A project's hooks around the writes of a type, inside the transaction: throwing rolls it back, and a `Refusal` becomes
+ * the response.
  */
 export interface Hooks {
   /** Before anything is checked. `data` may be changed; it is null for a delete. */
@@ -76,7 +76,7 @@ export interface Hooks {
 }
 
 export interface HookEvent {
-  /** Null before a creation. */
+  /** Null before the entry is created. */
   readonly id: number | null;
   readonly data: Record<string, unknown> | null;
   readonly session: Session;
@@ -85,7 +85,7 @@ export interface HookEvent {
 export type HooksOf = (type: EntryType) => Hooks | undefined;
 
 export interface Writer {
-  /** Runs the work in one transaction; what it throws undoes everything. The work may run again from its beginning. */
+  /** Runs the work in one transaction; throwing rolls it back. The work may be retried from the beginning. */
   transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
   /** Writes one entry. */
   apply(request: WriteRequest, context: ResolveContext, session: Session): Promise<Written>;
@@ -120,7 +120,7 @@ export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => un
   };
 };
 
-/** Another program got there first: our own writers wait for each other. @param type null where it is not known any more. */
+/** Another program wrote first; our own writers wait for each other. @param type null if no longer known. */
 const refuseConflicts = async <T>(type: EntryType | null, work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
@@ -169,7 +169,7 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   return stored === null ? prepareCreate(write, given, publishedAt) : prepareUpdate(write, given, publishedAt, stored);
 };
 
-/** New entries are in the default locale, and no entry leaves its own: any other in the data would be dropped in silence. */
+/** New entries are in the default locale, and no entry changes its locale: any other in the data would be silently ignored. */
 const checkLocale = ({ request: { type }, context }: Write, data: Data, stored: StoredEntry | null): void => {
   const served = stored?.locale ?? context.defaultLocale;
   const given = type.localized ? data['locale'] : undefined;
@@ -177,7 +177,7 @@ const checkLocale = ({ request: { type }, context }: Write, data: Data, stored: 
     refuse(issue('body.locale', ['locale'], { given, served }));
 };
 
-/** What a creation or an update is given; hooks may change the data. */
+/** Input of a create or update; hooks may change the data. */
 interface Given {
   readonly data: Record<string, unknown>;
   readonly hashes: PasswordHashes;
@@ -224,7 +224,7 @@ const findEntry = async (
   return { id: found, publishedAt: published, version: updated === null ? null : Number(updated), locale: inside };
 };
 
-/** Whether the entry is as it must be: refused when it is not, and left undecided where it tells no version. */
+/** Checks the precondition: refuses if it fails, and leaves it undecided if the entry has no version. */
 const checkMatch = ({ request: { type, match = null } }: Write, stored: StoredEntry): PreparedWrite['undecided'] => {
   if (match === null || match === '*') return null;
   if (stored.version === null || !tellsVersion(type)) return match;
@@ -236,7 +236,7 @@ const takeLocks = async (names: readonly string[], { dialect, session }: Write):
   if (statement) await session.tx.run(statement);
 };
 
-/** The data as a change; its faults are refused. @param id null for a new entry. */
+/** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
 const acceptData = (write: Write, data: Data, id: number | null, draft: boolean): Promise<Change> => {
   const { model, gate, strict } = write.context;
   const action = id === null ? 'create' : 'update';
@@ -264,7 +264,7 @@ const prepareCreate = async (
   const change = await acceptData(write, data, null, type.draftAndPublish && publishedAt === null);
   const changes = changesOf(change, null);
   if (type.kind === 'single') {
-    // two requests may create its entry at the same time
+    // concurrent requests may create its entry
     await takeLocks([`single ${type.table}`], write);
     if ((await findEntry(write, null, 'plain')) !== null) return prepareWrite(write);
   }
@@ -311,7 +311,7 @@ const prepareUpdate = async (
     () => checkChanges(changes, checkContext(write)),
   );
   if (stored === null) return refuse(issue('http.not-found', []));
-  // somebody published or unpublished it while this request waited: other rules hold for it now
+  // it was published or unpublished while this request waited, so other rules apply now
   if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = await parse(stored);
   const undecided = checkMatch(write, stored);
   const snapshot: Snapshot = { ...unwrap(checked), parts };
@@ -321,7 +321,7 @@ const prepareUpdate = async (
     const missing = await missingInStored(change, stored.id, context.model, session.tx, dialect);
     if (missing.length > 0) return refuseAll(missing);
   }
-  // never the same instant twice: the time of the last change is the entry's version
+  // never the same time twice, because updatedAt is the entry's version
   const version = Math.max(now(), (stored.version ?? 0) + 1);
   const system: Cell[] = [instant('updated_at', version), ...creator(request, 'updated_by_id')];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
@@ -359,11 +359,11 @@ const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number 
 
 const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
 
-/** Callers that are no administrators leave creator fields as they are (ST2). */
+/** Only administrators change creator fields (ST2). */
 const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
   adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 
-/** Plans with what the snapshot has, and with whole lists where that is too little. */
+/** Plans with the snapshot, and with whole lists if it is not enough. */
 const planChange = async (
   change: Change,
   id: number,

@@ -17,7 +17,7 @@ export interface Move {
 
 export interface Moves {
   readonly disconnect: readonly number[];
-  /** No id twice (R6). */
+  /** Ids must not repeat (R6). */
   readonly connect: readonly Move[];
 }
 
@@ -67,7 +67,7 @@ export const applyMoves = (
         }),
       );
   });
-  // who still waits has an anchor that waits too: a circle, or an anchor that was refused
+  // the remaining elements depend on each other (a cycle) or on a refused one
   if (issues.length === 0) {
     for (const { move, place } of [...waiting.values()].flat())
       issues.push(issue('relation.circular', at(place), { id: move.id }));
@@ -99,8 +99,8 @@ export interface Ranked {
 }
 
 /**
- * Ranks that make the stored order the wanted one, changing as few as may be: unmoved elements keep theirs, the others
- * share the room between their neighbours. In: the wanted order with the stored rank of each, null for a new element.
+ * Ranks for the wanted order, changing as few as possible: unmoved elements keep theirs, the others are spaced evenly
+ * between their neighbours. In: the wanted order with the stored rank of each, null for a new element.
  * Out: a rank for each, strictly increasing; null where there is no room, or where ranks are missing or tied.
  */
 export const fitRanks = (wanted: readonly Ranked[]): readonly number[] | null => {
@@ -128,11 +128,11 @@ export const fitRanks = (wanted: readonly Ranked[]): readonly number[] | null =>
   return ranks;
 };
 
-/** The same for a whole list, which is numbered 1 to N, as v4 leaves its lists, where the ranks do not fit. */
+/** The same for a whole list; if there is no room it is renumbered 1 to N, as in v4. */
 export const rankList = (wanted: readonly Ranked[]): readonly number[] =>
   fitRanks(wanted) ?? wanted.map((_it, place) => place + 1);
 
-/** The stored ranks that can stay: a longest increasing run of them, so that one moved element is one changed rank. */
+/** The stored ranks to keep: a longest increasing subsequence, so that moving one element changes one rank. */
 const keptRanks = (wanted: readonly Ranked[]): readonly (number | null)[] => {
   const tails: number[] = [];
   const before: number[] = [];

@@ -1,6 +1,6 @@
 /**
- * Change and snapshot to row operations, as plain data in the order in which they run. Pure: no database, no clock.
- * Foreign keys are not relied on: what an operation leaves behind, another removes (ST7, ST10).
+ * Plans a change against a snapshot as row operations: plain data, in execution order. Pure: no database, no clock.
+ * Does not rely on foreign keys: dependent rows are deleted explicitly (ST7, ST10).
  */
 import { bug, type Issue, issue, never, ok, type Result } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
@@ -51,10 +51,10 @@ export interface WritePlan {
   readonly operations: readonly Operation[];
 }
 
-/** A plan, or that it cannot be made without the whole of the lists that the snapshot holds in part. */
+/** A plan, or the result that planning needs the whole of lists that the snapshot has only in part. */
 export type Planned = ({ readonly kind: 'plan' } & WritePlan) | { readonly kind: 'whole-lists-needed' };
 
-/** What the server itself writes into the entry's row: times and creators. */
+/** Values that the server sets in the entry's row: times and creators. */
 export type SystemCells = readonly Cell[];
 
 interface Planning {
@@ -64,7 +64,7 @@ interface Planning {
   readonly issues: Issue[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
-  /** A part of a list that has no room for what comes there. */
+  /** Thrown if an excerpt of a list has no room for the new ranks. */
   isCramped: boolean;
 }
 
@@ -84,7 +84,7 @@ export const planWrite = (
   return ok(isCramped ? { kind: 'whole-lists-needed' } : { kind: 'plan', operations });
 };
 
-/** One entry or component: its row, then what hangs on it. */
+/** One entry or component: its row, then dependent rows. */
 const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCells, planning: Planning): void => {
   const { table } = change.type;
   const cells = [
@@ -169,12 +169,12 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
 /** A component with its nested ones, their links and their media. */
 const planRemoval = (uid: Uid, id: number, parts: Snapshot['parts'], model: Model, operations: Operation[]): void => {
   const type = model.types.get(uid);
-  // a component whose schema file is gone: its rows stay, as v4 leaves them (ST4)
+  // a component whose schema file was deleted: its rows stay, as in v4 (ST4)
   if (!type) return;
   operations.push(...removalOf(type, id, parts, model));
 };
 
-/** Everything that goes with an entry or component, its row last. */
+/** Deletes an entry or component with its dependent rows, its own row last. */
 export const removalOf = (
   type: EntryType,
   id: number,
@@ -266,7 +266,7 @@ const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void 
 
 const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
 
-/** The ids that a relation shall have, in order. */
+/** The ids of the relation after the change, in order. */
 const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
   if (change.kind === 'set') {
     // to-one media shows the first of several, as v4 does; to-one relations the last (R7)
@@ -275,7 +275,7 @@ const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly nu
     return ok(change.ids);
   }
   if (attribute.shape === 'many') return applyMoves(current, change, path);
-  // to-one: positions say nothing, the last one counts (R7)
+  // to-one: positions have no effect, the last one wins (R7)
   const last = change.connect.at(-1);
   if (last) return ok([last.id]);
   return ok(current.slice(0, 1).filter((id) => !change.disconnect.includes(id)));
@@ -294,7 +294,7 @@ const planTableLinks = (
   const surplus: number[] = [];
   const isWanted = new Set(wanted);
   for (const row of stored) {
-    // a pair that is there twice keeps its first row (ST10)
+    // a duplicate pair keeps its first row (ST10)
     if (isWanted.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
     else surplus.push(row.row);
   }
@@ -333,7 +333,7 @@ const planTableLinks = (
         });
       return;
     }
-    // from the other side, a new link comes last
+    // in the list of the other side a new link goes last
     const inverse: readonly Cell[] =
       inverseRank === null ? [] : [{ column: inverseRank, kind: 'rank', value: (lastRanks?.get(to) ?? 0) + 1 }];
     operations.push({

@@ -1,4 +1,4 @@
-/** What a write must know of the database before it is planned, read inside its transaction, after its locks. */
+/** The database state needed to plan a write, read inside its transaction after taking locks. */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import type { EntryType, LinkPath, Model, Uid } from '../model/model.js';
@@ -40,17 +40,17 @@ export interface StoredLink {
 export type OwnerKey = string;
 export type ListKey = string;
 export const ownerKey = (uid: Uid, id: number): OwnerKey => `${uid} ${id}`;
-/** Tells link paths apart; media of one table differ in their fixed values. */
+/** Identifies a link path; media in one table differ in their fixed values. */
 export const pathKey = (path: LinkPath): string => JSON.stringify([path.table, path.from, path.to, path.fixed]);
 export const listKey = (pathName: string, owner: number): ListKey => `${pathName} ${owner}`;
 
-/** Whether a target can hang on one owner only: connecting it takes it away from another (R13). */
+/** Whether a target has at most one owner: connecting it removes it from the former one (R13). */
 export const isExclusive = ({ attribute }: LinkChange): boolean =>
   attribute.source === 'relation' &&
   attribute.inverse !== null &&
   (attribute.relation === 'oneToOne' || attribute.relation === 'oneToMany');
 
-/** Every change of a body, the entry's own first, with the id of its owner; null for what is new. */
+/** Every change of a body, the entry's own first, with the id of its owner; null for new ones. */
 export const changesOf = (
   change: Change,
   id: number | null,
@@ -123,8 +123,8 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
 };
 
 /**
- * All that depends on the change: one round trip, and two more for a long list of which a few entries move.
- * @param extent `excerpts` lets long lists be read in part.
+ * Reads everything that the change depends on: one round trip, and two more for a long list of which a few entries move.
+ * @param extent `excerpts` allows reading long lists in part.
  */
 export const readSnapshot = async (
   changes: readonly { readonly change: Change; readonly id: number | null }[],
@@ -201,7 +201,7 @@ export const readSnapshot = async (
   return { lists, excerpts, partners, lastRanks, newIds: ids };
 };
 
-/** A list that may be too long to be read for a change of a few of its entries. */
+/** A list that may be too long to be read in full for a change of a few entries. */
 interface LongList {
   readonly path: LinkPath & { readonly rank: string };
   readonly owner: number;
@@ -246,7 +246,7 @@ const readExcerpt = async (list: LongList, tx: Tx, dialect: Dialect): Promise<re
   return sorted.some((it, i) => it.rank === null || it.rank === sorted[i - 1]?.rank) ? null : sorted;
 };
 
-/** Rows of one list in stored order, or the other way round. */
+/** Rows of one list in stored or reverse order. */
 const rowsOfList = (
   { path, owner }: LongList,
   condition: Sql | null,
@@ -292,7 +292,7 @@ const storedLinks = (rows: Rows): readonly StoredLink[] =>
     rank,
   }));
 
-/** Which of the asked ids exist. */
+/** Selects the ids that exist. */
 export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
   withIds(
     // a join: thousands of ids against a table without statistics would be compared one by one
