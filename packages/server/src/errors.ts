@@ -1,13 +1,13 @@
 /**
  * Expected faults are values: an `Issue` has a code, the path of the parameter or attribute, and the facts of that code.
- * This file holds every code with its name in the envelope (ER1) and its wording; nothing else words an error.
- * A `Bug` is a broken promise of our own code; it is thrown, logged with its id and answered with 500.
+ * This file holds every code with its error name (ER1) and its message; no other file writes error messages.
+ * A `Bug` is a violated invariant of our own code; it is thrown, logged with its id and answered with 500.
  */
 
 import { closest, distance } from 'fastest-levenshtein';
 import { limits } from './limits.js';
 
-/** The name that an envelope carries decides the status of the response (ER1). */
+/** The error name determines the status of the response (ER1). */
 export const statusOf = {
   ValidationError: 400,
   PaginationError: 400,
@@ -52,14 +52,14 @@ const invalid = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind
 const query = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
   invalid((facts) => `Invalid parameter ${facts.at}: ${say(facts)}`);
 
-/** Characters of a refused value, key or name that a message shows. */
+/** Characters of a rejected value, key or name that a message quotes. */
 const shownMax = 200;
 const shorten = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
 
 /**
- * A value of a body as v4 prints it: strings in quotes, objects as indented JSON; long ones are cut. Printing ends where
- * the text is cut, so that its cost does not depend on the value: each level of nesting prints something, so recursion
- * ends there too.
+ * A value of a body as v4 prints it: quoted strings, objects as indented JSON, truncated. Printing stops at the
+ * truncation point, so its cost does not depend on the size of the value. Each level of nesting prints something, so this
+ * bounds the recursion too.
  */
 const print = (value: unknown): string => {
   let text = '';
@@ -207,7 +207,7 @@ export const issueKinds = {
   ),
   'body.required': invalid(({ at }) => `${at} must be defined.`),
   'body.null': invalid(({ at }) => `${at} cannot be null.`),
-  /** Secrets are not told: their value is undefined. */
+  /** Secrets are passed as undefined, which leaves them out of the message. */
   'body.type': invalid<{ expected: string; value: unknown }>(
     ({ at, expected, value }) =>
       `${at} must be a \`${expected}\` type${value === undefined ? '' : `, but the final value was: \`${print(value)}\``}.`,
@@ -359,7 +359,7 @@ export const issue = <Code extends IssueCode>(
   ...[facts]: NoFacts extends FactsByCode[Code] ? [] : [FactsByCode[Code]]
 ): Issue => ({ code, path, facts: facts ?? {} }) as Issue;
 
-/** The words of an issue. Query paths are written with brackets, body paths with dots and `[0]` for places in lists. */
+/** The message of an issue. Query paths use brackets, body paths dots and `[0]` for list positions. */
 export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Code>): string => {
   const kinds: { readonly [Each in IssueCode]: IssueKind<FactsByCode[Each]> } = issueKinds;
   const inQuery = code.startsWith('query.');
@@ -371,7 +371,7 @@ export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Co
 
 /**
  * The error envelope of ER1, with every issue and its code in `details.errors`, up to `limits.issuesMax`. The
- * first issue sets status and name and, if it is alone, the message.
+ * first issue determines the status and name and, if it is the only one, the message.
  */
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
   const errors = issues.slice(0, limits.issuesMax).map((it) => ({
@@ -399,7 +399,7 @@ export type Result<T> =
 export const ok = <T>(value: T): Result<T> => ({ ok: true, value });
 export const refused = (...issues: readonly Issue[]): Result<never> => ({ ok: false, issues });
 
-/** Carries issues out of a database program, past its rollback, to the caller that turns them into a `Result` again. */
+/** Carries issues out of a transaction, which rolls back, to the caller that turns them into a `Result` again. */
 export class Refusal extends Error {
   readonly issues: readonly Issue[];
   constructor(...issues: readonly Issue[]) {
@@ -409,21 +409,21 @@ export class Refusal extends Error {
   }
 }
 
-/** A request that the database could not serve now; `cause` says why, for the log. */
+/** The database could not serve the request; `cause` says why, for the log. */
 export const busy = (cause: unknown): Refusal => Object.assign(new Refusal(issue('http.busy', [])), { cause });
 
-/** Ends what runs, with the issues; `Refusal` carries them. */
+/** Throws the issues as a `Refusal`. */
 export const refuse = (...issues: readonly Issue[]): never => refuseAll(issues);
 
-/** The same for a list of any length; one more than are listed tells that there are more. */
+/** The same for a list of any length; keeps one more issue than a response lists, to show that there were more. */
 export const refuseAll = (issues: readonly Issue[]): never => {
   throw new Refusal(...issues.slice(0, limits.issuesMax + 1));
 };
 
-/** The value of a result; its issues are thrown. */
+/** The value of a result; throws its issues. */
 export const unwrap = <T>(result: Result<T>): T => (result.ok ? result.value : refuseAll(result.issues));
 
-/** The work's result; the issues of a `Refusal` that it throws become the result's. */
+/** Runs the work and turns a `Refusal` that it throws into a failed result. */
 export const catchRefusal = async <T>(work: () => Promise<T>): Promise<Result<T>> => {
   try {
     return ok(await work());
@@ -433,7 +433,7 @@ export const catchRefusal = async <T>(work: () => Promise<T>): Promise<Result<T>
   }
 };
 
-/** A broken promise of our own code. The id is unique to the throwing line. */
+/** A violated invariant of our own code. The id is unique to the throwing line. */
 export class Bug extends Error {
   readonly id: string;
   readonly facts: unknown;
@@ -446,12 +446,12 @@ export class Bug extends Error {
 }
 export const bug = (id: string, facts: unknown): Bug => new Bug(id, facts);
 
-/** Closes a switch over a union: a new member turns it red at compile time. */
+/** Makes a switch over a union exhaustive: a new member is a compile error. */
 export const never = (value: never): never => {
   throw bug('errors.unhandled-member', { value });
 };
 
-/** The nearest known name, if it is near enough to be meant. */
+/** The nearest known name, if it is near enough to be a plausible typo. */
 export const nearest = (text: string, known: Iterable<string>): string | undefined => {
   const names = [...known];
   if (names.length === 0 || text.length > 100) return undefined;
@@ -460,7 +460,7 @@ export const nearest = (text: string, known: Iterable<string>): string | undefin
   return distance(lower, best.toLowerCase()) <= Math.max(2, Math.floor(best.length / 3)) ? best : undefined;
 };
 
-/** The end of a start-up message about a name that is not known. */
+/** The end of a start-up message about an unknown name. */
 export const orNearest = (text: string, known: Iterable<string>): string => {
   const near = nearest(text, known);
   return near === undefined ? '' : `; did you mean "${near}"?`;

@@ -1,4 +1,4 @@
-/** Who may see what: implements the `Gate` that resolving a query passes every name through. */
+/** Authorisation: implements the `Gate` that every name in a query must pass. */
 import { never } from '../errors.js';
 import {
   ADMIN_UID,
@@ -13,9 +13,9 @@ import {
 import type { Gate, Use } from '../query/selection.js';
 import type { Action, Permissions } from './permissions.js';
 
-/** Who asks, as far as rights go; `caller.ts` finds out. */
+/** The rights of whoever makes a request; `caller.ts` identifies them. */
 export interface Caller {
-  /** Differs between callers with different rights; part of the key under which plans are kept. */
+  /** Differs between callers with different rights; part of the cache key of plans. */
   readonly version: string;
   may(action: Action): boolean;
 }
@@ -29,7 +29,7 @@ export const publicCaller = (permissions: Permissions): Caller => {
 const creatorNames: ReadonlySet<string> = new Set(['firstname', 'lastname']);
 
 export interface GateOptions {
-  /** The type whose handler adds creator fields; the schema file must have the option too (Q9). */
+  /** The type whose handler adds creator fields; the schema file must enable the option too (Q9). */
   readonly creatorFieldsOf?: Uid | null;
 }
 
@@ -42,7 +42,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
   allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
     if (attribute.kind === 'link' && attribute.source === 'creator')
       return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
-    // what answers never show of a creator (Q9) is no condition either
+    // fields of a creator that answers never show (Q9) cannot be filtered by either
     if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
     // private attributes can be written, as in v4 (BO4)
     if (attribute.hidden && use !== 'write') return false;
@@ -52,7 +52,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
         return true;
       case 'link':
         if (attribute.target === FILE_UID) return true;
-        // answers never list who has a role, whoever asks (AC16)
+        // answers never list the users of a role, for any caller (AC16)
         if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
         return model.types.has(attribute.target) && caller.may(`${attribute.target}.find`);
       default:

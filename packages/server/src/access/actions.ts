@@ -1,8 +1,8 @@
-/** Every action that a permission can be given for: those of v4's controllers, so that v4 finds no strange ones (ST11). */
+/** Every action that a permission can name: those of v4's controllers, so that v4 finds no unknown ones (ST11). */
 import type { EntryType, Model } from '../model/model.js';
 import type { Action } from './permissions.js';
 
-/** What each controller of a plugin does, by `<plugin>.<controller>`. */
+/** The actions of each plugin controller, by `<plugin>.<controller>`. */
 const pluginActions: Readonly<Record<string, readonly string[]>> = {
   'plugin::users-permissions.auth': [
     'callback',
@@ -37,7 +37,7 @@ export const actionsOf = (model: Model): readonly Action[] => [
   ...Object.entries(pluginActions).flatMap(([controller, names]) => names.map((name) => `${controller}.${name}`)),
 ];
 
-/** Actions that change who may do what. They need their permission even where permissions are switched off. */
+/** Actions that change rights. They need their permission even if permissions are switched off. */
 const guarded: ReadonlySet<Action> = new Set([
   'plugin::users-permissions.user.create',
   'plugin::users-permissions.user.update',
@@ -48,5 +48,5 @@ const guarded: ReadonlySet<Action> = new Set([
 ]);
 export const isGuarded = (action: Action): boolean => guarded.has(action);
 
-/** What a read-only token may do: `find` and `findOne`, and no name that merely ends like them (AC17). */
+/** Actions of a read-only token: `find` and `findOne`, not names that merely end with them (AC17). */
 export const isReading = (action: Action): boolean => /\.(find|findOne)$/.test(action);

@@ -1,4 +1,4 @@
-/** Who asks: the `Authorization` header to a caller. API tokens come before JWTs of users (AC7, AC17). */
+/** Authentication: the `Authorization` header to a caller. API tokens come before JWTs of users (AC7, AC17). */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
@@ -23,9 +23,9 @@ export interface KnownCaller extends Caller {
 export interface Callers {
   /** @param header the `Authorization` header. Issues are the 401 of AC3. */
   identify(header: string | undefined): Promise<Result<KnownCaller>>;
-  /** After a change of users, roles or tokens: nothing that was read before is believed any longer. */
+  /** Invalidates the caches, after a change of users, roles or tokens. */
   forget(): void;
-  /** Waits for what goes on beside the answers. */
+  /** Waits for background work. */
   idle(): Promise<void>;
 }
 
@@ -36,13 +36,13 @@ export interface CallerDeps {
   readonly apiTokenSalt: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
-  /** `open`: everybody may everything but change users and roles. */
+  /** `open`: everybody may do anything except change users and roles. */
   readonly mode: 'roles' | 'open';
-  /** Told of faults beside the answers. */
+  /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }
 
-/** What a bearer value turned out to be, before permissions are looked at. */
+/** What a bearer value stands for, before permissions are checked. */
 type Credential =
   | { readonly kind: 'token'; readonly token: ApiToken }
   | { readonly kind: 'user'; readonly id: number; readonly roleId: number; readonly expiresAt: number | null };
@@ -96,11 +96,11 @@ export const newCallers = (deps: CallerDeps): Callers => {
     return userCaller(credential.id, credential.roleId, await permissions.current());
   };
 
-  const anybody = async (): Promise<Result<KnownCaller>> => {
+  const publicAccess = async (): Promise<Result<KnownCaller>> => {
     const current = await permissions.current();
-    // v4 does not know a public role without any permission (AC2)
-    const mayAnything = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
-    if (!mayAnything && mode === 'roles') return unknown();
+    // v4 treats a public role without permissions as absent (AC2)
+    const hasPermissions = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
+    if (!hasPermissions && mode === 'roles') return unknown();
     return ok({ ...publicCaller(current), who: { kind: 'public' } });
   };
 
@@ -108,7 +108,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     identify: async (header) => {
       const bearer = bearerOf(header);
       let caller: Result<KnownCaller>;
-      if (bearer === null) caller = await anybody();
+      if (bearer === null) caller = await publicAccess();
       else {
         const credential = await credentialOf(bearer);
         caller = credential.ok ? await callerOf(credential.value) : credential;
@@ -129,11 +129,11 @@ export const newCallers = (deps: CallerDeps): Callers => {
 
 const unknown = (): Result<never> => refused(issue('http.bad-credentials', []));
 
-/** The value after `Bearer`; null for other schemes, no value and several words, which count as none (AC2). */
+/** The value after `Bearer`; null for other schemes, no value and several words, which count as no credentials (AC2). */
 const bearerOf = (header: string | undefined): string | null =>
   /^bearer +([^ ]+)$/i.exec(header?.trim() ?? '')?.[1] ?? null;
 
-/** One snapshot tells all that there is to know about a bearer value. */
+/** Reads everything about a bearer value in one snapshot. */
 function* credentialProgram(
   hash: string,
   claims: JwtClaims | null,
@@ -162,15 +162,15 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
   if (!jwts.isCurrent(claims, password)) return fault('http.bad-credentials');
   if (isYes(blocked)) return fault('http.invalid-credentials');
   if (!isYes(confirmed) && settingsOf(settings).emailConfirmation) return fault('http.invalid-credentials');
-  // a user without a role may log in and nothing else (ST11)
+  // a user without a role can log in but do nothing else (ST11)
   if (roleId === null) return fault('http.bad-credentials');
   return ok({ kind: 'user', id: claims.userId, roleId, expiresAt: claims.expiresAt });
 };
 
-/** A boolean as drivers give it. */
+/** A boolean as drivers return it. */
 export const isYes = (stored: unknown): boolean => stored === true || stored === 1;
 
-/** What an API token may. */
+/** The rights of an API token. */
 export const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {
   const who = { kind: 'token', id, adminId } as const;
   if (type === 'full-access') return { version: 'full-access', who, may: () => true };
@@ -189,13 +189,13 @@ const userCaller = (id: number, roleId: number, permissions: Permissions): Resul
   });
 };
 
-/** What a role may, without a user. */
+/** The rights of a role, without a user. */
 export const roleCaller = (role: Role): Caller => ({
   version: `role:${role.id}`,
   may: (action) => role.actions.has(action),
 });
 
-/** Permissions are switched off, except that nobody makes himself a user or a role that outlasts it. */
+/** Permissions are off, but nobody can create users or roles that would remain when they are on again. */
 export const opened = <Known extends Caller>(caller: Known): Known => ({
   ...caller,
   version: `open:${caller.version}`,

@@ -1,9 +1,9 @@
 /**
  * JWTs of users: HS256 and nothing else, payload `{ id, iat, exp }` as v4 makes them (AC7). Ours also carry a
- * stamp of the password: changing it revokes them (AC7). v4's have none and stay good until they expire.
+ * digest of the password hash: changing the password revokes them (AC7). v4's have none and stay valid until they expire.
  */
 import crypto from 'node:crypto';
-// the whole of jose is much to load for two functions
+// loading all of jose for two functions would be slow
 import { JOSEError } from 'jose/errors';
 import { SignJWT } from 'jose/jwt/sign';
 import { jwtVerify } from 'jose/jwt/verify';
@@ -25,7 +25,7 @@ export interface Jwts {
   verify(text: string): Promise<JwtClaims | null>;
   /** Whether the password is still the one that the token was made for. */
   isCurrent(claims: JwtClaims, passwordHash: string | null): boolean;
-  /** A digest for codes and tokens that the database keeps; `purpose` keeps their worlds apart. */
+  /** Keyed digest of codes and tokens stored in the database; `purpose` separates their domains. */
   digest(purpose: string, text: string): string;
 }
 
@@ -56,7 +56,7 @@ export const newJwts = ({ secret, lifetimeMs, now }: JwtOptions): Jwts => {
       try {
         const { payload } = await jwtVerify(text, key, { algorithms: ['HS256'], currentDate: new Date(now()) });
         const { id, pw, exp } = payload;
-        // an id that is no number would be a condition, not an id (AC7)
+        // in v4 an id that is not a number acts as a query condition (AC7)
         if (typeof id !== 'number' || !Number.isInteger(id) || id < 1 || id > limits.integerMax) return null;
         if (pw !== undefined && typeof pw !== 'string') return null;
         return { userId: id, stamp: pw ?? null, expiresAt: exp === undefined ? null : exp * 1000 };

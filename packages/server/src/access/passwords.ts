@@ -1,6 +1,6 @@
 /**
- * Passwords as v4 stores them: bcrypt, `$2a$` (BO16). Hashing runs in the threads of Node's pool, which also
- * compress answers and read files, so it takes no more than half of them.
+ * Passwords as v4 stores them: bcrypt, `$2a$` (BO16). Hashing runs in Node's thread pool, which also
+ * compresses responses and reads files, so it uses at most half of the threads.
  */
 import bcrypt from '@node-rs/bcrypt';
 import { limits } from '../limits.js';
@@ -8,7 +8,7 @@ import { limits } from '../limits.js';
 let free: number = limits.passwordThreadsMax;
 const waiting: (() => void)[] = [];
 
-/** Runs the work when a thread is free, in the order of calls. */
+/** Runs the work when a thread is free, first come, first served. */
 const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
   if (free > 0) free -= 1;
   else await new Promise<void>((resolve) => waiting.push(resolve));
@@ -21,22 +21,22 @@ const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
   }
 };
 
-/** @param rounds the cost, 4 to 31: each one more doubles the time. */
+/** @param rounds the cost, 4 to 31: each increment doubles the time. */
 export const hashPassword = (password: string, rounds: number): Promise<string> =>
   withThread(() => bcrypt.hash(password, { cost: rounds, version: '2a' }));
 
-/** The hash of a password that nobody knows: an unknown user takes as long as a wrong password. */
-const nobodysHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
+/** Hash of an unknown password, so that an unknown user takes as long as a wrong password. */
+const dummyHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
 
 /**
- * Whether the hash is one of the password. Takes the same time when there is nothing to compare with.
+ * Whether the hash is one of the password. Takes the same time if there is no hash to compare with.
  * @param hash as stored; null for users without a password.
  */
 export const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
   const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
-  const isRight = await withThread(() => bcrypt.verify(password, isHash ? hash : nobodysHash));
+  const isRight = await withThread(() => bcrypt.verify(password, isHash ? hash : dummyHash));
   return isHash && isRight;
 };
 
-/** bcrypt would not see what follows its last byte. */
+/** bcrypt ignores everything beyond its last byte. */
 export const fitsBcrypt = (password: string): boolean => Buffer.byteLength(password) <= limits.passwordBytesMax;

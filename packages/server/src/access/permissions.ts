@@ -23,7 +23,7 @@ export interface Permissions {
 export interface PermissionStore {
   /** Permissions that were in the database at most `limits.permissionsMsMax` ago. */
   current(): Promise<Permissions>;
-  /** After a change: the next look reads anew. */
+  /** Invalidates the cache, after a change. */
   forget(): void;
 }
 
@@ -43,7 +43,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   const read = async (): Promise<Permissions> => {
     const changesBefore = changes;
     const rows = (await db.read(() => readRows(statement))) as readonly [number, string | null, string | null][];
-    // somebody changed them meanwhile, and a later read may have come back first
+    // changed during the read, and a later read may have finished first
     if (changes !== changesBefore) return read();
     readAt = now();
     const text = JSON.stringify(rows);

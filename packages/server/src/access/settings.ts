@@ -10,7 +10,7 @@ export interface UserSettings {
   readonly emailConfirmation: boolean;
   /** The page on which a new password is entered. */
   readonly resetPage: string | null;
-  /** The page that a confirmed user is led to. */
+  /** The page that a confirmed user is redirected to. */
   readonly confirmedPage: string | null;
   /** The type of the role that new users get. */
   readonly defaultRole: string;
@@ -38,7 +38,7 @@ export const settingsStatement = (names: readonly SettingName[], dialect: Dialec
   );
 };
 
-/** Settings that are missing or broken have v4's defaults. */
+/** Missing or invalid settings get v4's defaults. */
 export const settingsOf = (rows: Rows): UserSettings => {
   const read = (name: SettingName): Tree => {
     // the key is not unique; the reference takes the first

@@ -1,4 +1,4 @@
-/** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (ST12). The text itself is nowhere. */
+/** API tokens as v4 stores them: the hex HMAC-SHA-512 of their text (ST12). The text itself is not stored. */
 import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Dialect, Rows, Sql, Statement } from '../sql/dialect.js';
@@ -8,20 +8,20 @@ export type TokenType = 'read-only' | 'full-access' | 'custom';
 
 export interface ApiToken {
   readonly id: number;
-  /** A type that v4 does not know counts as custom: nothing but its list. */
+  /** A type unknown to v4 counts as custom. */
   readonly type: TokenType;
   /** Epoch milliseconds; null for never. */
   readonly expiresAt: number | null;
   readonly lastUsedAt: number | null;
   readonly actions: ReadonlySet<Action>;
-  /** The administrator who made it: what is written with the token carries the id (Q9); null when unknown. */
+  /** The administrator who created it, recorded as the creator of what the token writes (Q9); null if unknown. */
   readonly adminId: number | null;
 }
 
 export const hashToken = (text: string, salt: string): string =>
   crypto.createHmac('sha512', salt).update(text).digest('hex');
 
-/** Whether two texts are equal, in a time that does not tell how far they agree. */
+/** Constant-time comparison. */
 export const isSame = (a: string, b: string): boolean => {
   const [one, other] = [Buffer.from(a), Buffer.from(b)];
   return one.length === other.length && crypto.timingSafeEqual(one, other);
@@ -78,7 +78,7 @@ export const firstToken = (rows: Rows): ApiToken | null => {
   };
 };
 
-/** Notes that a token is used, unless somebody noted it within the time before. */
+/** Records the use of a token, unless that was done since `before`. */
 export const lastUseStatement = (id: number, now: number, before: number, dialect: Dialect): Statement =>
   dialect.compile(
     sql`update strapi_api_tokens set last_used_at = ${dialect.bind('datetime', now)} where id = ${dialect.bind('id', id)} and (last_used_at is null or last_used_at <= ${dialect.bind('datetime', before)})`,

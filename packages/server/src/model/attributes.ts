@@ -1,6 +1,6 @@
 /**
  * THE scalar table: one record for each scalar type. It says how values are stored, shown and read from a query
- * (F8, FL2, BO5). Adding a scalar type is adding a record here; nothing else asks for a type by its name.
+ * (F8, FL2, BO5). Adding a scalar type is adding a record here; no other code compares type names.
  */
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -31,7 +31,7 @@ export interface ScalarType {
   readonly family: Family;
   /** Whether `_q` searches its digits when it is a number. */
   readonly numeric: boolean;
-  /** How messages name the JSON type that a body must give; null where v4 asks for none (ER4). */
+  /** The JSON type that messages name; null where v4 names none (ER4). */
   readonly bodyType: 'string' | 'number' | 'boolean' | 'array' | null;
   /** A text of the query string as a database value. Issues name the path. */
   readonly parseText: (text: string, path: readonly string[]) => Result<DbValue>;
@@ -68,7 +68,7 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ]);
 
-/** The flag words of Q3, in any case; undefined for any other text. */
+/** The flag words of Q3, case-insensitive; undefined for any other text. */
 export const parseFlag = (text: string): boolean | undefined => booleans.get(text.toLowerCase());
 
 const parseBoolean = (text: string, path: readonly string[]): Result<DbValue> => {
@@ -92,7 +92,7 @@ export const parseDate = (text: string, path: readonly string[]): Result<string>
     : refused(issue('value.no-such-day', path));
 };
 
-/** `HH:mm:ss` with up to three decimals, given back with three. */
+/** `HH:mm:ss` with up to three decimals, padded to three. */
 export const parseTime = (text: string, path: readonly string[]): Result<string> => {
   const [, clock, decimals = ''] = /^((?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d)(?:\.(\d{1,3}))?$/.exec(text) ?? [];
   return clock === undefined ? refused(issue('value.time', path)) : ok(`${clock}.${decimals.padEnd(3, '0')}`);
@@ -294,7 +294,7 @@ const blockFault = (node: unknown, allowed: readonly string[]): string | null =>
 };
 
 const parseBlocksValue = (value: unknown, check: ValueCheck): Result<DbValue> => {
-  // depth first: the check of nodes recurses
+  // check the depth first, because the check of nodes recurses
   const parsed = parseArrayValue(value, check);
   if (!parsed.ok) return parsed;
   for (const [i, node] of (value as unknown[]).entries()) {
@@ -405,5 +405,5 @@ export const isScalarTypeName = (name: string): name is ScalarTypeName => Object
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
 /** The type that has a unique index in the database (ST7). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';
-/** The type whose values stand in `enum`. */
+/** The type whose values are listed in `enum`. */
 export const isEnumerated = (name: ScalarTypeName): boolean => name === 'enumeration';

@@ -27,7 +27,7 @@ import {
 } from './storage.js';
 import { systemAttributes } from './system.js';
 
-/** @param privateAttributes names that no answer shows, of any type. Drafts have no faults. */
+/** @param drafts without faults. @param privateAttributes names hidden from all answers, on any type. */
 export const buildModel = (drafts: Drafts, keeperOf: KeeperOf, privateAttributes: readonly string[]): Model => {
   const types = new Map(
     [...drafts].map(([uid, draft]) => [uid, buildType(draft, { drafts, keeperOf }, privateAttributes)]),
@@ -81,7 +81,7 @@ const morphsOf = (name: string, { relation }: DeclaredMorph): readonly Morph[] =
   }
 };
 
-/** Null: the attribute is not served. */
+/** Null if the attribute is not served. */
 const buildAttribute = (
   draft: Draft,
   name: string,
@@ -193,7 +193,7 @@ const buildRelation = (
   return { ...owner, path: ownerPath(link), inverseRank: link.targetRank };
 };
 
-/** Freezes maps' values and plain objects; the model is a tree, so no cycle stops it. */
+/** Freezes the values of maps and plain objects; the model is a tree, without cycles. */
 const deepFreeze = <T>(value: T): T => {
   if (value === null || typeof value !== 'object' || Object.isFrozen(value)) return value;
   const members = value instanceof Map ? value.values() : Object.values(value);

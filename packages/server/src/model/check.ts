@@ -1,4 +1,4 @@
-/** What schema files say of each other: tables, routes, columns, targets, inverse sides, components. */
+/** Checks schema files against each other: tables, routes, columns, targets, inverse sides, components. */
 import { nearest, never, orNearest } from '../errors.js';
 import type { Draft, ReadFiles } from './files.js';
 import { ADMIN_UID, type Uid } from './model.js';
@@ -8,7 +8,7 @@ import type { DeclaredRelation, DeclaredScalar } from './schema.js';
 import { columnName, joinColumn, linkTableName } from './storage.js';
 import { systemAttributes } from './system.js';
 
-/** Notes all that shows only when every file is known. */
+/** Reports what can be checked only once every file is read. */
 export const checkDrafts = ({ drafts, unread }: ReadFiles, keeperOf: KeeperOf, notes: SchemaNotes): void => {
   const tables = new Map<string, Draft>();
   const routes = new Map<string, Draft>();
@@ -134,7 +134,7 @@ const checkRelation = (declared: DeclaredRelation, name: string, place: string, 
   } else if (mappedBy !== null) checkInverse(sides, mappedBy, check);
 };
 
-/** v4 looks at the target of owners only; types of plugins that are not built in cannot be known here. */
+/** v4 checks the target of owners only; types of plugins that are not built in are unknown here. */
 const noteNoTarget = (declared: DeclaredRelation, place: string, { drafts, notes }: Check): void => {
   const { target } = declared;
   const known = [...drafts.values()].filter((it) => it.kind !== 'component').map((it) => it.uid);

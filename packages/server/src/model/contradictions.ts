@@ -1,4 +1,4 @@
-/** What an attribute of a schema file says against itself: rules that contradict each other, its type, or v4. */
+/** Finds rules of an attribute that contradict each other, its type, or v4. */
 import slugify from '@sindresorhus/slugify';
 import { never, orNearest, sayIssue } from '../errors.js';
 import { isEnumerated, scalarTypes } from './attributes.js';
@@ -13,7 +13,7 @@ export interface Surroundings {
   readonly isComponent: boolean;
 }
 
-/** Notes contradictions: v4 starts with most of them, and refuses some enumerations. */
+/** Reports contradictions: v4 accepts most of them, but rejects some enumerations. */
 export const noteContradictions = (it: DeclaredAttribute, around: Surroundings, notes: FileNotes): void => {
   switch (it.kind) {
     case 'relation':
@@ -38,13 +38,13 @@ const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes):
   const { rules, type } = it;
   const { place } = around;
   if (isEnumerated(type)) noteValues(rules.values, around, notes);
-  // all of them, so that one round tells them all
+  // evaluate both, to report both
   const isCrossed = [
     noteCrossed(rules, 'min', 'max', place, notes),
     noteCrossed(rules, 'minLength', 'maxLength', place, notes),
   ].includes(true);
   if (rules.defaultValue == null) return;
-  // bounds that nothing meets say nothing about the default
+  // bounds that no value can meet must not reject the default as well
   const trusted = isCrossed ? { ...rules, min: null, max: null, minLength: null, maxLength: null } : rules;
   const parsed = scalarTypes[type].parseJson(rules.defaultValue, {
     rules: trusted,
@@ -79,7 +79,7 @@ const noteValues = (values: readonly string[], { place, isComponent }: Surroundi
   }
 };
 
-/** Bounds of which the lower one is above the upper one; what is no number is never above another. */
+/** Reports a lower bound above its upper bound; comparisons with non-numbers are false. */
 const noteCrossed = <Key extends string>(
   it: Readonly<Record<Key, number | string | null>>,
   low: Key,

@@ -1,4 +1,4 @@
-/** Finds the schema files of a project and reads each by itself; what they say of each other is for check.ts. */
+/** Finds the schema files of a project and reads each by itself; check.ts checks them against each other. */
 import fs from 'node:fs';
 import path from 'node:path';
 import kebabCase from 'lodash/kebabCase.js';
@@ -26,7 +26,7 @@ export interface Draft {
   readonly privateAttributes: readonly string[];
   readonly localized: boolean;
   readonly attributes: ReadonlyMap<string, DeclaredAttribute>;
-  /** Attributes with a fault: they are there, so nobody who names them is at fault. */
+  /** Attributes with a fault. They exist, so references to them are not reported. */
   readonly faulty: ReadonlySet<string>;
 }
 export type Drafts = ReadonlyMap<Uid, Draft>;
@@ -34,7 +34,7 @@ export type Drafts = ReadonlyMap<Uid, Draft>;
 export interface ReadFiles {
   /** In v4's order: built-in types, content types by folder, components. */
   readonly drafts: Drafts;
-  /** Types of files that could not be read: they are there, so nobody who names them is at fault. */
+  /** Types of files that could not be read. They exist, so references to them are not reported. */
   readonly unread: ReadonlySet<Uid>;
 }
 
@@ -74,7 +74,7 @@ interface FoundFile {
   readonly namespace: string;
   /** The folder of the API, plugin or category; empty for types of the administration. */
   readonly owner: string;
-  /** The folder of the content type, or the file's name without its end. */
+  /** The folder of the content type, or the file name without its extension. */
   readonly name: string;
   /** Relative to the project folder. */
   readonly file: string;
@@ -139,7 +139,7 @@ const saySchemaCode = (folder: string, name: string): string =>
     ? `; ${name} code is not run: write it as JSON`
     : '';
 
-/** v4 starts without content types. A folder that is no project would get a database and secrets. */
+/** v4 starts without content types. A folder that is not a project must not get a database and secrets. */
 const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
   const signs = ['package.json', 'src', 'config', 'dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json'];
   const isProject = signs.some((it) => fs.existsSync(path.join(projectDir, it)));
@@ -151,7 +151,7 @@ const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
 
 const readJson = (file: string, notes: FileNotes): JsonObject | null => {
   try {
-    // editors on Windows may begin a file with a byte order mark; v4 reads past it
+    // editors on Windows may write a byte order mark; v4 skips it
     const json: unknown = JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
     if (isJsonObject(json)) return json;
     notes.fault('', 'must hold an object');
@@ -163,7 +163,7 @@ const readJson = (file: string, notes: FileNotes): JsonObject | null => {
 
 // ---- reading one file
 
-/** A part of a schema file that must be an object; empty when it is not there. */
+/** A part of a schema file that must be an object; empty if it is missing. */
 const partOf = (json: JsonObject, key: string, notes: FileNotes, isNeeded: boolean): JsonObject => {
   const part = json[key];
   if (isJsonObject(part)) return part;
@@ -172,7 +172,7 @@ const partOf = (json: JsonObject, key: string, notes: FileNotes, isNeeded: boole
   return {};
 };
 
-/** What v4 or its tools read of a schema file. */
+/** Keys of a schema file that v4 or its tools read. */
 const fileKeys: readonly string[] = [
   ...['$schema', '__filename__', '__schema__', 'kind', 'collectionName', 'info', 'options', 'pluginOptions'],
   ...['attributes', 'config', 'connection', 'globalId', 'uid', 'apiName', 'plugin', 'category', 'modelName'],
@@ -194,7 +194,7 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
   info.noteUnknown(infoKeys, 'plugins');
   const hasInfo = isJsonObject(json['info']);
   const given = hasInfo ? info.string('singularName') : null;
-  // names that v4 would not have may be as they like
+  // names that v4 would not generate are left unchanged
   const named = given === null || isKebabCase(given) ? kebabName : (folder: string) => folder;
   const owner = named(found.owner);
   const name = named(found.name);
@@ -222,7 +222,7 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
 
 const kinds: readonly string[] = ['collectionType', 'singleType'];
 
-/** v4 serves everything as a collection that is not called a single type. */
+/** v4 serves everything but `singleType` as a collection. */
 const readKind = (kind: unknown, notes: FileNotes): 'collection' | 'single' => {
   if (kind === undefined) notes.warn('kind', 'is missing, and counts as "collectionType", as in v4');
   else if (typeof kind !== 'string' || !kinds.includes(kind))
@@ -293,7 +293,7 @@ const readAttributes = (
       attributes.set(name, attribute);
       noteContradictions(attribute, { ...around, place }, notes);
     } else faulty.add(name);
-    // names become columns, by their letters and digits
+    // column names keep only letters and digits
     if (columnName(name) === '') notes.fault(place, 'a name needs a letter or a digit');
     if (reservedNames.includes(name)) notes.fault(place, `"${name}" is reserved`);
   }

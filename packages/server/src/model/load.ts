@@ -1,4 +1,4 @@
-/** Schema files to `Model`: read each, check them against each other, build. All that is to be said comes at once. */
+/** Schema files to `Model`: read each, check them against each other, build. All faults are reported at once. */
 import { buildModel } from './build.js';
 import { checkDrafts } from './check.js';
 import { readSchemaFiles } from './files.js';
@@ -9,16 +9,16 @@ import { pairRelations } from './relations.js';
 export { type SchemaNote, sayNote } from './notes.js';
 
 export interface LoadOptions {
-  /** Attribute names that no answer shows, of any type (configuration `api.responses.privateAttributes`). */
+  /** Attribute names hidden from all answers, on any type (configuration `api.responses.privateAttributes`). */
   readonly privateAttributes?: readonly string[];
 }
 
-/** Warnings are what v4 starts with too: each says what it means here, and how to mend it. */
+/** v4 starts with warnings too; each says what it means here and how to fix it. */
 export type LoadedModel =
   | { readonly ok: true; readonly model: Model; readonly warnings: readonly SchemaNote[] }
   | { readonly ok: false; readonly faults: readonly SchemaNote[]; readonly warnings: readonly SchemaNote[] };
 
-/** Reads all schema files below a project folder. Faults are values; a folder that is no project is a fault too. */
+/** Reads all schema files below a project folder. Faults are values; a folder that is not a project is a fault too. */
 export const loadModel = (projectDir: string, { privateAttributes = [] }: LoadOptions = {}): LoadedModel => {
   const notes = { faults: [] as SchemaNote[], warnings: [] as SchemaNote[] };
   const files = readSchemaFiles(projectDir, notes);

@@ -1,4 +1,4 @@
-/** What can exist: every content type and component of a project, loaded and frozen. Types and lookups only. */
+/** The model: every content type and component of a project, loaded and frozen. Types and lookups only. */
 import { bug } from '../errors.js';
 import type { ScalarRules, ScalarTypeName } from './attributes.js';
 
@@ -10,7 +10,7 @@ export const USER_UID = 'plugin::users-permissions.user';
 export const ROLE_UID = 'plugin::users-permissions.role';
 export const ADMIN_UID = 'admin::user';
 
-/** A row condition that tells apart the users of a shared table, such as `field = 'cover'`. */
+/** A condition that selects an attribute's rows in a shared table, such as `field = 'cover'`. */
 export interface FixedValue {
   readonly column: string;
   readonly value: string;
@@ -26,7 +26,7 @@ export interface LinkPath {
   readonly to: string;
   readonly rank: string | null;
   readonly fixed: readonly FixedValue[];
-  /** The column that names the component of `to`; null where all targets are of one type. */
+  /** The column that names the component of `to`; null if all targets are of one type. */
   readonly typeColumn: string | null;
 }
 
@@ -89,8 +89,8 @@ export interface EntryType {
   readonly attributes: ReadonlyMap<string, Attribute>;
   readonly draftAndPublish: boolean;
   /**
-   * The table has a column `published_at` that the type does not show. New rows get it all the same: v4 deletes what it
-   * takes for drafts when drafts are switched off (DR10).
+   * The table has a column `published_at` that the type does not expose. New rows still get a value: when drafts are
+   * switched off, v4 deletes rows without one as drafts (DR10).
    */
   readonly keepsPublishedAt: boolean;
   readonly populateCreatorFields: boolean;
@@ -121,7 +121,7 @@ export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
 export const defaultFields = (type: EntryType): readonly ScalarAttribute[] =>
   [...type.attributes.values()].filter((it): it is ScalarAttribute => it.kind === 'scalar' && !it.hidden);
 
-/** What messages call a type: `article`, `shared.seo`, `user`. */
+/** The name of a type in messages: `article`, `shared.seo`, `user`. */
 export const typeLabel = (type: EntryType): string => (type.kind === 'component' ? type.uid : type.singular);
 
 const noRules: ScalarRules = {
@@ -140,7 +140,7 @@ const noRules: ScalarRules = {
 };
 export const rulesOf = (given: Partial<ScalarRules>): ScalarRules => ({ ...noRules, writable: true, ...given });
 
-/** `id` is no attribute of a schema file, but filters and sorts use it like one. */
+/** `id` is not declared in schema files, but filters and sorts use it like an attribute. */
 export const idAttribute: ScalarAttribute = Object.freeze({
   kind: 'scalar',
   name: 'id',

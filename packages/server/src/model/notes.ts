@@ -1,4 +1,4 @@
-/** What is said about schema files: a fault stops the start, a warning names what v4 starts with too. */
+/** Messages about schema files: a fault prevents the start, a warning does not, as in v4. */
 
 export interface SchemaNote {
   /** Relative to the project folder. */
@@ -11,7 +11,7 @@ export interface SchemaNote {
 export const sayNote = ({ file, place, message }: SchemaNote): string =>
   `${file}${place === '' ? '' : `: ${place}`}: ${message}`;
 
-/** Collects what is said, so that everything is told at once. */
+/** Collects all messages, to report them at once. */
 export interface SchemaNotes {
   readonly faults: SchemaNote[];
   readonly warnings: SchemaNote[];

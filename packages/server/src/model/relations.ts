@@ -1,24 +1,24 @@
-/** Which attribute keeps the links of a relation, where schema files contradict each other too: as v4 decides it. */
+/** Determines which attribute stores the links of a relation, as v4 does, even if schema files contradict each other. */
 
 import type { Draft, Drafts } from './files.js';
 import type { RelationKind } from './model.js';
 import type { DeclaredRelation } from './schema.js';
 
-/** The attribute after which a link table is named, or in which a join column stands. */
+/** The attribute that a link table is named after, or that has the join column. */
 export interface Keeper {
   readonly draft: Draft;
   readonly name: string;
   readonly declared: DeclaredRelation;
 }
-/** The links that an attribute shows: whose they are, and from which side it sees them. */
+/** The links that an attribute shows: the keeper that stores them, and the side they are seen from. */
 export interface Kept {
   readonly keeper: Keeper;
   readonly side: 'owner' | 'inverse';
 }
-/** Null: nobody keeps links for the attribute, and v4 leaves it out of its answers. */
+/** Null: no links are stored for the attribute, and v4 leaves it out of answers. */
 export type KeeperOf = (draft: Draft, attribute: string) => Kept | null;
 
-/** A side that says both is the owner for v4. */
+/** v4 treats a side with both as the owner. */
 export const isOwner = ({ inversedBy, mappedBy }: DeclaredRelation): boolean =>
   inversedBy !== null || mappedBy === null;
 
@@ -38,7 +38,7 @@ export const pairRelations = (drafts: Drafts): KeeperOf => {
       const keeper = { draft, name, declared };
       keep(draft, name, { keeper, side: 'owner' });
       const inverse = inverseOf(keeper, drafts);
-      // links to entries of another type would be wrong ones
+      // otherwise the links would point to entries of another type
       if (inverse?.declared.target === draft.uid) keep(inverse.draft, inverse.name, { keeper, side: 'inverse' });
     }
   }

@@ -1,6 +1,6 @@
 /**
- * The form of attributes in schema files. What v4 refuses is a fault; what it shrugs off is read as v4 reads it, with a
- * warning. Reading goes on after both, so that all of a file is told at once.
+ * Parses the attributes of schema files. What v4 rejects is a fault; what v4 tolerates is read as v4 reads it, with a
+ * warning. Parsing continues after both, so that all messages about a file are reported at once.
  */
 import { orNearest } from '../errors.js';
 import { isEnumerated, isScalarTypeName, type ScalarRules, type ScalarTypeName, scalarTypes } from './attributes.js';
@@ -62,7 +62,7 @@ export type DeclaredAttribute =
 const relations = ['oneToOne', 'oneToMany', 'manyToOne', 'manyToMany'] as const satisfies RelationKind[];
 const morphs = ['morphToOne', 'morphToMany', 'morphOne', 'morphMany'] as const;
 const mediaTypes: readonly string[] = ['images', 'videos', 'files', 'audios'];
-/** What v4 or its plugins read of an attribute of one type or another, and what the content-type builder writes. */
+/** Attribute keys that v4 or its plugins read, or that the content-type builder writes. */
 const attributeKeys: readonly string[] = [
   ...['type', 'required', 'private', 'unique', 'default', 'configurable', 'writable', 'visible', 'editable'],
   ...['searchable', 'sortable', 'pluginOptions', 'options', 'config', 'description', 'customField', 'conditions'],
@@ -88,7 +88,7 @@ const shown = (value: unknown): string => {
   return isJsonObject(value) ? 'an object' : JSON.stringify(value);
 };
 
-/** One object of a schema file, read key by key; a key of the wrong form is noted, and something harmless is given back. */
+/** One object of a schema file, read key by key; an invalid value is reported and replaced by a harmless one. */
 export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
   const at = (key: string): string => (place === '' ? key : `${place}.${key}`);
 
@@ -102,7 +102,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
   };
   const optionalString = (key: string): string | null => (given[key] == null ? null : string(key));
 
-  /** v4 takes most flags by their truth, and some only when they are exactly true. */
+  /** v4 tests most flags for truthiness, and some for exactly true. */
   const flag = (key: string, trueIs: 'truthy' | 'exactly true' = 'truthy'): boolean => {
     const value = given[key];
     const result = trueIs === 'truthy' ? Boolean(value) : value === true;
@@ -135,7 +135,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
   };
   const optionalStrings = (key: string): readonly string[] => (given[key] == null ? [] : (strings(key) ?? []));
 
-  /** v4 ignores keys that it does not know; plugins add some of theirs to `others: 'plugins'`. */
+  /** v4 ignores unknown keys. With `others: 'plugins'`, plugins may add keys, so only near misses are reported. */
   const noteUnknown = (known: readonly string[], others: 'nobody' | 'plugins' = 'nobody'): void => {
     for (const key of Object.keys(given)) {
       if (known.includes(key)) continue;
@@ -152,7 +152,7 @@ export const mustBe = (what: string, value: unknown): string => `must be ${what}
 
 // ---- attributes
 
-/** Null after a fault that leaves nothing to go on with. */
+/** Null after a fault that makes the attribute unusable. */
 export const readAttribute = (value: unknown, place: string, notes: FileNotes): DeclaredAttribute | null => {
   if (!isJsonObject(value)) {
     notes.fault(place, mustBe('an object', value));
@@ -251,7 +251,7 @@ const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration):
   },
 });
 
-/** Only numbers have bounds; others may carry them and v4 does not look. */
+/** Bounds apply to numbers only; v4 ignores them on other types. */
 const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number | string | null => {
   const value = keys.given[key];
   if (value == null || !scalarTypes[type].numeric) return null;

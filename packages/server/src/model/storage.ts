@@ -1,6 +1,6 @@
 /**
- * THE names: tables, columns and indexes of a model, by the rules of ST1, ST2, ST4, ST5, ST6, ST7. Nothing else makes a
- * table or column name.
+ * THE names: tables, columns and indexes of a model, by the rules of ST1, ST2, ST4, ST5, ST6, ST7. No other code builds
+ * table or column names.
  */
 import crypto from 'node:crypto';
 import snakeCase from 'lodash/snakeCase.js';
@@ -90,7 +90,7 @@ export const inverseJoinColumnPath = (table: string, column: string): LinkPath =
 
 const FILES_TABLE = 'files_related_morphs';
 
-/** Media hang on the files' morph table, told apart by type and attribute (ST5). */
+/** Media are stored in the files' morph table, by type and attribute (ST5). */
 export const mediaPath = (uid: string, attribute: string): LinkPath => ({
   table: FILES_TABLE,
   from: 'related_id',
@@ -105,7 +105,7 @@ export const mediaPath = (uid: string, attribute: string): LinkPath => ({
 
 const partsTable = (table: string): string => `${table}_components`;
 
-/** Components and zones hang on the owner's `_components` table (ST4). */
+/** Components and zones are linked through the owner's `_components` table (ST4). */
 export const partPath = (table: string, attribute: string): LinkPath => ({
   table: partsTable(table),
   from: 'entity_id',
@@ -153,7 +153,7 @@ const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType
   const [owner, target] = isOwner ? [type, other] : [other, type];
   const [from, to] = isOwner ? [path.from, path.to] : [path.to, path.from];
   const [rank, targetRank] = isOwner ? [path.rank, inverseRank] : [inverseRank, path.rank];
-  // v4's own tables keep to v4's own indexes: none of their lists is read in part
+  // v4's own tables get no index of ours: their lists are always read whole
   const isOurs = owner.origin === 'project' || target.origin === 'project';
   const ranks = [
     ...(rank === null ? [] : [{ column: rank, index: `${name}_order_fk` }]),
@@ -172,7 +172,7 @@ const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType
       index(`${name}_inv_fk`, to),
       uniqueIndex(`${name}_unique`, from, to),
       ...ranks.map((it) => index(it.index, it.column)),
-      // the ends and the neighbours in one list among many
+      // finds the ends and neighbours within one list
       ...(rank !== null && isOurs ? [ownIndex(`${name}_list_index`, from, rank)] : []),
       ...(targetRank !== null && isOurs ? [ownIndex(`${name}_list_inv_index`, to, targetRank)] : []),
     ],
@@ -210,7 +210,7 @@ const declaredIndexes: Readonly<Record<string, readonly Index[]>> = {
   ],
 };
 
-/** Tables of v4 that no content type stands for (ST6). */
+/** Tables of v4 without a content type (ST6). */
 const settingsTables: readonly Table[] = [
   {
     name: 'strapi_core_store_settings',
@@ -240,7 +240,7 @@ const settingsTables: readonly Table[] = [
   },
 ];
 
-/** Tables that v4 keeps for itself: never made here, never surplus. */
+/** v4's internal tables: never created here, never reported as surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
 
 /** The table of a `morphToMany` attribute (ST3). */
@@ -293,7 +293,7 @@ const entryTable = (type: EntryType, model: Model): Table => {
         never(attribute);
     }
   }
-  // every list counts what is published; without it that reads the whole table
+  // every list counts published entries; without an index that scans the whole table
   if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
   // whatever the attribute is called (ST3)
   if (type.morphs.some((it) => it.shape === 'one'))
@@ -301,7 +301,7 @@ const entryTable = (type: EntryType, model: Model): Table => {
   return { name: type.table, columns, indexes: [...indexes, ...(declaredIndexes[type.table] ?? [])], foreignKeys };
 };
 
-/** Every table that the model needs, targets of keys before their users where no circle forbids it. */
+/** Every table that the model needs, targets of foreign keys first where there is no cycle. */
 export const tablesOf = (model: Model): readonly Table[] => {
   const entries: Table[] = [];
   const links = new Map<string, Table>();

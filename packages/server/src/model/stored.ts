@@ -10,12 +10,12 @@ import { systemAttributes } from './system.js';
 export interface StoredColumn {
   readonly table: string;
   readonly column: string;
-  /** Null: no type of attribute is stored like that. */
+  /** Null: no attribute type is stored like this. */
   readonly stored: StoredKind | null;
 }
 
 export interface Stored {
-  /** Columns that hold their values in another way than their attribute wants. */
+  /** Columns whose type differs from that of their attribute. */
   readonly columns: readonly StoredColumn[];
   /** Types without drafts whose table has a column `published_at`, and how many drafts it holds. */
   readonly drafts: ReadonlyMap<Uid, number>;
@@ -49,7 +49,7 @@ const typeAsStored = (type: EntryType, { columns, drafts }: Stored): EntryType =
   });
 };
 
-/** The type that stands for a way of storing values. */
+/** The attribute type for each column kind. */
 const typeOfKind: Readonly<Record<ColumnKind, ScalarTypeName | null>> = {
   id: null,
   reference: null,
@@ -75,10 +75,10 @@ const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn)
   const type = stored && typeOfKind[stored.kind];
   if (!stored || !type) return attribute;
   const bounded = stored.lengthMax === null ? rules : { ...rules, maxLength: least(rules.maxLength, stored.lengthMax) };
-  // a longer text holds shorter ones
+  // a text column can hold any string
   if (wanted === stored.kind || (wanted === 'string' && stored.kind === 'text'))
     return Object.freeze({ ...attribute, rules: bounded });
-  // no column of another kind holds a hash, and nothing else may take its place
+  // a column of another kind cannot hold a hash, and must not hold anything else
   if (isSecretType(attribute.type))
     return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, writable: false } });
   const { defaultValue } = rules;

@@ -1,4 +1,4 @@
-/** What the server adds to a content type besides its schema file, in v4's order (ST1). */
+/** Attributes that the server adds to a content type, in v4's order (ST1). */
 import { ADMIN_UID, type EntryType, type LinkAttribute, type ScalarAttribute, systemScalar } from './model.js';
 import { columnName, joinColumn, joinColumnPath, linkTable, ownerPath } from './storage.js';
 

@@ -1,8 +1,8 @@
 /**
- * The syntax of the query string (RQ10): bracket keys to a tree. Knows no model; rejects what cannot be read.
- * The grammar is that of `qs`, the dialect's reference parser. It is written out here because `qs` drops in silence what
- * this server refuses: unbalanced brackets, surplus parameters, keys like `__proto__` (RQ12, RQ11).
- * A property test holds it against `qs` on all that both accept.
+ * The syntax of the query string (RQ10): bracket keys to a tree. Knows no model; rejects malformed keys.
+ * The grammar is that of `qs`, the dialect's reference parser. It is written out here because `qs` silently drops what
+ * this server rejects: unbalanced brackets, surplus parameters, keys like `__proto__` (RQ12, RQ11).
+ * A property test compares the two on all input that both accept.
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
@@ -18,11 +18,11 @@ interface GrowingNode extends BracketNode {
 }
 const newNode = (): GrowingNode => ({ values: [], members: new Map(), appended: [] });
 
-/** How the query strings of an endpoint are read. */
+/** How an endpoint maps the keys of its query string. */
 export interface Grammar {
-  /** Tells it apart from the others. No `?` and no braces. */
+  /** Distinguishes cache keys. No `?` and no braces. */
   readonly name: string;
-  /** Where the value of a key belongs, for keys that stand elsewhere than usual; null leaves it out. A key that cannot be read is one segment. */
+  /** Maps a key to its path in the tree; null ignores it. A malformed key is one segment. */
   place(segments: readonly string[]): readonly string[] | null;
 }
 
@@ -93,7 +93,7 @@ const decode = (text: string): string => {
   }
 };
 
-/** `a[b][]` to `['a','b','']`; the whole key when its brackets do not balance, or nothing stands before them. */
+/** `a[b][]` to `['a','b','']`; the whole key if its brackets do not balance or it starts with one. */
 const splitKey = (key: string): readonly string[] => {
   const open = key.indexOf('[');
   return open < 1 || !readableKey.test(key) ? [key] : [key.slice(0, open), ...key.slice(open + 1, -1).split('][')];

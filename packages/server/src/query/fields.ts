@@ -1,4 +1,4 @@
-/** `fields`: which scalar attributes are shown (F1 to F4, F5). */
+/** `fields`: which scalar attributes to return (F1 to F4, F5). */
 import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.js';
 import type { RawNode } from './raw.js';
 import {
@@ -41,6 +41,6 @@ const selectable = (resolving: Resolving, type: EntryType, name: string, path: P
   return null;
 };
 
-/** v4 also takes the names of columns: `created_at`. */
+/** v4 also accepts column names: `created_at`. */
 const byColumn = ({ strict }: Resolving, type: EntryType, name: string): ScalarAttribute | undefined =>
   strict ? undefined : scalarOfColumn(type, name);

@@ -31,7 +31,7 @@ export const resolveFilters = (
     ? null
     : objectFilter(resolving, { type, state, isRoot: true }, node, path, 0);
 
-/** `_q`: the id or any searchable text attribute contains it, and numbers do when it is one (FL14). */
+/** `_q`: the id or any searchable text attribute contains it; numeric attributes too if it is a number (FL14). */
 export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
   if (!node) return null;
   const shape = shapeIn(resolving, node);
@@ -61,7 +61,7 @@ const joined = (kind: 'and' | 'or', filters: readonly (Filter | null)[]): Filter
   return members.length > 1 ? { kind, members } : (members[0] ?? null);
 };
 
-/** The entries that conditions are about. Inside a relation, operators without an attribute act on the related id. */
+/** The entries that conditions apply to. Inside a relation, operators without an attribute act on the related id. */
 interface Place {
   readonly type: EntryType;
   readonly state: PublicationState;
@@ -69,8 +69,8 @@ interface Place {
 }
 
 /**
- * An object of conditions on one entry, joined by AND. Here and below, null is no condition: one that was refused, or one
- * of which nothing was left. v4 removes empty objects from filters, so that they neither widen a group nor narrow one.
+ * An object of conditions on one entry, joined by AND. Here and below, null means no condition: rejected, or
+ * empty. v4 removes empty objects from filters, so that they neither widen nor narrow a group.
  */
 const objectFilter = (resolving: Resolving, place: Place, node: RawNode, path: Path, depth: number): Filter | null => {
   if (depth > limits.filterDepthMax) return refuseDepth(resolving, path);
@@ -123,7 +123,7 @@ const groupFilter = (
   member: (item: RawNode, path: Path) => Filter | null,
 ): Filter | null => {
   const shape = shapeIn(resolving, node);
-  // only an object can say it: one of none, which no entry meets
+  // possible only in a query object: a group of none, which matches nothing
   if (shape.kind === 'list' && shape.items.length === 0 && key === '$or') return { kind: 'or', members: [] };
   if (shape.kind === 'list')
     return joined(
@@ -176,7 +176,7 @@ const attributeFilter = (
   return member && { kind: 'related', step, member };
 };
 
-/** v4 refuses unknown names here, and yet loses the conditions on names of columns and on those that its parser drops. */
+/** v4 rejects unknown names here, but ignores conditions on column names and on names that its parser drops. */
 const unknownAttribute = (resolving: Resolving, type: EntryType, name: string, path: Path): void => {
   const near = nearestName(resolving, name, type);
   const fault = issue('query.unknown-name', path, { type: typeLabel(type), name, near });
@@ -232,7 +232,7 @@ const operatorFilter = (
     );
   if (!isOperatorName(key)) {
     const fault = issue('query.unknown-operator', path, operatorFacts(key));
-    if (isLost(place, attribute, key)) leaveOut(resolving, fault);
+    if (isIgnoredByV4(place, attribute, key)) leaveOut(resolving, fault);
     else resolving.issues.push(fault);
     return null;
   }
@@ -242,7 +242,7 @@ const operatorFilter = (
     return null;
   }
   const shape = shapeIn(resolving, node);
-  if (shape.kind === 'tree' && [...shape.members.keys()].every((it) => isLost(place, attribute, it))) {
+  if (shape.kind === 'tree' && [...shape.members.keys()].every((it) => isIgnoredByV4(place, attribute, it))) {
     leaveOut(resolving, issue('query.expected-text', path));
     return null;
   }
@@ -263,7 +263,7 @@ const operatorFilter = (
       return compare(resolving, attribute, key, values, path);
     case 'one': {
       const kind = operator.negative ? 'and' : 'or';
-      // only an object can say it: one of none, which no entry meets
+      // possible only in a query object: an empty list of values
       if (values.length === 0) return { kind, members: [] };
       return joined(
         kind,
@@ -273,8 +273,8 @@ const operatorFilter = (
   }
 };
 
-/** Whether v4 loses a condition with this key under an attribute: below scalars it checks no names, and takes unknown ones away. */
-const isLost = ({ type }: Place, attribute: ScalarAttribute, key: string): boolean =>
+/** Whether v4 ignores a condition with this key under a scalar, where it drops unknown names unchecked. */
+const isIgnoredByV4 = ({ type }: Place, attribute: ScalarAttribute, key: string): boolean =>
   attribute !== idAttribute &&
   !isOperatorName(key) &&
   !['$and', '$or', '$not', '$jsonSupersetOf', 'id'].includes(key) &&
@@ -309,7 +309,7 @@ const operands = (
     const at = shape.kind === 'list' ? [...path, String(i)] : path;
     const inner = shapeIn(resolving, item);
     if (inner.kind === 'text') return { text: inner.text, at };
-    // a member of a list without a value meets no row (FL7)
+    // a list member without a value matches no row (FL7)
     if (inner.kind === 'null' && operator.takes === 'list') return { text: null };
     refuse(resolving, 'query.expected-text', at);
     return null;
@@ -326,7 +326,7 @@ const parseOperand = (
   if (operand.text === null) return null;
   const { parseText, family, form } = scalarTypes[attribute.type];
   if (!resolving.strict) {
-    // v4 takes no text for the number 0, and any text but the falsy words for true
+    // v4 reads an empty text as the number 0, and any text but the falsy words as true
     if (form === 'number' && attribute !== idAttribute && operand.text.trim() === '') return 0;
     if (family === 'boolean') return lenientFlag(operand.text);
   }

@@ -1,13 +1,13 @@
 /**
- * v4's leniency (`api.strict: false`): the one place that says what is left out of a request instead of being refused.
- * docs/lenient.md tells it to people, and a test holds the two against each other. What is left out is named in the
- * response and in the log (Q16). Whether v4 ignores a fault also depends on where it is: an unknown name
+ * v4's leniency (`api.strict: false`): the only place that lists what is ignored in a request instead of rejected.
+ * docs/lenient.md documents it, and a test compares the two. Ignored names are reported in the response and in the log
+ * (Q16). Whether v4 ignores a fault also depends on where it is: an unknown name
  * is ignored in `populate` and refused in `fields`, so each place that is lenient says so by calling `leaveOut`.
  */
 import type { Issue, IssueCode } from '../errors.js';
 import { limits } from '../limits.js';
 
-/** Faults that v4 ignores somewhere. Any other is refused, whoever calls. */
+/** Faults that v4 ignores somewhere. Any other is rejected in every mode. */
 export const lenient: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.malformed-key',
   'query.unknown-parameter',
@@ -26,9 +26,9 @@ export const lenient: ReadonlySet<IssueCode> = new Set<IssueCode>([
 
 /** Something of a request that had no effect. Plain data. */
 export interface LeftOut {
-  /** Its place with dots: `populate.metadata.shareImage`, `data.titel`. */
+  /** Its dotted path: `populate.metadata.shareImage`, `data.titel`. */
   readonly name: string;
-  /** What strict mode would have refused the request with. */
+  /** The issue that strict mode would have returned. */
   readonly issue: Issue;
 }
 
@@ -60,5 +60,5 @@ export const leaveOut = (
 export const isDropped = ({ strict }: Pick<Listener, 'strict'>, name: string): boolean =>
   !strict && Object.hasOwn(Object.prototype, name);
 
-/** v4 takes a few words for false and any other text for true. */
+/** v4 reads a few words as false and any other text as true. */
 export const lenientFlag = (text: string): boolean => !['false', 'f', '0', ''].includes(text);

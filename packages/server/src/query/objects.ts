@@ -1,6 +1,6 @@
 /**
  * Queries as objects, for code: `{ filters: { author: { id: 5 } }, populate: { author: true } }` is the query string
- * `filters[author][id]=5&populate[author]=true`. Values need no quoting, so none can be taken for syntax.
+ * `filters[author][id]=5&populate[author]=true`. Values need no escaping, so none can be mistaken for syntax.
  */
 import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -54,7 +54,7 @@ export interface QueryObject {
   readonly _q?: string | number;
 }
 
-/** The query as it is now; later changes of the object change nothing. Throws `TypeError` for what is no object of data. */
+/** A snapshot of the query; later changes of the object have no effect. Throws `TypeError` for anything but a plain data object. */
 export const objectQuery = (query: QueryObject): QuerySource => {
   if (query === null || typeof query !== 'object' || Array.isArray(query))
     throw new TypeError(`a query is an object such as { filters: { title: 'x' } }, not ${JSON.stringify(query)}`);
@@ -67,7 +67,7 @@ export const objectQuery = (query: QueryObject): QuerySource => {
 
 const tooDeep = (): Result<never> => refused(issue('query.too-deep', [], { max: limits.queryDepthMax }));
 
-/** The query as JSON; null when it is nested deeper than the stack is. */
+/** The query as JSON; null if it is nested too deep for the stack. */
 const textOf = (query: QueryObject): string | null => {
   try {
     return JSON.stringify(query, (name, value: unknown) => {
@@ -85,13 +85,13 @@ const textOf = (query: QueryObject): string | null => {
 /** A node that is being filled. */
 type Growing = { readonly given: unknown; readonly path: readonly string[]; place(node: RawNode): void };
 
-/** Without recursion: a handler may pass on what a client has sent. */
+/** Without recursion: a handler may pass on client input. */
 const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> => {
   const roots = new Map<string, RawNode>();
   const issues: Issue[] = [];
   const work: Growing[] = [];
   for (const [name, given] of Object.entries(query)) {
-    // code carries nothing for others in its queries: what means nothing is a mistake
+    // unlike a URL, a query object has no parameters for others: an unknown one is a mistake
     if (parameterName(name).kind === 'other')
       issues.push(issue('query.unknown-parameter', [name], { name, near: nearest(name, parameters) }));
     else work.push({ given, path: [name], place: (node) => void roots.set(name, node) });
@@ -129,7 +129,7 @@ const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> 
     } else {
       const tree = new Map<string, RawNode>();
       place({ kind: 'tree', members: tree });
-      // in the order given: the last task is the next one
+      // reversed, because the last task runs first
       for (const [name, member] of [...members].reverse())
         work.push({ given: member, path: [...path, name], place: (node) => void tree.set(name, node) });
     }
@@ -137,7 +137,7 @@ const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> 
   return issues.length > 0 ? { ok: false, issues } : ok(roots);
 };
 
-/** What a query string says, as an object to be changed and asked again. */
+/** A query string as a query object, which can be modified and run again. */
 export const toObject = (query: RawQuery): Result<QueryObject> => {
   const root: Record<string, unknown> = {};
   const work = [...query].map(([name, node]) => ({

@@ -1,13 +1,13 @@
 /**
  * THE operator table (FL2): one record for each filter operator. Adding an operator is adding a record.
- * Comparison with NULL follows SQL everywhere: rows without a value meet no operator but `$null`.
+ * Comparison with NULL follows SQL everywhere: rows without a value match no operator but `$null`.
  */
 import { sql } from 'kysely';
 import type { Family } from '../model/attributes.js';
 import type { ColumnKind, DbValue, Dialect, Sql } from '../sql/dialect.js';
 
 export interface Operator {
-  /** `one` value, `two` bounds, a `list`, or a `flag` that may turn the operator round. */
+  /** `one` value, `two` bounds, a `list`, or a `flag` that may invert the operator. */
   readonly takes: 'one' | 'two' | 'list' | 'flag';
   readonly families: readonly Family[];
   /** Several values of a `one` operator are joined by OR, of a negative one by AND (FL8). */
@@ -28,7 +28,7 @@ const one = (families: readonly Family[], compare: Compare, negative = false): O
   families,
   negative,
   condition: (column, kind, [value = null], dialect) =>
-    // filters do not get here: `_q` looks for a part of a number (FL14)
+    // reached by `_q` only, which searches the digits of numbers (FL14)
     families === textual && numbers.has(kind)
       ? compare(dialect.numberText(column, kind), dialect.bind('text', value), dialect)
       : compare(column, dialect.bind(kind, value), dialect),
@@ -43,7 +43,7 @@ const folded =
 const contains: Compare = (column, part, dialect) => sql`${dialect.position(column, part)} > 0`;
 const lacks: Compare = (column, part, dialect) => sql`${dialect.position(column, part)} = 0`;
 const startsWith: Compare = (column, part) => sql`substr(${column}, 1, length(${part})) = ${part}`;
-// the last characters; an empty part is the end of every text
+// an empty part is a suffix of every text
 const endsWith: Compare = (column, part) =>
   sql`(length(${column}) >= length(${part}) and substr(${column}, length(${column}) - length(${part}) + 1) = ${part})`;
 const equals: Compare = (column, value) => sql`${column} = ${value}`;
@@ -54,14 +54,14 @@ const inList = (negative: boolean): Operator => ({
   families: comparable,
   negative,
   condition: (column, kind, values, dialect) => {
-    // only objects can say it
+    // possible only in a query object
     if (values.length === 0) return negative ? sql`1 = 1` : sql`1 = 0`;
     const list = sql.join(padded(values).map((value) => dialect.bind(kind, value)));
     return negative ? sql`${column} not in (${list})` : sql`${column} in (${list})`;
   },
 });
 
-/** Filled up with its last value to a power of two: few texts of statements, however many values there are. */
+/** Padded with its last value to a power of two, so that few distinct SQL texts result. */
 const padded = (values: readonly DbValue[]): readonly DbValue[] => {
   const last = values.at(-1);
   if (last === undefined) return values;

@@ -47,7 +47,7 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
   if (byOffset && (members.has('page') || members.has('pageSize')))
     refuse(resolving, 'pagination.mixed', ['pagination']);
   if (byOffset) {
-    // -1 asks for as many as there may be, as in v4
+    // -1 means the maximum, as in v4
     const wanted = limit === -1 ? largest : (limit ?? rest.defaultLimit);
     return { page: { kind: 'offset', start: Math.max(0, start ?? 0), limit: clamp(wanted) }, withCount };
   }
@@ -70,11 +70,11 @@ const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | u
   const { text } = shape;
   const name = path.at(-1);
   const number = Number(text);
-  // an infinite page size is the largest there may be; an infinite page is no page
+  // an infinite page size means the maximum; an infinite page number is invalid
   if (number === Number.POSITIVE_INFINITY && (name === 'pageSize' || name === 'limit')) return number;
   if (Number.isInteger(number)) {
     if (name !== 'start') return number;
-    // a list has no place beyond the numbers that are exact
+    // no list is longer than the largest exact integer
     if (exactInteger(text, number) < 2n ** 63n) return Math.min(number, Number.MAX_SAFE_INTEGER);
     refuse(resolving, 'query.too-large', path, { max: `${2n ** 63n - 1n}` });
   } else refuse(resolving, 'query.integer', path, { text });
@@ -85,7 +85,7 @@ const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | u
 const exactInteger = (text: string, number: number): bigint =>
   /^\s*\d+\s*$/.test(text) ? BigInt(text) : BigInt(number);
 
-/** Fewer words than other flags have: lower case only (PA1). */
+/** Accepts fewer words than other flags: lower case only (PA1). */
 const countFlag = (resolving: Resolving, node: RawNode | undefined): boolean | undefined => {
   if (!node) return undefined;
   const shape = shapeIn(resolving, node);

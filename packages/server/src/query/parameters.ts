@@ -1,4 +1,4 @@
-/** The top-level names of a query string: what a request may say (RQ13), and what a near miss was meant to say. */
+/** The top-level parameters of a query (RQ13), and the recognition of near misses. */
 
 export const parameters = [
   'fields',
@@ -12,10 +12,10 @@ export const parameters = [
 ] as const;
 const known: ReadonlySet<string> = new Set(parameters);
 
-/** Members of `pagination` that lists refuse at the top level (PA7). */
+/** Members of `pagination` that lists reject at the top level (PA7). */
 const misplaced: ReadonlySet<string> = new Set(['page', 'pageSize', 'start', 'limit']);
 
-/** Names that say the same elsewhere: in v3 and v5 of the dialect and in other query languages. */
+/** Names of the same parameters in v3 and v5 and in other query languages. */
 const elsewhere: ReadonlyMap<string, string> = new Map([
   ['where', 'filters'],
   ['select', 'fields'],
@@ -33,17 +33,17 @@ const elsewhere: ReadonlyMap<string, string> = new Map([
   ['q', '_q'],
 ]);
 
-/** A key that is meant as a parameter and cannot be read: `filters.title`, `filters[title`, `[filters][title]`. */
+/** A malformed key that begins with a parameter: `filters.title`, `filters[title`, `[filters][title]`. */
 const beginsKnown = new RegExp(`^\\[?(${parameters.join('|')})(?![A-Za-z0-9_$-])`);
 
 export type ParameterName =
   | { readonly kind: 'known' }
-  /** Has brackets that do not balance, or dots (RQ11). v4 makes something of some, and ignores the others. */
+  /** Has brackets that do not balance, or dots (RQ11). v4 reads some and ignores the others. */
   | { readonly kind: 'malformed'; readonly ignoredByV4: boolean }
   | { readonly kind: 'misplaced' }
   /** Not a parameter, but nearly one (RQ13). */
   | { readonly kind: 'near'; readonly meant: string }
-  /** Whatever else a URL carries, such as `utm_source`: it is ignored. */
+  /** Anything else in a URL, such as `utm_source`: ignored. */
   | { readonly kind: 'other' };
 
 export const parameterName = (name: string): ParameterName => {
@@ -55,8 +55,8 @@ export const parameterName = (name: string): ParameterName => {
 };
 
 /**
- * v4's parser takes what stands before the first pair of brackets for the name, and `[filters]` for `filters`; of a bracket
- * that is never closed it drops the tail.
+ * v4's parser reads the text before the first pair of brackets as the name, and `[filters]` as `filters`; it drops
+ * everything after an unclosed bracket.
  */
 const isReadByV4 = (key: string): boolean => {
   const pair = key.search(/\[[^[\]]*\]/);
@@ -69,12 +69,12 @@ const meantBy = (name: string): string | undefined => {
   return (
     elsewhere.get(plain) ??
     parameters.find((it) => plain === it.toLowerCase()) ??
-    // in a name as short as `_q` one error leaves nothing to recognise
+    // names as short as `_q` are not recognisable after one error
     parameters.find((it) => it.length > 2 && isOneErrorAway(name, it))
   );
 };
 
-/** Whether one letter is missing, surplus or another one, or two neighbours are swapped. */
+/** Whether one letter is missing, extra or different, or two neighbours are swapped. */
 const isOneErrorAway = (text: string, name: string): boolean => {
   if (Math.abs(text.length - name.length) > 1) return false;
   const shorter = Math.min(text.length, name.length);

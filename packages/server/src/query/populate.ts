@@ -33,7 +33,7 @@ import { resolveState } from './state.js';
 
 const options = ['fields', 'populate', 'filters', 'sort', 'on', 'publicationState'];
 const fragmentOptions = options.filter((it) => it !== 'on');
-/** Refused, because populate and pagination do not combine (Q15); v4 ignores some. */
+/** Rejected, because populate and pagination do not combine (Q15); v4 ignores some. */
 const paginationOptions: ReadonlyMap<string, 'ignored by v4' | 'obeyed by v4'> = new Map([
   ['pagination', 'ignored by v4'],
   ['page', 'ignored by v4'],
@@ -42,7 +42,7 @@ const paginationOptions: ReadonlyMap<string, 'ignored by v4' | 'obeyed by v4'> =
   ['limit', 'obeyed by v4'],
 ]);
 
-/** What is left to do for one `populate`: owners are all drafts that it applies to, several only inside zones. */
+/** A pending `populate`. Owners are the drafts that it applies to, several only inside zones. */
 type Task = { readonly owners: readonly Draft[]; readonly path: Path } & (
   | { readonly kind: 'written'; readonly node: RawNode }
   | { readonly kind: 'names'; readonly tree: NameTree }
@@ -93,7 +93,7 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
     case 'text': {
       const flag = parseFlag(shape.text);
       if (shape.text === '' || flag === false) return;
-      // to v4 `true` is the name of an attribute here
+      // v4 reads `true` as an attribute name here
       if (flag === true && resolving.strict) populateAll(resolving, owners, new Map());
       else populateNames(work, owners, [{ text: shape.text, at: path }], path);
       return;
@@ -106,8 +106,8 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
 };
 
 /**
- * `populate[seo]=…&populate=author` has a value and members. The parser of v4.13 to 4.25 made the value one more member,
- * which is true; elements of a list became members named by their place.
+ * `populate[seo]=…&populate=author` has a value and members. The parser of v4.13 to 4.25 turned the value into another
+ * member with the value true; list elements became members named by their index.
  */
 const mergedMembers = ({ values, members, appended }: BracketNode): ReadonlyMap<string, RawNode> => {
   const given = values.filter((it) => it !== null && it !== '');
@@ -152,12 +152,12 @@ const populateTree = (work: Populating, owners: readonly Draft[], tree: NameTree
   }
 };
 
-/** `*`: whatever can be populated and is not named beside it. */
+/** `*`: everything that can be populated and is not named beside it. */
 const populateAll = (resolving: Resolving, owners: readonly Draft[], named: NameTree): void => {
   for (const owner of owners) {
     for (const attribute of owner.type.attributes.values()) {
       if (attribute.kind === 'scalar' || named.has(attribute.name)) continue;
-      // nobody expects the creators that every type has
+      // creators are on every type, so hiding them is not worth a note
       if (attribute.kind !== 'link' || attribute.source !== 'creator') noteHidden(resolving, owner, attribute);
       attach(resolving, owner, attribute, null);
     }
@@ -182,7 +182,7 @@ const populateMember = (work: Populating, owners: readonly Draft[], name: string
     return;
   }
   if (shape.kind === 'mixed' && !resolving.strict && shape.written.values.every((it) => lenientFlag(it ?? ''))) {
-    // a true flag says no more than the options do
+    // a true flag adds nothing to the options
     populateWithOptions(work, owners, name, mergedMembers({ ...shape.written, values: [] }), path);
     return;
   }
@@ -213,10 +213,10 @@ const populateWithOptions = (
   const { resolving } = work;
   checkOptions(resolving, given, options, path);
   const asked = given.get('on');
-  // to v4 `on` without a value is no `on`
+  // v4 ignores `on` without a value
   const on = asked && !resolving.strict && shapeIn(resolving, asked).kind === 'null' ? undefined : asked;
   const targets = populateOne(work, owners, name, { path, name: path }, on);
-  // fragments have options of their own
+  // fragments have their own options
   if (!targets || (on && targets.length === 0)) return;
   applyOptions(work, targets, given, path);
 };
@@ -258,15 +258,15 @@ const applyOptions = (
   if (populate) work.tasks.push({ kind: 'written', owners: targets, node: populate, path: [...path, 'populate'] });
 };
 
-/** Where a name stands: the parameter that has it, and the name itself with all before it. */
+/** The position of a name: the parameter it was given in, and its full path. */
 interface NamePlace {
   readonly path: Path;
   readonly name: Path;
 }
 
 /**
- * Populates one name in each owner that has it. Gives the drafts of what it leads to, without those of fragments, and
- * null after a fault.
+ * Populates one name in each owner that has it. Returns the drafts of its targets, without those of fragments, or null
+ * after an issue.
  */
 const populateOne = (
   work: Populating,
@@ -292,7 +292,7 @@ const populateOne = (
   });
 };
 
-/** Whether a name can be populated in at least one owner; the issue says why not. */
+/** Whether a name can be populated in at least one owner; otherwise adds an issue. */
 const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: string, place: NamePlace): boolean => {
   const found = owners.map((owner) => owner.type.attributes.get(name));
   if (found.some((it) => it && it.kind !== 'scalar')) return true;
@@ -320,8 +320,8 @@ const noteHidden = (
 };
 
 /**
- * Adds an attribute to what its owner populates, unless the gate hides it: then its options are still checked, and
- * its entries are not fetched (AC5).
+ * Populates an attribute of its owner. If the gate hides it, its options are still checked, but its entries are not
+ * fetched (AC5).
  */
 const attach = (
   resolving: Resolving,
@@ -339,7 +339,7 @@ const attach = (
       const target = newDraft(resolving, typeOf(resolving.model, attribute.target), owner.state);
       noteUnseen(target);
       if (visible) owner.populate.push({ kind: 'link', attribute, target });
-      // creators that no handler adds are as good as absent, with their options (Q9)
+      // creators that no handler adds count as absent, with their options (Q9)
       return attribute.source === 'creator' && !visible ? [] : [target];
     }
     case 'part': {
@@ -386,7 +386,7 @@ const fragments = (
       applyOptions(work, [target], inner.members, at);
       drafts.set(uid, target);
     } else if (inner.kind === 'text') {
-      // to v4 the component is listed, whatever the flag
+      // v4 ignores the value of the flag
       if (!resolving.strict || flagOf(resolving, inner.text, at)) drafts.set(uid, target);
     } else refuse(resolving, 'query.expected-object', at);
   }

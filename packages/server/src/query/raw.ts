@@ -1,13 +1,13 @@
-/** What was asked before any name is looked at: a tree of texts. Query strings and objects both make one. */
+/** A query before any name is resolved: a tree of texts, made from a query string or an object. */
 import { ok, type Result } from '../errors.js';
 
 /**
- * Top-level parameters by name. Near misses and keys that cannot be read are among them, whole, so that they can be
- * refused; names that mean nothing here are not.
+ * Top-level parameters by name. Includes near misses and malformed keys, unsplit, so that they can be rejected; unrelated
+ * names are left out.
  */
 export type RawQuery = ReadonlyMap<string, RawNode>;
 
-/** One place in the tree, in the form in which it was given; `shapeOf` says what it amounts to. */
+/** One place in the tree, in the form in which it was given; `shapeOf` interprets it. */
 export type RawNode = BracketNode | Shape;
 
 /** One place in a bracket tree, as written. */
@@ -27,7 +27,7 @@ export type Shape =
   /** A value and members, or members with and without names. */
   | { readonly kind: 'mixed'; readonly written: BracketNode };
 
-/** What a node amounts to: repeated keys and all-digit keys are lists, in index order, holes closed. */
+/** Interprets a node: repeated keys and all-digit keys are lists, in index order, without gaps. */
 export const shapeOf = (node: RawNode): Shape => {
   if ('kind' in node) return node;
   const { values, members, appended } = node;
@@ -51,14 +51,14 @@ export const inIndexOrder = <Member>(members: ReadonlyMap<string, Member>): read
   return names.sort((a, b) => Number(a) - Number(b)).map((name) => members.get(name)!);
 };
 
-/** A query that is parsed only where nobody has parsed the same one before. */
+/** A query that is parsed only if no plan is cached for it. */
 export interface QuerySource {
-  /** Equal for equal queries, and for no others: plans are kept under it. */
+  /** Equal for equal queries and no others; part of the cache key of plans. */
   readonly key: string;
   read(): Result<RawQuery>;
 }
 
-/** The query, with the parameters of `defaults` that it does not name itself. */
+/** The query, with the parameters of `defaults` that it does not set. */
 export const withDefaults = (query: QuerySource, defaults: QuerySource): QuerySource => ({
   // keys of objects end where their outermost brace closes
   key: defaults.key + query.key,

@@ -1,7 +1,7 @@
 /**
  * `RawQuery` to `Query`: names of a request become attributes, texts become values. Nothing else can build a `Selection`,
- * so what the gate hides here cannot be selected, filtered or sorted by anywhere. Each parameter has a file of its own.
- * All faults of a request are collected; strict by default (Q13).
+ * so what the gate hides here cannot be selected, filtered or sorted by anywhere. Each parameter has its own file.
+ * All issues of a request are collected; strict by default (Q13).
  */
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import type { EntryType } from '../model/model.js';
@@ -39,7 +39,7 @@ export const resolveQuery = (
   const filter = filters ? resolveFilters(resolving, type, state, filters, ['filters']) : null;
   const sort = raw.get('sort');
   const keys = sort ? resolveSort(resolving, type, state, sort, ['sort']) : [];
-  // one entry by id: filters and sort are checked, and act on nothing (SO8)
+  // one entry by id: filters and sort are checked but have no effect (SO8)
   if (action !== 'findOne') {
     const search = isList ? resolveSearch(resolving, type, raw.get('_q')) : null;
     root.filter = allOf([filter, search, resolveLocale(resolving, type, raw.get('locale'))]);
@@ -76,7 +76,7 @@ const checkParameter = (resolving: Resolving, name: string, isList: boolean): vo
   }
 };
 
-/** Without repeats, in the order of their paths. */
+/** Without duplicates, ordered by path. */
 const inPathOrder = (issues: readonly Issue[]): readonly Issue[] => {
   const placeOf = (it: Issue): string => `${it.path.join('\n')}\n${it.code}`;
   const distinct = new Map(issues.map((it) => [`${placeOf(it)}\n${JSON.stringify(it.facts)}`, it]));

@@ -1,4 +1,4 @@
-/** One request while it is being resolved: what it may use, what it has cost so far, and every fault found in it. */
+/** The state of resolving one request: its context, its cost so far, and the issues found. */
 import { type Issue, type IssueCode, issue, nearest, never } from '../errors.js';
 import {
   type Attribute,
@@ -27,15 +27,15 @@ export type Path = readonly string[];
 
 export interface Resolving extends ResolveContext {
   readonly issues: Issue[];
-  /** What had no effect; strict mode leaves nothing out. */
+  /** Ignored parts of the request; none in strict mode. */
   readonly leftOut: LeftOut[];
-  /** What was to be populated and is hidden, by type and name. */
+  /** Hidden attributes that the request populates, by type and name. */
   readonly hidden: Map<string, HiddenAttribute>;
   /** Selections made so far; `limits.selectionsMax` bounds them. */
   selections: number;
   /** Conditions made so far; `limits.conditionsMax` bounds them. */
   conditions: number;
-  /** Types reached only through what the caller may not see: no message suggests their names. */
+  /** Types reached only through hidden attributes: no message suggests their names. */
   readonly unseen: Set<EntryType>;
 }
 
@@ -56,7 +56,7 @@ export const refuse = <Code extends IssueCode>(
   resolving.issues.push(issue(...given));
 };
 
-/** A selection while it is being filled; nobody else sees it before it is whole. */
+/** A selection under construction. */
 export interface Draft {
   readonly type: EntryType;
   fields: readonly ScalarAttribute[];
@@ -72,15 +72,15 @@ export const newDraft = (resolving: Resolving, type: EntryType, state: Publicati
   return { type, fields: shownFields(resolving, type), populate: [], filter: null, sort: [], state };
 };
 
-/** The default fields that the caller may see; of an administrator that is little (Q9). */
+/** The default fields that the caller may see; few for administrators (Q9). */
 export const shownFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
   defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
 
-/** The scalar attribute of a column whose name is another one: `created_at` is that of `createdAt`. */
+/** The scalar attribute stored in a column: `created_at` is that of `createdAt`. */
 export const scalarOfColumn = (type: EntryType, column: string): ScalarAttribute | undefined =>
   [...type.attributes.values()].find((it): it is ScalarAttribute => it.kind === 'scalar' && it.column === column);
 
-/** Where a link or a component leads; null for zones, whose elements have no attributes in common. */
+/** The step through a link or component; null for zones, whose elements have no attributes in common. */
 export const stepThrough = (
   resolving: Resolving,
   attribute: Exclude<Attribute, ScalarAttribute>,
@@ -108,7 +108,7 @@ export const visibleNames = ({ gate, unseen }: Resolving, type: EntryType): read
 export const nearestName = (resolving: Resolving, name: string, type: EntryType): string | undefined =>
   nearest(name, visibleNames(resolving, type));
 
-/** What a node amounts to. v4 reads `fields=title&fields[]=kind` as one list, where strict mode asks for one form. */
+/** The shape of a node. v4 reads `fields=title&fields[]=kind` as one list; strict mode requires one form. */
 export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {
   const shape = shapeOf(node);
   if (strict || shape.kind !== 'mixed') return shape;
@@ -124,7 +124,7 @@ export interface TextAt {
   readonly at: Path;
 }
 
-/** A text or a list of texts; null after a fault, and for a parameter without a value (`fields` without `=`). */
+/** A text or a list of texts; null after an issue, and for a parameter without a value (`fields` without `=`). */
 export const textsOf = (
   resolving: Resolving,
   node: RawNode,

@@ -6,7 +6,7 @@ import type { OperatorName } from './operators.js';
 
 export type PublicationState = 'live' | 'preview';
 
-/** What is asked of the entries of one type. */
+/** What to read of the entries of one type. */
 export interface Selection {
   readonly type: EntryType;
   /** Scalar attributes in answers; `id` is always there, beside them. */
@@ -59,9 +59,9 @@ export interface Query {
   /** Lists only. */
   readonly page: Page | null;
   readonly withCount: boolean;
-  /** What of the request had no effect. */
+  /** The parts of the request that were ignored. */
   readonly leftOut: readonly LeftOut[];
-  /** What was to be populated and is hidden from the caller, each once; `explain` tells it, answers do not. */
+  /** Populated attributes that are hidden from the caller, without duplicates; reported by `explain` only. */
   readonly hidden: readonly HiddenAttribute[];
 }
 
@@ -72,9 +72,9 @@ export interface HiddenAttribute {
 
 export type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';
 
-/** Who may use which name. Every name in fields, filters, sort and populate passes it; `access` implements it. */
+/** Authorises the use of names. Every name in fields, filters, sort and populate is checked; `access` implements it. */
 export interface Gate {
-  /** Differs whenever the gate may answer differently; part of the key under which plans are kept. */
+  /** Differs whenever the gate may answer differently; part of the cache key of plans. */
   readonly version: string;
   allows(type: EntryType, attribute: Attribute, use: Use): boolean;
 }

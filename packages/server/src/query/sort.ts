@@ -15,7 +15,7 @@ interface WrittenKey {
   readonly at: Path;
 }
 
-/** Keys in the order given; a repeated one counts where it occurs first. */
+/** Keys in the order given, without duplicates. */
 export const resolveSort = (
   resolving: Resolving,
   type: EntryType,
@@ -71,7 +71,7 @@ const keysOfText = (text: string, at: Path): readonly WrittenKey[] =>
       return { form: 'text', segments: dotted.split('.'), direction, at };
     });
 
-/** `sort[author][name]=desc`; as deep as a key may have steps. */
+/** `sort[author][name]=desc`; as deep as the number of steps allows. */
 const keysOfTree = (
   resolving: Resolving,
   members: ReadonlyMap<string, RawNode>,

@@ -1,6 +1,6 @@
 /**
  * Rows to JSON text, without a database and without recursion: children come before their parents, every entry of a node
- * is written once, and parents splice the texts of their children.
+ * is rendered once, and parents splice the texts of their children.
  */
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
@@ -22,7 +22,7 @@ export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
     if (id === undefined) return null;
     return isPlain ? textOf(id) : `{"data":${textOf(id)},"meta":{}}`;
   }
-  // not join: it copies every text twice, where a concatenation is copied once, into the answer's bytes
+  // not join, which copies every text twice; a concatenation is copied once, when the body is encoded
   let entries = '';
   for (const id of data.page) entries += entries === '' ? textOf(id) : `,${textOf(id)}`;
   checkLength(entries.length);
@@ -58,7 +58,7 @@ const renderNode = (
   const rendered = new Map<number, string>();
   const keys = edges.map((edge) => `${JSON.stringify(edge.name)}:${edge.wrapped ? '{"data":' : ''}`);
   for (const [id, scalars] of node.entries) {
-    // scalars is an object; what is inside its braces joins what is populated
+    // strip the braces, to append the populated attributes
     let inside = isPlain || edges.length > 0 ? scalars.slice(1, -1) : '';
     for (let i = 0; i < edges.length; i++) {
       const edge = edges[i]!;
@@ -91,7 +91,7 @@ const renderEdge = (
     const text = known.get(id);
     if (text === undefined) continue;
     const whole = isPlain ? `{${text}}` : text;
-    // several rows of a to-one link happen (races, imports): the first visible one counts (ST10)
+    // several rows of a to-one link happen (races, imports): the first visible one wins (ST10)
     if (edge.shape === 'one') return whole;
     inside += inside === '' ? whole : `,${whole}`;
   }
@@ -120,7 +120,7 @@ const distinct = (ids: readonly number[]): readonly number[] => {
 const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | null): readonly number[] =>
   places ? [...ids].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : ids;
 
-/** Entries that contain each other grow with every level; a text longer than any answer may be is never built. */
+/** Entries that contain each other grow with every level: stop before building a text larger than any response may be. */
 const checkLength = (characters: number): void => {
   if (characters > limits.responseCharactersMax)
     throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));

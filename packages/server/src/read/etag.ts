@@ -5,7 +5,7 @@
 import crypto from 'node:crypto';
 import type { EntryType } from '../model/model.js';
 
-/** `"hash"` or `"version.hash"`, in quotes. @param version digits of epoch milliseconds; null where none may be told. */
+/** `"hash"` or `"version.hash"`, in quotes. @param version digits of epoch milliseconds; null if it must not be disclosed. */
 export const newEtag = (body: Buffer, version: string | null): string => {
   const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
   return `"${prefix}${crypto.hash('sha1', body, 'base64url')}"`;
@@ -15,18 +15,18 @@ const entityTag = /(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const oneTag = new RegExp(`^${entityTag.source}$`);
 const eachTag = new RegExp(entityTag.source, 'g');
 
-/** Whether the text is one entity tag, and so may stand in a header. */
+/** Whether the text is a valid entity tag. */
 export const isEtag = (text: string): boolean => oneTag.test(text);
 
 /** One tag of a header. */
 export interface EntityTag {
   /** Without `W/` and quotes. */
   readonly opaque: string;
-  /** Epoch milliseconds; null in tags that tell no version. */
+  /** Epoch milliseconds; null in tags without a version. */
   readonly version: number | null;
 }
 
-/** What `If-Match` asks: any entry, or one whose version is among those of the tags. A header without a tag names none. */
+/** `If-Match`: any entry, or one whose version is among those of the tags. A header without a valid tag matches none. */
 export type Precondition = '*' | readonly EntityTag[];
 
 /** A list as `If-Match` and `If-None-Match` have it. */
@@ -45,7 +45,7 @@ export const readPrecondition = (header: string): Precondition => {
 };
 
 /**
- * Whether `If-None-Match` names the tag. Weak and strong tags are equal: a proxy that compresses makes strong tags weak.
+ * Whether `If-None-Match` names the tag. Weak comparison: a compressing proxy turns strong tags into weak ones.
  */
 export const namesEtag = (header: string, etag: string): boolean => {
   const list = readList(header);
@@ -55,9 +55,9 @@ export const namesEtag = (header: string, etag: string): boolean => {
 export const namesVersion = (tags: readonly EntityTag[], version: number): boolean =>
   tags.some((it) => it.version === version);
 
-/** Whether one of the tags is that of the answer, for entries that tell no version. */
+/** Whether one of the tags is that of the answer, for entries without a version. */
 export const namesAnswer = (tags: readonly EntityTag[], etag: string): boolean =>
   tags.some((it) => it.opaque === opaqueOf(etag));
 
-/** Whether the tags of a type's entries tell their version: not where the time of the last change is private. */
+/** Whether the tags of a type's entries contain the version: not if the time of the last change is private. */
 export const tellsVersion = (type: EntryType): boolean => type.attributes.get('updatedAt')?.hidden === false;

@@ -1,4 +1,4 @@
-/** The read line in order: brackets, resolve, plan, compile, run, assemble. One screen, and the caches beside it. */
+/** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and answers. */
 import { LRUCache } from 'lru-cache';
 import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { newFlights } from '../flights.js';
@@ -23,11 +23,11 @@ export interface ReadRequest {
   readonly query: QuerySource;
   /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
   readonly showDraft?: boolean;
-  /** An envelope when it is not given. */
+  /** Default: `envelope`. */
   readonly form?: AnswerForm;
 }
 
-/** An answer as it goes out: UTF-8 JSON, its entity tag, and what of the request it names as having had no effect. */
+/** A response body in UTF-8 JSON, its entity tag, and the parts of the request that were ignored. */
 export interface Answer {
   readonly body: Buffer;
   readonly etag: string;
@@ -45,13 +45,13 @@ const answerFrom = ({ plan }: CompiledRead, data: ReadData): Answer | null => {
 };
 
 export interface Reader {
-  /** Answers a read, or says what is wrong with the request. */
+  /** Answers a read, or returns the issues of the request. */
   read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
-  /** The same inside a write's transaction; null where there is no such entry. */
+  /** The same inside a write transaction; null if there is no such entry. */
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
-  /** How many entries a list has on all its pages. */
+  /** The number of entries on all pages of a list. */
   count(request: Pick<ReadRequest, 'type' | 'query'>, context: ResolveContext): Promise<Result<Counted>>;
-  /** Whether the request can be read at all; its plan is kept. */
+  /** Whether the request is valid; caches its plan. */
   check(request: ReadRequest, context: ResolveContext): Result<unknown>;
   /** All stages of a read without running it; `explain` prints them. */
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
@@ -67,27 +67,27 @@ export interface Counted {
   readonly leftOut: readonly LeftOut[];
 }
 
-interface KeptAnswer {
+interface CachedAnswer {
   readonly version: string;
   readonly answer: Answer;
 }
 
-/** What an answer takes beside its body and its key, about. */
+/** Approximate overhead of a cached answer, in bytes. */
 const ENTRY_BYTES = 512;
 
-/** @param answersBytesMax how much of the memory kept answers may take; 0 keeps none. */
+/** @param answersBytesMax memory for cached answers; 0 disables the cache. */
 export const newReader = (
   db: Db,
   { answersBytesMax = limits.answersBytesMax }: { readonly answersBytesMax?: number } = {},
 ): Reader => {
   const plans = new LRUCache<string, CompiledRead>({
     maxSize: limits.planBytesMax,
-    // clients choose texts and values, so a plan may be a thousand times as large as another
+    // clients choose texts and values, so plans differ in size by a factor of a thousand
     sizeCalculation: (compiled, key) => key.length + JSON.stringify(compiled).length,
   });
   const answers =
     answersBytesMax > 0
-      ? new LRUCache<string, KeptAnswer>({
+      ? new LRUCache<string, CachedAnswer>({
           maxSize: answersBytesMax,
           sizeCalculation: (kept, key) => kept.answer.body.length + key.length + ENTRY_BYTES,
         })
@@ -118,23 +118,23 @@ export const newReader = (
     return ok(prepared.value.compiled);
   };
 
-  const answerAnew = async (compiled: CompiledRead, id: number | null): Promise<Answer | null> => {
+  const readAnswer = async (compiled: CompiledRead, id: number | null): Promise<Answer | null> => {
     const data = await db.read(() => runRead(compiled, id, db.dialect));
     return answerFrom(compiled, data);
   };
 
   /**
-   * A kept answer is right for as long as the database's version is the one that it was kept under. That was asked for
-   * before the answer was read, so that the answer may be newer than its version says, and never older.
+   * A cached answer is valid for as long as the database's version equals the one it was stored under. That version was
+   * read before the answer, so the answer may be newer than its version, but never older.
    */
   const answer = async (compiled: CompiledRead, id: number | null, key: string): Promise<Answer | null> => {
-    if (!answers) return answerAnew(compiled, id);
+    if (!answers) return readAnswer(compiled, id);
     const version = await db.version();
     const kept = answers.get(key);
     if (kept?.version === version) return kept.answer;
     // at the same version a read that began before this request gives what one that begins now would give
     return flights.join(`${version} ${key}`, async () => {
-      const made = await answerAnew(compiled, id);
+      const made = await readAnswer(compiled, id);
       if (made) answers.set(key, { version, answer: made });
       return made;
     });

@@ -19,11 +19,11 @@ export interface ReadPlan {
   readonly form: AnswerForm;
   readonly page: Page | null;
   readonly withCount: boolean;
-  /** The answer carries its entry's version: the time of its last change. Not where that is private. */
+  /** Whether the answer carries its entry's version: the time of its last change, unless that is private. */
   readonly withVersion: boolean;
   readonly filter: PlanFilter | null;
   readonly sort: readonly PlanSort[];
-  /** What the answer names as having had no effect. */
+  /** The parts of the request that were ignored. */
   readonly leftOut: readonly LeftOut[];
   /** Children before their parents; the last one is the root. */
   readonly nodes: readonly PlanNode[];
@@ -35,7 +35,7 @@ export interface PlanNode {
   readonly table: string;
   /** Written as a plain object with its id among its fields, as components and creators are; else as `{ id, attributes }`. */
   readonly isPlain: boolean;
-  /** Drafts do not exist here. */
+  /** Excludes drafts. */
   readonly publishedOnly: boolean;
   readonly fields: readonly PlanField[];
   /** Conditions on populated entries; those of the root are in the plan. */
@@ -58,7 +58,7 @@ export interface PlanEdge {
   readonly shape: 'one' | 'many' | 'zone';
   /** Links are wrapped in `{ data }`, parts are not (Q12). */
   readonly wrapped: boolean;
-  /** What an empty list looks like: `[]`, and `null` for media (Q12). */
+  /** JSON of an empty list: `[]`, or `null` for media (Q12). */
   readonly empty: '[]' | 'null';
   /** Index of the node for each component; a single one with component null for links. */
   readonly targets: readonly { readonly component: string | null; readonly node: number }[];
@@ -72,18 +72,18 @@ export interface PlanLinks {
   readonly rank: string | null;
   readonly typeColumn: string | null;
   readonly fixed: readonly FixedValue[];
-  /** The column that tells the edges apart; null when there is only one. */
+  /** The column that distinguishes the edges; null if there is only one. */
   readonly nameColumn: string | null;
-  /** A zone's ties of rank go by the link's id, all others by the target's (ST8). */
+  /** Equal ranks are ordered by link id in zones, by target id elsewhere (ST8). */
   readonly edges: readonly { readonly edge: number; readonly name: string | null; readonly isZone: boolean }[];
-  /** Every target of the edges; rows name their target by its place in this list. */
+  /** Every target of the edges; rows refer to their target by its index in this list. */
   readonly targets: readonly PlanTarget[];
 }
 
 /** One edge's node for one component; for links the component is null. */
 export interface PlanTarget {
   readonly edge: number;
-  /** Place among the targets of the edge. */
+  /** Index among the targets of the edge. */
   readonly target: number;
   readonly name: string | null;
   readonly component: string | null;
@@ -129,7 +129,7 @@ export const planRead = (
   action,
   form,
   page,
-  // a plain list has no place for its count
+  // a plain list has nowhere to put a count
   withCount: withCount && form === 'envelope',
   withVersion: action !== 'find' && tellsVersion(selection.type),
   filter: selection.filter && planFilter(selection.filter, false),
@@ -140,8 +140,8 @@ export const planRead = (
 
 /**
  * Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. Selections
- * with a sort of their own, and those that contain one, stay apart: places are comparable within one statement only, and
- * a node that is not shared is fetched by one.
+ * with a sort, and those that contain one, stay separate: sort positions are comparable within one statement only, and a
+ * node that is not shared is fetched by one statement.
  */
 const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   const nodes: PlanNode[] = [];
@@ -170,7 +170,7 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   return nodes;
 };
 
-/** What a populated attribute leads to: one selection, or one for each component. */
+/** The selections of a populated attribute: one, or one per component. */
 const branchesOf = (
   populate: Populate,
 ): readonly { readonly component: Uid | null; readonly selection: Selection }[] => {
@@ -287,25 +287,25 @@ const planFilter = (filter: Filter, negated: boolean): PlanFilter => {
     }
     case 'related': {
       const member = planFilter(filter.member, negated);
-      return { kind: 'related', step: planStep(filter.step), member, orNone: onNothing(member) === true };
+      return { kind: 'related', step: planStep(filter.step), member, orNone: onNullRow(member) === true };
     }
   }
 };
 
-/** What a condition says of a row whose every column is NULL; null for SQL's unknown. */
-const onNothing = (filter: PlanFilter): boolean | null => {
+/** The value of a condition for a row of NULLs; null for SQL's unknown. */
+const onNullRow = (filter: PlanFilter): boolean | null => {
   switch (filter.kind) {
     case 'compare':
       if (filter.operator === '$null') return filter.values[0] === true;
       return filter.operator === '$notNull' ? filter.values[0] !== true : null;
     case 'not': {
-      const member = onNothing(filter.member);
+      const member = onNullRow(filter.member);
       return member === null ? null : !member;
     }
     case 'and':
     case 'or': {
       const deciding = filter.kind === 'or';
-      const members = filter.members.map(onNothing);
+      const members = filter.members.map(onNullRow);
       return members.includes(deciding) ? deciding : members.includes(null) ? null : !deciding;
     }
     case 'related':

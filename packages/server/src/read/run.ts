@@ -1,6 +1,6 @@
 /**
  * Runs a compiled plan: a program of batches for `Db.read`, so that one answer comes from one snapshot. Each round
- * fetches, for every node, the entries and links of the ids that the round before has found.
+ * fetches, for every node, the entries and links of the ids found in the previous round.
  */
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
@@ -8,13 +8,13 @@ import { type Dialect, type ReadProgram, type Rows, type Statement, withIds } fr
 import type { PlanNode } from './plan.js';
 import type { CompiledRead } from './statements.js';
 
-/** Everything that assembling needs. */
+/** Input of `assemble`. */
 export interface ReadData {
   /** Ids of the page in order. */
   readonly page: readonly number[];
   /** When the answer is one entry: the time of its last change, in epoch milliseconds as text. */
   readonly version: string | null;
-  /** Entries that meet the filters; null when nobody counted. */
+  /** Number of entries that match the filters; null if not counted. */
   readonly total: number | null;
   /** Same order as the plan's nodes. */
   readonly nodes: readonly NodeData[];
@@ -39,13 +39,13 @@ interface GrowingNode extends NodeData {
   readonly entries: Map<number, string>;
   readonly places: Map<number, number> | null;
   readonly targets: Map<number, TargetList>[];
-  /** Ids ever asked for. */
+  /** Ids already requested. */
   readonly seen: Set<number>;
   /** Ids found in the last round, to be fetched in the next. */
   fresh: number[];
 }
 
-/** What a statement of a round is for. */
+/** A statement of a round. */
 type Work = { readonly node: number; readonly ids: readonly number[] } & (
   | { readonly kind: 'entries' }
   | { readonly kind: 'links'; readonly links: number }
@@ -86,7 +86,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
   const version = plan.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
   place(plan.nodes[root]!, rootNode, plan.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
   const page = [...rootNode.entries.keys()];
-  // the root's entries are here already; only its links are to be fetched
+  // the root's entries are already here; fetch only its links
   let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);
 
   while (work.length > 0) {
@@ -103,7 +103,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
       if (it.kind === 'links') placeLinks(node, nodes, it, rows);
       else {
         place(node, nodes[it.node]!, rows);
-        // only what the filter left is followed further
+        // follow only entries that passed the filter
         if (node.filter && rows.length > 0)
           next.push(
             ...linksOf(
@@ -165,7 +165,7 @@ const placeLinks = (
     node: nodes[node.edges[edge]!.targets[target]!.node]!,
   }));
   for (const row of rows) {
-    // null: a component that is not asked for, or that the schema file no longer knows (ST4)
+    // null: a component that was not requested, or that the schema file no longer lists (ST4)
     const place = row[2] === null ? undefined : places[row[2] as number];
     if (!place) continue;
     const from = row[0] as number;

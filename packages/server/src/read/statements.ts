@@ -1,4 +1,4 @@
-/** `ReadPlan` to statements, once for each plan and database. Their number depends on the plan only, never on the data. */
+/** `ReadPlan` to statements, once per plan. Their number depends on the plan only, never on the data. */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
@@ -43,7 +43,7 @@ const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${n
 const all = (conditions: readonly Sql[]): Sql =>
   conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`;
 
-/** The scalar part of entries as JSON texts; several where an object call does not take all pairs. */
+/** The scalar part of entries as JSON texts; several if one object call cannot take all pairs. */
 const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly Sql[] => {
   const chunks: Sql[] = [];
   for (let i = 0; i < node.fields.length; i += dialect.jsonPairsMax) {
@@ -55,7 +55,7 @@ const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly 
   return chunks;
 };
 
-/** The index of published entries serves counting only: it knows no order and no other condition. */
+/** The index on `published_at` is for counting only: it supports no order and no other condition. */
 const visible = (node: { readonly publishedOnly: boolean }, alias: string, dialect: Dialect): readonly Sql[] =>
   node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
@@ -68,7 +68,7 @@ const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const { limit, offset } = bounds(plan);
   const where = all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  // bound: a text for each page would be a plan for each page
+  // bound: literals would mean one prepared plan per page
   const slice = sql`limit ${limit} offset ${offset}`;
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(plan, dialect)]);
@@ -130,7 +130,7 @@ const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
   const names = edges.map((it) => it.name).filter((it) => it !== null);
   const is = (name: string | null, value: string | null): readonly Sql[] =>
     name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`];
-  // a number says what a row leads to: cheaper than the two texts that it stands for
+  // a number for the target is cheaper than two texts
   const cases = targets.map(({ name, component }, place) => {
     const conditions = [...is(nameColumn, name), ...is(typeColumn, component)];
     return sql`when ${conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)} then ${sql.lit(place)}`;

@@ -1,4 +1,4 @@
-/** Kysely as a compiler: fragments and DDL in, statements out. It never holds a connection. */
+/** Kysely as a compiler: fragments and DDL in, statements out. It never opens a connection. */
 import {
   DummyDriver,
   Kysely,
@@ -32,7 +32,7 @@ export const postgresBuilder: Builder = new Kysely({
   },
 });
 
-/** Stands for the ids that are known only when the statement runs. */
+/** Placeholder for ids that are known only when the statement runs. */
 const idsMark = Object.freeze({ mark: 'ids' });
 export const idsParameter = (): Sql => sql`${idsMark}`;
 
@@ -54,5 +54,5 @@ export const compileWith = (builder: Builder, query: Sql): Statement => {
 /** A statement without values. */
 export const fixedStatement = (text: string): Statement => ({ sql: text, params: [], ids: [] });
 
-/** A text built piece by piece keeps every piece alive, at ten times its length. */
+/** A string built by concatenation keeps every piece alive, at ten times its length. */
 const flat = (text: string): string => Buffer.from(text).toString();

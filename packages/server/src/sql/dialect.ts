@@ -1,5 +1,5 @@
 /**
- * What a SQL engine must offer. This folder is about SQL only and has never heard of content types.
+ * What a SQL engine must provide. This folder is about SQL only and knows nothing of content types.
  * SQL text comes from Kysely's `sql` tag and schema builder alone; values are bound, identifiers are quoted by it.
  */
 import type { Kysely, RawBuilder } from 'kysely';
@@ -7,7 +7,7 @@ import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 
 export type Sql = RawBuilder<unknown>;
-/** Kysely without tables of its own: it compiles what it is given, and holds no connection. */
+/** Kysely used as a compiler, without a schema or a connection. */
 export type Builder = Kysely<Record<string, Record<string, unknown>>>;
 export type DialectName = 'sqlite' | 'postgres';
 
@@ -51,7 +51,7 @@ export interface NewRow {
   readonly cells: readonly Cell[];
 }
 
-/** What drivers bind. */
+/** Values that drivers bind. */
 export type Param = string | number | bigint | null;
 
 /** One SQL text with its values; plain data. */
@@ -74,11 +74,11 @@ export type ReadProgram<T> = Generator<readonly Statement[], T, readonly Rows[]>
 export interface Tx {
   /** Rows of a statement; none for one that returns nothing. */
   run(statement: Statement): Promise<Rows>;
-  /** Rows of each statement, in order; they travel together where the driver can. */
+  /** Rows of each statement, in order; pipelined where the driver supports it. */
   runAll(statements: readonly Statement[]): Promise<readonly Rows[]>;
 }
 
-/** A rule of the database that a statement broke; the transaction is over. */
+/** A constraint that a statement violated; the transaction has failed. */
 export class ConstraintFault extends Error {
   readonly kind: 'unique' | 'reference';
   /** The columns or the constraint that the database names. */
@@ -91,25 +91,25 @@ export class ConstraintFault extends Error {
   }
 }
 
-/** How an engine tells what it holds, and how tables are made in it. */
+/** How to read an engine's catalog and how to create tables in it. */
 export interface SchemaDialect {
-  /** Makes DDL in the engine's spelling. */
+  /** Builds DDL in the engine's syntax. */
   readonly builder: Builder['schema'];
   /** Rows of table, column and declared type in lower case, in the order of the columns. */
   readonly columns: Statement;
-  /** Rows of one index name each. */
+  /** One row per index name. */
   readonly indexes: Statement;
-  /** A name as the engine keeps it. */
+  /** A name as the engine stores it. */
   storedName(name: string): string;
-  /** Whether foreign keys can be declared with their table, or need the target to exist. */
+  /** Whether foreign keys are declared with their table, or added once the target exists. */
   readonly foreignKeys: 'with the table' | 'afterwards';
-  /** v4 makes unique indexes as constraints where that differs (ST7). */
+  /** v4 creates unique indexes as constraints where the engine distinguishes them (ST7). */
   readonly uniqueAs: 'index' | 'constraint';
-  /** How a declared type stores its values; null for one that no column of ours has. */
+  /** How a declared type stores its values; null for types that we never create. */
   kindOf(declared: string): StoredKind | null;
-  /** Whether a column of the declared type holds values of the kind as a column made for them does. */
+  /** Whether a column of the declared type stores values of the kind just as a column created for it would. */
   holds(declared: string, kind: ColumnKind): boolean;
-  /** Statements that give a column the type of the kind and keep its values; they fail where a value does not fit. */
+  /** Statements that change a column to the type of the kind and convert its values; they fail if a value does not fit. */
   changeType(change: {
     readonly table: string;
     readonly column: string;
@@ -139,7 +139,7 @@ export interface Dialect {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
   readonly schema: SchemaDialect;
-  /** Key-value pairs that one JSON object call takes. */
+  /** Key-value pairs that one call of the JSON object function takes. */
   readonly jsonPairsMax: number;
   compile(query: Sql): Statement;
   /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
@@ -151,30 +151,30 @@ export interface Dialect {
   jsonValue(form: JsonForm, column: Sql): Sql;
   /** A bound value, cast so that comparison with a column of that kind is exact. */
   bind(kind: ColumnKind, value: DbValue): Sql;
-  /** Statements that insert the rows, in their order where they refer to each other; texts depend on the columns only. */
+  /** Statements that insert the rows, in order where they refer to each other; the SQL text depends on the columns only. */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
-  /** The column in the form in which `bind` gives values: people write some by hand in others (ST2). */
+  /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
-  /** A column of numbers as text, in the digits that answers show. */
+  /** A numeric column as text, with the digits that answers show. */
   numberText(column: Sql, kind: ColumnKind): Sql;
-  /** Text without upper and lower case, for comparing (Unicode). */
+  /** Case-folded text (Unicode). */
   fold(text: Sql): Sql;
-  /** The 1-based place of a part in a text, 0 for none; case-sensitive. */
+  /** The 1-based position of a substring, 0 if absent; case-sensitive. */
   position(text: Sql, part: Sql): Sql;
-  /** A column that the planner must not choose an index by; the engine's statistics may be missing. */
+  /** A column for which the planner must not use an index; the engine may lack statistics. */
   unindexed(column: Sql): Sql;
   /**
-   * Ends a query that gives so many rows at most, where the planner would otherwise guess from the size of the table,
-   * because it plans without values. The text is the same for many numbers.
+   * A suffix for a query of at most `max` rows, where a planner that does not see bound values would otherwise estimate from
+   * the size of the table. Rounded, so that few distinct SQL texts result.
    */
   rowsBelow(max: number): Sql;
   /** Ends statements that run too long; null where the engine has a timeout. */
   readonly stillRunning: StillRunning | null;
-  /** Ids that no row of the tables has or will get otherwise: rows of the place in the list and an id. */
+  /** Reserves ids that no other row of the tables has or will get; returns rows of list index and id. */
   reserveIds(wanted: readonly { readonly table: string; readonly count: number }[]): Statement;
-  /** Waits until no other transaction holds one of the names; null where there is one writer anyway. */
+  /** Acquires a lock on each name until the end of the transaction; null for an engine with a single writer. */
   lock(names: readonly string[]): Statement | null;
-  /** Ends a `select` of rows that are about to change; nothing where there is one writer anyway. */
+  /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
   /** The run-time form of a list of ids. */
   idsText(ids: readonly number[]): string;
@@ -182,20 +182,20 @@ export interface Dialect {
 
 export interface Db {
   readonly dialect: Dialect;
-  /** Where the data is, for messages; without passwords. */
+  /** Location of the database, for messages; without passwords. */
   readonly place: string;
-  /** The version of what is committed now: two equal ones mean that nothing was committed between them, by anybody. */
+  /** Version of the committed state: if two are equal, no client of the database committed anything in between. */
   version(): Promise<string>;
   /**
    * Runs a program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`.
-   * @param begin makes the program anew: a read whose connection was lost is tried once more.
+   * @param begin creates the program; called again to retry a read whose connection was lost.
    */
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
-  /** Runs the work in one transaction; what it throws rolls everything back. */
+  /** Runs the work in one transaction; an exception rolls it back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
-   * A write for which all processes on the database wait for each other: changes of tables, and first data. Its
-   * statements may take their time.
+   * A write that excludes those of all other processes: schema changes and initial data. Its statements have no
+   * timeout.
    */
   writeAlone<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Whether the database can be read now. */
@@ -203,7 +203,7 @@ export interface Db {
   close(): Promise<void>;
 }
 
-/** Fills the run-time ids into a statement. */
+/** Binds the run-time ids of a statement. */
 export const withIds = (statement: Statement, ids: readonly number[], dialect: Dialect): Statement => {
   const params = statement.params.slice();
   const text = dialect.idsText(ids);

@@ -1,9 +1,9 @@
-/** Steps of a transaction that do not wait for each other. */
+/** Pipelines independent steps of a transaction. */
 
 /**
- * Starts the steps one after the other and waits for all. A transaction runs its statements in the order in which they
- * were sent, so what a step sends at once runs behind what the steps before it have sent at once. A fault is thrown
- * when all steps have ended: a transaction must not end under one that still runs.
+ * Starts the steps in order, without waiting in between, and waits for all. A transaction runs statements in the order they
+ * are sent, so the first statements of a step run after the first statements of the steps before it. An error is thrown
+ * only once all steps have settled: the transaction must not end while one is still running.
  */
 export const pipeline = async <const Steps extends readonly (() => Promise<unknown>)[]>(
   ...steps: Steps

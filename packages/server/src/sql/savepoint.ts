@@ -1,15 +1,15 @@
-/** A part of a transaction that can be undone by itself. */
+/** A part of a transaction that can be rolled back on its own. */
 import { fixedStatement } from './compile.js';
 import type { Tx } from './dialect.js';
 
-// the innermost one of the name is meant
+// nested savepoints share the name: it refers to the innermost one
 const begin = fixedStatement('savepoint part');
 const undo = fixedStatement('rollback to savepoint part');
 const end = fixedStatement('release savepoint part');
 
 /**
- * Runs the work; what it throws undoes what it did in the transaction, which goes on. Two of them lie in each other or
- * follow each other, and never overlap.
+ * Runs the work; if it throws, its changes are rolled back and the transaction continues. Savepoints may be nested or
+ * sequential, but must not overlap.
  */
 export const savepoint = async <T>(tx: Tx, work: () => Promise<T>): Promise<T> => {
   await tx.run(begin);
@@ -20,7 +20,7 @@ export const savepoint = async <T>(tx: Tx, work: () => Promise<T>): Promise<T> =
     try {
       await tx.runAll([undo, end]);
     } catch {
-      // the whole transaction has ended, and the first fault says why
+      // the whole transaction has failed, and the first error says why
     }
     throw fault;
   }

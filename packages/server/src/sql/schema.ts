@@ -1,5 +1,5 @@
 /**
- * Tables as data: what is wanted, what is found, and the statements that lead from one to the other.
+ * Tables as data: wanted, found, and the statements that add the difference.
  * Only additions exist: nothing is ever dropped or altered (ST9).
  */
 import { type CreateTableBuilder, sql } from 'kysely';
@@ -30,7 +30,7 @@ export interface Table {
   readonly foreignKeys: readonly ForeignKey[];
 }
 
-/** What a database holds: table name to column name to declared type, and all index names. */
+/** The contents of a database: table name to column name to declared type, and all index names. */
 export interface Catalog {
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly indexes: ReadonlySet<string>;
@@ -39,16 +39,16 @@ export interface Catalog {
 export interface TableDiff {
   readonly missingTables: readonly Table[];
   readonly missingColumns: readonly { readonly table: string; readonly column: Column }[];
-  /** Indexes of our own, and those on columns that are missing themselves: any other may not fit the stored rows. */
+  /** Our own indexes, and those on missing columns; stored rows may violate any other. */
   readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
-  /** Indexes of our own that are there. */
+  /** Our own indexes that exist. */
   readonly ownIndexes: readonly { readonly table: string; readonly index: Index }[];
   readonly surplusTables: readonly string[];
   readonly surplusColumns: readonly { readonly table: string; readonly column: string }[];
   readonly otherTypes: readonly OtherType[];
 }
 
-/** A column that does not hold its values as one made for them would. */
+/** A column whose type differs from the one that we would create. */
 export interface OtherType {
   readonly table: string;
   readonly column: string;
@@ -111,7 +111,7 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
   return { missingTables, missingColumns, missingIndexes, ownIndexes, surplusTables, surplusColumns, otherTypes };
 };
 
-/** The statements that add what is missing, in an order that the database accepts. */
+/** The statements that add what is missing, in an order the database accepts. */
 export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => {
   const { columnTypes, schema } = db.dialect;
   const { builder } = schema;
@@ -128,7 +128,7 @@ export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => 
           it.onDelete(key.onDelete),
         );
       } else {
-        // tables may refer to each other in circles
+        // foreign keys may be circular
         afterwards.push(
           statement(
             builder

@@ -1,17 +1,17 @@
-/** Where a PostgreSQL is, from a URL as libpq and v4 read it. */
+/** Parses a PostgreSQL URL as libpq and v4 do. */
 import type { ClientConfig } from 'pg';
 import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-string';
 
 export interface Address {
-  /** Ways to connect, the preferred one first: each host of the URL, with and without TLS where the URL leaves it open. */
+  /** Connection settings to try, in order of preference: each host of the URL, with and without TLS where the URL leaves it open. */
   readonly ways: readonly ClientConfig[];
-  /** Schemas in which unqualified names are looked up; null leaves it to the server. */
+  /** The schema search path; null uses the server's default. */
   readonly searchPath: string | null;
   /** For messages: hosts and database, without user and password. */
   readonly place: string;
 }
 
-/** Throws when the text is no such URL; the message does not repeat it, because it holds a password. */
+/** Throws if the URL is invalid; the message does not quote it, because it holds a password. */
 export const readAddress = (url: string): Address => {
   const hosts = hostsOf(url).map(readHost);
   const [first] = hosts as [ConnectionOptions];
@@ -28,7 +28,7 @@ const hostsOf = (url: string): readonly string[] => {
   const [, scheme = '', authority = '', path = '', query = ''] =
     /^(postgres(?:ql)?:\/\/|socket:)([^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
   if (scheme === '') throw new Error('The URL of PostgreSQL does not begin with postgres://');
-  // the end of a password that holds a slash would be taken for the host and the name of the database
+  // the rest of a password with an unescaped slash would be taken for host and database
   if (path.includes('@')) throw unreadable();
   const hostAt = authority.lastIndexOf('@') + 1;
   const hosts = authority.slice(hostAt).split(',');
@@ -36,10 +36,10 @@ const hostsOf = (url: string): readonly string[] => {
 };
 
 const readHost = (url: string): ConnectionOptions => {
-  // a mode may be spelled `ssl` too
+  // `ssl` is accepted as an alias of `sslmode`
   const text = url.replace(/([?&])ssl=(?=disable|allow|prefer|require|verify|no-verify)/, '$1sslmode=');
   try {
-    // modes mean what they mean to libpq: `require` encrypts and asks for no certificate
+    // modes as in libpq: `require` encrypts without verifying the certificate
     return parse(text, { useLibpqCompat: !/[?&]uselibpqcompat=/.test(text) });
   } catch (fault) {
     throw fault instanceof TypeError || fault instanceof URIError ? unreadable() : fault;

@@ -1,4 +1,4 @@
-/** How PostgreSQL tells what a schema holds, and how tables are made and changed in it. */
+/** PostgreSQL: reads the catalog of a schema and changes column types. */
 import { sql } from 'kysely';
 import { fixedStatement, postgresBuilder } from '../compile.js';
 import type { ColumnKind, Dialect, SchemaDialect, StoredKind } from '../dialect.js';
@@ -42,11 +42,11 @@ const kindOf = (declared: string): StoredKind | null => {
   return { kind: found[1], lengthMax: found[1] === 'string' && length !== undefined ? Number(length) : null };
 };
 
-/** `serial` and its key say how a column is made, not what it is. */
+/** The type as the catalog reports it: `serial` and `primary key` exist in DDL only. */
 const declaredType = (kind: ColumnKind): string =>
   postgresColumnTypes[kind].replace(' primary key', '').replace('serial', 'integer');
 
-/** Kinds that PostgreSQL converts into each other; all others go through text. */
+/** Kinds that PostgreSQL casts directly; all others are cast through text. */
 const families: readonly ReadonlySet<ColumnKind>[] = [
   new Set(['id', 'reference', 'rank', 'integer', 'bigint', 'float', 'decimal']),
   new Set(['date', 'datetime']),
@@ -60,7 +60,7 @@ const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found })
   const name = sql.id(column);
   const type = sql.raw(declaredType(kind));
   const isNear = from !== undefined && families.some((it) => it.has(from) && it.has(kind));
-  // a cast would cut texts that are too long; without one they stop the statement
+  // a cast would truncate texts that are too long; without one the statement fails
   const value =
     kind === 'string' || kind === 'text'
       ? sql`${name}::text`
@@ -80,7 +80,7 @@ export const postgresSchema: SchemaDialect = {
   indexes: fixedStatement(
     `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
   ),
-  // identifiers are cut at 63 bytes (ST1): a name that is there in its cut form is there
+  // identifiers are truncated to 63 bytes (ST1)
   storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
   foreignKeys: 'afterwards',
   uniqueAs: 'constraint',

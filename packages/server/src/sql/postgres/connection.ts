@@ -1,4 +1,4 @@
-/** One connection to PostgreSQL in the hands of one transaction, and the statements that are prepared on it. */
+/** A PostgreSQL connection during one transaction, and its prepared statements. */
 import { LRUCache } from 'lru-cache';
 import { type CustomTypesConfig, type PoolClient, types as pgTypes } from 'pg';
 import { bug } from '../../errors.js';
@@ -6,29 +6,29 @@ import { limits } from '../../limits.js';
 import type { ConstraintFault, Rows, Statement } from '../dialect.js';
 import { endsConnection, faultOf, PostgresFault } from './faults.js';
 
-/** What its functions throw is a `PostgresFault` or a `ConstraintFault`. */
+/** Its functions throw `PostgresFault` or `ConstraintFault`. */
 export interface Connection {
-  /** Rows of a statement. Statements that are sent in one turn of the event loop travel together; they run in order. */
+  /** Rows of a statement. Statements sent in one turn of the event loop go out as one packet and run in order. */
   send(statement: Statement): Promise<Rows>;
-  /** Runs a fixed text of one or more statements; gives the server's word for the last one, such as `COMMIT`. */
+  /** Runs a fixed text of one or more statements; returns the command tag of the last one, such as `COMMIT`. */
   command(text: string): Promise<string>;
-  /** The fault that the transaction suffers from: the first since a statement went well. */
+  /** The first error since the last successful statement: the one that made the transaction fail. */
   fault(): Error | null;
   /** Whether statements are prepared by name. */
   readonly isNamed: boolean;
-  /** Gives the connection back. One that is broken, or still in a transaction, is ended instead. */
-  give(): void;
+  /** Returns the connection to the pool. One that is broken, or still in a transaction, is closed instead. */
+  release(): void;
 }
 
 /**
- * What ends a connection whose server says nothing, `limits.silenceMsMax` after it was taken (`total`), or after the last
- * answer (`silence`). With `never` the network's own keepalive must tell.
+ * When to close a connection whose server does not respond: `limits.silenceMsMax` after it was acquired (`total`) or after
+ * the last response (`silence`). `never` relies on TCP keepalive.
  */
 export type Patience = 'total' | 'silence' | 'never';
 
 // ---- prepared statements
 
-/** The name of each statement that is prepared on a connection; the one longest unused makes room. */
+/** The names of the statements prepared on a connection; the least recently used are evicted. */
 export type Names = (text: string) => string | undefined;
 
 export const newNames = ({ connection }: PoolClient): Names => {
@@ -38,7 +38,7 @@ export const newNames = ({ connection }: PoolClient): Names => {
     maxSize: limits.preparedCharactersMax,
     sizeCalculation: (_name, text) => text.length,
     dispose: (name) => {
-      // goes out before the next statement; the server closes what is there, and says nothing to what is not
+      // sent before the next statement; closing an unknown name is not an error
       connection.close({ type: 'S', name }, true);
       delete (connection as unknown as { readonly parsedStatements: Record<string, string> }).parsedStatements[name];
     },
@@ -46,7 +46,7 @@ export const newNames = ({ connection }: PoolClient): Names => {
   return (text) => {
     const known = names.get(text);
     if (known !== undefined) return known;
-    // a text that would push out all others is not worth a name
+    // a text this long would evict too many others
     if (text.length > limits.preparedCharactersMax / 10) return undefined;
     count += 1;
     const name = `s${count}`;
@@ -57,19 +57,19 @@ export const newNames = ({ connection }: PoolClient): Names => {
 
 // ---- the connection
 
-/** @param onGive hears whether the connection may be used again. */
+/** @param onRelease called with whether the connection may be reused. */
 export const connectionOf = (
   client: PoolClient,
   names: Names | null,
   patience: Patience,
-  onGive: (isFit: boolean) => void,
+  onRelease: (isReusable: boolean) => void,
 ): Connection => {
   let isOpen = true;
   let isCorked = false;
   let pending = 0;
   let answers = 0;
   let progressAt = performance.now();
-  let suffered: Error | null = null;
+  let firstFault: Error | null = null;
   let broken: PostgresFault | null = null;
 
   const watch = setTimeout(() => {
@@ -77,7 +77,7 @@ export const connectionOf = (
       watch.refresh();
       return;
     }
-    // a server that has answered before is alive, and works too long
+    // a server that has responded before is alive, so the statement is slow
     const kind = patience === 'total' && answers > 0 ? 'slow' : 'busy';
     broken ??= new PostgresFault(kind, new Error(`no answer within ${limits.silenceMsMax} ms`));
     client.connection.stream.destroy();
@@ -89,7 +89,7 @@ export const connectionOf = (
     if (patience === 'silence') watch.refresh();
   };
 
-  /** What is sent in this turn goes out as one packet. */
+  /** Sends everything written in this turn as one packet. */
   const cork = (): void => {
     if (isCorked) return;
     isCorked = true;
@@ -101,27 +101,27 @@ export const connectionOf = (
     });
   };
 
-  const suffer = (fault: PostgresFault | ConstraintFault): PostgresFault | ConstraintFault => {
-    // the timeout of statements takes its time; who cancels sooner is somebody else
+  const recordFault = (fault: PostgresFault | ConstraintFault): PostgresFault | ConstraintFault => {
+    // cancelled before the statement timeout can have fired: by someone else
     const isCanceled = fault.kind === 'slow' && performance.now() - progressAt < limits.readMsMax * 0.9;
-    const told = isCanceled ? new PostgresFault('busy', fault) : fault;
-    if (endsConnection(told)) broken ??= told;
-    const cause = broken ?? told;
-    suffered ??= cause;
+    const actual = isCanceled ? new PostgresFault('busy', fault) : fault;
+    if (endsConnection(actual)) broken ??= actual;
+    const cause = broken ?? actual;
+    firstFault ??= cause;
     return cause;
   };
 
-  const asked = async <T>(ask: () => Promise<T>): Promise<T> => {
+  const request = async <T>(send: () => Promise<T>): Promise<T> => {
     if (!isOpen) throw bug('postgres.statement-after-transaction', {});
     cork();
     if (pending === 0) progress();
     pending += 1;
     try {
-      const answer = await ask();
+      const answer = await send();
       answers += 1;
       return answer;
     } catch (fault) {
-      throw suffer(faultOf(fault));
+      throw recordFault(faultOf(fault));
     } finally {
       pending -= 1;
       progress();
@@ -132,23 +132,23 @@ export const connectionOf = (
     isNamed: names !== null,
     send: async ({ sql, params }) => {
       const values = params.map((value) => (value === null ? null : String(value)));
-      const { rows } = await asked(() => {
+      const { rows } = await request(() => {
         const name = names?.(sql);
         return client.query({ ...(name === undefined ? {} : { name }), text: sql, values, rowMode: 'array', types });
       });
-      suffered = null;
+      firstFault = null;
       return rows;
     },
     command: async (text) => {
-      const result: unknown = await asked(() => client.query(text));
+      const result: unknown = await request(() => client.query(text));
       const last = Array.isArray(result) ? result.at(-1) : result;
       return (last as { readonly command: string }).command;
     },
-    fault: () => suffered,
-    give: () => {
+    fault: () => firstFault,
+    release: () => {
       clearTimeout(watch);
       isOpen = false;
-      onGive(broken === null && pending === 0 && client.getTransactionStatus() === 'I');
+      onRelease(broken === null && pending === 0 && client.getTransactionStatus() === 'I');
     },
   };
 };

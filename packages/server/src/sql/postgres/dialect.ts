@@ -1,4 +1,4 @@
-/** PostgreSQL's way to write JSON, dates, lists and tables. */
+/** The PostgreSQL dialect: JSON, dates, lists, inserts and locks. */
 import { sql } from 'kysely';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, postgresBuilder } from '../compile.js';
@@ -88,15 +88,15 @@ const isInteger = (kind: ColumnKind): boolean => kind === 'id' || kind === 'refe
 
 const bind = (kind: ColumnKind, value: DbValue): Sql => {
   const text = textOf(kind, value);
-  // a number that the column cannot hold is compared as a number, not refused by the cast
+  // a number out of the column's range is compared as a float, where a cast would fail
   const isHeld =
     text === null || !isInteger(kind) || (Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax);
   return fromText(isHeld ? kind : 'float', sql`${text}::text`);
 };
 
 /**
- * One statement for all rows, each table's as one JSON parameter: a statement costs more than a row. References between
- * the rows are looked at when all are there.
+ * One statement for all rows, with one JSON parameter per table: a statement costs more than a row. Foreign keys between
+ * the rows are checked at the end of the statement.
  */
 const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   if (rows.length === 0) return [];
@@ -125,7 +125,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
   columnTypes: postgresColumnTypes,
   schema: postgresSchema,
-  // a function call takes 100 arguments at the most
+  // a function call takes at most 100 arguments
   jsonPairsMax: 50,
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
@@ -139,7 +139,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   // a float has no trailing zeros, and a numeric no exponent
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`${column}::float8::text::numeric::text` : sql`${column}::text`,
-  // a sigma at the end of a word is the same letter
+  // final sigma is the same letter
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
@@ -154,7 +154,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     return compile(sql.join(selects, sql` union all `));
   },
   lock: (names) => {
-    // in one order everywhere, or two writers could wait for each other
+    // always in the same order, to avoid deadlocks
     const ordered = [...new Set(names)].sort();
     return ordered.length === 0
       ? null

@@ -1,28 +1,28 @@
-/** What a fault of the server, or of the connection to it, means for a transaction. */
+/** Classifies errors of the server and of the connection by what they mean for a transaction. */
 import { DatabaseError } from 'pg';
 import { ConstraintFault } from '../dialect.js';
 
 export type FaultKind =
-  /** Another transaction was in the way; this one may begin anew. */
+  /** Conflict with another transaction; this one can be retried. */
   | 'conflict'
-  /** A prepared statement no longer fits its tables; the transaction may begin anew on another connection. */
+  /** A prepared statement no longer matches its tables; the transaction can be retried on another connection. */
   | 'stale'
-  /** The server does not know what was prepared on this connection: there is a pooler in between. */
+  /** The server does not know a statement prepared on this connection: there is a pooler in between. */
   | 'unprepared'
-  /** The connection is gone, or could not be made. */
+  /** The connection was lost or could not be established. */
   | 'lost'
-  /** The server has become a standby and takes no writes. */
+  /** The server has become a read-only standby. */
   | 'standby'
-  /** The server cannot do it now, whoever asks: it lacks locks, memory or connections. */
+  /** Temporarily unavailable: out of locks, memory or connections. */
   | 'busy'
   /** The statement took too long. */
   | 'slow'
-  /** An earlier fault has ended the transaction; that one tells why. */
+  /** The transaction has already failed with an earlier error. */
   | 'aborted'
-  /** The statement itself is wrong. */
+  /** An error in the statement itself. */
   | 'statement';
 
-/** A fault that the server or the driver has told. */
+/** An error reported by the server or the driver. */
 export class PostgresFault extends Error {
   readonly kind: FaultKind;
   constructor(kind: FaultKind, cause: Error) {
@@ -32,7 +32,7 @@ export class PostgresFault extends Error {
   }
 }
 
-/** @param fault what the driver has thrown: an error of the server with its SQLSTATE, or one of its own about the connection. */
+/** @param fault thrown by the driver: a server error with its SQLSTATE, or a connection error. */
 export const faultOf = (fault: unknown): PostgresFault | ConstraintFault => {
   if (!(fault instanceof DatabaseError)) return new PostgresFault('lost', asError(fault));
   if (fault.code === '23505') return new ConstraintFault('unique', fault.constraint ?? '');
@@ -47,7 +47,7 @@ export const endsConnection = (fault: PostgresFault | ConstraintFault): fault is
 const ending: ReadonlySet<FaultKind> = new Set(['lost', 'stale', 'unprepared', 'standby']);
 
 const kindOf = ({ code = '', routine }: DatabaseError): FaultKind => {
-  // feature_not_supported is also what a kept plan says when its table has changed
+  // a cached plan whose table has changed fails with feature_not_supported too
   if (routine === 'RevalidateCachedQuery') return 'stale';
   return kinds[code] ?? kinds[code.slice(0, 2)] ?? 'statement';
 };
@@ -76,7 +76,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   '55P03': 'busy',
   // read_only_sql_transaction
   25006: 'standby',
-  // invalid_authorization_specification, invalid_catalog_name: the server no longer lets anybody in
+  // invalid_authorization_specification, invalid_catalog_name: the server no longer accepts our logins
   '28': 'busy',
   '3D': 'busy',
   // query_canceled
@@ -85,7 +85,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   '25P02': 'aborted',
 };
 
-/** Several addresses that refuse are told as one fault without words. */
+/** When all addresses of a host refuse, Node throws an AggregateError with an empty message. */
 const sayCause = (cause: Error): string => {
   if (cause.message !== '') return cause.message;
   return cause instanceof AggregateError ? asError(cause.errors[0]).message : cause.name;

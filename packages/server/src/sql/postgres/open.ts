@@ -1,4 +1,4 @@
-/** PostgreSQL as a `Db`: transactions, what is tried again, and what requests hear of faults. */
+/** PostgreSQL as a `Db`: transactions, retries, and how errors reach requests. */
 import { setImmediate } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
@@ -13,45 +13,45 @@ import { type FaultKind, PostgresFault } from './faults.js';
 import { openConnections, type Prepared } from './pool.js';
 
 export interface PostgresOptions {
-  /** `auto` when it is not given. */
+  /** Default: `auto`. */
   readonly prepared?: Prepared;
-  /** Hears why requests are answered 503, once a second at most. */
+  /** Called with the cause of 503 responses, at most once a second. */
   readonly onTrouble?: (fault: Error) => void;
 }
 
-/** Opens a server by URL. Throws, in words for a person, when the URL cannot be read or the server cannot be reached. */
+/** Opens a server by URL. Throws an error for the user if the URL is invalid or the server cannot be reached. */
 export const openPostgres = async (
   url: string,
   { prepared = 'auto', onTrouble = () => undefined }: PostgresOptions = {},
 ): Promise<Db> => {
   const address = readAddress(url);
   const connections = openConnections(address, prepared);
-  let toldAt = Number.NEGATIVE_INFINITY;
+  let reportedAt = Number.NEGATIVE_INFINITY;
 
   // ---- transactions
 
   const begin = (kind: TransactionKind, connection: Connection): Promise<string> =>
     connection.command(beginning(kind, connection.isNamed, address.searchPath));
 
-  /** Undoes what a fault has ended; gives the fault that came first. */
+  /** Rolls back a failed transaction; returns its first error. */
   const abandon = async (connection: Connection, fault: unknown): Promise<unknown> => {
     const isOfDatabase = fault instanceof PostgresFault || fault instanceof ConstraintFault;
     const cause = isOfDatabase ? (connection.fault() ?? fault) : fault;
     await connection.command('rollback').catch(ignore);
-    connection.give();
+    connection.release();
     return cause;
   };
 
   const readOnce = async <T>(program: ReadProgram<T>): Promise<T> => {
-    const connection = await connections.take(transactions.read.patience);
+    const connection = await connections.acquire(transactions.read.patience);
     try {
-      // travels with the first statements, and is answered before them
+      // pipelined with the first statements, so its response arrives before theirs
       const began = begin('read', connection);
       began.catch(ignore);
       const result = await runProgram(program, connection);
       await began;
-      // what was read is known: nobody needs to wait for the end
-      connection.command('commit').catch(ignore).then(connection.give);
+      // the result is complete: no need to wait for the commit
+      connection.command('commit').catch(ignore).then(connection.release);
       return result;
     } catch (fault) {
       throw await abandon(connection, fault);
@@ -59,22 +59,22 @@ export const openPostgres = async (
   };
 
   const writeOnce = async <T>(kind: 'write' | 'alone', work: (connection: Connection) => Promise<T>): Promise<T> => {
-    const connection = await connections.take(transactions[kind].patience);
+    const connection = await connections.acquire(transactions[kind].patience);
     try {
-      // statements that came with it would run without a transaction if it fails
+      // not pipelined: if it fails, statements behind it would run outside a transaction
       await begin(kind, connection);
       const result = await work(connection);
       const ending = await connection.command('commit');
-      // a fault that the work has caught undoes everything all the same
+      // the transaction fails even if the work caught the error
       if (ending !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { ending });
-      connection.give();
+      connection.release();
       return result;
     } catch (fault) {
       throw await abandon(connection, fault);
     }
   };
 
-  // ---- what is tried again
+  // ---- retries
 
   const repeated = async <T>(attempt: () => Promise<T>, mayRepeat: (kind: FaultKind) => boolean): Promise<T> => {
     for (let attempts = 1; ; attempts++) {
@@ -82,10 +82,10 @@ export const openPostgres = async (
         return await attempt();
       } catch (fault) {
         if (!(fault instanceof PostgresFault)) throw fault;
-        if (fault.kind === 'unprepared') connections.stopNaming();
-        if (fault.kind === 'standby') connections.turnAway();
+        if (fault.kind === 'unprepared') connections.stopPreparing();
+        if (fault.kind === 'standby') connections.useNextHost();
         if (attempts >= attemptsMax[fault.kind] || !mayRepeat(fault.kind)) throw refusalOf(fault);
-        // connections that broke together are noticed first
+        // let the pool notice other connections that broke at the same time
         await setImmediate();
       }
     }
@@ -101,8 +101,8 @@ export const openPostgres = async (
       case 'lost':
       case 'standby':
       case 'busy':
-        if (performance.now() - toldAt > 1000) {
-          toldAt = performance.now();
+        if (performance.now() - reportedAt > 1000) {
+          reportedAt = performance.now();
           onTrouble(fault);
         }
         return busy(fault);
@@ -126,16 +126,16 @@ export const openPostgres = async (
         });
       });
     };
-    // after that nobody knows how far it got
+    // once it has begun, it is unknown whether the commit went through
     return repeated(attempt, (fault) => fault !== 'lost' || !hasBegun);
   };
 
   const alone = async (statement: Statement): Promise<Rows> => {
-    const connection = await connections.take('total');
+    const connection = await connections.acquire('total');
     try {
       return await connection.send(statement);
     } finally {
-      connection.give();
+      connection.release();
     }
   };
 
@@ -165,7 +165,7 @@ const always = (): boolean => true;
 
 const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
 
-/** How often a transaction is tried that ends so. */
+/** Attempts per transaction, by kind of failure. */
 const attemptsMax: Readonly<Record<FaultKind, number>> = {
   conflict: 3,
   stale: 3,
@@ -197,13 +197,13 @@ function timeouts(statementMs: number, lockMs: number): string {
 }
 
 /**
- * Settings hold for one transaction: a pooler gives every transaction another server, and refuses most settings of a
- * connection. They travel with the beginning, so they cost no round trip.
+ * Settings are local to the transaction: a pooler may give every transaction another server, and refuses most
+ * connection settings. They are sent together with `begin`, so they cost no round trip.
  */
 const beginning = (kind: TransactionKind, isNamed: boolean, searchPath: string | null): string => {
   const settings = [
     'set local jit = off',
-    // statements are run often: planning one takes longer than running it
+    // statements run often, and planning one takes longer than running it
     ...(isNamed ? ['set local plan_cache_mode = force_generic_plan'] : []),
     ...(searchPath === null ? [] : [`select set_config('search_path', ${escapeLiteral(searchPath)}, true)`]),
   ];

@@ -7,19 +7,19 @@ import { type Connection, connectionOf, type Names, newNames, type Patience } fr
 import { faultOf, PostgresFault } from './faults.js';
 
 /**
- * Whether statements are prepared by name, which saves planning them each time. Behind a pooler that gives every
- * transaction another server they cannot be; `auto` looks whether there is one.
+ * Whether to use named prepared statements, which saves planning them each time. They do not work behind a pooler in
+ * transaction mode; `auto` detects one.
  */
 export type Prepared = 'auto' | 'always' | 'never';
 
 export interface Connections {
-  /** Waits for a connection, `limits.connectMsMax` at most. */
-  take(patience: Patience): Promise<Connection>;
-  /** Connections that are made from now on go to the next of the address's ways. */
-  turnAway(): void;
-  /** Statements are no longer prepared by name, unless that was asked for. */
-  stopNaming(): void;
-  /** Lets what is under way finish, `limits.closeMsMax` at most. */
+  /** Acquires a connection; waits at most `limits.connectMsMax`. */
+  acquire(patience: Patience): Promise<Connection>;
+  /** New connections use the next of the address's hosts and TLS modes. */
+  useNextHost(): void;
+  /** Stops using named prepared statements in `auto` mode. */
+  stopPreparing(): void;
+  /** Waits for transactions in flight, at most `limits.closeMsMax`. */
   close(): Promise<void>;
 }
 
@@ -35,24 +35,24 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: limits.connectionMsMax / 1000,
   });
-  /** Connections that have served, and the names of their statements; null where none are prepared. */
-  const served = new Map<PoolClient, Names | null>();
-  const taken = new Set<PoolClient>();
-  // an idle connection has ended: the pool has removed it
+  /** Connections that have been checked, and their prepared statements; null if they use none. */
+  const ready = new Map<PoolClient, Names | null>();
+  const inUse = new Set<PoolClient>();
+  // an idle connection was closed: the pool has already removed it
   pool.on('error', () => undefined);
-  // one in use has: its statements tell
+  // a connection in use was closed: its statements fail
   pool.on('connect', (client) => client.on('error', () => undefined));
-  pool.on('remove', (client) => served.delete(client));
+  pool.on('remove', (client) => ready.delete(client));
 
-  const turnAway = (): void => {
+  const useNextHost = (): void => {
     way = ways[(ways.indexOf(way) + 1) % ways.length]!;
     Object.assign(pool.options, way);
   };
 
-  /** The server has no more connections for this process: those that it has must do for a while. */
-  const doWithFewer = (): boolean => {
-    if (served.size === 0) return false;
-    pool.options.max = served.size;
+  /** The server refuses more connections: stops growing the pool for a while. False if there are none to fall back on. */
+  const stopGrowing = (): boolean => {
+    if (ready.size === 0) return false;
+    pool.options.max = ready.size;
     const restore = (): void => {
       pool.options.max = limits.connectionsMax;
     };
@@ -69,14 +69,14 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
         return await pool.connect();
       } catch (fault) {
         if (isFull) throw busy(`none was free for ${limits.connectMsMax} ms`);
-        if (isOfNumber(fault) && doWithFewer()) continue;
+        if (isTooManyConnections(fault) && stopGrowing()) continue;
         if (tries >= ways.length) throw faultOf(fault);
-        if (way === used) turnAway();
+        if (way === used) useNextHost();
       }
     }
   };
 
-  /** Whether the process at the other end is the one that the connection was opened to; null if it says nothing. */
+  /** Whether the backend is the one that the connection was opened to, so not behind a pooler; null if it does not respond. */
   const isDirect = async (client: PoolClient): Promise<boolean | null> => {
     let isSilent = false;
     const connection = connectionOf(client, null, 'total', () => undefined);
@@ -85,61 +85,61 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
         isSilent = true;
         client.connection.stream.destroy();
       },
-      served.size === 0 ? limits.silenceMsMax : limits.furtherConnectionMsMax,
+      ready.size === 0 ? limits.silenceMsMax : limits.furtherConnectionMsMax,
     );
     try {
       const [[pid] = []] = await connection.send(processStatement);
       return pid === (client as unknown as { readonly processID: number | null }).processID;
     } catch (fault) {
-      if (isSilent && doWithFewer()) return null;
+      if (isSilent && stopGrowing()) return null;
       throw fault;
     } finally {
       clearTimeout(patience);
-      connection.give();
+      connection.release();
     }
   };
 
-  /** A connection that has served, or does so now. */
-  const serving = async (): Promise<PoolClient> => {
+  /** A connection that has been checked, now or earlier. */
+  const checked = async (): Promise<PoolClient> => {
     for (;;) {
       const client = await connect();
-      taken.add(client);
-      if (served.has(client)) return client;
+      inUse.add(client);
+      if (ready.has(client)) return client;
       try {
         const found = await isDirect(client);
         if (found !== null) {
           const isNamed = naming === 'auto' ? found : naming === 'always';
-          served.set(client, isNamed ? newNames(client) : null);
+          ready.set(client, isNamed ? newNames(client) : null);
           return client;
         }
       } catch (fault) {
-        giveBack(client, false);
+        release(client, false);
         throw fault;
       }
-      // a pooler has let it in, and has no server for it
-      giveBack(client, false);
+      // a pooler accepted the connection but has no server for it
+      release(client, false);
     }
   };
 
-  const giveBack = (client: PoolClient, isFit: boolean): void => {
-    taken.delete(client);
-    if (!isFit) client.connection.stream.destroy();
-    client.release(!isFit);
+  const release = (client: PoolClient, isReusable: boolean): void => {
+    inUse.delete(client);
+    if (!isReusable) client.connection.stream.destroy();
+    client.release(!isReusable);
   };
 
   return {
-    take: async (patience) => {
-      const client = await serving();
-      const names = naming === 'never' ? null : (served.get(client) ?? null);
-      return connectionOf(client, names, patience, (isFit) => giveBack(client, isFit));
+    acquire: async (patience) => {
+      const client = await checked();
+      const names = naming === 'never' ? null : (ready.get(client) ?? null);
+      return connectionOf(client, names, patience, (isReusable) => release(client, isReusable));
     },
-    turnAway,
-    stopNaming: () => {
+    useNextHost,
+    stopPreparing: () => {
       if (naming === 'auto') naming = 'never';
     },
     close: async () => {
       const deadline = setTimeout(() => {
-        for (const client of taken) client.connection.stream.destroy();
+        for (const client of inUse) client.connection.stream.destroy();
       }, limits.closeMsMax);
       await pool.end();
       clearTimeout(deadline);
@@ -151,6 +151,6 @@ const processStatement = fixedStatement('select pg_backend_pid()');
 
 const busy = (why: string): PostgresFault => new PostgresFault('busy', new Error(`connections: ${why}`));
 
-/** too_many_connections, and what PgBouncer says instead. */
-const isOfNumber = (fault: unknown): boolean =>
+/** too_many_connections, and PgBouncer's equivalent. */
+const isTooManyConnections = (fault: unknown): boolean =>
   fault instanceof DatabaseError && (fault.code === '53300' || fault.code === '08P01');
