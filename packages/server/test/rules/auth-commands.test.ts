@@ -262,7 +262,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     expect(line).not.toContain(key);
     await token({ name: 'twin' });
     await token({ name: 'twin' });
-    await expect(printed(() => revokeTokenCommand(projectDir, 'twin'))).rejects.toThrow(/by its id/);
+    await expect(printed(() => revokeTokenCommand(projectDir, 'twin'))).rejects.toThrow(/give the id/);
     await expect(printed(() => revokeTokenCommand(projectDir, 'nobody'))).rejects.toThrow(/no token "nobody"/);
     await printed(() => revokeTokenCommand(projectDir, 'to be revoked'));
     expect(await printed(() => listTokensCommand(projectDir))).not.toContain('to be revoked');
