@@ -3,7 +3,7 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
-import type { Db, ReadProgram, Tx } from '../dialect.js';
+import type { Db, ReadProgram, Rows, Statement, Tx } from '../dialect.js';
 import { boundOf, type Connection, connect, sooner, tooSlow } from './connection.js';
 import { sqliteDialect } from './dialect.js';
 import { constraintFault, kindOf } from './faults.js';
@@ -263,17 +263,23 @@ const newTx = (connection: Connection): OpenTx => {
   const requireTransaction = (): void => {
     if (!connection.inTransaction()) throw first;
   };
-  const runAll: Tx['runAll'] = (statements) =>
-    inSlices(statements, (statement, now) => {
-      if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statement.sql });
-      requireTransaction();
-      try {
-        return connection.run(statement, boundOf(limits.sqliteStatementMsMax, now));
-      } catch (fault) {
-        first ??= fault;
-        throw constraintFault(fault) ?? fault;
-      }
-    });
+  const run = (statement: Statement, now: number): Rows => {
+    if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statement.sql });
+    requireTransaction();
+    try {
+      return connection.run(statement, boundOf(limits.sqliteStatementMsMax, now));
+    } catch (fault) {
+      first ??= fault;
+      throw constraintFault(fault) ?? fault;
+    }
+  };
+  // a batch pauses between slices, and the next one must not overtake it
+  let last: Promise<unknown> = Promise.resolve();
+  const runAll: Tx['runAll'] = (statements) => {
+    const turn = last.then(() => inSlices(statements, run));
+    last = turn.catch(() => undefined);
+    return turn;
+  };
   return {
     tx: {
       run: async (statement) => {
