@@ -5,7 +5,7 @@
  * indexes refuse what does not exist and what exists twice.
  */
 import postgres from 'postgres';
-import { concat, entry, rankGapMin } from './baseline.mjs';
+import { concat, entry, spread } from './baseline.mjs';
 
 const answered = (e, attributes) => concat(`'{"data":'`, entry(e, attributes), `',"meta":{}}'`);
 const now = `date_trunc('milliseconds', clock_timestamp() at time zone 'UTC')`;
@@ -107,19 +107,27 @@ with high as (
     where l.category_id = $1::int4 and l.article_order < high.rank and l.article_id <> $2::int4
   ), 0) as low
   from high
-), ${placed(`select (low + high) / 2 as rank from room where (high - low) / 2 >= ${rankGapMin}`, types)}`;
+), half as (
+  select high, low, floor((high - greatest(low, case when high < ${spread.min} then 0 else ${spread.min - 1} end)) / 2) as half
+  from room
+), ${placed(
+  `select case when low = 0 then high - least(half, ${spread.endStep}) else low + half end as rank from half where half >= 1`,
+  types,
+)}`;
 
 /** Parameters: the list's category and the article. */
 const connectLast = (types) => `
 with ${placed(
-  `select floor(coalesce(max(article_order), 0)) + 1 as rank from articles_categories_links
-   where category_id = $1::int4 and article_id <> $2::int4`,
+  `select last + case when last < ${spread.min} then 1 else ${spread.endStep} end as rank from (
+     select coalesce(max(article_order), 0) as last from articles_categories_links
+     where category_id = $1::int4 and article_id <> $2::int4
+   ) l`,
   types,
 )}`;
 
 const numberAnew = `
 update articles_categories_links l set article_order = n.place
-from (select id, row_number() over (order by article_order, article_id) as place
+from (select id, ${spread.from} + row_number() over (order by article_order, article_id) * (${spread.width} / count(*) over ()) as place
       from articles_categories_links where category_id = $1::int4) n
 where n.id = l.id`;
 

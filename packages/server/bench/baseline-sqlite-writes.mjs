@@ -4,7 +4,7 @@
  * refuse what does not exist and what exists twice.
  */
 import Database from 'better-sqlite3';
-import { concat, entry, rankGapMin } from './baseline.mjs';
+import { concat, entry, spread } from './baseline.mjs';
 
 const marks = (columns) => columns.map(() => '?').join(', ');
 const quote = (columns) => columns.map((it) => `"${it}"`).join(', ');
@@ -110,7 +110,7 @@ export const newWriter = (file, types) => {
   );
   const numberAnew = db.prepare(
     `update articles_categories_links as l set article_order = n.place
-     from (select id, row_number() over (order by article_order, article_id) as place
+     from (select id, ${spread.from} + row_number() over (order by article_order, article_id) * (${spread.width} / count(*) over ()) as place
            from articles_categories_links where category_id = ?) n
      where n.id = l.id`,
   );
@@ -120,8 +120,9 @@ export const newWriter = (file, types) => {
     )
     .raw();
 
+  const rankAfter = (last) => last + (last < spread.min ? 1 : spread.endStep);
   const connect = db.transaction((list, { id, before }) => {
-    const rank = before === null ? Math.floor(lastRank.get(list, id) ?? 0) + 1 : rankBefore(list, id, before);
+    const rank = before === null ? rankAfter(lastRank.get(list, id) ?? 0) : rankBefore(list, id, before);
     if (rank === null) return null;
     const [, body] = touch.get({ list, now: Date.now() }) ?? [];
     if (body) place.run({ list, id, rank });
@@ -131,7 +132,8 @@ export const newWriter = (file, types) => {
     const high = rankOf.get(list, before);
     if (high === undefined) return null;
     const low = rankBelow.get(list, high, id) ?? 0;
-    if ((high - low) / 2 >= rankGapMin) return (low + high) / 2;
+    const half = Math.floor((high - Math.max(low, high < spread.min ? 0 : spread.min - 1)) / 2);
+    if (half >= 1) return low === 0 ? high - Math.min(half, spread.endStep) : low + half;
     numberAnew.run(list);
     return rankBefore(list, id, before);
   };

@@ -109,8 +109,8 @@ export const moveOf = (body) => {
   return before === null || (Number.isInteger(before) && before !== move.id) ? { id: move.id, before } : null;
 };
 
-/** Least distance of two ranks; nearer ones have the list numbered anew. */
-export const rankGapMin = 1e-6;
+/** How long lists are ranked, as in src/write/order.ts: whole numbers, spread anew where there is no room between two. */
+export const spread = { from: 2 ** 29, width: 2 ** 30, min: 2 ** 20, endStep: 2 ** 12 };
 
 // ---- HTTP
 

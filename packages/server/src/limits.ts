@@ -143,8 +143,12 @@ export const limits = {
   wholeListMax: 200,
   /** Ids in such a change. Each costs two statements; beyond this, reading the whole list is cheaper. */
   excerptIdsMax: 20,
-  /** Minimum gap between two stored ranks before a list is renumbered. */
-  rankGapMin: 1e-6,
+  /** Last ranks of a long list that are checked before it is changed, unless they were spread. */
+  soundRanksMax: 2_000,
+  /** The same for lists on the other side of the changed links; there may be many. */
+  soundInverseRanksMax: 100,
+  /** Greatest stored rank. Old databases store them as 32-bit integers, and the fractions that v4 adds must fit into a float. */
+  rankMax: 2_147_483_647,
   /** `Retry-After` of a 503, in seconds. */
   retryAfterS: 1,
   /** Idle time of a keep-alive connection in milliseconds: longer than that of proxies, so that they close first. */

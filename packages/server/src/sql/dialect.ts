@@ -146,6 +146,8 @@ export interface Dialect {
   inIds(column: Sql): Sql;
   /** A table with the ids given at run time in its only column, `id`. */
   readonly idsTable: Sql;
+  /** A table with the pairs in its columns `id` and `value`; the SQL text does not depend on their number. */
+  pairsTable(pairs: readonly (readonly [id: number, value: number])[]): Sql;
   /** A JSON object as text; pairs in the given order. */
   jsonObject(pairs: readonly (readonly [key: string, value: Sql])[]): Sql;
   jsonValue(form: JsonForm, column: Sql): Sql;

@@ -18,7 +18,7 @@ import { type PasswordHashes, withHashes } from './passwords.js';
 import { lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { runOperations } from './run.js';
 import { newSession, type Session, type WriteAction, type WriteEvent } from './session.js';
-import { changesOf, readParts, readSnapshot, type Snapshot } from './snapshot.js';
+import { changesOf, readParts, readSnapshot, renumberStatement, type Snapshot } from './snapshot.js';
 
 /** Attributes of an entry by name, in the form of request bodies (BO5). */
 export type Data = Readonly<Record<string, unknown>>;
@@ -363,7 +363,7 @@ const instant = (column: string, value: number | null): Cell => ({ column, kind:
 const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
   adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
 
-/** Plans with the snapshot, and with whole lists if it is not enough. */
+/** Plans the change; lists with unsound ranks (ST13), or without room for it, are renumbered first. */
 const planChange = async (
   change: Change,
   id: number,
@@ -372,12 +372,19 @@ const planChange = async (
   snapshot: Snapshot,
   { dialect, context, session }: Write,
 ): Promise<WritePlan> => {
-  const first = unwrap(planWrite(change, id, isNew, system, snapshot, context.model));
-  if (first.kind === 'plan') return first;
-  const whole = await readSnapshot(changesOf(change, isNew ? null : id), 'whole', session.tx, dialect);
-  const second = unwrap(planWrite(change, id, isNew, system, { ...whole, parts: snapshot.parts }, context.model));
-  if (second.kind === 'plan') return second;
-  throw bug('apply.whole-lists-are-not-enough', { uid: change.type.uid, id });
+  let known = snapshot;
+  // at most two renumberings: one for unsound ranks, one for room
+  for (let round = 0; round < 3; round++) {
+    const result =
+      known.unsound.length > 0
+        ? ({ kind: 'crowded', lists: known.unsound } as const)
+        : unwrap(planWrite(change, id, isNew, system, known, context.model));
+    if (result.kind === 'plan') return result;
+    await session.tx.runAll(result.lists.map((list) => renumberStatement(list, dialect)));
+    const again = await readSnapshot(changesOf(change, isNew ? null : id), session.tx, dialect);
+    known = { ...again, parts: snapshot.parts };
+  }
+  throw bug('apply.lists-still-crowded', { uid: change.type.uid, id });
 };
 
 interface Planned {

@@ -38,7 +38,7 @@ export const checkChanges = async (
   const [absent, taken, snapshot] = await pipeline(
     () => absentTargets(changes, context),
     () => takenValues(changes, context),
-    () => readSnapshot(changes, 'excerpts', context.tx, context.dialect),
+    () => readSnapshot(changes, context.tx, context.dialect),
   );
   const issues = [...absent, ...taken];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);

@@ -99,12 +99,30 @@ export interface Ranked {
 }
 
 /**
+ * Stored ranks are sound if they are distinct whole numbers from 1 to `limits.rankMax`: v4 positions entries between `rank`
+ * and `rank + 1`, and would misplace them beside a fraction (ST13). v4 numbers every list 1 to N, and we do the same up to
+ * `limits.wholeListMax`. Ranks of a longer list are spread over the middle half of the range, so that there is room before,
+ * between and after them, and most changes write only the rank of what they move.
+ */
+export const spread = { from: 2 ** 29, width: 2 ** 30 } as const;
+/** No other numbering starts this high, so a list that does was spread, and all its changes since have kept it sound. */
+const spreadMin = 2 ** 20;
+/** Distance of new first and last entries of a spread list from the others. */
+const endStep = 2 ** 12;
+
+export const isSpread = (firstRank: number | null | undefined): boolean => firstRank != null && firstRank >= spreadMin;
+
+export const isSoundRank = (rank: number | null): rank is number =>
+  rank !== null && Number.isInteger(rank) && rank >= 1 && rank <= limits.rankMax;
+
+/**
  * Ranks for the wanted order, changing as few as possible: unmoved elements keep theirs, the others are spaced evenly
  * between their neighbours. In: the wanted order with the stored rank of each, null for a new element.
- * Out: a rank for each, strictly increasing; null where there is no room, or where ranks are missing or tied.
+ * Out: a sound rank for each, strictly increasing; null if there is no room.
  */
 export const fitRanks = (wanted: readonly Ranked[]): readonly number[] | null => {
   const kept = keptRanks(wanted);
+  const isSparse = isSpread(kept.find((rank) => rank !== null));
   const ranks: number[] = [];
   for (let i = 0; i < wanted.length; ) {
     const rank = kept[i];
@@ -115,22 +133,49 @@ export const fitRanks = (wanted: readonly Ranked[]): readonly number[] | null =>
     }
     let end = i;
     while (end < wanted.length && kept[end] === null) end += 1;
-    const low = ranks.at(-1) ?? 0;
-    const high = kept[end] ?? null;
-    const count = end - i;
-    // at the end there is room without bound, and whole numbers
-    const step = high === null ? 1 : (high - low) / (count + 1);
-    if (step < limits.rankGapMin || (high === null && low + count > Number.MAX_SAFE_INTEGER)) return null;
-    const base = high === null ? Math.floor(low) : low;
-    for (let k = 1; k <= count; k++) ranks.push(base + step * k);
+    const added = ranksBetween(ranks.at(-1) ?? null, kept[end] ?? null, end - i, isSparse);
+    if (added === null) return null;
+    ranks.push(...added);
     i = end;
   }
   return ranks;
 };
 
-/** The same for a whole list; if there is no room it is renumbered 1 to N, as in v4. */
+/** @param low the rank before them, null at the start of the list. @param high the one after them, null at its end. */
+const ranksBetween = (
+  low: number | null,
+  high: number | null,
+  count: number,
+  isSparse: boolean,
+): readonly number[] | null => {
+  const below = low ?? (isSparse ? spreadMin - 1 : 0);
+  const room = Math.floor(((high ?? limits.rankMax) - below) / (count + 1));
+  const isBetween = low !== null && high !== null;
+  const step = isBetween ? room : Math.min(room, isSparse ? endStep : high === null ? 1 : room);
+  if (step < 1) return null;
+  // new first entries keep their distance from the one after them
+  const from = low === null && high !== null ? high - step * (count + 1) : below;
+  return Array.from({ length: count }, (_none, k) => from + step * (k + 1));
+};
+
+/**
+ * The same for a whole list. If there is no room, a short list moves the following ranks up to the next gap, and a long one
+ * is spread.
+ */
 export const rankList = (wanted: readonly Ranked[]): readonly number[] =>
-  fitRanks(wanted) ?? wanted.map((_it, place) => place + 1);
+  fitRanks(wanted) ?? (wanted.length <= limits.wholeListMax ? moveUp(wanted) : spreadRanks(wanted.length));
+
+const moveUp = (wanted: readonly Ranked[]): readonly number[] => {
+  let last = 0;
+  const ranks = keptRanks(wanted).map((rank) => {
+    last = rank !== null && rank > last ? rank : last + 1;
+    return last;
+  });
+  return last <= limits.rankMax ? ranks : ranks.map((_rank, place) => place + 1);
+};
+
+const spreadRanks = (count: number): readonly number[] =>
+  Array.from({ length: count }, (_none, place) => spread.from + Math.floor(spread.width / count) * (place + 1));
 
 /** The stored ranks to keep: a longest increasing subsequence, so that moving one element changes one rank. */
 const keptRanks = (wanted: readonly Ranked[]): readonly (number | null)[] => {
@@ -138,7 +183,7 @@ const keptRanks = (wanted: readonly Ranked[]): readonly (number | null)[] => {
   const before: number[] = [];
   wanted.forEach(({ rank }, i) => {
     before.push(-1);
-    if (rank === null || rank <= 0) return;
+    if (!isSoundRank(rank)) return;
     let low = 0;
     let high = tails.length;
     while (low < high) {

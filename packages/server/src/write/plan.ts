@@ -21,6 +21,7 @@ import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
 import {
   isExclusive,
   listKey,
+  type OrderedList,
   ownerKey,
   pathKey,
   type Snapshot,
@@ -29,6 +30,13 @@ import {
 } from './snapshot.js';
 
 export type Operation =
+  /** Ranks of rows by their ids. */
+  | {
+      readonly kind: 'rank';
+      readonly table: string;
+      readonly column: string;
+      readonly ranks: readonly (readonly [row: number, rank: number])[];
+    }
   | ({ readonly kind: 'insert' } & NewRow)
   /** Rows whose column holds one of the ids. */
   | {
@@ -51,8 +59,10 @@ export interface WritePlan {
   readonly operations: readonly Operation[];
 }
 
-/** A plan, or the result that planning needs the whole of lists that the snapshot has only in part. */
-export type Planned = ({ readonly kind: 'plan' } & WritePlan) | { readonly kind: 'whole-lists-needed' };
+/** A plan, or the lists that must be renumbered first because they have no room. */
+export type Planned =
+  | ({ readonly kind: 'plan' } & WritePlan)
+  | { readonly kind: 'crowded'; readonly lists: readonly OrderedList[] };
 
 /** Values that the server sets in the entry's row: times and creators. */
 export type SystemCells = readonly Cell[];
@@ -64,8 +74,8 @@ interface Planning {
   readonly issues: Issue[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
-  /** Thrown if an excerpt of a list has no room for the new ranks. */
-  isCramped: boolean;
+  /** Partially read lists that have no room for the change. */
+  readonly crowded: OrderedList[];
 }
 
 /** @param isNew whether the entry's row is still to be inserted. */
@@ -77,11 +87,11 @@ export const planWrite = (
   snapshot: Snapshot,
   model: Model,
 ): Result<Planned> => {
-  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), isCramped: false };
+  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), crowded: [] };
   planEntry(change, id, isNew, system, planning);
-  const { issues, operations, isCramped } = planning;
+  const { issues, operations, crowded } = planning;
   if (issues.length > 0) return { ok: false, issues };
-  return ok(isCramped ? { kind: 'whole-lists-needed' } : { kind: 'plan', operations });
+  return ok(crowded.length > 0 ? { kind: 'crowded', lists: crowded } : { kind: 'plan', operations });
 };
 
 /** One entry or component: its row, then dependent rows. */
@@ -128,6 +138,7 @@ const planParts = (
     operations.push({ kind: 'delete', table: attribute.path.table, column: 'id', ids: [part.row], fixed: [] });
     planRemoval(part.uid, part.id, snapshot.parts, model, operations);
   }
+  const ranks: (readonly [number, number])[] = [];
   items.forEach((item, place) => {
     const { type } = item.change;
     const rank = attribute.shape === 'one' ? null : place + 1;
@@ -137,14 +148,7 @@ const planParts = (
     const id = part?.id ?? nextId(type.uid, planning);
     planEntry(item.change, id, part === undefined, [], planning);
     if (part) {
-      if (rank !== null && part.rank !== rank)
-        operations.push({
-          kind: 'update',
-          table: attribute.path.table,
-          column: 'id',
-          ids: [part.row],
-          cells: [{ column: 'order', kind: 'rank', value: rank }],
-        });
+      if (rank !== null && part.rank !== rank) ranks.push([part.row, rank]);
       return;
     }
     const cells: readonly Cell[] = [
@@ -156,6 +160,7 @@ const planParts = (
     ];
     operations.push({ kind: 'insert', table: attribute.path.table, cells });
   });
+  if (ranks.length > 0) operations.push({ kind: 'rank', table: attribute.path.table, column: 'order', ranks });
 };
 
 const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
@@ -293,11 +298,14 @@ const planTableLinks = (
   const byTarget = new Map<number, StoredLink>();
   const surplus: number[] = [];
   const isWanted = new Set(wanted);
+  // an entry that is disconnected and connected at once gets a new link, last on the other side (R13)
+  const isRemoved = new Set(link.change.kind === 'moves' ? link.change.disconnect : []);
   for (const row of stored) {
     // a duplicate pair keeps its first row (ST10)
-    if (isWanted.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
+    if (isWanted.has(row.to) && !isRemoved.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
     else surplus.push(row.row);
   }
+  const ranks = path.rank === null ? null : ranksFor(link, ownerId, wanted, byTarget, planning);
   if (surplus.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids: surplus, fixed: [] });
   if (isExclusive(link)) {
     const taken = (snapshot.partners.get(pathKey(path)) ?? []).filter(
@@ -306,36 +314,20 @@ const planTableLinks = (
     if (taken.length > 0)
       operations.push({ kind: 'delete', table: path.table, column: 'id', ids: taken.map((row) => row.row), fixed: [] });
   }
-  const ranked = (): readonly Ranked[] => wanted.map((id) => ({ id, rank: byTarget.get(id)?.rank ?? null }));
-  let ranks: readonly number[] | null = null;
-  if (path.rank !== null) {
-    if (link.change.kind === 'set') ranks = wanted.map((_id, place) => place + 1);
-    else if (snapshot.excerpts.has(listKey(pathKey(path), ownerId))) {
-      ranks = fitRanks(ranked());
-      if (ranks === null) {
-        planning.isCramped = true;
-        return;
-      }
-    } else ranks = rankList(ranked());
-  }
+  const moved: (readonly [number, number])[] = [];
   const lastRanks = snapshot.lastRanks.get(pathKey(path));
   wanted.forEach((to, place) => {
-    const rank = ranks ? ranks[place]! : null;
+    const rank = ranks?.[place] ?? null;
     const row = byTarget.get(to);
     if (row) {
-      if (rank !== null && row.rank !== rank)
-        operations.push({
-          kind: 'update',
-          table: path.table,
-          column: 'id',
-          ids: [row.row],
-          cells: [{ column: path.rank!, kind: 'rank', value: rank }],
-        });
+      if (rank !== null && row.rank !== rank) moved.push([row.row, rank]);
       return;
     }
     // in the list of the other side a new link goes last
     const inverse: readonly Cell[] =
-      inverseRank === null ? [] : [{ column: inverseRank, kind: 'rank', value: (lastRanks?.get(to) ?? 0) + 1 }];
+      inverseRank === null
+        ? []
+        : [{ column: inverseRank, kind: 'rank', value: Math.floor(lastRanks?.get(to) ?? 0) + 1 }];
     operations.push({
       kind: 'insert',
       table: path.table,
@@ -348,6 +340,26 @@ const planTableLinks = (
       ],
     });
   });
+  if (path.rank !== null && moved.length > 0)
+    operations.push({ kind: 'rank', table: path.table, column: path.rank, ranks: moved });
+};
+
+/** A rank for each wanted entry; none if the list has no room, which is added to `crowded` then. */
+const ranksFor = (
+  { attribute: { path }, change }: LinkChange,
+  owner: number,
+  wanted: readonly number[],
+  stored: ReadonlyMap<number, StoredLink>,
+  { snapshot, crowded }: Planning,
+): readonly number[] => {
+  if (path.rank === null) throw bug('plan.list-without-ranks', { table: path.table });
+  // as v4 does
+  if (change.kind === 'set') return wanted.map((_id, place) => place + 1);
+  const ranked = wanted.map((id): Ranked => ({ id, rank: stored.get(id)?.rank ?? null }));
+  if (!snapshot.excerpts.has(listKey(pathKey(path), owner))) return rankList(ranked);
+  const ranks = fitRanks(ranked);
+  if (ranks === null) crowded.push({ path: { ...path, rank: path.rank }, owner });
+  return ranks ?? [];
 };
 
 /** Relations without a link table (`useJoinTable: false`): a column of the owner side's row. */

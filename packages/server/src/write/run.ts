@@ -32,6 +32,10 @@ const statementsOf = (operations: readonly Operation[], dialect: Dialect): reado
 const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
   const table = sql.table(operation.table);
   switch (operation.kind) {
+    case 'rank':
+      return dialect.compile(
+        sql`update ${table} as l set ${sql.ref(operation.column)} = n.value from ${dialect.pairsTable(operation.ranks)} n where l.id = n.id`,
+      );
     case 'update': {
       const cells = sql.join(
         operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),

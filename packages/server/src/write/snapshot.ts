@@ -1,21 +1,24 @@
 /** The database state needed to plan a write, read inside its transaction after taking locks. */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
-import type { EntryType, LinkPath, Model, Uid } from '../model/model.js';
+import type { EntryType, LinkAttribute, LinkPath, Model, Uid } from '../model/model.js';
 import { type Dialect, type Rows, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import type { Change, LinkChange } from './change.js';
+import { isSoundRank, isSpread, spread } from './order.js';
 
 export interface Snapshot {
   /** Stored components of an entry or component, with all nested ones, in stored order. */
   readonly parts: ReadonlyMap<OwnerKey, readonly StoredPart[]>;
   /** Rows of each changed relation of an owner, in stored order. */
   readonly lists: ReadonlyMap<ListKey, readonly StoredLink[]>;
-  /** The lists of which only the rows near the change were read; their ranks are there and differ. */
+  /** The lists of which only the rows near the change were read; their ranks are sound. */
   readonly excerpts: ReadonlySet<ListKey>;
   /** Rows by which the asked targets of a relation hang on whichever owner; only where a target has one owner at most. */
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
-  /** Greatest rank in the asked targets' own lists, by link path and target. */
+  /** Greatest rank in the named targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
+  /** Lists with unsound ranks, which must be renumbered before the change is planned. */
+  readonly unsound: readonly OrderedList[];
   /** Ids that the new entry and new components will have, by uid, in the order in which the change names them. */
   readonly newIds: ReadonlyMap<Uid, readonly number[]>;
 }
@@ -35,6 +38,12 @@ export interface StoredLink {
   readonly from: number;
   readonly to: number;
   readonly rank: number | null;
+}
+
+/** One list of a relation: the rows of an owner in the order of their ranks. */
+export interface OrderedList {
+  readonly path: LinkPath & { readonly rank: string };
+  readonly owner: number;
 }
 
 export type OwnerKey = string;
@@ -65,6 +74,10 @@ export const changesOf = (
 
 export const askedIds = ({ change }: LinkChange): readonly number[] =>
   change.kind === 'set' ? change.ids : change.connect.map((it) => it.id);
+
+/** These and the ids to disconnect. */
+const namedIds = (link: LinkChange): readonly number[] =>
+  link.change.kind === 'moves' ? [...askedIds(link), ...link.change.disconnect] : askedIds(link);
 
 const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
 const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
@@ -123,12 +136,11 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
 };
 
 /**
- * Reads everything that the change depends on: one round trip, and two more for a long list of which a few entries move.
- * @param extent `excerpts` allows reading long lists in part.
+ * Reads everything that the change depends on: one round trip, and two more for a long list of which a few entries move,
+ * which is read in part.
  */
 export const readSnapshot = async (
   changes: readonly { readonly change: Change; readonly id: number | null }[],
-  extent: 'excerpts' | 'whole',
   tx: Tx,
   dialect: Dialect,
 ): Promise<Omit<Snapshot, 'parts'>> => {
@@ -142,38 +154,37 @@ export const readSnapshot = async (
   const partners = new Map<string, readonly StoredLink[]>();
   const lastRanks = new Map<string, Map<number, number>>();
   const ids = new Map<Uid, number[]>();
+  const unsound: OrderedList[] = [];
   const long: LongList[] = [];
 
   const links = changes.flatMap(({ change, id }) => change.links.map((link) => ({ link, id })));
   for (const group of groupBy(links, ({ link }) => pathKey(link.attribute.path))) {
     const { attribute } = group[0]!.link;
-    const { path, inverseRank } = attribute;
-    const name = pathKey(path);
+    const name = pathKey(attribute.path);
+    const { byOwner, byTarget, inverse } = statementsFor(attribute, dialect);
     const owners = group.flatMap(({ id }) => (id === null ? [] : [id]));
     const asked = [...new Set(group.flatMap(({ link }) => askedIds(link)))];
     if (owners.length > 0) {
-      const list = extent === 'excerpts' && group.length === 1 ? excerptOf(group[0]!.link, owners[0]!) : null;
+      const list = group.length === 1 ? excerptOf(group[0]!.link, owners[0]!) : null;
       const statement = list
         ? rowsOfList(list, null, 'asc', limits.wholeListMax + 1, dialect)
-        : withIds(linksStatement(path, path.from, dialect), owners, dialect);
+        : withIds(byOwner, owners, dialect);
       ask(statement, (rows) => {
-        if (list && rows.length > limits.wholeListMax) long.push(list);
-        const byOwner = new Map<number, StoredLink[]>();
-        for (const link of storedLinks(rows)) push(byOwner, link.from, link);
-        for (const [owner, list] of byOwner) lists.set(listKey(name, owner), list);
+        const links = storedLinks(rows);
+        if (list && links.length > limits.wholeListMax) long.push({ ...list, isSpread: isSpread(links[0]?.rank) });
+        for (const group of groupBy(links, (it) => String(it.from))) lists.set(listKey(name, group[0]!.from), group);
       });
     }
     if (asked.length > 0 && group.some(({ link }) => isExclusive(link))) {
-      ask(withIds(linksStatement(path, path.to, dialect), asked, dialect), (rows) => {
+      ask(withIds(byTarget, asked, dialect), (rows) => {
         partners.set(name, storedLinks(rows));
       });
     }
-    if (asked.length > 0 && inverseRank !== null) {
-      const last = dialect.compile(
-        sql`select i.id, (select max(${column('l', inverseRank)}) from ${sql.table(path.table)} l where ${column('l', path.to)} = i.id) from ${dialect.idsTable} i`,
-      );
-      ask(withIds(last, asked, dialect), (rows) => {
+    const named = [...new Set(group.flatMap(({ link }) => namedIds(link)))];
+    if (named.length > 0 && inverse) {
+      ask(withIds(inverse.lastRanks, named, dialect), (rows) => {
         lastRanks.set(name, new Map(rows.map(([to, rank]) => [to as number, Number(rank ?? 0)])));
+        for (const [to, , isUnsound] of rows) if (isUnsound) unsound.push({ path: inverse.path, owner: to as number });
       });
     }
   }
@@ -195,21 +206,50 @@ export const readSnapshot = async (
   for (const list of long) {
     const key = listKey(pathKey(list.path), list.owner);
     const rows = await readExcerpt(list, tx, dialect);
-    if (rows) excerpts.add(key);
-    lists.set(key, rows ?? (await readWhole(list, tx, dialect)));
+    if (!rows) unsound.push(list);
+    else {
+      excerpts.add(key);
+      lists.set(key, rows);
+    }
   }
-  return { lists, excerpts, partners, lastRanks, newIds: ids };
+  return { lists, excerpts, partners, lastRanks, unsound, newIds: ids };
+};
+
+/** Statements about the links of an attribute, without the ids. They are kept, because compiling them takes longer than running them. */
+interface LinkStatements {
+  readonly byOwner: Statement;
+  readonly byTarget: Statement;
+  /** The lists in which the other side keeps the links; null if it keeps no order. */
+  readonly inverse: { readonly path: OrderedList['path']; readonly lastRanks: Statement } | null;
+}
+
+const linkStatements = new WeakMap<Dialect, WeakMap<LinkAttribute, LinkStatements>>();
+
+const statementsFor = (attribute: LinkAttribute, dialect: Dialect): LinkStatements => {
+  const ofDialect = linkStatements.get(dialect) ?? new WeakMap<LinkAttribute, LinkStatements>();
+  linkStatements.set(dialect, ofDialect);
+  const known = ofDialect.get(attribute);
+  if (known) return known;
+  const { path, inverseRank } = attribute;
+  const inverse = inverseRank === null ? null : { ...path, from: path.to, to: path.from, rank: inverseRank };
+  const made: LinkStatements = {
+    byOwner: linksStatement(path, path.from, dialect),
+    byTarget: linksStatement(path, path.to, dialect),
+    inverse: inverse && { path: inverse, lastRanks: lastRanksStatement(inverse, dialect) },
+  };
+  ofDialect.set(attribute, made);
+  return made;
 };
 
 /** A list that may be too long to be read in full for a change of a few entries. */
-interface LongList {
-  readonly path: LinkPath & { readonly rank: string };
-  readonly owner: number;
+interface LongList extends OrderedList {
   /** Ids that move, go, or say where others go. */
   readonly ids: readonly number[];
+  /** Spread ranks are known to be sound. */
+  readonly isSpread: boolean;
 }
 
-const excerptOf = ({ attribute, change }: LinkChange, owner: number): LongList | null => {
+const excerptOf = ({ attribute, change }: LinkChange, owner: number): Omit<LongList, 'isSpread'> | null => {
   const { path, shape } = attribute;
   const { rank } = path;
   if (change.kind !== 'moves' || shape !== 'many' || rank === null) return null;
@@ -220,17 +260,21 @@ const excerptOf = ({ attribute, change }: LinkChange, owner: number): LongList |
 
 /**
  * The rows that a change of a few entries can depend on: theirs, and around each of them and at both ends one more than
- * there are ids, so that however they move, each keeps a neighbour. Null where ranks are missing or tied there: then
- * the rows near in rank need not be near in the list.
+ * there are ids, so that however they move, each keeps a neighbour. Null if ranks of the list are unsound.
  */
 const readExcerpt = async (list: LongList, tx: Tx, dialect: Dialect): Promise<readonly StoredLink[] | null> => {
   const { path, ids } = list;
   const max = ids.length + 1;
   const own = rowsOfList(list, dialect.inIds(column('l', path.to)), 'asc', null, dialect);
   const ends = [rowsOfList(list, null, 'asc', max, dialect), rowsOfList(list, null, 'desc', max, dialect)];
-  const [ownRows = [], ...endRows] = await tx.runAll([withIds(own, ids, dialect), ...ends]);
+  const looks = list.isSpread ? [] : [unsoundStatement(list, dialect)];
+  const [ownRows = [], first = [], last = [], [[isUnsound] = []] = []] = await tx.runAll([
+    withIds(own, ids, dialect),
+    ...ends,
+    ...looks,
+  ]);
   const known = storedLinks(ownRows);
-  if (known.some((it) => it.rank === null)) return null;
+  if (isUnsound || !known.every((it) => isSoundRank(it.rank))) return null;
   const neighbours = await tx.runAll(
     known.flatMap((it) => {
       const beside = (comparison: Sql): Sql =>
@@ -241,46 +285,82 @@ const readExcerpt = async (list: LongList, tx: Tx, dialect: Dialect): Promise<re
       ];
     }),
   );
-  const rows = new Map([...known, ...[...endRows, ...neighbours].flatMap(storedLinks)].map((it) => [it.row, it]));
+  const rows = new Map([...known, ...[first, last, ...neighbours].flatMap(storedLinks)].map((it) => [it.row, it]));
   const sorted = [...rows.values()].sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
-  return sorted.some((it, i) => it.rank === null || it.rank === sorted[i - 1]?.rank) ? null : sorted;
+  return sorted.every((it, i) => isSoundRank(it.rank) && it.rank !== sorted[i - 1]?.rank) ? sorted : null;
 };
+
+// ---- unsound ranks: missing, tied, or no whole numbers from 1 to `limits.rankMax` (ST13)
+
+/** Whether one of the last ranks of a list is unsound. */
+const hasUnsoundRank = (path: OrderedList['path'], owner: Sql, max: number, dialect: Dialect): Sql => {
+  const rank = column('l', path.rank);
+  const last = sql`select ${rank} as rank from ${rowsOf(path, owner, dialect)} order by ${rank} desc limit ${sql.lit(max)}`;
+  const outside = sql`min(r.rank) < 1 or max(r.rank) > ${sql.lit(limits.rankMax)}`;
+  const fractions = sql`sum(case when r.rank <> floor(r.rank) then 1 else 0 end)`;
+  // `count(distinct …)` does not count missing ranks
+  return sql`select count(*) <> count(distinct r.rank) or coalesce(${outside} or ${fractions} > 0, false) from (${last}) r`;
+};
+
+const unsoundStatement = ({ path, owner }: OrderedList, dialect: Dialect): Statement =>
+  dialect.compile(hasUnsoundRank(path, dialect.bind('id', owner), limits.soundRanksMax, dialect));
+
+/** For each of the ids, the greatest rank of its list, and whether one of the last is unsound. */
+const lastRanksStatement = (path: OrderedList['path'], dialect: Dialect): Statement => {
+  const owner = sql`i.id`;
+  const last = sql`select max(${column('l', path.rank)}) from ${rowsOf(path, owner, dialect)}`;
+  const unsound = hasUnsoundRank(path, owner, limits.soundInverseRanksMax, dialect);
+  return dialect.compile(sql`select i.id, (${last}), (${unsound}) from ${dialect.idsTable} i`);
+};
+
+/** Renumbers a list without changing its order: 1 to N, or spread if it is long (see `order.ts`). */
+export const renumberStatement = ({ path, owner }: OrderedList, dialect: Dialect): Statement => {
+  const rank = column('l', path.rank);
+  const rows = rowsOf(path, dialect.bind('id', owner), dialect);
+  const placed = sql`select l.id, row_number() over (order by ${rank}, ${column('l', path.to)}) as place, count(*) over () as n from ${rows}`;
+  const spreadRank = sql`${sql.lit(spread.from)} + p.place * (${sql.lit(spread.width)} / p.n)`;
+  const ranked = sql`select p.id, case when p.n <= ${sql.lit(limits.wholeListMax)} then p.place else ${spreadRank} end as rank from (${placed}) p`;
+  return dialect.compile(
+    sql`update ${sql.table(path.table)} as l set ${sql.ref(path.rank)} = n.rank from (${ranked}) n where l.id = n.id and ${rank} is distinct from n.rank`,
+  );
+};
+
+// ---- rows
+
+/** The rows of one list, as `l`, also those without a target. */
+const rowsOf = (path: LinkPath, owner: Sql, dialect: Dialect): Sql =>
+  sql`${sql.table(path.table)} l where ${column('l', path.from)} = ${owner}${fixedOf(path, dialect)}`;
 
 /** Rows of one list in stored or reverse order. */
 const rowsOfList = (
-  { path, owner }: LongList,
+  { path, owner }: OrderedList,
   condition: Sql | null,
   way: 'asc' | 'desc',
   max: number | null,
   dialect: Dialect,
 ): Statement => {
-  const isOwner = sql`${column('l', path.from)} = ${dialect.bind('id', owner)} and ${column('l', path.to)} is not null`;
-  const where = sql`${isOwner}${fixedOf(path, dialect)}${condition ? sql` and ${condition}` : sql``}`;
+  const where = sql`${column('l', path.to)} is not null${condition ? sql` and ${condition}` : sql``}`;
+  const rows = sql`${rowsOf(path, dialect.bind('id', owner), dialect)} and ${where}`;
   const direction = way === 'asc' ? sql`asc` : sql`desc`;
   const order = sql`${column('l', path.rank)} ${direction}, ${column('l', path.to)} ${direction}`;
   const limit = max === null ? sql`` : sql` limit ${sql.lit(max)}`;
-  return dialect.compile(sql`${selectLinks(path)} where ${where} order by ${order}${limit}`);
+  return dialect.compile(sql`select ${linkColumns(path)} from ${rows} order by ${order}${limit}`);
 };
 
-const readWhole = async ({ path, owner }: LongList, tx: Tx, dialect: Dialect): Promise<readonly StoredLink[]> =>
-  storedLinks(await tx.run(withIds(linksStatement(path, path.from, dialect), [owner], dialect)));
-
-const selectLinks = (path: LinkPath): Sql => {
-  const columns = [
+const linkColumns = (path: LinkPath): Sql =>
+  sql.join([
     column('l', 'id'),
     column('l', path.from),
     column('l', path.to),
     path.rank === null ? sql`null` : column('l', path.rank),
-  ];
-  return sql`select ${sql.join(columns)} from ${sql.table(path.table)} l`;
-};
+  ]);
 
 const linksStatement = (path: LinkPath, by: string, dialect: Dialect): Statement => {
   const order = [...(path.rank === null ? [] : [path.rank]), path.to].map((name) =>
     dialect.unindexed(column('l', name)),
   );
   return dialect.compile(
-    sql`${selectLinks(path)} where ${dialect.inIds(column('l', by))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)} order by ${sql.join(order)}`,
+    sql`select ${linkColumns(path)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', by))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)} order by ${sql.join(order)}`,
   );
 };
 

@@ -130,6 +130,10 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
   idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
+  pairsTable: (pairs) => {
+    const lists = [pairs.map(([id]) => id), pairs.map(([, value]) => value)].map((it) => `{${it.join(',')}}`);
+    return sql`(select * from unnest((${lists[0]}::text)::int4[], (${lists[1]}::text)::float8[]) as p(id, value))`;
+  },
   jsonObject: (pairs) =>
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,

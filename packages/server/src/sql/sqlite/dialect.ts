@@ -82,6 +82,7 @@ export const sqliteDialect: Dialect = {
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
   idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
+  pairsTable: (pairs) => sql`(select value ->> 0 as id, value ->> 1 as value from json_each(${JSON.stringify(pairs)}))`,
   jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
   jsonValue,
   bind,
