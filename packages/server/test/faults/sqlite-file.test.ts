@@ -24,6 +24,24 @@ const ways: readonly (readonly [string, (file: string) => void])[] = [
 ];
 
 describe('the database file under a running server', () => {
+  it('its journal removed: writes and health are 503', () =>
+    withWorld(async (world, file) => {
+      const shelf = await world.create('shelves', { name: 'before' });
+      const { url, child } = await serveInProcess(relationsProjectDir, world.env);
+      const put = (name: string): Promise<Response> =>
+        fetch(`${url}/shelves/${shelf}`, {
+          method: 'PUT',
+          headers: { 'content-type': 'application/json' },
+          body: JSON.stringify({ data: { name } }),
+        });
+      expect((await put('first')).status).toBe(200);
+      fs.rmSync(`${file}-wal`);
+      expect((await put('lost')).status).toBe(503);
+      expect((await fetch(url.replace(/api$/, '_health'))).status).toBe(503);
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    }));
+
   it.each(ways)(
     '%s: writes and health are 503, the log says so once, and all is well when it is back',
     (_way, replace) =>

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 export class LostFile extends Error {
   constructor(file: string) {
     super(
-      `${file} was replaced or removed while it was open. Writes are refused, because they would be lost: put the file back, or restart the server.`,
+      `${file}, or its journal, was replaced or removed while it was open. Writes are refused, because they would be lost: put the file back, or restart the server.`,
     );
     this.name = 'LostFile';
   }
@@ -20,9 +20,14 @@ export interface OpenedFile {
 /** @param onLost hears of it once, when it is noticed. */
 export const rememberFile = (file: string, onLost: (fault: LostFile) => void): OpenedFile => {
   const opened = identityOf(file);
+  const journal = `${file}-wal`;
+  // SQLite creates it with the first write, and never removes it while a connection is open
+  let openedJournal = identityOf(journal);
   let wasThere = true;
   const isThere = (): boolean => {
-    const isSame = identityOf(file) === opened;
+    const current = identityOf(journal);
+    openedJournal ??= current;
+    const isSame = identityOf(file) === opened && current === openedJournal;
     if (wasThere && !isSame) onLost(new LostFile(file));
     wasThere = isSame;
     return isSame;
