@@ -51,7 +51,7 @@ export const refuseGuards = (code: readonly CodeFile[]): void => {
 export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => it.kind !== 'default' && !it.ignored).map((it) => it.file);
 
-// ---- finding files files files files
+// ---- finding files
 
 /** Where v4 looks for code. `*`: any folder; `#`: any code file; `##`: any code file at any depth; otherwise a name without extension. */
 const places: readonly string[] = [
@@ -71,6 +71,9 @@ const places: readonly string[] = [
   'database/migrations/#',
 ];
 
+/** Folders in which v4 reads JSON as it reads code. */
+const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
+
 const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.d\.[cm]?ts$/.test(name);
 const listed = (dir: string): readonly fs.Dirent[] =>
   fs.existsSync(dir) && fs.statSync(dir).isDirectory() ? fs.readdirSync(dir, { withFileTypes: true }) : [];
@@ -79,7 +82,7 @@ const skipped = (name: string): boolean => name.startsWith('.') || name === 'nod
 const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = ''): readonly string[] => {
   const entries = listed(path.join(root, at)).filter((it) => !skipped(it.name));
   const place = (name: string): string => (at === '' ? name : `${at}/${name}`);
-  const isRead = (name: string): boolean => isCode(name) || (/^config(\/|$)/.test(at) && name.endsWith('.json'));
+  const isRead = (name: string): boolean => isCode(name) || (withJson.test(at) && name.endsWith('.json'));
   const files = entries.filter((it) => it.isFile() && isRead(it.name)).map((it) => it.name);
   const folders = entries.filter((it) => it.isDirectory()).map((it) => it.name);
   if (step === '#') return files.map(place);
@@ -93,8 +96,15 @@ const filesAt = (root: string, [step = '', ...rest]: readonly string[], at = '')
 const kindOf = (file: string, source: string): CodeFile['kind'] => {
   const text = bare(source);
   if (defaults.some(([where, form]) => where.test(file) && form.test(text))) return 'default';
-  return /^src\/api\/[^/]+\/routes\//.test(file) && mayGuard(text) ? 'guard' : 'code';
+  const isGuard = /^src\/api\/[^/]+\/routes\//.test(file) ? mayGuard(text) : changesRoutes(file, text);
+  return isGuard ? 'guard' : 'code';
 };
+
+/** Extensions, plugins and the project's index may add routes with guards, or guards to the routes of others. */
+const changesRoutes = (file: string, text: string): boolean =>
+  /^src\/(?:extensions|plugins|index\.)/.test(file) &&
+  /\broutes?\b/.test(`${file} ${text}`) &&
+  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.]/.test(text);
 
 /** Removes comments, but not inside strings, and collapses white space. */
 const bare = (source: string): string =>
@@ -112,7 +122,7 @@ const bare = (source: string): string =>
  * elsewhere, which may contain one.
  */
 const mayGuard = (text: string): boolean => {
-  const rest = text.replace(/\b(['"]?)(?:policies|middlewares)\1 ?: ?\[ ?\]/g, ' ');
+  const rest = text.replace(/(?<![\w$])(['"]?)(?:policies|middlewares)\1 ?: ?\[ ?\]/g, ' ');
   const own = rest
     .replace(/\b(?:const|let|var) \{[^}]*\} ?= ?require\( ?['"]@strapi\/strapi['"] ?\)(?: ?\. ?factories)?/g, ' ')
     .replace(/\bimport (?:type )?\{[^}]*\} from ['"]@strapi\/strapi['"]/g, ' ');

@@ -203,9 +203,15 @@ export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv):
   const given = Object.fromEntries(
     Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
   );
-  // a PostgreSQL URL alone means PostgreSQL; the default would silently open an empty SQLite file
-  if (given['DATABASE_CLIENT'] === undefined && /^postgres(ql)?:/.test(given['DATABASE_URL'] ?? ''))
+  const { DATABASE_CLIENT: client, DATABASE_URL: url } = given;
+  // a URL without a client: the default would silently open an empty SQLite file
+  if (client === undefined && url !== undefined) {
+    if (!/^postgres(ql)?:/.test(url))
+      throw new StartFault(
+        `environment: DATABASE_URL begins with "${url.split(':')[0]}:", expected "postgres:" or "postgresql:". For SQLite set DATABASE_CLIENT=sqlite and DATABASE_FILENAME.`,
+      );
     given['DATABASE_CLIENT'] = 'postgres';
+  }
   return check(environmentSchema, given, 'environment');
 };
 

@@ -13,6 +13,9 @@ const placeholder = /^"?tobemodified/i;
 
 const SECRET_CHARACTERS_MIN = 16;
 
+/** Short, or the same few characters over and over. */
+const isGuessable = (secret: string): boolean => secret.length < SECRET_CHARACTERS_MIN || new Set(secret).size < 6;
+
 /** @param say called with a message about what was written, never with the secrets. */
 export const readSecrets = (projectDir: string, env: Environment, say: (text: string) => void): Secrets => {
   const isMissing = (name: Name): boolean =>
@@ -31,9 +34,9 @@ export const readSecrets = (projectDir: string, env: Environment, say: (text: st
     ignoreFiles(projectDir);
     say(`secrets: generated ${missing.join(' and ')} in ${file}`);
   }
-  if (env.NODE_ENV === 'production' && (env.JWT_SECRET ?? '').length < SECRET_CHARACTERS_MIN)
+  if (env.NODE_ENV === 'production' && isGuessable(env.JWT_SECRET ?? ''))
     throw new StartFault(
-      `JWT_SECRET is too short: anyone who guesses it can log in as any user. Use ${SECRET_CHARACTERS_MIN} characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
+      `JWT_SECRET is too easy to guess: anyone who guesses it can log in as any user. Use ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
     );
   const secret = (name: Name): string => made[name] ?? env[name] ?? '';
   return { jwtSecret: secret('JWT_SECRET'), apiTokenSalt: secret('API_TOKEN_SALT') };

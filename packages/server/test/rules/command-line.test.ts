@@ -126,6 +126,9 @@ describe('the environment', () => {
     expect(readEnvironment(dir, { DATABASE_URL: url }).DATABASE_CLIENT).toBe('postgres');
     expect(readEnvironment(dir, { DATABASE_URL: url, DATABASE_CLIENT: 'sqlite' }).DATABASE_CLIENT).toBe('sqlite');
     expect(readEnvironment(dir, {}).DATABASE_CLIENT).toBe('sqlite');
+    expect(() => readEnvironment(dir, { DATABASE_URL: 'mysql://a:b@h/x' })).toThrow(
+      /DATABASE_URL begins with "mysql:"/,
+    );
     expect(environmentSchema.parse({}).DATABASE_CLIENT).toBe('sqlite');
   });
 });

@@ -144,6 +144,22 @@ describe('start', () => {
     expect(findCode(dir, [name])).toEqual([{ file: route, kind: 'guard', ignored: true }]);
   });
 
+  it.each([
+    ['src/api/book/routes/book.json', '{"routes":[{"path":"/b","config":{"policies":["is-owner"]}}]}'],
+    [
+      'src/extensions/users-permissions/strapi-server.js',
+      "plugin.routes['content-api'].routes.push({ policies: ['own'] });",
+    ],
+    ['src/plugins/p/server/routes/index.js', "module.exports = [{ path: '/p', config: { policies: ['own'] } }];"],
+    ['src/index.js', "strapi.server.routes([{ path: '/i', config: { middlewares: ['own'] } }]);"],
+  ])('a guard in %s counts as one of a route', (file, source) => {
+    expect(kindOf(file, source)).toBe('guard');
+  });
+
+  it('a route file in JSON without guards is code', () => {
+    expect(kindOf('src/api/book/routes/book.json', '{"routes":[{"path":"/b","config":{"policies":[]}}]}')).toBe('code');
+  });
+
   it('a name that fits no file is refused, with the nearest one', () => {
     writeFiles(dir, guarded);
     expect(() => findCode(dir, ['src/api/book/routes/bok.js'])).toThrow(

@@ -54,6 +54,12 @@ const holds = (declared: string, kind: ColumnKind): boolean => {
   return (texts.has(stored) && texts.has(kind)) || (numbers.has(stored) && numbers.has(kind) && kind !== 'bigint');
 };
 
+/** Text that is no number becomes null: a cast alone would make it 0. */
+const number = (column: Sql, from: ColumnKind | undefined, cast: Sql): Sql =>
+  from !== undefined && texts.has(from)
+    ? sql`case when ${column} glob '*[0-9]*' and ${column} not glob '*[^-+.eE0-9]*' then ${cast} end`
+    : cast;
+
 /** An expression that gives a stored value the form of another kind. */
 const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): Sql => {
   switch (to) {
@@ -64,11 +70,11 @@ const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): S
     case 'reference':
     case 'integer':
     case 'bigint':
-      return sql`cast(${column} as integer)`;
+      return number(column, from, sql`cast(${column} as integer)`);
     case 'rank':
     case 'float':
     case 'decimal':
-      return sql`cast(${column} as real)`;
+      return number(column, from, sql`cast(${column} as real)`);
     case 'date':
       return from === 'datetime' ? sql`date(${column} / 1000, 'unixepoch')` : column;
     case 'datetime':
