@@ -28,6 +28,7 @@ const verdicts = `
   kind         select   filter   sort     populate  write
   open         yes      yes      yes      refused   yes
   stamp        yes      yes      yes      refused   no
+  locale       yes      yes      yes      refused   refused
   secret       refused  refused  refused  refused   yes
   secretStamp  refused  refused  refused  refused   no
   relation     refused  found    found    found     found
@@ -107,7 +108,8 @@ const attributes = `
   genre      relation    parent>genre children>genre films>film
   genre      creator     createdBy updatedBy
   notice     open        text
-  notice     stamp       createdAt updatedAt locale
+  notice     stamp       createdAt updatedAt
+  notice     locale      locale
   notice     relation    film>film
   notice     siblings    localizations>notice
   notice     creator     createdBy updatedBy
@@ -333,7 +335,7 @@ const outcomeOf = (credential: Credential, { root, steps }: Way, row: Row, use: 
 
 // ---- asking
 
-const isScalar = ({ kind }: Row): boolean => ['open', 'stamp', 'secret', 'secretStamp'].includes(kind);
+const isScalar = ({ kind }: Row): boolean => ['open', 'stamp', 'locale', 'secret', 'secretStamp'].includes(kind);
 
 const queryOf = ({ root, steps }: Way, row: Row, use: Use): string => {
   const populated = steps.reduce(
