@@ -84,7 +84,7 @@ export const limits = {
   /** Characters of the prepared statements of one PostgreSQL connection. */
   preparedCharactersMax: 2_000_000,
   /** Bytes of cached plans, measured as JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
-  planBytesMax: 64 * 1024 * 1024,
+  planBytesMax: 16 * 1024 * 1024,
   /** Bytes of cached answers. */
   answersBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions and credentials are cached. */
