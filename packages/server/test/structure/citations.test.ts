@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPages } from './pages.js';
+import { readPages } from '../docs/pages.js';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const isText = /\.(ts|mjs|js|md|txt)$/;
@@ -15,7 +15,7 @@ const filesBelow = (dir: string): readonly string[] =>
     return it.isDirectory() ? filesBelow(file) : isText.test(it.name) ? [file] : [];
   });
 
-const self = 'packages/server/test/docs/citations.test.ts';
+const self = 'packages/server/test/structure/citations.test.ts';
 const files = ['packages', 'docs', 'examples'].flatMap(filesBelow).filter((it) => it !== self);
 const textOf = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
 
