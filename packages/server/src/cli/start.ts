@@ -33,7 +33,7 @@ export const start = async (dir: string): Promise<void> => {
   try {
     await serve(await bringUp(project, db, logger), secrets, db, logger);
   } catch (fault) {
-    // open connections would keep the process alive alive alive alive
+    // open connections would keep the process alive
     await db.close();
     throw fault;
   }

@@ -4,7 +4,7 @@ import { type Issue, issue, never } from '../errors.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Change } from './change.js';
-import { ownerKey, readParts, type Snapshot } from './snapshot.js';
+import { type OwnerKey, ownerKey, readParts, type Snapshot } from './snapshot.js';
 
 /** Issues for values missing from an entry and its stored components, except those in the change, which are already checked. */
 export const missingInStored = async (
@@ -17,12 +17,15 @@ export const missingInStored = async (
   const issues: Issue[] = [];
   const given = new Set([...change.values, ...change.links, ...change.parts].map((it) => it.attribute.name));
   const parts = await readParts(change.type, id, model, tx, dialect);
-  await inspect(change.type, id, [], given, { parts, model, tx, dialect, issues });
+  const seen = new Set<OwnerKey>([ownerKey(change.type.uid, id)]);
+  await inspect(change.type, id, [], given, { parts, seen, model, tx, dialect, issues });
   return issues;
 };
 
 interface Inspection {
   readonly parts: Snapshot['parts'];
+  /** Damaged rows may make a component contain itself. */
+  readonly seen: Set<OwnerKey>;
   readonly model: Model;
   readonly tx: Tx;
   readonly dialect: Dialect;
@@ -96,14 +99,11 @@ const inspectPart = async (
   if (attribute.required && stored.length === 0) inspection.issues.push(issue('body.required', path));
   for (const [place, part] of stored.entries()) {
     const component = inspection.model.types.get(part.uid);
-    if (component)
-      await inspect(
-        component,
-        part.id,
-        attribute.shape === 'one' ? path : [...path, String(place)],
-        new Set(),
-        inspection,
-      );
+    const key = ownerKey(part.uid, part.id);
+    if (!component || inspection.seen.has(key)) continue;
+    inspection.seen.add(key);
+    const at = attribute.shape === 'one' ? path : [...path, String(place)];
+    await inspect(component, part.id, at, new Set(), inspection);
   }
 };
 

@@ -19,9 +19,11 @@ import type { Cell, NewRow } from '../sql/dialect.js';
 import type { Change, LinkChange, PartItem } from './change.js';
 import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
 import {
+  changesOf,
   isExclusive,
   listKey,
   type OrderedList,
+  type OwnerKey,
   ownerKey,
   pathKey,
   type Snapshot,
@@ -74,6 +76,8 @@ interface Planning {
   readonly issues: Issue[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
+  /** The entry and the components that the change keeps. */
+  readonly kept: ReadonlySet<OwnerKey>;
   /** Partially read lists that have no room for the change. */
   readonly crowded: OrderedList[];
 }
@@ -87,7 +91,10 @@ export const planWrite = (
   snapshot: Snapshot,
   model: Model,
 ): Result<Planned> => {
-  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), crowded: [] };
+  const kept = new Set(
+    changesOf(change, id).flatMap((it) => (it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)])),
+  );
+  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), kept, crowded: [] };
   planEntry(change, id, isNew, system, planning);
   const { issues, operations, crowded } = planning;
   if (issues.length > 0) return { ok: false, issues };
@@ -136,7 +143,10 @@ const planParts = (
   for (const part of stored) {
     if (kept.has(part)) continue;
     operations.push({ kind: 'delete', table: attribute.path.table, column: 'id', ids: [part.row], fixed: [] });
-    planRemoval(part.uid, part.id, snapshot.parts, model, operations);
+    const component = model.types.get(part.uid);
+    // damaged rows may make a component contain one of its owners
+    if (!component || planning.kept.has(ownerKey(part.uid, part.id))) continue;
+    operations.push(...removalOf(component, part.id, snapshot.parts, model, planning.kept));
   }
   const ranks: (readonly [number, number])[] = [];
   items.forEach((item, place) => {
@@ -171,29 +181,38 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
   return id;
 };
 
-/** A component with its nested ones, their links and their media. */
-const planRemoval = (uid: Uid, id: number, parts: Snapshot['parts'], model: Model, operations: Operation[]): void => {
-  const type = model.types.get(uid);
-  // a component whose schema file was deleted: its rows stay, as in v4 (ST4)
-  if (!type) return;
-  operations.push(...removalOf(type, id, parts, model));
-};
-
-/** Deletes an entry or component with its dependent rows, its own row last. */
+/** Deletes an entry or component with its nested components and all dependent rows, its own row last. */
 export const removalOf = (
   type: EntryType,
   id: number,
   parts: Snapshot['parts'],
   model: Model,
+  kept: ReadonlySet<OwnerKey> = new Set(),
 ): readonly Operation[] => {
-  const operations: Operation[] = [];
-  for (const part of parts.get(ownerKey(type.uid, id)) ?? []) planRemoval(part.uid, part.id, parts, model, operations);
-  for (const { table, from, fixed } of sharedPathsOf(type))
-    operations.push({ kind: 'delete', table, column: from, ids: [id], fixed });
-  for (const path of linkPathsOf(type, model)) operations.push(...unlink(path, id));
-  operations.push({ kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] });
-  return operations;
+  const found = [{ type, id }];
+  // where damaged rows make a component contain itself or a kept one, it is passed by
+  const seen = new Set([...kept, ownerKey(type.uid, id)]);
+  for (let i = 0; i < found.length; i++) {
+    const owner = found[i]!;
+    for (const part of parts.get(ownerKey(owner.type.uid, owner.id)) ?? []) {
+      const key = ownerKey(part.uid, part.id);
+      const component = model.types.get(part.uid);
+      // a component whose schema file was deleted: its rows stay, as in v4 (ST4)
+      if (!component || seen.has(key)) continue;
+      seen.add(key);
+      found.push({ type: component, id: part.id });
+    }
+  }
+  return found.reverse().flatMap((it) => removalOfRows(it.type, it.id, model));
 };
+
+const removalOfRows = (type: EntryType, id: number, model: Model): readonly Operation[] => [
+  ...sharedPathsOf(type).map(
+    ({ table, from, fixed }): Operation => ({ kind: 'delete', table, column: from, ids: [id], fixed }),
+  ),
+  ...linkPathsOf(type, model).flatMap((path) => unlink(path, id)),
+  { kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] },
+];
 
 /** The rows of an entry that several of its attributes share, also those of attributes that the schema file has no more. */
 const sharedPathsOf = (type: EntryType): readonly LinkPath[] => {

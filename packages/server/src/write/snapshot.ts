@@ -86,7 +86,10 @@ const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
     sql``,
   );
 
-/** The stored components of an entry, level by level. */
+/**
+ * The stored components of an entry, level by level. Each is read once, so that it ends where damaged rows make a
+ * component contain itself; the rows that do so are among the result.
+ */
 export const readParts = async (
   type: EntryType,
   id: number,
@@ -95,6 +98,7 @@ export const readParts = async (
   dialect: Dialect,
 ): Promise<ReadonlyMap<OwnerKey, readonly StoredPart[]>> => {
   const parts = new Map<OwnerKey, StoredPart[]>();
+  const seen = new Set<OwnerKey>([ownerKey(type.uid, id)]);
   let level: { type: EntryType; ids: number[] }[] = [{ type, ids: [id] }];
   while (level.length > 0) {
     const owners = level.flatMap((it) => {
@@ -115,9 +119,11 @@ export const readParts = async (
         number | null,
       ][]) {
         const key = ownerKey(owner.type.uid, from);
-        parts.set(key, [...(parts.get(key) ?? []), { row, uid, id: to, attribute, rank }]);
+        push(parts, key, { row, uid, id: to, attribute, rank });
         const component = model.types.get(uid);
-        if (!component) continue;
+        const partKey = ownerKey(uid, to);
+        if (!component || seen.has(partKey)) continue;
+        seen.add(partKey);
         const group = next.get(uid) ?? { type: component, ids: [] };
         group.ids.push(to);
         next.set(uid, group);
