@@ -103,7 +103,7 @@ export const issueKinds = {
   'query.malformed-key': query<{ key: string }>(
     ({ key }) => `the key "${key}" cannot be read; brackets must balance, as in filters[name][$eq]`,
   ),
-  'query.mixed-forms': query(() => 'is given as a value and as an object; choose one form'),
+  'query.mixed-forms': query(() => 'is given both as a value and as an object; use one form'),
   'query.too-many-parameters': invalid<{ max: number }>(
     ({ max }) => `The query string has more than ${max} parameters`,
   ),
@@ -122,19 +122,19 @@ export const issueKinds = {
   'query.not-populatable': query<AttributeName>(
     ({ name, type }) => `"${name}" of ${type} is a field and cannot be populated; use fields`,
   ),
-  'query.not-filterable': query<AttributeName>(({ name, type }) => `"${name}" of ${type} cannot be filtered by`),
-  'query.not-sortable': query<AttributeName>(({ name, type }) => `"${name}" of ${type} cannot be sorted by`),
+  'query.not-filterable': query<AttributeName>(({ name, type }) => `cannot filter by "${name}" of ${type}`),
+  'query.not-sortable': query<AttributeName>(({ name, type }) => `cannot sort by "${name}" of ${type}`),
   'query.hidden': query<AttributeName>(({ name, type }) => `"${name}" of ${type} is not available`),
   'query.unknown-option': query<Name & { options: readonly string[] }>(
     ({ name, options, near }) =>
-      `"${name}" is not an option of populate; known are ${options.join(', ')}${didYouMean(near)}`,
+      `"${name}" is not a populate option; expected one of ${options.join(', ')}${didYouMean(near)}`,
   ),
   'query.populate-with-pagination': query(() => 'populate cannot be combined with pagination'),
   'query.unknown-component': query<Name & { zone: string }>(
     ({ zone, name, near }) => `the dynamic zone "${zone}" has no component "${name}"${didYouMean(near)}`,
   ),
   'query.fragments-outside-zone': query<{ name: string }>(
-    ({ name }) => `"on" needs a dynamic zone, and "${name}" is none`,
+    ({ name }) => `"on" applies only to dynamic zones, and "${name}" is not one`,
   ),
   'query.unknown-operator': query<Name>(({ name, near }) => `"${name}" is not a filter operator${didYouMean(near)}`),
   'query.operator-without-attribute': query<{ operator: string }>(
@@ -143,7 +143,7 @@ export const issueKinds = {
   'query.operator-not-for-type': query<{ operator: string; type: string }>(
     ({ operator, type }) => `${operator} does not apply to attributes of type ${type}`,
   ),
-  'query.flag': query<{ text: string }>(({ text }) => `"${text}" is not a flag; expected true, t, 1, false, f or 0`),
+  'query.flag': query<{ text: string }>(({ text }) => `"${text}" is not a boolean; expected true, t, 1, false, f or 0`),
   'query.expected-object': query(({ at }) => `expected an object, as in ${at}[…]=…`),
   'query.expected-list': query(() => 'expected a list such as [0]=first&[1]=second'),
   'query.expected-text': query(() => 'expected a single value'),
@@ -153,7 +153,7 @@ export const issueKinds = {
   'query.too-many-conditions': query<{ max: number }>(({ max }) => `more than ${max} conditions`),
   'query.too-deep': query<{ max: number }>(({ max }) => `nested more than ${max} levels deep`),
   'query.too-many-selections': query<{ max: number }>(
-    ({ max }) => `populate is too expensive, more than ${max} relations`,
+    ({ max }) => `populate is too expensive: it selects more than ${max} relations`,
   ),
   'query.sort-direction': query<{ text: string }>(({ text }) => `"${text}" is not a direction; expected asc or desc`),
   'query.sort-needs-attribute': query<AttributeName>(
@@ -166,7 +166,7 @@ export const issueKinds = {
   'query.number': query<{ text: string }>(({ text }) => `"${text}" is not a number`),
   'query.integer': query<{ text: string }>(({ text }) => `"${text}" is not an integer`),
   'query.too-large': query<{ max: string }>(({ max }) => `is larger than ${max}`),
-  'query.biginteger': query<{ text: string }>(({ text }) => `"${text}" is not an integer in digits`),
+  'query.biginteger': query<{ text: string }>(({ text }) => `"${text}" is not a decimal integer`),
   'query.boolean': query<{ text: string }>(
     ({ text }) => `"${text}" is not a boolean; expected true, t, 1, false, f or 0`,
   ),
@@ -187,7 +187,7 @@ export const issueKinds = {
   // ---- run: budgets
   'read.too-expensive': invalid<{ what: string; max: number }>(
     ({ max, what }) =>
-      `populate is too expensive: the answer needs more than ${max} ${what}. Ask for fewer entries, relations or levels`,
+      `populate is too expensive: the response needs more than ${max} ${what}. Ask for fewer entries, relations or levels`,
   ),
   'read.too-slow': invalid<{ max: number }>(
     ({ max }) =>
@@ -195,7 +195,7 @@ export const issueKinds = {
   ),
   'read.too-large': invalid<{ max: number }>(
     ({ max }) =>
-      `populate is too expensive: the answer is larger than ${max} characters. Ask for fewer entries, fields or levels`,
+      `populate is too expensive: the response is larger than ${max} characters. Ask for fewer entries, fields or levels`,
   ),
   // ---- bodies: wording that v4's front ends know (ER4), with the path and the ids where v4 leaves them out
   'body.missing': invalid(() => 'Missing "data" payload in the request body'),
@@ -256,13 +256,13 @@ export const issueKinds = {
   'relation.set-with-others': invalid(({ at }) => `Invalid relations: ${at} combines set with connect or disconnect`),
   'relation.unknown-key': invalid<Name>(
     ({ at, name, near }) =>
-      `Invalid relations: ${at} has the unknown key "${shorten(name)}"; known are connect, disconnect and set${didYouMean(near)}`,
+      `Invalid relations: ${at} has the unknown key "${shorten(name)}"; expected connect, disconnect or set${didYouMean(near)}`,
   ),
   'relation.empty-object': invalid(
     ({ at }) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
   ),
   'relation.media-connect': invalid<{ name: string }>(
-    ({ at, name }) => `${at}: ${name} cannot be used on media; give ids or set`,
+    ({ at, name }) => `${at}: ${name} cannot be used with media; use ids or set`,
   ),
   'relation.connected-twice': invalid<{ id: number }>(
     ({ at, id }) =>
@@ -327,10 +327,13 @@ export const issueKinds = {
   'http.url-too-long': named<{ max: number }>('UriTooLongError', ({ max }) => `The URL is longer than ${max} bytes`),
   'http.body-too-large': named('PayloadTooLargeError', () => 'request entity too large'),
   'http.malformed-path': named('BadRequestError', () => 'The path cannot be decoded'),
-  'http.malformed-request': named('BadRequestError', () => 'The request is not HTTP'),
-  'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to come in'),
+  'http.malformed-request': named('BadRequestError', () => 'The request is not valid HTTP'),
+  'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to arrive'),
   'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
-  'database.full': named('ServiceUnavailableError', () => 'The disk of the database is full; nothing was changed'),
+  'database.full': named(
+    'ServiceUnavailableError',
+    () => 'The disk that holds the database is full; nothing was changed',
+  ),
   'http.busy': named('ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
   'http.range': named('RangeNotSatisfiableError', () => 'The file has no such range'),
   'http.content-encoding': named('UnsupportedMediaTypeError', () => 'Bodies may be encoded as br, gzip or deflate'),

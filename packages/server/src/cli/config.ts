@@ -20,14 +20,14 @@ export const configSchema = z.strictObject({
             .regex(/^\/[\w/-]*[\w-]$/, 'expected a path such as /api')
             .default('/api')
             .describe('Path prefix of the content API.'),
-          defaultLimit: z.int().min(1).default(25).describe('Entries per page if a request does not say.'),
+          defaultLimit: z.int().min(1).default(25).describe('Default number of entries per page.'),
           maxLimit: z
             .int()
             .min(1)
             .nullable()
             .default(100)
             .describe('Maximum number of entries per page; null for no limit.'),
-          withCount: z.boolean().default(true).describe('Whether lists include the total if a request does not say.'),
+          withCount: z.boolean().default(true).describe('Whether lists include the total by default.'),
         })
         .prefault({}),
       strict: z
@@ -41,7 +41,7 @@ export const configSchema = z.strictObject({
           privateAttributes: z
             .array(z.string())
             .default([])
-            .describe('Attribute names, of any type, that no response shows.'),
+            .describe('Names of attributes, of any type, that are left out of every response.'),
         })
         .prefault({}),
     })
@@ -64,7 +64,7 @@ export const configSchema = z.strictObject({
         .url()
         .nullable()
         .default(null)
-        .describe('Public URL of the server, for links in mails; null for http://HOST:PORT.'),
+        .describe('Public URL of the server, for links in e-mails; null for http://HOST:PORT.'),
       stopDelaySeconds: z
         .number()
         .min(0)
@@ -170,10 +170,10 @@ export const environmentSchema = z.object({
   SMTP_HOST: z
     .string()
     .optional()
-    .describe('Mail server. Without one no mail is sent: production discards mails, development logs them.'),
+    .describe('Mail server. Without one no e-mail is sent: production discards e-mails, development logs them.'),
   SMTP_PORT: port.default(587).describe('Port of the mail server; 465 uses implicit TLS.'),
-  SMTP_USERNAME: z.string().optional().describe('User at the mail server.'),
-  SMTP_PASSWORD: z.string().optional().describe('Password at the mail server.'),
+  SMTP_USERNAME: z.string().optional().describe('User name for the mail server.'),
+  SMTP_PASSWORD: z.string().optional().describe('Password for the mail server.'),
 });
 export type Environment = z.infer<typeof environmentSchema>;
 

@@ -91,7 +91,7 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
       const statements = [...planChanges(project.model, diff, db).statements, ...publications];
       process.stdout.write(
         statements.length === 0
-          ? `-- nothing to do: ${db.place} has all that the model needs\n`
+          ? `-- nothing to do: ${db.place} has everything that the model needs\n`
           : statements.map(printed).join(''),
       );
       return;
@@ -111,8 +111,8 @@ const publication = (uid: string, { model }: Project, { drafts }: Stored, { dial
   const type = model.types.get(uid);
   const withDrafts = [...drafts].filter(([, count]) => count > 0).map(([it]) => it);
   if (!type || !withDrafts.includes(uid)) {
-    const known = withDrafts.length === 0 ? 'there is none' : `there are ${withDrafts.join(', ')}`;
-    const what = 'is no type whose drafts were switched off while it had some';
+    const known = withDrafts.length === 0 ? 'there are none' : `expected one of ${withDrafts.join(', ')}`;
+    const what = 'is not a type with drafts left from before draftAndPublish was switched off';
     throw new StartFault(`--publish-drafts: "${uid}" ${what}${orNearest(uid, withDrafts)}; ${known}`);
   }
   return dialect.compile(
@@ -179,7 +179,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
       ...report.surplus.tables.map((it) => `table  ${it}`),
       ...report.surplus.columns.map((it) => `column ${it.table}.${it.column}`),
     ]),
-    section('Stored in another way than the schema files say:', [
+    section('Stored differently than the schema files declare:', [
       ...sayStoredColumns(report.otherTypes),
       ...sayDrafts(stored),
     ]),

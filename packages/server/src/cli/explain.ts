@@ -95,7 +95,7 @@ const callerNamed = async (as: string, db: Db): Promise<Caller> => {
   const types = roles.map((it) => it.type);
   throw new StartFault(
     kind === 'role'
-      ? `There is no role of type "${name}"${orNearest(name, types)}. Known are ${types.join(', ')}`
+      ? `There is no role of type "${name}"${orNearest(name, types)}. Expected one of ${types.join(', ')}`
       : `--as takes role:TYPE or token:NAME, not "${as}"`,
   );
 };

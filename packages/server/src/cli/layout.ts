@@ -175,7 +175,7 @@ export const sayStoredColumns = (columns: readonly StoredColumn[]): readonly str
   columns.map((it) => {
     const asWhat = it.servedAs === null ? '' : `; it is served as ${it.servedAs} until it is changed`;
     const mend = it.statements.map((statement) => `${statement};`);
-    return `column ${it.table}.${it.column} is ${it.found}, and its schema file wants ${it.wanted}${asWhat}. To change it: ${mend.join(' ')}`;
+    return `column ${it.table}.${it.column} is ${it.found}, but its schema file declares ${it.wanted}${asWhat}. To change it: ${mend.join(' ')}`;
   });
 
 const servedAs = ({ table, column }: OtherType, model: Model): string | null => {
@@ -192,5 +192,5 @@ export const sayDrafts = ({ drafts }: Stored): readonly string[] =>
     .filter(([, count]) => count > 0)
     .map(
       ([uid, count]) =>
-        `${uid}: draftAndPublish is off in its schema file, and its table holds ${count} ${count === 1 ? 'draft' : 'drafts'}. Nobody sees them: the type is served with drafts as before. To publish them: dovetail sync --publish-drafts ${uid}; or switch draftAndPublish on again, or delete them, as v4 would at its next start`,
+        `${uid}: draftAndPublish is off in its schema file, and its table holds ${count} ${count === 1 ? 'draft' : 'drafts'}. They are hidden: the type is served with drafts as before. To publish them: dovetail sync --publish-drafts ${uid}; or switch draftAndPublish on again, or delete them, as v4 would at its next start`,
     );

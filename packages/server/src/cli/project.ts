@@ -32,7 +32,7 @@ export const openProject = async (dir: string): Promise<Project> => {
 /** All faults and warnings of the schema files in one message. */
 const sayFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
   const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${sayNote(it)}`).join('');
-  const head = faults.length === 1 ? 'A schema file has a fault' : `The schema files have ${faults.length} faults`;
+  const head = faults.length === 1 ? 'A schema file has an error' : `The schema files have ${faults.length} errors`;
   return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nWarnings:${list(warnings)}`}`;
 };
 

@@ -92,7 +92,7 @@ export const sayChangedSeeds = (now: SeedDigests, written: SeedDigests): string 
     .filter((name) => now[name] !== written[name])
     .map((name) => `${name} (${!(name in written) ? 'new' : name in now ? 'changed' : 'removed'})`);
   if (changed.length === 0) return null;
-  return `database/seed: seeds are written once, when the database is made, and these files are not as they were then: ${changed.join(', ')}. Make the same changes in the database through the API and the command "role", or start with an empty database`;
+  return `database/seed: seeds are written once, when the database is created, and these files have changed since: ${changed.join(', ')}. Make the same changes in the database through the API and the command "role", or start with an empty database`;
 };
 
 /**
@@ -142,7 +142,7 @@ const sayWithPath = (issue: Issue): string => {
 };
 
 const sayFaults = (faults: readonly string[]): string =>
-  `${faults.length === 1 ? 'The seeds have a fault' : `The seeds have ${faults.length} faults`}, and nothing was written:${faults.map((it) => `\n  database/seed/${it}`).join('')}`;
+  `${faults.length === 1 ? 'The seeds have an error' : `The seeds have ${faults.length} errors`}, and nothing was written:${faults.map((it) => `\n  database/seed/${it}`).join('')}`;
 
 // ---- files
 
@@ -282,7 +282,7 @@ const linkIds = (
     else if (id === null || (id === undefined && target && unread.has(target))) isWhole = false;
     else if (id === undefined)
       fault(
-        `${attribute.name} names "${key}", and there is no such seed of ${attribute.target}${orNearest(key, known.keys())}`,
+        `${attribute.name} names "${key}", but ${attribute.target} has no such seed${orNearest(key, known.keys())}`,
       );
     else found.push(id);
   }

@@ -37,7 +37,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
         // SQLite calls never yield to the event loop, so the timer alone would not fire
         if (performance.now() > deadline) await new Promise(setImmediate);
         if (isOver)
-          throw new Error(`${title}: the event is over, and its content with it; await every call inside the hook`);
+          throw new Error(`${title}: content was used after the event ended; await every call inside the hook`);
         return call(...args);
       });
       let isSeen = false;

@@ -49,7 +49,7 @@ const loadFile = async (file: string, type: EntryType): Promise<Handlers> => {
     const near = nearest(name, names);
     if (!names.includes(name))
       throw new HandlerFault(
-        `${file}: "${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Known are ${names.join(', ')}.`,
+        `${file}: "${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Expected one of ${names.join(', ')}.`,
       );
     if (typeof value !== 'function') throw new HandlerFault(`${file}: "${name}" is not a function`);
   }

@@ -15,12 +15,12 @@ export const checkDrafts = ({ drafts, unread }: ReadFiles, keeperOf: KeeperOf, n
   for (const draft of drafts.values()) {
     const fileNotes = notesOf(draft.file, notes);
     const sameTable = tables.get(draft.table);
-    if (sameTable) fileNotes.fault('collectionName', `the table "${draft.table}" belongs to ${sameTable.uid} already`);
+    if (sameTable) fileNotes.fault('collectionName', `the table "${draft.table}" already belongs to ${sameTable.uid}`);
     tables.set(draft.table, draft);
     if (draft.kind !== 'component' && draft.origin === 'project') {
       const route = draft.kind === 'single' ? draft.singular : draft.plural;
       const sameRoute = routes.get(route.toLowerCase());
-      if (sameRoute) fileNotes.fault('info', `the route /api/${route} belongs to ${sameRoute.uid} already`);
+      if (sameRoute) fileNotes.fault('info', `the route /api/${route} already belongs to ${sameRoute.uid}`);
       routes.set(route.toLowerCase(), draft);
     }
     checkAttributes({ draft, drafts, unread, keeperOf, notes: fileNotes });
@@ -59,7 +59,7 @@ const checkAttributes = (check: Check): void => {
           const table = linkTableName(draft.table, name);
           const same = linkTables.get(table);
           if (same !== undefined)
-            notes.warn(place, `has the link table "${table}", and so has "${same}": they share their links, as in v4`);
+            notes.warn(place, `uses the same link table "${table}" as "${same}": they share their links, as in v4`);
           linkTables.set(table, name);
         }
         break;
@@ -75,7 +75,7 @@ const checkAttributes = (check: Check): void => {
 const checkColumn = (name: string, place: string, columns: Map<string, string>, notes: FileNotes): void => {
   const column = columnName(name);
   const same = columns.get(column);
-  if (same !== undefined && same !== name) notes.fault(place, `has the column "${column}", and so has "${same}"`);
+  if (same !== undefined && same !== name) notes.fault(place, `uses the same column "${column}" as "${same}"`);
   columns.set(column, name);
 };
 
@@ -126,7 +126,7 @@ const checkRelation = (declared: DeclaredRelation, name: string, place: string, 
   if (mappedBy !== null && inversedBy !== null)
     notes.warn(
       place,
-      'mappedBy and inversedBy exclude each other: as in v4 mappedBy has no effect; remove one of them',
+      'mappedBy and inversedBy are mutually exclusive: as in v4, mappedBy has no effect; remove one of them',
     );
   const sides = { declared, name, place, target };
   if (isOwner(declared)) {

@@ -58,7 +58,7 @@ const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes):
       fault.code === 'body.enumeration'
         ? `"${value}" is not in "enum"${orNearest(value, rules.values)}`
         : sayIssue(fault);
-    notes.warn(`${place}.default`, `${message}; entries cannot be made without a value for this attribute`);
+    notes.warn(`${place}.default`, `${message}; entries cannot be created without a value for this attribute`);
   }
 };
 
@@ -73,9 +73,12 @@ const noteValues = (values: readonly string[], { place, isComponent }: Surroundi
     if (same === value) (isComponent ? notes.warn : notes.fault)(at, `names "${value}" twice`);
     else if (isComponent) continue;
     else if (!/^[_A-Za-z]/.test(name))
-      notes.fault(at, `"${value}" is refused, as by v4: without signs and accents a value must begin with a letter`);
+      notes.fault(at, `"${value}" is rejected, as in v4: without symbols and accents a value must begin with a letter`);
     else if (same !== undefined)
-      notes.fault(at, `"${same}" and "${value}" are refused, as by v4: without signs and accents both are "${name}"`);
+      notes.fault(
+        at,
+        `"${same}" and "${value}" are rejected, as in v4: without symbols and accents both become "${name}"`,
+      );
   }
 };
 
@@ -89,6 +92,6 @@ const noteCrossed = <Key extends string>(
 ): boolean => {
   const [lower, upper] = [it[low], it[high]];
   const isCrossed = lower !== null && upper !== null && Number(lower) > Number(upper);
-  if (isCrossed) notes.warn(`${place}.${low}`, `${lower} is above "${high}": ${upper}; no value can meet both`);
+  if (isCrossed) notes.warn(`${place}.${low}`, `${lower} is above "${high}": ${upper}; no value can satisfy both`);
   return isCrossed;
 };

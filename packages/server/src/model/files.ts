@@ -45,7 +45,7 @@ export const readSchemaFiles = (projectDir: string, notes: SchemaNotes): ReadFil
   const add = (draft: Draft): void => {
     const known = drafts.get(draft.uid);
     if (known?.origin === 'project')
-      notesOf(draft.file, notes).fault('', `"${draft.uid}" is defined in ${known.file} already`);
+      notesOf(draft.file, notes).fault('', `"${draft.uid}" is already defined in ${known.file}`);
     drafts.set(draft.uid, draft);
   };
   for (const [uid, schema] of builtinSchemas) {
@@ -154,7 +154,7 @@ const readJson = (file: string, notes: FileNotes): JsonObject | null => {
     // editors on Windows may write a byte order mark; v4 skips it
     const json: unknown = JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
     if (isJsonObject(json)) return json;
-    notes.fault('', 'must hold an object');
+    notes.fault('', 'must contain an object');
   } catch (fault) {
     notes.fault('', `not valid JSON: ${(fault as Error).message}`);
   }
@@ -224,9 +224,12 @@ const kinds: readonly string[] = ['collectionType', 'singleType'];
 
 /** v4 serves everything but `singleType` as a collection. */
 const readKind = (kind: unknown, notes: FileNotes): 'collection' | 'single' => {
-  if (kind === undefined) notes.warn('kind', 'is missing, and counts as "collectionType", as in v4');
+  if (kind === undefined) notes.warn('kind', 'is missing; treated as "collectionType", as in v4');
   else if (typeof kind !== 'string' || !kinds.includes(kind))
-    notes.warn('kind', `${JSON.stringify(kind)} counts as "collectionType", as in v4${orNearest(String(kind), kinds)}`);
+    notes.warn(
+      'kind',
+      `${JSON.stringify(kind)} is treated as "collectionType", as in v4${orNearest(String(kind), kinds)}`,
+    );
   return kind === 'singleType' ? 'single' : 'collection';
 };
 
@@ -294,7 +297,7 @@ const readAttributes = (
       noteContradictions(attribute, { ...around, place }, notes);
     } else faulty.add(name);
     // column names keep only letters and digits
-    if (columnName(name) === '') notes.fault(place, 'a name needs a letter or a digit');
+    if (columnName(name) === '') notes.fault(place, 'a name needs at least one letter or digit');
     if (reservedNames.includes(name)) notes.fault(place, `"${name}" is reserved`);
   }
   return { attributes, faulty };

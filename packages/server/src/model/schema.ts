@@ -107,7 +107,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     const value = given[key];
     const result = trueIs === 'truthy' ? Boolean(value) : value === true;
     if (value != null && typeof value !== 'boolean')
-      notes.warn(at(key), `must be true or false, and is ${shown(value)}; it counts as ${result}, as in v4`);
+      notes.warn(at(key), `must be true or false, not ${shown(value)}; treated as ${result}, as in v4`);
     return result;
   };
 
@@ -116,7 +116,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     const value = given[key];
     if (value == null) return null;
     if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
-    notes.warn(at(key), `must be a whole number from 0 on, and is ${shown(value)}; it has no effect`);
+    notes.warn(at(key), `must be a non-negative integer, not ${shown(value)}; it has no effect`);
     return null;
   };
 
@@ -148,7 +148,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
 };
 type Keys = ReturnType<typeof newKeys>;
 
-export const mustBe = (what: string, value: unknown): string => `must be ${what}, and is ${shown(value)}`;
+export const mustBe = (what: string, value: unknown): string => `must be ${what}, not ${shown(value)}`;
 
 // ---- attributes
 
@@ -185,11 +185,11 @@ export const readAttribute = (value: unknown, place: string, notes: FileNotes): 
 };
 
 const sayUnknownType = (type: unknown): string => {
-  const known = `known are ${attributeTypes.join(', ')}`;
+  const known = `expected one of ${attributeTypes.join(', ')}`;
   if (type === undefined) return `is missing; ${known}`;
   return type === 'customField'
-    ? 'custom fields need the plain type that they store as, which their plugin names as its "type", such as "string"'
-    : `${shown(type)} is not a type of attribute${orNearest(String(type), attributeTypes)}; ${known}`;
+    ? 'custom fields must be declared with their underlying type, which their plugin registers as its "type", such as "string"'
+    : `${shown(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
 };
 
 const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | DeclaredMorph | null => {
@@ -199,7 +199,7 @@ const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | 
   const relation = memberOf(relations, text);
   if (text !== null && !relation) {
     const known = [...relations, ...morphs];
-    const message = `"${text}" is not a relation${orNearest(text, known)}; known are ${known.join(', ')}`;
+    const message = `"${text}" is not a relation type${orNearest(text, known)}; expected one of ${known.join(', ')}`;
     keys.notes.fault(keys.at('relation'), message);
   }
   const target = keys.string('target');
@@ -216,7 +216,7 @@ const readMedia = (keys: Keys, declaration: Declaration): DeclaredMedia => {
     if (!mediaTypes.includes(type))
       keys.notes.warn(
         `${keys.at('allowedTypes')}.${i}`,
-        `"${type}" is not a type of file${orNearest(type, mediaTypes)}; known are ${mediaTypes.join(', ')}`,
+        `"${type}" is not a file type${orNearest(type, mediaTypes)}; expected one of ${mediaTypes.join(', ')}`,
       );
   }
   return { ...declaration, kind: 'media', multiple: keys.flag('multiple'), allowedTypes };
@@ -257,7 +257,7 @@ const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number
   if (value == null || !scalarTypes[type].numeric) return null;
   if ((typeof value === 'number' || typeof value === 'string') && scalarTypes[type].parseText(String(value), []).ok)
     return value;
-  keys.notes.warn(keys.at(key), `${shown(value)} is no bound of ${type}; it has no effect`);
+  keys.notes.warn(keys.at(key), `${shown(value)} is not a valid bound for type ${type}; it has no effect`);
   return null;
 };
 
@@ -283,6 +283,6 @@ const readHashRounds = (keys: Keys): number => {
   const rounds = isJsonObject(encryption) ? encryption['rounds'] : undefined;
   if (rounds === undefined) return 10;
   if (Number.isInteger(rounds) && Number(rounds) >= 4 && Number(rounds) <= 31) return Number(rounds);
-  keys.notes.fault(`${keys.at('encryption')}.rounds`, `must be a whole number from 4 to 31, and is ${shown(rounds)}`);
+  keys.notes.fault(`${keys.at('encryption')}.rounds`, `must be an integer from 4 to 31, not ${shown(rounds)}`);
   return 10;
 };

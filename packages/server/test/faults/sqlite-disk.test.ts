@@ -132,7 +132,7 @@ describe('a full disk for the database', () => {
         ).catch(() => undefined);
         await run(tx, sql`insert into things values (3, 'after')`).catch(() => undefined);
       });
-      await expect(write).rejects.toThrow('The disk of the database is full');
+      await expect(write).rejects.toThrow('The disk that holds the database is full');
       expect(faults).toEqual([expect.objectContaining({ code: 'SQLITE_FULL' })]);
       disk.makeRoom();
       expect(await db.read(() => readRows(db.dialect.compile(sql`select id from things`)))).toEqual([]);

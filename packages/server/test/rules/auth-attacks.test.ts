@@ -397,7 +397,7 @@ describe('what is no request', () => {
       const text = await raw(sent);
       expect(statuses(text)).toEqual([400]);
       expect(jsonOf(text)).toEqual(
-        refusal(400, 'BadRequestError', 'The request is not HTTP', { code: 'http.malformed-request' }),
+        refusal(400, 'BadRequestError', 'The request is not valid HTTP', { code: 'http.malformed-request' }),
       );
     },
   );

@@ -74,13 +74,13 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
 
   it('check says it and fails', async () => {
     const { out } = await command((dir) => check(dir, { json: false }));
-    expect(out).toContain(`\nStored in another way than the schema files say:\n  ${uid}: draftAndPublish is off`);
+    expect(out).toContain(`\nStored differently than the schema files declare:\n  ${uid}: draftAndPublish is off`);
     expect(process.exitCode).toBe(1);
   });
 
   it.each(['api::memo.memo', 'api::noet.noet'])('only a type with such drafts can be named: %s', async (name) => {
     await expect(command((dir) => sync(dir, { dryRun: false, publishDrafts: [name] }))).rejects.toThrow(
-      `--publish-drafts: "${name}" is no type whose drafts were switched off while it had some`,
+      `--publish-drafts: "${name}" is not a type with drafts left from before draftAndPublish was switched off`,
     );
     expect(await drafts()).toBe(1);
   });

@@ -353,7 +353,7 @@ describe.each(dialects)('fields on %s', (dialect) => {
     ['fields[0][0]=title', 'fields[0]', 'expected a name or a list of names'],
     ['fields[0]=title&fields[0]=year', 'fields[0]', 'expected a name or a list of names'],
     ['fields[0]=title&fields[a]=year', 'fields', 'expected a name or a list of names'],
-    ['fields=title&fields[0]=year', 'fields', 'given as a value and as an object'],
+    ['fields=title&fields[0]=year', 'fields', 'given both as a value and as an object'],
     ['fields[0]=constructor', 'fields[0]', 'has no attribute "constructor"'],
     ['fields[0]=__proto__', 'fields[0]', 'has no attribute "__proto__"'],
     ['fields[0]=toString', 'fields[0]', 'has no attribute "toString"'],

@@ -371,7 +371,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
       kept = content;
     });
     expect(made.status).toBe(200);
-    const over = /the event is over/;
+    const over = /content was used after the event ended/;
     await expect(kept!.create(TRAIL, { text: 'late' })).rejects.toThrow(over);
     await expect(kept!.find(TRAIL)).rejects.toThrow(over);
     // nor does it reach into the transaction of somebody else

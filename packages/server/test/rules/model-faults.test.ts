@@ -33,25 +33,25 @@ describe('schema files', () => {
       'a type that does not exist',
       { x: { type: 'strng' } },
       'attributes.x.type',
-      '"strng" is not a type of attribute; did you mean "string"?; known are string, text, richtext, enumeration,',
+      '"strng" is not an attribute type; did you mean "string"?; expected one of string, text, richtext, enumeration,',
     ],
-    ['no type', { x: {} }, 'attributes.x.type', 'is missing; known are string, text,'],
-    ['a type that is no text', { x: { type: 5 } }, 'attributes.x.type', '5 is not a type of attribute; known are'],
-    ['no object', { x: null }, 'attributes.x', 'must be an object, and is null'],
+    ['no type', { x: {} }, 'attributes.x.type', 'is missing; expected one of string, text,'],
+    ['a type that is no text', { x: { type: 5 } }, 'attributes.x.type', '5 is not an attribute type; expected one of'],
+    ['no object', { x: null }, 'attributes.x', 'must be an object, not null'],
     ['a reserved name', { id: { type: 'string' } }, 'attributes.id', '"id" is reserved'],
     ['a reserved name', { __component: { type: 'string' } }, 'attributes.__component', '"__component" is reserved'],
     [
       'a kind of relation that does not exist',
       { x: toAuthor({ relation: 'manyToFew' }) },
       'attributes.x.relation',
-      'known are oneToOne, oneToMany, manyToOne, manyToMany, morphToOne',
+      'expected one of oneToOne, oneToMany, manyToOne, manyToMany, morphToOne',
     ],
     ['a relation without a target', { x: toAuthor({ target: undefined }) }, 'attributes.x.target', 'is missing'],
     [
       'a target that is no text',
       { x: toAuthor({ target: ['x'] }) },
       'attributes.x.target',
-      'must be a string, and is an array',
+      'must be a string, not an array',
     ],
     [
       'an unknown target',
@@ -131,7 +131,7 @@ describe('schema files', () => {
       'two attributes with one column',
       { metaTitle: { type: 'string' }, meta_title: { type: 'string' } },
       'attributes.meta_title',
-      'has the column "meta_title", and so has "metaTitle"',
+      'uses the same column "meta_title" as "metaTitle"',
     ],
     ['an enumeration without values', { x: { type: 'enumeration' } }, 'attributes.x.enum', 'is missing'],
     ['a value twice', { x: { type: 'enumeration', enum: ['a', 'b', 'a'] } }, 'attributes.x.enum', 'names "a" twice'],
@@ -141,12 +141,17 @@ describe('schema files', () => {
       'attributes.x.enum.1',
       'must be a string',
     ],
-    ['a name that makes no column', { '--': { type: 'string' } }, 'attributes.--', 'needs a letter or a digit'],
+    [
+      'a name that makes no column',
+      { '--': { type: 'string' } },
+      'attributes.--',
+      'needs at least one letter or digit',
+    ],
     [
       "the column of the server's own attribute",
       { created_at: { type: 'string' } },
       'attributes.created_at',
-      'has the column "created_at", and so has "createdAt"',
+      'uses the same column "created_at" as "createdAt"',
     ],
     [
       'a kind of relation with a slip',
@@ -164,7 +169,7 @@ describe('schema files', () => {
       'a custom field',
       { x: { type: 'customField', customField: 'plugin::color-picker.color' } },
       'attributes.x.type',
-      'custom fields need the plain type that they store as',
+      'custom fields must be declared with their underlying type',
     ],
   ])('%s: %j', (_what, attributes, place, words) => {
     const faults = faultsOf(withThing(attributes));
@@ -176,12 +181,12 @@ describe('schema files', () => {
   it.each<[values: readonly string[], words: readonly string[]]>([
     [
       ['1st', '3', 'second'],
-      ['"1st" is refused, as by v4', '"3" is refused, as by v4'],
+      ['"1st" is rejected, as in v4', '"3" is rejected, as in v4'],
     ],
-    [['§', 'a'], ['"§" is refused, as by v4']],
-    [['_1'], ['"_1" is refused, as by v4']],
-    [['a-b', 'a b'], ['"a-b" and "a b" are refused, as by v4: without signs and accents both are "a_b"']],
-    [['été', 'ete'], ['"été" and "ete" are refused, as by v4']],
+    [['§', 'a'], ['"§" is rejected, as in v4']],
+    [['_1'], ['"_1" is rejected, as in v4']],
+    [['a-b', 'a b'], ['"a-b" and "a b" are rejected, as in v4: without symbols and accents both become "a_b"']],
+    [['été', 'ete'], ['"été" and "ete" are rejected, as in v4']],
     [['first 1', 'A', 'a', 'Øre', 'ж', '€uro', 'camelCase'], []],
   ])('an enumeration of %j', (values, words) => {
     const faults = faultsOf(withThing({ x: { type: 'enumeration', enum: values } }));
@@ -201,7 +206,7 @@ describe('schema files', () => {
 
   it.each<[what: string, changes: Json, place: string, words: string]>([
     ['no info', { info: undefined }, 'info', 'is missing'],
-    ['info that is no object', { info: 'thing' }, 'info', 'must be an object, and is "thing"'],
+    ['info that is no object', { info: 'thing' }, 'info', 'must be an object, not "thing"'],
     ['no singular name', { info: { pluralName: 'things' } }, 'info.singularName', 'is missing'],
     [
       'an empty plural name',
@@ -220,20 +225,20 @@ describe('schema files', () => {
       'the table of another type',
       { collectionName: 'books' },
       'collectionName',
-      'the table "books" belongs to api::book.book already',
+      'the table "books" already belongs to api::book.book',
     ],
     [
       'the table of a built-in type',
       { collectionName: 'files' },
       'collectionName',
-      'belongs to plugin::upload.file already',
+      'already belongs to plugin::upload.file',
     ],
     ['the table of a component', { collectionName: 'components_shared_seos' }, 'collectionName', 'belongs to'],
     [
       'the route of another type',
       { info: { singularName: 'thing', pluralName: 'books' } },
       'info',
-      'the route /api/books belongs to api::book.book already',
+      'the route /api/books already belongs to api::book.book',
     ],
   ])('content type: %s', (_what, changes, place, words) => {
     const faults = faultsOf(withThing({}, changes));
@@ -249,7 +254,7 @@ describe('schema files', () => {
       [typeFile('other')]: contentType('other', {}, { info: { singularName: 'other', pluralName: 'Thing' } }),
     };
     expect(faultsOf(files).map(sayNote)).toEqual([
-      `${typeFile('thing')}: info: the route /api/thing belongs to api::other.other already`,
+      `${typeFile('thing')}: info: the route /api/thing already belongs to api::other.other`,
     ]);
   });
 
@@ -264,7 +269,7 @@ describe('schema files', () => {
     ).toEqual([
       expect.stringMatching(/^src\/api\/broken\/content-types\/broken\/schema\.json: not valid JSON: /),
       expect.stringMatching(
-        /^src\/components\/shared\/seo\.json: "shared\.seo" is defined in src\/components\/shared\/Seo\.json already$/,
+        /^src\/components\/shared\/seo\.json: "shared\.seo" is already defined in src\/components\/shared\/Seo\.json$/,
       ),
       expect.stringMatching(/^src\/components\/shared\/untold\.json: collectionName: /),
     ]);
@@ -359,7 +364,7 @@ describe('schema files', () => {
   it('a fault is told as file, place and words', () => {
     const [fault] = faultsOf(withThing({ x: { type: 'string', encryption: { rounds: 99 } } }));
     expect(fault && sayNote(fault)).toBe(
-      `${typeFile('thing')}: attributes.x.encryption.rounds: must be a whole number from 4 to 31, and is 99`,
+      `${typeFile('thing')}: attributes.x.encryption.rounds: must be an integer from 4 to 31, not 99`,
     );
   });
 

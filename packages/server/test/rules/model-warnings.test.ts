@@ -45,19 +45,19 @@ describe('schema files with warnings', () => {
       'a rule of the wrong form',
       { x: { type: 'string', minLength: 'three' } },
       'attributes.x.minLength',
-      'must be a whole number from 0 on, and is "three"; it has no effect',
+      'must be a non-negative integer, not "three"; it has no effect',
     ],
     [
       'a flag of the wrong form',
       { x: { type: 'string', required: 'yes' } },
       'attributes.x.required',
-      'must be true or false, and is "yes"; it counts as true, as in v4',
+      'must be true or false, not "yes"; treated as true, as in v4',
     ],
     [
       'a flag that v4 wants to be exactly true',
       { x: { type: 'component', component: 'shared.seo', repeatable: 1 } },
       'attributes.x.repeatable',
-      'it counts as false, as in v4',
+      'treated as false, as in v4',
     ],
     [
       'a system attribute',
@@ -124,7 +124,7 @@ describe('schema files with warnings', () => {
       'a default that is not in the enumeration',
       { x: { type: 'enumeration', enum: ['draft', 'final'], default: 'finl' } },
       'attributes.x.default',
-      '"finl" is not in "enum"; did you mean "final"?; entries cannot be made without a value for this attribute',
+      '"finl" is not in "enum"; did you mean "final"?; entries cannot be created without a value for this attribute',
     ],
     ['a default of another type', { x: { type: 'boolean', default: 'maybe' } }, 'attributes.x.default', 'boolean'],
     ['a default that is no number', { x: { type: 'integer', default: 1.5 } }, 'attributes.x.default', 'an integer'],
@@ -145,14 +145,19 @@ describe('schema files with warnings', () => {
       'a bound that is no number',
       { x: { type: 'float', min: 'low' } },
       'attributes.x.min',
-      '"low" is no bound of float; it has no effect',
+      '"low" is not a valid bound for type float; it has no effect',
     ],
-    ['a bound that is not whole', { x: { type: 'biginteger', max: 1.5 } }, 'attributes.x.max', '1.5 is no bound of'],
+    [
+      'a bound that is not whole',
+      { x: { type: 'biginteger', max: 1.5 } },
+      'attributes.x.max',
+      '1.5 is not a valid bound for type',
+    ],
     [
       'crossed bounds',
       { x: { type: 'integer', min: 5, max: 3 } },
       'attributes.x.min',
-      '5 is above "max": 3; no value can meet both',
+      '5 is above "max": 3; no value can satisfy both',
     ],
     [
       'crossed lengths',
@@ -176,7 +181,7 @@ describe('schema files with warnings', () => {
       'an unknown type of file',
       { x: { type: 'media', allowedTypes: ['files', 'image'] } },
       'attributes.x.allowedTypes.1',
-      '"image" is not a type of file; did you mean "images"?',
+      '"image" is not a file type; did you mean "images"?',
     ],
     ['a media attribute of the wrong form', { x: { type: 'media', multiple: 'yes' } }, 'attributes.x.multiple', 'true'],
     [
@@ -189,7 +194,7 @@ describe('schema files with warnings', () => {
       'two relations with one link table',
       { my_tags: toMany('api::author.author', {}), myTags: toMany('api::author.author', {}) },
       'attributes.myTags',
-      'has the link table "things_my_tags_links", and so has "my_tags": they share their links, as in v4',
+      'uses the same link table "things_my_tags_links" as "my_tags": they share their links, as in v4',
     ],
   ])('%s: %j', (_what, attributes, place, words) => {
     expect(warningsOf(withThing(attributes))).toEqual([
@@ -198,14 +203,14 @@ describe('schema files with warnings', () => {
   });
 
   it.each<[what: string, changes: Json, place: string, words: string]>([
-    ['no kind', { kind: undefined }, 'kind', 'is missing, and counts as "collectionType", as in v4'],
-    ['an unknown kind', { kind: 'doubleType' }, 'kind', '"doubleType" counts as "collectionType", as in v4'],
+    ['no kind', { kind: undefined }, 'kind', 'is missing; treated as "collectionType", as in v4'],
+    ['an unknown kind', { kind: 'doubleType' }, 'kind', '"doubleType" is treated as "collectionType", as in v4'],
     ['a kind with a slip', { kind: 'singletype' }, 'kind', 'did you mean "singleType"?'],
     [
       'an option of the wrong form',
       { options: { draftAndPublish: 'yes' } },
       'options.draftAndPublish',
-      'must be true or false, and is "yes"; it counts as false, as in v4',
+      'must be true or false, not "yes"; treated as false, as in v4',
     ],
     ['an option with a slip', { options: { draftAndPublsh: true } }, 'options.draftAndPublsh', '"draftAndPublish"?'],
     ['a key with a slip', { colectionName: 'x' }, 'colectionName', 'did you mean "collectionName"?'],
@@ -371,7 +376,7 @@ describe('relations whose sides contradict each other', () => {
     );
     expect(linksOf(files, 'api::category.category', 'products')).toMatchObject({ table: 'products_categories_links' });
     expect(warningsOf(files).map(sayNote)).toEqual([
-      `${typeFile('product')}: attributes.categories: mappedBy and inversedBy exclude each other: as in v4 mappedBy has no effect; remove one of them`,
+      `${typeFile('product')}: attributes.categories: mappedBy and inversedBy are mutually exclusive: as in v4, mappedBy has no effect; remove one of them`,
     ]);
   });
 

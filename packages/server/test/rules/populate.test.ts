@@ -181,7 +181,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     expect(await world.refusal(`/api/films?populate[director]=${flag}`)).toEqual({
       status: 400,
       name: 'ValidationError',
-      message: `Invalid parameter populate[director]: "${flag}" is not a flag; expected true, t, 1, false, f or 0`,
+      message: `Invalid parameter populate[director]: "${flag}" is not a boolean; expected true, t, 1, false, f or 0`,
       at: 'populate[director]',
       all: ['populate[director]'],
     });
@@ -489,15 +489,15 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['populate[director][0]=mentor', 'populate[director]', 'expected an object'],
     ['populate[director][]=mentor', 'populate[director]', 'expected an object'],
     ['populate[0][director]=true', 'populate[0]', 'expected a name or a list of names'],
-    ['populate=director&populate[genres][fields]=name', 'populate', 'given as a value and as an object'],
+    ['populate=director&populate[genres][fields]=name', 'populate', 'given both as a value and as an object'],
     [
       'populate[director]=true&populate[director][fields]=name',
       'populate[director]',
-      'given as a value and as an object',
+      'given both as a value and as an object',
     ],
-    ['populate[0]=director&populate[genres]=true', 'populate[0]', '"director" is not a flag'],
+    ['populate[0]=director&populate[genres]=true', 'populate[0]', '"director" is not a boolean'],
     ['populate[director][feilds]=name', 'populate[director][feilds]', 'Did you mean "fields"?'],
-    ['populate[director][where]=1', 'populate[director][where]', '"where" is not an option of populate'],
+    ['populate[director][where]=1', 'populate[director][where]', '"where" is not a populate option'],
     ['populate[__proto__]=true', 'populate[__proto__]', 'has no attribute "__proto__"'],
     ['populate=constructor', 'populate', 'has no attribute "constructor"'],
     ['populate=deep', 'populate', 'has no attribute "deep"'],

@@ -38,10 +38,10 @@ describe('the URL of a PostgreSQL', () => {
   });
 
   it.each([
-    ['mysql://u:sesame@h/d', 'The URL of PostgreSQL does not begin with postgres://'],
-    ['sesame', 'The URL of PostgreSQL does not begin with postgres://'],
-    ['postgres://u:ses/ame@h/d', /^The URL of PostgreSQL cannot be read; special characters in the password/],
-    ['postgres://u:sesame@h:port/d', /^The URL of PostgreSQL cannot be read; special characters in the password/],
+    ['mysql://u:sesame@h/d', 'The PostgreSQL URL does not begin with postgres://'],
+    ['sesame', 'The PostgreSQL URL does not begin with postgres://'],
+    ['postgres://u:ses/ame@h/d', /^The PostgreSQL URL is invalid; special characters in the password/],
+    ['postgres://u:sesame@h:port/d', /^The PostgreSQL URL is invalid; special characters in the password/],
   ])('%s is refused without being repeated', (url, message) => {
     expect(() => readAddress(url)).toThrow(message);
     expect(() => readAddress(url)).not.toThrow('sesame');

@@ -117,7 +117,7 @@ describe('check', () => {
       expect(section?.split('\n').slice(0, 3)).toEqual([
         expect.stringContaining(`${typeFile('category')}: attributes.products.inversedBy: both sides say "inversedBy"`),
         expect.stringContaining(`${typeFile('category')}: attributes.offers.mappedBy: api::product.product has no`),
-        expect.stringContaining(`${typeFile('product')}: kind: is missing, and counts as "collectionType", as in v4`),
+        expect.stringContaining(`${typeFile('product')}: kind: is missing; treated as "collectionType", as in v4`),
       ]);
     } finally {
       process.exitCode = undefined;

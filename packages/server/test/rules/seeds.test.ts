@@ -89,7 +89,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
         [seed('permissions')]: { publik: [], public: ['api::book.book.fnd'] },
       }),
     ).toEqual([
-      'The seeds have 14 faults, and nothing was written:',
+      'The seeds have 14 errors, and nothing was written:',
       'database/seed/book.json: there is no such type; did you mean "books.json"?',
       'database/seed/qwertzuiop.json: there is no such type; a seed file is named after a route: files.json, authors.json, books.json, cover.json, things.json, permissions.json',
       'database/seed/authors.json: "jane": expected an object of attributes',
@@ -100,8 +100,8 @@ describe.each(dialects)('seeds on %s', (dialect) => {
       'database/seed/authors.json: "jo": nam: author has no attribute "nam". Did you mean "name"?',
       'database/seed/books.json: "emma": seo must be a `object` type, but the final value was: `"x"`.',
       'database/seed/books.json: "south": author: expected the key of a seed, or a list of keys',
-      'database/seed/things.json: "one": books names "emm", and there is no such seed of api::book.book; did you mean "emma"?',
-      'database/seed/things.json: "one": lists[0].books names "nobody", and there is no such seed of api::book.book',
+      'database/seed/things.json: "one": books names "emm", but api::book.book has no such seed; did you mean "emma"?',
+      'database/seed/things.json: "one": lists[0].books names "nobody", but api::book.book has no such seed',
       'database/seed/things.json: "one": size must be less than or equal to 9',
       'database/seed/things.json: "three": code: This attribute must be unique',
     ]);
@@ -111,7 +111,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
 
   it.each(['null', '[]', '5', '{'])('a file that holds %s is a fault in words', async (text) => {
     const [head, line] = await faultOf({ [seed('things')]: text });
-    expect(head).toBe('The seeds have a fault, and nothing was written:');
+    expect(head).toBe('The seeds have an error, and nothing was written:');
     expect(line).toMatch(
       text === '{'
         ? /^database\/seed\/things\.json: not valid JSON: /
@@ -127,7 +127,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     const changed = { [seed('things')]: { one: { code: 'b' } }, [seed('books')]: {} };
     for (const files of [changed, {}])
       expect(await start(files)).toEqual([
-        'database/seed: seeds are written once, when the database is made, and these files are not as they were then: authors.json (removed), books.json (new), things.json (changed). Make the same changes in the database through the API and the command "role", or start with an empty database',
+        'database/seed: seeds are written once, when the database is created, and these files have changed since: authors.json (removed), books.json (new), things.json (changed). Make the same changes in the database through the API and the command "role", or start with an empty database',
       ]);
     expect(await rows('select code from things')).toEqual([['a']]);
     fs.rmSync(path.join(dir, seed('books')));

@@ -27,7 +27,7 @@ export const readAddress = (url: string): Address => {
 const hostsOf = (url: string): readonly string[] => {
   const [, scheme = '', authority = '', path = '', query = ''] =
     /^(postgres(?:ql)?:\/\/|socket:)([^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
-  if (scheme === '') throw new Error('The URL of PostgreSQL does not begin with postgres://');
+  if (scheme === '') throw new Error('The PostgreSQL URL does not begin with postgres://');
   // the rest of a password with an unescaped slash would be taken for host and database
   if (path.includes('@')) throw unreadable();
   const hostAt = authority.lastIndexOf('@') + 1;
@@ -47,7 +47,7 @@ const readHost = (url: string): ConnectionOptions => {
 };
 
 const unreadable = (): Error =>
-  new Error('The URL of PostgreSQL cannot be read; special characters in the password must be percent-encoded');
+  new Error('The PostgreSQL URL is invalid; special characters in the password must be percent-encoded');
 
 const waysOf = (options: ConnectionOptions): readonly ClientConfig[] => {
   const way: ClientConfig = { ...toClientConfig(options), fallback_application_name: 'dovetail' };
