@@ -47,8 +47,10 @@ export const limits = {
   sqliteStatementMsMax: 1_000,
   /** Milliseconds that a SQLite transaction waits for a lock held by another program. Above: 503. */
   sqliteLockMsMax: 5_000,
-  /** Longest pause in milliseconds between two attempts to get that lock. */
+  /** Longest pause in milliseconds between two attempts of a read, of which many may wait. */
   sqliteLockPauseMsMax: 50,
+  /** The same for a write, of which one waits at a time: a busy v4 releases the lock for moments only. An attempt takes 50 µs. */
+  sqliteWriterPauseMs: 1,
   /** Bytes of SQLite's journal (`-wal`) after which readers wait for a moment, so that it can be emptied. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Milliseconds between two checks whether the SQLite file was replaced or removed; writes check every time. */

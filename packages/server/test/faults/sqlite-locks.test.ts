@@ -54,6 +54,53 @@ describe('a write lock of another program', () => {
   });
 });
 
+describe('another program that writes all the time', () => {
+  const world = useRelationsWorld('sqlite');
+  /** A process that holds the write lock for 40 ms of each 45 ms and takes it back at once when it has lost it. */
+  const holdAgainAndAgain = async (file: string): Promise<() => Promise<void>> => {
+    const holder = `
+      import Database from 'better-sqlite3';
+      const db = new Database(process.argv[1], { timeout: 0 });
+      const sleep = (ms) => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+      for (;;) {
+        try {
+          db.exec('begin immediate');
+        } catch {
+          continue;
+        }
+        process.stdout.write('.');
+        sleep(40);
+        db.exec('rollback');
+        sleep(5);
+      }`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', holder, file], {
+      cwd: path.dirname(fileURLToPath(import.meta.url)),
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    await once(child.stdout, 'data');
+    child.stdout.resume();
+    return async () => {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    };
+  };
+
+  it('does not keep writes out: each gets its turn between two of the other program', async () => {
+    const shelf = await world.create('shelves', { name: 'shelf' });
+    const release = await holdAgainAndAgain(world.env['DATABASE_FILENAME']!);
+    try {
+      const writes = Array.from({ length: 250 }, (_none, i) =>
+        world.send('PUT', `/api/shelves/${shelf}`, { data: { name: `name ${i}` } }),
+      );
+      const statuses = (await Promise.all(writes)).map((it) => it.status);
+      expect(statuses).toEqual(statuses.map(() => 200));
+    } finally {
+      await release();
+    }
+    expect((await world.read(`/api/shelves/${shelf}`)).attributes['name']).toBe('name 249');
+  });
+});
+
 describe('an exclusive lock of another program', () => {
   /** A file that is not in WAL mode: a writer in it keeps readers out. */
   const lockedFile = () => {

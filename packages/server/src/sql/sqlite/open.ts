@@ -130,13 +130,13 @@ export const openSqlite = async (
 
   const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, until: number): Promise<T> => {
     try {
-      const connection = await tryUntil(until, begin);
+      const connection = await tryUntil(until, begin, limits.sqliteWriterPauseMs);
       const { tx, end, abandon } = newTx(connection);
       try {
         const result = await work(tx);
         // throws if the work has caught a fault that ended the transaction
         end();
-        await tryUntil(lockedUntil(), () => connection.exec('commit'));
+        await tryUntil(lockedUntil(), () => connection.exec('commit'), limits.sqliteWriterPauseMs);
         return result;
       } catch (fault) {
         abandon();
@@ -210,8 +210,12 @@ const versionStatement = fixedStatement('pragma data_version');
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;
 
 /** Tries until no other program's lock is in the way, or until the time. Other requests go on meanwhile. */
-const tryUntil = async <T>(until: number, attempt: () => T | Promise<T>): Promise<T> => {
-  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, limits.sqliteLockPauseMsMax)) {
+const tryUntil = async <T>(
+  until: number,
+  attempt: () => T | Promise<T>,
+  pauseMsMax: number = limits.sqliteLockPauseMsMax,
+): Promise<T> => {
+  for (let pauseMs = 1; ; pauseMs = Math.min(2 * pauseMs, pauseMsMax)) {
     try {
       return await attempt();
     } catch (fault) {
