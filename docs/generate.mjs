@@ -60,7 +60,7 @@ const samplesOf = {
   'account.unknown-action': { near: 'api::article.article.find' },
 };
 
-const wording = (code, { say }) => {
+const wording = (code, { message }) => {
   const at = code.startsWith('query.') ? 'filters[title]' : 'title';
   const facts = new Proxy(
     { ...samples, ...samplesOf[code], at },
@@ -71,7 +71,7 @@ const wording = (code, { say }) => {
       },
     },
   );
-  return say(facts).replaceAll('|', '\\|');
+  return message(facts).replaceAll('|', '\\|');
 };
 
 const errors = () => {

@@ -28,7 +28,7 @@ const stampOf = () => {
 /** The tables of the bench project and the statements that make them: tables first, then indexes and keys. */
 const planTables = async (dovetail, db) => {
   const loaded = dovetail.loadModel(projectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(dovetail.sayNote).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(dovetail.formatNote).join('\n'));
   const tables = dovetail.tablesOf(loaded.model);
   const additions = dovetail.planAdditions(dovetail.diffTables(tables, await dovetail.readCatalog(db), db), db);
   const isTable = (statement) => /^create table/i.test(statement.sql);

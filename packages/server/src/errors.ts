@@ -32,29 +32,29 @@ export type IssueName = keyof typeof statusOf;
 
 interface IssueKind<Facts extends object> {
   readonly name: IssueName;
-  readonly say: Wording<Facts>;
+  readonly message: Wording<Facts>;
 }
 
 /** `at` is the path as the client wrote it: `populate[author][fields][0]`, or `seo.metaTitle` for a body. */
 type Wording<Facts extends object> = (facts: Facts & { readonly at: string }) => string;
 type NoFacts = Record<never, never>;
 
-const named = <Facts extends object = NoFacts>(name: IssueName, say: Wording<Facts>): IssueKind<Facts> => ({
+const named = <Facts extends object = NoFacts>(name: IssueName, message: Wording<Facts>): IssueKind<Facts> => ({
   name,
-  say,
+  message,
 });
 
 /** Input that breaks a rule. */
-const invalid = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
-  named('ValidationError', say);
+const invalid = <Facts extends object = NoFacts>(message: Wording<Facts>): IssueKind<Facts> =>
+  named('ValidationError', message);
 
 /** A fault in the query string: the message names the parameter by its full bracket path. */
-const query = <Facts extends object = NoFacts>(say: Wording<Facts>): IssueKind<Facts> =>
-  invalid((facts) => `Invalid parameter ${facts.at}: ${say(facts)}`);
+const query = <Facts extends object = NoFacts>(message: Wording<Facts>): IssueKind<Facts> =>
+  invalid((facts) => `Invalid parameter ${facts.at}: ${message(facts)}`);
 
 /** Characters of a rejected value, key or name that a message quotes. */
-const shownMax = 200;
-const shorten = (text: string): string => (text.length > shownMax ? `${text.slice(0, shownMax)}…` : text);
+const quotedMax = 200;
+const shorten = (text: string): string => (text.length > quotedMax ? `${text.slice(0, quotedMax)}…` : text);
 
 /**
  * A value of a body as v4 prints it: quoted strings, objects as indented JSON, truncated. Printing stops at the
@@ -64,7 +64,7 @@ const shorten = (text: string): string => (text.length > shownMax ? `${text.slic
 const print = (value: unknown): string => {
   let text = '';
   const add = (it: unknown, indent: string): void => {
-    if (typeof it === 'string') text += JSON.stringify(it.slice(0, shownMax));
+    if (typeof it === 'string') text += JSON.stringify(it.slice(0, quotedMax));
     else if (it instanceof Date) text += String(JSON.stringify(it));
     else if (it === null || typeof it !== 'object') text += String(it);
     else addMembers(it, indent);
@@ -74,9 +74,9 @@ const print = (value: unknown): string => {
     const start = text.length;
     text += isList ? '[' : '{';
     for (const key of isList ? it.keys() : Object.keys(it)) {
-      if (text.length > shownMax) return;
+      if (text.length > quotedMax) return;
       text += `${text.length > start + 1 ? ',' : ''}\n${indent}  `;
-      if (typeof key === 'string') text += `${JSON.stringify(key.slice(0, shownMax))}: `;
+      if (typeof key === 'string') text += `${JSON.stringify(key.slice(0, quotedMax))}: `;
       add((it as Record<string | number, unknown>)[key], `${indent}  `);
     }
     if (text.length > start + 1) text += `\n${indent}`;
@@ -363,13 +363,13 @@ export const issue = <Code extends IssueCode>(
 ): Issue => ({ code, path, facts: facts ?? {} }) as Issue;
 
 /** The message of an issue. Query paths use brackets, body paths dots and `[0]` for list positions. */
-export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Code>): string => {
+export const formatIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Code>): string => {
   const kinds: { readonly [Each in IssueCode]: IssueKind<FactsByCode[Each]> } = issueKinds;
   const inQuery = code.startsWith('query.');
   const [first = '', ...rest] = inQuery ? path : path.map(shorten);
   const at =
     first + rest.map((segment) => (inQuery || /^\d+$/.test(segment) ? `[${segment}]` : `.${segment}`)).join('');
-  return kinds[code].say({ ...facts, at });
+  return kinds[code].message({ ...facts, at });
 };
 
 /**
@@ -379,7 +379,7 @@ export const sayIssue = <Code extends IssueCode>({ code, path, facts }: Issue<Co
 export const errorEnvelope = (issues: readonly Issue[]): { status: number; body: string } => {
   const errors = issues.slice(0, limits.issuesMax).map((it) => ({
     path: it.path,
-    message: sayIssue(it),
+    message: formatIssue(it),
     name: issueKinds[it.code].name,
     code: it.code,
   }));
@@ -387,11 +387,11 @@ export const errorEnvelope = (issues: readonly Issue[]): { status: number; body:
   if (!first) throw bug('errors.no-issue', {});
   const { name } = first;
   const status = statusOf[name];
-  const message = errors.length === 1 ? first.message : sayCount(issues.length);
+  const message = errors.length === 1 ? first.message : countMessage(issues.length);
   return { status, body: JSON.stringify({ data: null, error: { status, name, message, details: { errors } } }) };
 };
 
-const sayCount = (count: number): string =>
+const countMessage = (count: number): string =>
   count > limits.issuesMax
     ? `More than ${limits.issuesMax} errors occurred; these are the first`
     : `${count} errors occurred`;
@@ -406,7 +406,7 @@ export const refused = (...issues: readonly Issue[]): Result<never> => ({ ok: fa
 export class Refusal extends Error {
   readonly issues: readonly Issue[];
   constructor(...issues: readonly Issue[]) {
-    super(issues.slice(0, limits.issuesMax).map(sayIssue).join('; '));
+    super(issues.slice(0, limits.issuesMax).map(formatIssue).join('; '));
     this.name = 'Refusal';
     this.issues = issues;
   }

@@ -54,7 +54,7 @@ export const limits = {
   /** Bytes of SQLite's journal (`-wal`) after which readers wait for a moment, so that it can be emptied. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Milliseconds between two checks whether the SQLite file was replaced or removed; writes check every time. */
-  sqliteFileLookMs: 1_000,
+  sqliteFileCheckMs: 1_000,
   /** Milliseconds that a read may run on SQLite before it yields to other requests. */
   readSliceMsMax: 10,
   /** Read connections per SQLite file; each has its own page cache. */
@@ -88,7 +88,7 @@ export const limits = {
   /** Bytes of cached plans, measured as JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
   planBytesMax: 16 * 1024 * 1024,
   /** Bytes of cached answers. */
-  answersBytesMax: 16 * 1024 * 1024,
+  responseCacheBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions and credentials are cached. */
   permissionsMsMax: 1_000,
   /** Cached credentials. */
@@ -164,5 +164,5 @@ export const limits = {
   /** Milliseconds that requests in flight have to finish after SIGTERM. */
   drainMsMax: 10_000,
   /** Milliseconds that an idle connection stays open for one more request when the server stops. */
-  quietMsOnStop: 1_000,
+  idleMsOnStop: 1_000,
 } as const;

@@ -3,8 +3,8 @@ import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
-import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
+import { newSingleFlight } from '../single-flight.js';
 import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.js';
 import { type Caller, publicCaller } from './access.js';
 import { isGuarded, isReading } from './actions.js';
@@ -52,17 +52,18 @@ export const newCallers = (deps: CallerDeps): Callers => {
   const known = new LRUCache<string, { readonly credential: Credential; readonly readAt: number }>({
     max: limits.credentialsMax,
   });
-  const flights = newFlights<Result<Credential>>();
+  const singleFlight = newSingleFlight<Result<Credential>>();
   const noted = new LRUCache<number, number>({ max: limits.credentialsMax });
   const running = new Set<Promise<void>>();
   let changes = 0;
 
   const credentialOf = async (bearer: string): Promise<Result<Credential>> => {
     const hash = hashToken(bearer, apiTokenSalt);
-    const kept = known.get(hash);
+    const cached = known.get(hash);
     const readAt = now();
-    if (kept && readAt - kept.readAt <= limits.permissionsMsMax && readAt >= kept.readAt) return ok(kept.credential);
-    return flights.join(hash, async () => {
+    if (cached && readAt - cached.readAt <= limits.permissionsMsMax && readAt >= cached.readAt)
+      return ok(cached.credential);
+    return singleFlight.join(hash, async () => {
       const changesBefore = changes;
       const claims = await jwts.verify(bearer);
       const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
@@ -118,7 +119,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     forget: () => {
       changes += 1;
       known.clear();
-      flights.forget();
+      singleFlight.forget();
       permissions.forget();
     },
     idle: async () => {
@@ -160,15 +161,15 @@ const userCredential = (claims: JwtClaims, users: Rows, settings: Rows, jwts: Jw
   if (!user) return fault('http.invalid-credentials');
   const [password, blocked, confirmed, roleId] = user;
   if (!jwts.isCurrent(claims, password)) return fault('http.bad-credentials');
-  if (isYes(blocked)) return fault('http.invalid-credentials');
-  if (!isYes(confirmed) && settingsOf(settings).emailConfirmation) return fault('http.invalid-credentials');
+  if (isTrue(blocked)) return fault('http.invalid-credentials');
+  if (!isTrue(confirmed) && settingsOf(settings).emailConfirmation) return fault('http.invalid-credentials');
   // a user without a role can log in but do nothing else (ST11)
   if (roleId === null) return fault('http.bad-credentials');
   return ok({ kind: 'user', id: claims.userId, roleId, expiresAt: claims.expiresAt });
 };
 
 /** A boolean as drivers return it. */
-export const isYes = (stored: unknown): boolean => stored === true || stored === 1;
+export const isTrue = (stored: unknown): boolean => stored === true || stored === 1;
 
 /** The rights of an API token. */
 export const tokenCaller = ({ id, type, actions, adminId }: ApiToken): KnownCaller => {

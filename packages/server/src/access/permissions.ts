@@ -1,7 +1,7 @@
 /** Roles and what they may do, as v4 stores them: a permission that exists is granted (ST11). */
 import { sql } from 'kysely';
-import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
+import { newSingleFlight } from '../single-flight.js';
 import { type Db, readRows } from '../sql/dialect.js';
 
 /** `api::article.article.find`. */
@@ -37,7 +37,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   let known: Permissions = { version: 0, roles: [] };
   let content = '';
   let readAt = Number.NEGATIVE_INFINITY;
-  const flights = newFlights<Permissions>();
+  const singleFlight = newSingleFlight<Permissions>();
   let changes = 0;
 
   const read = async (): Promise<Permissions> => {
@@ -57,12 +57,12 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   return {
     current: async () => {
       if (now() - readAt <= limits.permissionsMsMax) return known;
-      return flights.join('', read);
+      return singleFlight.join('', read);
     },
     forget: () => {
       changes += 1;
       readAt = Number.NEGATIVE_INFINITY;
-      flights.forget();
+      singleFlight.forget();
     },
   };
 };

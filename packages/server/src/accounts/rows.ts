@@ -1,6 +1,6 @@
 /** Looks up user rows, with the few columns that logging in needs. */
 import { sql } from 'kysely';
-import { isYes } from '../access/caller.js';
+import { isTrue } from '../access/caller.js';
 import { type Db, type Dialect, type Rows, readRows, type Sql, type Statement, type Tx } from '../sql/dialect.js';
 
 export interface UserRow {
@@ -26,8 +26,8 @@ const rowsOf = (rows: Rows): readonly UserRow[] =>
     email: (email as string | null) ?? '',
     provider: provider as string | null,
     password: password as string | null,
-    confirmed: isYes(confirmed),
-    blocked: isYes(blocked),
+    confirmed: isTrue(confirmed),
+    blocked: isTrue(blocked),
   }));
 
 export type UserKey =
@@ -99,8 +99,8 @@ export const listUsers = async (db: Db): Promise<readonly ListedUser[]> => {
     username: (username as string | null) ?? '',
     email: (email as string | null) ?? '',
     role: role as string | null,
-    blocked: isYes(blocked),
-    confirmed: isYes(confirmed),
+    blocked: isTrue(blocked),
+    confirmed: isTrue(confirmed),
   }));
 };
 

@@ -15,7 +15,7 @@ import { nearest, Refusal } from '../errors.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { openDatabase, openProject } from './project.js';
-import { sayRefusal } from './refusal.js';
+import { refusalMessage } from './refusal.js';
 import { readSecrets } from './secrets.js';
 import { siteOf } from './site.js';
 
@@ -192,12 +192,12 @@ const withAccounts = async (
     const secrets = { jwtSecret: unused, apiTokenSalt: unused };
     // account commands run no hooks
     const handlers = new Map();
-    const { accountDeps } = await siteOf({ project, db, secrets, handlers, logger, answersBytesMax: 0 });
+    const { accountDeps } = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0 });
     await work(accountDeps, {
       apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
     });
   } catch (fault) {
-    throw fault instanceof Refusal ? new StartFault(sayRefusal(fault)) : fault;
+    throw fault instanceof Refusal ? new StartFault(refusalMessage(fault)) : fault;
   } finally {
     await db.close();
   }

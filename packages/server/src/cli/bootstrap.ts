@@ -7,7 +7,7 @@ import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql
 import { newWriter } from '../write/apply.js';
 import { newSession } from '../write/session.js';
 import type { Project } from './project.js';
-import { digestSeeds, readSeedFiles, type SeedDigests, sayChangedSeeds, writeSeeds } from './seed.js';
+import { describeChangedSeeds, digestSeeds, readSeedFiles, type SeedDigests, writeSeeds } from './seed.js';
 
 /** v4's roles and their permissions on first start (AC1). */
 const roles = [
@@ -41,7 +41,7 @@ export const prepareData = async (project: Project, db: Db, logger: FastifyBaseL
   const { dialect } = db;
   const digests = digestSeeds(project.dir);
   if (!(await db.read(() => isNew(dialect)))) {
-    const changed = sayChangedSeeds(digests, await readSeedDigests(db));
+    const changed = describeChangedSeeds(digests, await readSeedDigests(db));
     if (changed !== null) logger.warn(changed);
     return;
   }

@@ -1,7 +1,7 @@
 /** `check` and `sync`: compare model and database, and add what is missing. */
 import { sql } from 'kysely';
 import { orNearest } from '../errors.js';
-import { type SchemaNote, sayNote } from '../model/load.js';
+import { formatNote, type SchemaNote } from '../model/load.js';
 import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
@@ -10,11 +10,11 @@ import { type CodeFile, findCode, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
 import {
   applyChanges,
+  describeDrafts,
+  describeStoredColumns,
   planChanges,
   readStored,
   type StoredColumn,
-  sayDrafts,
-  sayStoredColumns,
   storedColumns,
 } from './layout.js';
 import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
@@ -164,7 +164,7 @@ const indexLine = ({ name, table, columns }: NamedIndex): string =>
 const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, stored: Stored): string => {
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
-  const schema = section('In schema files, read as v4 reads them:', report.warnings.map(sayNote));
+  const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
   const code = section(
     'Code of the project that is not run (see project.ignoreCode in docs/configuration.md):',
     report.code.map(codeLine),
@@ -180,8 +180,8 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
       ...report.surplus.columns.map((it) => `column ${it.table}.${it.column}`),
     ]),
     section('Stored differently than the schema files declare:', [
-      ...sayStoredColumns(report.otherTypes),
-      ...sayDrafts(stored),
+      ...describeStoredColumns(report.otherTypes),
+      ...describeDrafts(stored),
     ]),
   ].join('');
   const own = section(

@@ -3,7 +3,7 @@ import { type Caller, newGate, publicCaller } from '../access/access.js';
 import { opened, roleCaller, tokenCaller } from '../access/caller.js';
 import { newPermissionStore } from '../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../access/tokens.js';
-import { never, orNearest, sayIssue } from '../errors.js';
+import { formatIssue, never, orNearest } from '../errors.js';
 import { permissionFor, type Route, routesOf } from '../http/routes.js';
 import { typeLabel } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
@@ -45,7 +45,7 @@ export const explain = async (
     };
     const id = action === 'findOne' ? Number(/(\d+)\/?$/.exec(pathname)?.[1]) : null;
     const prepared = newReader(db).prepare({ action, type: route.type, id, query: textQuery(search) }, context);
-    if (!prepared.ok) throw new StartFault(prepared.issues.map(sayIssue).join('\n'));
+    if (!prepared.ok) throw new StartFault(prepared.issues.map(formatIssue).join('\n'));
     const leftOut = leftOutOf(prepared.value.query, as, caller);
     process.stdout.write(
       json ? `${JSON.stringify(explanation(prepared.value, leftOut), null, 2)}\n` : print(prepared.value, leftOut),
@@ -112,7 +112,7 @@ const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): read
     const why = action !== null && !caller.may(action) ? `${as} may not ${action}` : 'hidden from everyone';
     return { name: `${typeLabel(type)}.${attribute.name}`, why };
   }),
-  ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${sayIssue(issue)}` })),
+  ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${formatIssue(issue)}` })),
 ];
 
 const explanation = ({ query, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({

@@ -14,12 +14,12 @@ import { compareDatabase, type Project } from './project.js';
 /** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
 export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
   const found = await compareDatabase(project, db);
-  const isWhole = planChanges(project.model, found, db).statements.length === 0;
-  const diff = isWhole ? found : (await applyChanges(project, db)).diff;
-  sayAdditions(diff, logger);
+  const isUpToDate = planChanges(project.model, found, db).statements.length === 0;
+  const diff = isUpToDate ? found : (await applyChanges(project, db)).diff;
+  logAdditions(diff, logger);
   const stored = await readStored(project.model, diff, db);
   const model = asStored(project.model, stored);
-  for (const note of [...sayStoredColumns(storedColumns(diff.otherTypes, model, db)), ...sayDrafts(stored)])
+  for (const note of [...describeStoredColumns(storedColumns(diff.otherTypes, model, db)), ...describeDrafts(stored)])
     logger.warn(note);
   return { ...project, model };
 };
@@ -32,7 +32,7 @@ export const requireStarted = async (project: Project, db: Db): Promise<Project>
   return { ...project, model: asStored(project.model, await readStored(project.model, diff, db)) };
 };
 
-const sayAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
+const logAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
   const { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns } = diff;
   if (missingTables.length + missingColumns.length + missingIndexes.length > 0) {
     const columns = missingColumns.map((it) => `${it.table}.${it.column.name}`);
@@ -171,7 +171,7 @@ export const storedColumns = (otherTypes: readonly OtherType[], model: Model, db
   }));
 
 /** One line per column, with the statements that would change it. */
-export const sayStoredColumns = (columns: readonly StoredColumn[]): readonly string[] =>
+export const describeStoredColumns = (columns: readonly StoredColumn[]): readonly string[] =>
   columns.map((it) => {
     const asWhat = it.servedAs === null ? '' : `; it is served as ${it.servedAs} until it is changed`;
     const mend = it.statements.map((statement) => `${statement};`);
@@ -187,7 +187,7 @@ const servedAs = ({ table, column }: OtherType, model: Model): string | null => 
 };
 
 /** One line per type whose drafts were switched off while it had some. */
-export const sayDrafts = ({ drafts }: Stored): readonly string[] =>
+export const describeDrafts = ({ drafts }: Stored): readonly string[] =>
   [...drafts]
     .filter(([, count]) => count > 0)
     .map(

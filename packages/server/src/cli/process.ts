@@ -44,13 +44,13 @@ export const stopOnSignals = ({ app, logger, delayMs, close }: RunningServer): S
  */
 export const watchUncaught = (projectDir: string, logger: FastifyBaseLogger, stop: () => void): void => {
   process.on('uncaughtException', (fault) => {
-    const told = { err: loggable(fault), faultId: crypto.randomUUID() };
+    const facts = { err: loggable(fault), faultId: crypto.randomUUID() };
     if (isOwn(fault, projectDir)) {
-      logger.fatal(told, 'uncaught error in the server outside any request; stopping');
+      logger.fatal(facts, 'uncaught error in the server outside any request; stopping');
       stop();
     } else
       logger.error(
-        told,
+        facts,
         'project code threw outside a request; handlers and hooks must catch the errors of whatever they start',
       );
   });

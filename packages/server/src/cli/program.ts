@@ -6,7 +6,7 @@ import { Command, CommanderError } from 'commander';
 import { Refusal } from '../errors.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault } from './config.js';
-import { sayRefusal } from './refusal.js';
+import { refusalMessage } from './refusal.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
 
@@ -127,7 +127,7 @@ try {
   // --help and --version also end up here, with 0
   if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
   else if (fault instanceof StartFault || fault instanceof Refusal) {
-    process.stderr.write(`${fault instanceof Refusal ? sayRefusal(fault) : fault.message}\n`);
+    process.stderr.write(`${fault instanceof Refusal ? refusalMessage(fault) : fault.message}\n`);
     process.exitCode = 1;
   } else throw fault;
 }

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
-import { loadModel, type SchemaNote, sayNote } from '../model/load.js';
+import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { foreignTables, tablesOf } from '../model/storage.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
@@ -25,13 +25,13 @@ export const openProject = async (dir: string): Promise<Project> => {
   const env = readEnvironment(absolute, process.env);
   const config = await readConfig(absolute);
   const loaded = loadModel(absolute, config.api.responses);
-  if (!loaded.ok) throw new StartFault(sayFaults(loaded.faults, loaded.warnings));
+  if (!loaded.ok) throw new StartFault(formatFaults(loaded.faults, loaded.warnings));
   return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
 };
 
 /** All faults and warnings of the schema files in one message. */
-const sayFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
-  const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${sayNote(it)}`).join('');
+const formatFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNote[]): string => {
+  const list = (notes: readonly SchemaNote[]): string => notes.map((it) => `\n  ${formatNote(it)}`).join('');
   const head = faults.length === 1 ? 'A schema file has an error' : `The schema files have ${faults.length} errors`;
   return `${head}:${list(faults)}${warnings.length === 0 ? '' : `\nWarnings:${list(warnings)}`}`;
 };
@@ -48,13 +48,13 @@ export interface OpenOptions {
   /** Creates and changes no file. */
   readonly readOnly?: boolean;
   /** Called with each database error that turns a request into a 503. */
-  readonly onTrouble?: (fault: Error) => void;
+  readonly onUnavailable?: (fault: Error) => void;
 }
 
 /** Loads only the driver that is needed. */
 export const openDatabase = async (
   { dir, env }: Project,
-  { readOnly = false, onTrouble = () => undefined }: OpenOptions = {},
+  { readOnly = false, onUnavailable = () => undefined }: OpenOptions = {},
 ): Promise<Db> => {
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
@@ -65,7 +65,7 @@ export const openDatabase = async (
     }
     try {
       if (!readOnly) fs.mkdirSync(path.dirname(file), { recursive: true });
-      return await openSqlite(file, { readOnly, onTrouble });
+      return await openSqlite(file, { readOnly, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;
       throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);
@@ -73,7 +73,7 @@ export const openDatabase = async (
   }
   const { openPostgres } = await import('../sql/postgres/open.js');
   try {
-    return await openPostgres(postgresUrl(env), { prepared: env.DATABASE_PREPARED, onTrouble });
+    return await openPostgres(postgresUrl(env), { prepared: env.DATABASE_PREPARED, onUnavailable });
   } catch (fault) {
     throw new StartFault(
       `${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,

@@ -10,7 +10,7 @@ import path from 'node:path';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
-import { catchRefusal, type Issue, never, orNearest, sayIssue } from '../errors.js';
+import { catchRefusal, formatIssue, type Issue, never, orNearest } from '../errors.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type Model, type Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
@@ -86,7 +86,7 @@ export const digestSeeds = (projectDir: string): SeedDigests =>
   );
 
 /** A message that lists changed, added and removed files; null if there are none. */
-export const sayChangedSeeds = (now: SeedDigests, written: SeedDigests): string | null => {
+export const describeChangedSeeds = (now: SeedDigests, written: SeedDigests): string | null => {
   const names = [...new Set([...Object.keys(now), ...Object.keys(written)])].sort();
   const changed = names
     .filter((name) => now[name] !== written[name])
@@ -117,7 +117,7 @@ export const writeSeeds = async (
     const request: WriteRequest = isNew ? { action: 'create', type, data } : { action: 'update', type, id, data };
     const written = await catchRefusal(() => inPart(session, () => writer.apply(request, context, session)));
     if (written.ok) return written.value.id;
-    for (const issue of written.issues) faults.add(`${place}: ${sayWithPath(issue)}`);
+    for (const issue of written.issues) faults.add(`${place}: ${formatWithPath(issue)}`);
     return null;
   };
   const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
@@ -131,17 +131,17 @@ export const writeSeeds = async (
   }
   // links to seeds that came later
   for (const { seed, id, data } of later) await write(seed, id, resolve(seed, data).now);
-  if (faults.size > 0) throw new StartFault(sayFaults([...faults]));
+  if (faults.size > 0) throw new StartFault(formatFaults([...faults]));
   return seeds.length;
 };
 
 /** Some of v4's messages do not name the attribute. */
-const sayWithPath = (issue: Issue): string => {
-  const text = sayIssue(issue);
+const formatWithPath = (issue: Issue): string => {
+  const text = formatIssue(issue);
   return issue.path.length === 0 || text.includes(issue.path.at(-1)!) ? text : `${issue.path.join('.')}: ${text}`;
 };
 
-const sayFaults = (faults: readonly string[]): string =>
+const formatFaults = (faults: readonly string[]): string =>
   `${faults.length === 1 ? 'The seeds have an error' : `The seeds have ${faults.length} errors`}, and nothing was written:${faults.map((it) => `\n  database/seed/${it}`).join('')}`;
 
 // ---- files
@@ -237,8 +237,8 @@ const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
         now[name] = value;
         break;
       case 'link': {
-        const { ids, isWhole } = linkIds(attribute, value, links);
-        if (isWhole) now[name] = ids;
+        const { ids, isComplete } = linkIds(attribute, value, links);
+        if (isComplete) now[name] = ids;
         else missing.push(name);
         break;
       }
@@ -270,21 +270,21 @@ const linkIds = (
   attribute: LinkAttribute,
   value: unknown,
   { model, ids, unread, fault }: Links,
-): { readonly ids: readonly number[]; readonly isWhole: boolean } => {
+): { readonly ids: readonly number[]; readonly isComplete: boolean } => {
   const target = model.types.get(attribute.target);
   const known = (target && ids.get(target)) ?? new Map<string, number | null>();
   const named: readonly unknown[] = Array.isArray(value) ? value : [value];
   const found: number[] = [];
-  let isWhole = true;
+  let isComplete = true;
   for (const key of named) {
     const id = typeof key === 'string' ? known.get(key) : undefined;
     if (typeof key !== 'string') fault(`${attribute.name}: expected the key of a seed, or a list of keys`);
-    else if (id === null || (id === undefined && target && unread.has(target))) isWhole = false;
+    else if (id === null || (id === undefined && target && unread.has(target))) isComplete = false;
     else if (id === undefined)
       fault(
         `${attribute.name} names "${key}", but ${attribute.target} has no such seed${orNearest(key, known.keys())}`,
       );
     else found.push(id);
   }
-  return { ids: found, isWhole };
+  return { ids: found, isComplete };
 };

@@ -14,7 +14,7 @@ export interface ProjectSiteOptions {
   readonly handlers: HandlersByType;
   readonly logger: FastifyBaseLogger;
   /** Bytes of cached responses. */
-  readonly answersBytesMax: number;
+  readonly responseCacheBytesMax: number;
 }
 
 export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {

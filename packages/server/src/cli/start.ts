@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { newServer, type ServerSettings } from '../http/server.js';
-import { sayNote } from '../model/load.js';
+import { formatNote } from '../model/load.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { prepareData } from './bootstrap.js';
@@ -24,10 +24,10 @@ export const start = async (dir: string): Promise<void> => {
   refuseGuards(code);
   const missed = missedCode(code);
   if (missed.length > 0) logger.warn({ files: missed }, `${missed.length} code files of the project are not run`);
-  for (const warning of project.warnings) logger.warn(`schema file ${sayNote(warning)}`);
+  for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
   const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
   const db = await openDatabase(project, {
-    onTrouble: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
+    onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
   });
   await warnOfOtherProcess(project, db, logger);
   try {
@@ -60,10 +60,10 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop(0, 1));
   const handlers = await loadProjectHandlers(project);
-  const answersBytesMax = config.memory.answersMb * 1024 * 1024;
-  const site = await siteOf({ project, db, secrets, handlers, logger, answersBytesMax });
+  const responseCacheBytesMax = config.memory.answersMb * 1024 * 1024;
+  const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
   warnOfOpenSite(project, logger);
-  sayLeniency(project, logger);
+  logLeniency(project, logger);
   const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
@@ -76,7 +76,7 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
     { database: db.place },
     `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
   );
-  sayWhatToTry(project, (app.server.address() as AddressInfo).port);
+  printExampleUrl(project, (app.server.address() as AddressInfo).port);
 
   stop = stopOnSignals({
     app,
@@ -94,7 +94,7 @@ const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByT
   }
 };
 
-const sayLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {
+const logLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {
   if (config.api.strict) return;
   const reason = dependsOnStrapi(dir) ? ', the default of projects that depend on @strapi/strapi' : '';
   logger.warn(
@@ -103,7 +103,7 @@ const sayLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void 
 };
 
 /** On a terminal, prints a URL to try. */
-const sayWhatToTry = ({ env, config, model }: Project, port: number): void => {
+const printExampleUrl = ({ env, config, model }: Project, port: number): void => {
   if (!process.stdout.isTTY) return;
   const first = [...model.types.values()].find((it) => it.origin === 'project' && it.kind === 'collection');
   if (first)

@@ -30,15 +30,15 @@ const answersBehind = new WeakMap<StepAnswer, Answer>();
 
 /** An answer as handlers see it. */
 export const stepAnswer = (answer: Answer): StepAnswer => {
-  const shown: StepAnswer = Object.freeze({
+  const view: StepAnswer = Object.freeze({
     get text() {
       return answer.body.toString();
     },
     etag: answer.etag,
     json: () => JSON.parse(answer.body.toString()) as ReturnType<StepAnswer['json']>,
   });
-  answersBehind.set(shown, answer);
-  return shown;
+  answersBehind.set(view, answer);
+  return view;
 };
 
 /** Runs a handler; its return value becomes the response. Null from findOne means that the entry does not exist. */

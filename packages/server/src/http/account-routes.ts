@@ -139,7 +139,7 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
     case 'json':
       if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
       return reply
-        .tellLeftOut(answer.leftOut ?? [])
+        .reportLeftOut(answer.leftOut ?? [])
         .header('content-type', JSON_TYPE)
         .send(answer.text);
     case 'redirect':

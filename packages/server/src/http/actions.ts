@@ -50,11 +50,11 @@ const answerAction = async (
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
-  const asked: Asked = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
-  return sendAnswer(reply, await handled(asked, site));
+  const actionRequest: ActionRequest = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
+  return sendAnswer(reply, await handled(actionRequest, site));
 };
 
-interface Asked {
+interface ActionRequest {
   readonly request: FastifyRequest;
   readonly caller: KnownCaller;
   readonly type: EntryType;
@@ -63,10 +63,10 @@ interface Asked {
   readonly search: string;
 }
 
-const handled = async (asked: Asked, site: Site): Promise<Answer> => {
-  const handler = handlerFor(site.handlers.get(asked.type.uid), asked.action);
-  if (!handler) return perform(asked, {}, site);
-  const { request, caller, type, action, id, search } = asked;
+const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
+  const handler = handlerFor(site.handlers.get(actionRequest.type.uid), actionRequest.action);
+  if (!handler) return perform(actionRequest, {}, site);
+  const { request, caller, type, action, id, search } = actionRequest;
   const { model, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
@@ -85,25 +85,25 @@ const handled = async (asked: Asked, site: Site): Promise<Answer> => {
     selection: () => {
       const prepared = reader.prepare(
         { action: isWrite(action) ? 'findOne' : action, type, id, query: textQuery(search) },
-        contextFor(asked, {}, site),
+        contextFor(actionRequest, {}, site),
       );
       return unwrap(prepared).query.selection;
     },
     next: async (options = {}) => {
-      const answer = await perform(asked, options, site);
+      const answer = await perform(actionRequest, options, site);
       leftOut.push(...answer.leftOut);
       return stepAnswer(answer);
     },
     content: newContent({ model, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
-  return runHandler(handler, step, asked, (json) => answerOf(JSON.stringify(json), null, leftOut));
+  return runHandler(handler, step, actionRequest, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
 /** The built-in action, without handlers. Throws `Refusal`. */
-const perform = async (asked: Asked, options: NextOptions, site: Site): Promise<Answer> => {
-  const { request, caller, type, action, id, search } = asked;
-  const context = contextFor(asked, options, site);
+const perform = async (actionRequest: ActionRequest, options: NextOptions, site: Site): Promise<Answer> => {
+  const { request, caller, type, action, id, search } = actionRequest;
+  const context = contextFor(actionRequest, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : request.body;
@@ -114,7 +114,7 @@ const perform = async (asked: Asked, options: NextOptions, site: Site): Promise<
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
 
 const contextFor = (
-  { caller, type }: Asked,
+  { caller, type }: ActionRequest,
   { creatorFields = false }: NextOptions,
   { model, settings }: Site,
 ): ResolveContext => {

@@ -5,26 +5,26 @@ import type net from 'node:net';
 export interface Connection {
   readonly socket: net.Socket;
   /** Responses not yet handed to the operating system, in request order. */
-  readonly underWay: ReadonlySet<http.ServerResponse>;
+  readonly inFlight: ReadonlySet<http.ServerResponse>;
   /** `performance.now()` when the last response completed, or when the connection opened. */
-  readonly quietSince: number;
+  readonly idleSince: number;
 }
 
 export type Connections = ReadonlyMap<net.Socket, Connection>;
 
 export const trackConnections = (server: http.Server): Connections => {
-  const open = new Map<net.Socket, { socket: net.Socket; underWay: Set<http.ServerResponse>; quietSince: number }>();
+  const open = new Map<net.Socket, { socket: net.Socket; inFlight: Set<http.ServerResponse>; idleSince: number }>();
   server.on('connection', (socket) => {
-    open.set(socket, { socket, underWay: new Set(), quietSince: performance.now() });
+    open.set(socket, { socket, inFlight: new Set(), idleSince: performance.now() });
     socket.once('close', () => open.delete(socket));
   });
   server.prependListener('request', ({ socket }, response) => {
     const connection = open.get(socket);
     if (!connection) return;
-    connection.underWay.add(response);
+    connection.inFlight.add(response);
     response.once('close', () => {
-      connection.underWay.delete(response);
-      connection.quietSince = performance.now();
+      connection.inFlight.delete(response);
+      connection.idleSince = performance.now();
     });
   });
   return open;

@@ -13,7 +13,7 @@ export interface DrainOptions {
   /** Until it resolves the server continues as before, except that `/_health` returns 503. */
   readonly delay?: Promise<unknown>;
   /** Milliseconds that an idle connection stays open for one more request. */
-  readonly quietMs?: number;
+  readonly idleMs?: number;
   /** Milliseconds after which requests still in flight are cut off. */
   readonly msMax?: number;
 }
@@ -34,7 +34,7 @@ export const addDrain = (app: FastifyInstance, connections: Connections): void =
     done(null, payload);
   });
   app.decorate('isDraining', () => state !== 'serving');
-  app.decorate('drain', async ({ delay, quietMs = limits.quietMsOnStop, msMax = limits.drainMsMax } = {}) => {
+  app.decorate('drain', async ({ delay, idleMs = limits.idleMsOnStop, msMax = limits.drainMsMax } = {}) => {
     state = 'draining';
     await delay;
     const deadline = performance.now() + msMax;
@@ -46,11 +46,11 @@ export const addDrain = (app: FastifyInstance, connections: Connections): void =
       await Promise.race([closed, setTimeout(LOOK_MS)]);
       // one turn of the event loop reads everything that has arrived
       await setImmediate();
-      for (const { socket } of quietFor(connections, quietMs)) socket.destroy();
+      for (const { socket } of idleFor(connections, idleMs)) socket.destroy();
     }
     const cut = [...connections.values()];
     for (const { socket } of cut) socket.destroy();
-    return cut.reduce((sum, { underWay }) => sum + underWay.size, 0);
+    return cut.reduce((sum, { inFlight }) => sum + inFlight.size, 0);
   });
 };
 
@@ -82,5 +82,5 @@ const stopListening = (server: http.Server): Promise<void> =>
   // not http.Server's close, which would also close idle connections to which a request may be in transit
   new Promise((resolve) => net.Server.prototype.close.call(server, () => resolve()));
 
-const quietFor = (connections: Connections, quietMs: number): readonly Connection[] =>
-  [...connections.values()].filter((it) => it.underWay.size === 0 && performance.now() - it.quietSince >= quietMs);
+const idleFor = (connections: Connections, idleMs: number): readonly Connection[] =>
+  [...connections.values()].filter((it) => it.inFlight.size === 0 && performance.now() - it.idleSince >= idleMs);

@@ -118,8 +118,8 @@ interface ParserFault extends NodeJS.ErrnoException {
  * Requests that are malformed, too long or too slow never reach the framework (RQ16). If a response is already being
  * sent, the connection is just closed.
  */
-export const refuseConnection = (fault: ParserFault, socket: Duplex, underWay: Iterable<http.ServerResponse>): void => {
-  if (!socket.writable || fault.code === 'ECONNRESET' || [...underWay].some((it) => it.headersSent)) {
+export const refuseConnection = (fault: ParserFault, socket: Duplex, inFlight: Iterable<http.ServerResponse>): void => {
+  if (!socket.writable || fault.code === 'ECONNRESET' || [...inFlight].some((it) => it.headersSent)) {
     socket.destroy();
     return;
   }

@@ -1,13 +1,13 @@
 /** Reports what lenient mode ignored in a request: in a response header, and once per name in the log (Q16). */
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { sayIssue } from '../errors.js';
+import { formatIssue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { LeftOut } from '../query/lenient.js';
 
 declare module 'fastify' {
   interface FastifyReply {
     /** Names what had no effect; sets no header if everything had. */
-    tellLeftOut(leftOut: readonly LeftOut[]): FastifyReply;
+    reportLeftOut(leftOut: readonly LeftOut[]): FastifyReply;
   }
 }
 
@@ -15,7 +15,7 @@ export const LEFT_OUT_HEADER = 'dovetail-ignored';
 
 export const addLeftOut = (app: FastifyInstance): void => {
   const logged = new Set<string>();
-  app.decorateReply('tellLeftOut', function (this: FastifyReply, leftOut) {
+  app.decorateReply('reportLeftOut', function (this: FastifyReply, leftOut) {
     if (leftOut.length === 0) return this;
     const { log, url } = this.request;
     for (const { name, issue } of leftOut) {
@@ -26,7 +26,7 @@ export const addLeftOut = (app: FastifyInstance): void => {
       else
         log.warn(
           { ignored: name, path: url.split('?')[0] },
-          `${name} had no effect (api.strict is false): ${sayIssue(issue)}`,
+          `${name} had no effect (api.strict is false): ${formatIssue(issue)}`,
         );
     }
     return this.header(LEFT_OUT_HEADER, headerOf(leftOut));

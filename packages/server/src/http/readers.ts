@@ -82,7 +82,7 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
   app.server.on('timeout', (socket: net.Socket) => {
     if (socket.writableLength > 0) cut(socket);
     // a later request on the same connection may still be in progress
-    else if (!connections.get(socket)?.underWay.size) socket.destroy();
+    else if (!connections.get(socket)?.inFlight.size) socket.destroy();
   });
 };
 

@@ -16,7 +16,7 @@ export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): Fasti
 /** Sends an answer with its entity tag, or a 304 if the client already has it. */
 export const sendAnswer = (reply: FastifyReply, { body, etag, leftOut }: Answer): FastifyReply => {
   // weak, because compressed and plain responses have different bytes
-  reply.tellLeftOut(leftOut).header('etag', `W/${etag}`);
+  reply.reportLeftOut(leftOut).header('etag', `W/${etag}`);
   const { method, headers } = reply.request;
   const known = headers['if-none-match'];
   if (known !== undefined && (method === 'GET' || method === 'HEAD') && namesEtag(known, etag))

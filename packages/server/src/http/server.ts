@@ -51,7 +51,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const connections = trackConnections(app.server);
   answerForNode(app.server);
   app.server.on('clientError', (fault, socket) =>
-    refuseConnection(fault, socket, connections.get(socket as Socket)?.underWay ?? []),
+    refuseConnection(fault, socket, connections.get(socket as Socket)?.inFlight ?? []),
   );
   addDrain(app, connections);
   boundReaders(app, connections, settings.waiting ?? waitingBounds);

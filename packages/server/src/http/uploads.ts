@@ -26,7 +26,7 @@ const sendUpload = async (request: FastifyRequest, reply: FastifyReply, dir: str
   reply.code(statusCode).headers(headers).header('content-security-policy', contentSecurityPolicy);
   if (statusCode === 304) return reply.send();
   const mediaType = headers['Content-Type'] ?? 'application/octet-stream';
-  if (!shownTypes.test(mediaType)) reply.header('content-disposition', 'attachment');
+  if (!inlineTypes.test(mediaType)) reply.header('content-disposition', 'attachment');
   return reply.header('content-type', mediaType).send(stream);
 };
 
@@ -34,7 +34,7 @@ const sendUpload = async (request: FastifyRequest, reply: FastifyReply, dir: str
  * Types that browsers display without running code; anything else is downloaded. Decided by the Content-Type, because
  * file extensions mislead (`.shtml` is HTML, `.rdf` is XML, and XML may contain scripts).
  */
-const shownTypes = /^(?:(?:image|video|audio|font)\/(?!.*xml)|application\/pdf$|text\/plain\b)/;
+const inlineTypes = /^(?:(?:image|video|audio|font)\/(?!.*xml)|application\/pdf$|text\/plain\b)/;
 
 /** If a browser still shows a file as a page, it has no origin and cannot load or run anything. */
 const contentSecurityPolicy = "default-src 'none';img-src 'self';media-src 'self';style-src 'unsafe-inline';sandbox";

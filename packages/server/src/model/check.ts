@@ -152,7 +152,7 @@ interface Sides {
   readonly target: Draft;
 }
 
-const sayKeeper = ({ draft, name }: Keeper): string => `"${name}" of ${draft.uid}`;
+const describeKeeper = ({ draft, name }: Keeper): string => `"${name}" of ${draft.uid}`;
 
 const checkOwner = ({ declared, name, place, target }: Sides, inversedBy: string, check: Check): void => {
   const { draft, keeperOf, notes } = check;
@@ -169,18 +169,18 @@ const checkOwner = ({ declared, name, place, target }: Sides, inversedBy: string
     return;
   }
   const own = keeperOf(draft, name);
-  const shown = keeperOf(target, inversedBy);
+  const inverse = keeperOf(target, inversedBy);
   if (back === declared)
     notes.warn(at, 'names its own attribute: as in v4 the links are seen from the other side; remove "inversedBy"');
   else if (own?.side === 'inverse')
     notes.warn(
       at,
-      `both sides say "inversedBy": as in v4 both show the links of ${sayKeeper(own.keeper)}; rename "inversedBy" to "mappedBy" here`,
+      `both sides say "inversedBy": as in v4 both show the links of ${describeKeeper(own.keeper)}; rename "inversedBy" to "mappedBy" here`,
     );
-  else if (shown && shown.keeper.declared !== declared)
+  else if (inverse && inverse.keeper.declared !== declared)
     notes.warn(
       at,
-      `"${inversedBy}" of ${target.uid} shows the links of ${sayKeeper(shown.keeper)}, not these: name another attribute, or remove "inversedBy"`,
+      `"${inversedBy}" of ${target.uid} shows the links of ${describeKeeper(inverse.keeper)}, not these: name another attribute, or remove "inversedBy"`,
     );
 };
 
@@ -192,12 +192,12 @@ const checkInverse = ({ declared, name, place, target }: Sides, mappedBy: string
     if (keeper.name !== mappedBy)
       notes.warn(
         at,
-        `as in v4 the links are those of ${sayKeeper(keeper)}, which names this attribute: write its name here`,
+        `as in v4 the links are those of ${describeKeeper(keeper)}, which names this attribute: write its name here`,
       );
     if (keeper.declared.relation !== mirror[declared.relation])
       notes.warn(
         `${place}.relation`,
-        `is ${declared.relation}, but ${sayKeeper(keeper)} is ${keeper.declared.relation}; expected ${mirror[keeper.declared.relation]}`,
+        `is ${declared.relation}, but ${describeKeeper(keeper)} is ${keeper.declared.relation}; expected ${mirror[keeper.declared.relation]}`,
       );
     return;
   }

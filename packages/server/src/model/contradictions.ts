@@ -1,6 +1,6 @@
 /** Finds rules of an attribute that contradict each other, its type, or v4. */
 import slugify from '@sindresorhus/slugify';
-import { never, orNearest, sayIssue } from '../errors.js';
+import { formatIssue, never, orNearest } from '../errors.js';
 import { isEnumerated, scalarTypes } from './attributes.js';
 import type { FileNotes } from './notes.js';
 import type { DeclaredAttribute, DeclaredScalar } from './schema.js';
@@ -57,7 +57,7 @@ const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes):
     const message =
       fault.code === 'body.enumeration'
         ? `"${value}" is not in "enum"${orNearest(value, rules.values)}`
-        : sayIssue(fault);
+        : formatIssue(fault);
     notes.warn(`${place}.default`, `${message}; entries cannot be created without a value for this attribute`);
   }
 };

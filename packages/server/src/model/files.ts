@@ -108,7 +108,7 @@ const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly Found
         else
           notesOf(folder, notes).fault(
             '',
-            `has no schema.json${saySchemaCode(path.join(projectDir, folder), 'schema')}`,
+            `has no schema.json${describeSchemaCode(path.join(projectDir, folder), 'schema')}`,
           );
       }
     }
@@ -134,7 +134,7 @@ const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly Found
   return found;
 };
 
-const saySchemaCode = (folder: string, name: string): string =>
+const describeSchemaCode = (folder: string, name: string): string =>
   fs.readdirSync(folder).some((it) => /\.[cm]?[jt]s$/.test(it) && it.startsWith(`${name}.`))
     ? `; ${name} code is not run: write it as JSON`
     : '';

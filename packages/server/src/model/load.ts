@@ -6,7 +6,7 @@ import type { Model } from './model.js';
 import type { SchemaNote } from './notes.js';
 import { pairRelations } from './relations.js';
 
-export { type SchemaNote, sayNote } from './notes.js';
+export { formatNote, type SchemaNote } from './notes.js';
 
 export interface LoadOptions {
   /** Attribute names hidden from all answers, on any type (configuration `api.responses.privateAttributes`). */

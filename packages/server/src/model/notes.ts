@@ -8,7 +8,7 @@ export interface SchemaNote {
   readonly message: string;
 }
 
-export const sayNote = ({ file, place, message }: SchemaNote): string =>
+export const formatNote = ({ file, place, message }: SchemaNote): string =>
   `${file}${place === '' ? '' : `: ${place}`}: ${message}`;
 
 /** Collects all messages, to report them at once. */

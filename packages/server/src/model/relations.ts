@@ -11,12 +11,12 @@ export interface Keeper {
   readonly declared: DeclaredRelation;
 }
 /** The links that an attribute shows: the keeper that stores them, and the side they are seen from. */
-export interface Kept {
+export interface KeeperSide {
   readonly keeper: Keeper;
   readonly side: 'owner' | 'inverse';
 }
 /** Null: no links are stored for the attribute, and v4 leaves it out of answers. */
-export type KeeperOf = (draft: Draft, attribute: string) => Kept | null;
+export type KeeperOf = (draft: Draft, attribute: string) => KeeperSide | null;
 
 /** v4 treats a side with both as the owner. */
 export const isOwner = ({ inversedBy, mappedBy }: DeclaredRelation): boolean =>
@@ -28,9 +28,9 @@ export const isOwner = ({ inversedBy, mappedBy }: DeclaredRelation): boolean =>
  * later one, and one that names itself sees its links from the other side (ST3).
  */
 export const pairRelations = (drafts: Drafts): KeeperOf => {
-  const keepers = new Map<Draft, Map<string, Kept>>();
-  const keep = (draft: Draft, name: string, kept: Kept): void => {
-    keepers.set(draft, (keepers.get(draft) ?? new Map<string, Kept>()).set(name, kept));
+  const keepers = new Map<Draft, Map<string, KeeperSide>>();
+  const keep = (draft: Draft, name: string, kept: KeeperSide): void => {
+    keepers.set(draft, (keepers.get(draft) ?? new Map<string, KeeperSide>()).set(name, kept));
   };
   for (const draft of drafts.values()) {
     for (const [name, declared] of draft.attributes) {

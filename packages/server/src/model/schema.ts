@@ -83,7 +83,7 @@ export const isJsonObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** A JSON value as messages show it. */
-const shown = (value: unknown): string => {
+const describe = (value: unknown): string => {
   if (Array.isArray(value)) return 'an array';
   return isJsonObject(value) ? 'an object' : JSON.stringify(value);
 };
@@ -107,7 +107,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     const value = given[key];
     const result = trueIs === 'truthy' ? Boolean(value) : value === true;
     if (value != null && typeof value !== 'boolean')
-      notes.warn(at(key), `must be true or false, not ${shown(value)}; treated as ${result}, as in v4`);
+      notes.warn(at(key), `must be true or false, not ${describe(value)}; treated as ${result}, as in v4`);
     return result;
   };
 
@@ -116,7 +116,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     const value = given[key];
     if (value == null) return null;
     if (Number.isInteger(value) && Number(value) >= 0) return Number(value);
-    notes.warn(at(key), `must be a non-negative integer, not ${shown(value)}; it has no effect`);
+    notes.warn(at(key), `must be a non-negative integer, not ${describe(value)}; it has no effect`);
     return null;
   };
 
@@ -148,7 +148,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
 };
 type Keys = ReturnType<typeof newKeys>;
 
-export const mustBe = (what: string, value: unknown): string => `must be ${what}, not ${shown(value)}`;
+export const mustBe = (what: string, value: unknown): string => `must be ${what}, not ${describe(value)}`;
 
 // ---- attributes
 
@@ -178,18 +178,18 @@ export const readAttribute = (value: unknown, place: string, notes: FileNotes): 
     default: {
       const { type } = value;
       if (typeof type === 'string' && isScalarTypeName(type)) return readScalar(type, keys, declaration);
-      notes.fault(keys.at('type'), sayUnknownType(type));
+      notes.fault(keys.at('type'), unknownTypeMessage(type));
       return null;
     }
   }
 };
 
-const sayUnknownType = (type: unknown): string => {
+const unknownTypeMessage = (type: unknown): string => {
   const known = `expected one of ${attributeTypes.join(', ')}`;
   if (type === undefined) return `is missing; ${known}`;
   return type === 'customField'
     ? 'custom fields must be declared with their underlying type, which their plugin registers as its "type", such as "string"'
-    : `${shown(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
+    : `${describe(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
 };
 
 const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | DeclaredMorph | null => {
@@ -257,14 +257,14 @@ const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number
   if (value == null || !scalarTypes[type].numeric) return null;
   if ((typeof value === 'number' || typeof value === 'string') && scalarTypes[type].parseText(String(value), []).ok)
     return value;
-  keys.notes.warn(keys.at(key), `${shown(value)} is not a valid bound for type ${type}; it has no effect`);
+  keys.notes.warn(keys.at(key), `${describe(value)} is not a valid bound for type ${type}; it has no effect`);
   return null;
 };
 
 const readRegex = (keys: Keys): string | null => {
   const regex = keys.optionalString('regex');
   if (regex === null || isRegex(regex)) return regex;
-  keys.notes.warn(keys.at('regex'), `${shown(regex)} is not a regular expression; it has no effect`);
+  keys.notes.warn(keys.at('regex'), `${describe(regex)} is not a regular expression; it has no effect`);
   return null;
 };
 
@@ -283,6 +283,6 @@ const readHashRounds = (keys: Keys): number => {
   const rounds = isJsonObject(encryption) ? encryption['rounds'] : undefined;
   if (rounds === undefined) return 10;
   if (Number.isInteger(rounds) && Number(rounds) >= 4 && Number(rounds) <= 31) return Number(rounds);
-  keys.notes.fault(`${keys.at('encryption')}.rounds`, `must be an integer from 4 to 31, not ${shown(rounds)}`);
+  keys.notes.fault(`${keys.at('encryption')}.rounds`, `must be an integer from 4 to 31, not ${describe(rounds)}`);
   return 10;
 };

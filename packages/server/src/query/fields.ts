@@ -8,8 +8,8 @@ import {
   type Resolving,
   refuse,
   scalarOfColumn,
-  shownFields,
   textsOf,
+  visibleFields,
 } from './resolving.js';
 
 /** Sets the fields of every draft; each name must be a scalar attribute of each of them. */
@@ -21,7 +21,7 @@ export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], no
     const chosen = new Map<string, ScalarAttribute>();
     for (const { text, at } of names) {
       const name = text.trim();
-      if (name === '*') for (const it of shownFields(resolving, draft.type)) chosen.set(it.name, it);
+      if (name === '*') for (const it of visibleFields(resolving, draft.type)) chosen.set(it.name, it);
       else if (name !== 'id') {
         const attribute = selectable(resolving, draft.type, name, at);
         if (attribute) chosen.set(attribute.name, attribute);

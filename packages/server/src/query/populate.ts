@@ -212,9 +212,9 @@ const populateWithOptions = (
 ): void => {
   const { resolving } = work;
   checkOptions(resolving, given, options, path);
-  const asked = given.get('on');
+  const onOption = given.get('on');
   // v4 ignores `on` without a value
-  const on = asked && !resolving.strict && shapeIn(resolving, asked).kind === 'null' ? undefined : asked;
+  const on = onOption && !resolving.strict && shapeIn(resolving, onOption).kind === 'null' ? undefined : onOption;
   const targets = populateOne(work, owners, name, { path, name: path }, on);
   // fragments have their own options
   if (!targets || (on && targets.length === 0)) return;

@@ -69,11 +69,11 @@ export interface Draft {
 /** A selection of all default fields and nothing else (F2, Q10). */
 export const newDraft = (resolving: Resolving, type: EntryType, state: PublicationState): Draft => {
   resolving.selections += 1;
-  return { type, fields: shownFields(resolving, type), populate: [], filter: null, sort: [], state };
+  return { type, fields: visibleFields(resolving, type), populate: [], filter: null, sort: [], state };
 };
 
 /** The default fields that the caller may see; few for administrators (Q9). */
-export const shownFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
+export const visibleFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
   defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
 
 /** The scalar attribute stored in a column: `created_at` is that of `createdAt`. */

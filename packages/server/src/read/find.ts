@@ -1,13 +1,13 @@
 /** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and answers. */
 import { LRUCache } from 'lru-cache';
 import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
-import { newFlights } from '../flights.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
+import { newSingleFlight } from '../single-flight.js';
 import { type Db, readInside, readRows, type Tx } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { newEtag } from './etag.js';
@@ -75,10 +75,10 @@ interface CachedAnswer {
 /** Approximate overhead of a cached answer, in bytes. */
 const ENTRY_BYTES = 512;
 
-/** @param answersBytesMax memory for cached answers; 0 disables the cache. */
+/** @param responseCacheBytesMax memory for cached answers; 0 disables the cache. */
 export const newReader = (
   db: Db,
-  { answersBytesMax = limits.answersBytesMax }: { readonly answersBytesMax?: number } = {},
+  { responseCacheBytesMax = limits.responseCacheBytesMax }: { readonly responseCacheBytesMax?: number } = {},
 ): Reader => {
   const plans = new LRUCache<string, CompiledRead>({
     maxSize: limits.planBytesMax,
@@ -86,14 +86,14 @@ export const newReader = (
     sizeCalculation: (compiled, key) => key.length + JSON.stringify(compiled).length,
   });
   const answers =
-    answersBytesMax > 0
+    responseCacheBytesMax > 0
       ? new LRUCache<string, CachedAnswer>({
-          maxSize: answersBytesMax,
+          maxSize: responseCacheBytesMax,
           sizeCalculation: (kept, key) => kept.answer.body.length + key.length + ENTRY_BYTES,
         })
       : null;
 
-  const flights = newFlights<Answer | null>();
+  const singleFlight = newSingleFlight<Answer | null>();
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
     const raw = request.query.read();
@@ -133,7 +133,7 @@ export const newReader = (
     const kept = answers.get(key);
     if (kept?.version === version) return kept.answer;
     // at the same version a read that began before this request gives what one that begins now would give
-    return flights.join(`${version} ${key}`, async () => {
+    return singleFlight.join(`${version} ${key}`, async () => {
       const made = await readAnswer(compiled, id);
       if (made) answers.set(key, { version, answer: made });
       return made;

@@ -28,8 +28,8 @@ export interface SiteOptions {
   readonly mail: MailSender;
   /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
-  /** Bytes of cached responses; 0 disables the cache, `limits.answersBytesMax` by default. */
-  readonly answersBytesMax?: number | undefined;
+  /** Bytes of cached responses; 0 disables the cache, `limits.responseCacheBytesMax` by default. */
+  readonly responseCacheBytesMax?: number | undefined;
   /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number | undefined;
   /** Milliseconds since 1970 UTC. */
@@ -62,10 +62,10 @@ export interface Site {
 
 export const newSite = (options: SiteOptions): Site => {
   const { db, model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
-  const { answersBytesMax, hookMsMax } = options;
+  const { responseCacheBytesMax, hookMsMax } = options;
   const { rest, strict, defaultLocale } = options.settings;
   const settings: SiteSettings = { rest, strict, defaultLocale };
-  const reader = newReader(db, answersBytesMax === undefined ? {} : { answersBytesMax });
+  const reader = newReader(db, responseCacheBytesMax === undefined ? {} : { responseCacheBytesMax });
   const hooksOf = hooksFrom(handlers, {
     model,
     reader,

@@ -36,13 +36,13 @@ export const applyAndAnswer = async (
   session: Session,
   { reader, writer }: Lines,
 ): Promise<Answered> => {
-  const asked: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
+  const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
   // reject an invalid query before touching the database
-  unwrap(reader.check({ ...asked, id: null }, context));
+  unwrap(reader.check({ ...readRequest, id: null }, context));
   if (request.type.localized) checkLocale(show.query, context);
   const { id, undecided, isHooked, run } = await writer.prepare(request, context, session);
   const read = async (): Promise<Answer> => {
-    const answer = unwrap(await reader.readInside({ ...asked, id }, context, session.tx));
+    const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
     return answer;
   };

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type HandlersByType, loadHandlers } from '../../src/handlers/load.js';
 import { newServer } from '../../src/http/server.js';
-import { loadModel, sayNote } from '../../src/model/load.js';
+import { formatNote, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { copiedDatabase, createTables, dialects } from '../world/databases.js';
@@ -35,7 +35,7 @@ interface RecordedProject {
 
 const loadProject = async (): Promise<RecordedProject> => {
   const loaded = loadModel(path.join(here, 'project'));
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
   return { model: loaded.model, handlers: await loadHandlers(path.join(here, 'overlay'), loaded.model) };
 };
 

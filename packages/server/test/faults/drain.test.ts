@@ -90,7 +90,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     const delay = new Promise<void>((resolve) => {
       goOn = resolve;
     });
-    const stopped = app.drain({ delay, quietMs: 0 });
+    const stopped = app.drain({ delay, idleMs: 0 });
     await kept.ask(health);
     await kept.ask(request);
     const other = await connect(port);
@@ -107,7 +107,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     const port = await serve();
     const kept = await connect(port);
     await kept.ask(request);
-    const stopped = app.drain({ quietMs: 60_000 });
+    const stopped = app.drain({ idleMs: 60_000 });
     while (app.server.listening) await new Promise(setImmediate);
     await kept.ask(request);
     expect(await kept.closed).toBe('ended');
@@ -120,7 +120,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     const port = await serve();
     const [used, unused] = [await connect(port), await connect(port)];
     await used.ask(request);
-    expect(await app.drain({ quietMs: 0 })).toBe(0);
+    expect(await app.drain({ idleMs: 0 })).toBe(0);
     expect(await Promise.all([used.closed, unused.closed])).toEqual(['ended', 'ended']);
   });
 
@@ -139,7 +139,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     // its body never comes
     slow.send('POST /api/films HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{');
     await once(app.server, 'request');
-    expect(await app.drain({ quietMs: 0, msMax: 100 })).toBe(1);
+    expect(await app.drain({ idleMs: 0, msMax: 100 })).toBe(1);
     expect(await quick.closed).toBe('ended');
     await slow.closed;
     expect(slow.heard()).toBe('');

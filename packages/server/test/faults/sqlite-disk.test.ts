@@ -119,7 +119,7 @@ describe('a full disk for the database', () => {
   it('what SQLite has rolled back by itself is not half stored when the work goes on regardless', () =>
     withSmallDisk(16, async (disk) => {
       const faults: unknown[] = [];
-      const db = await openSqlite(path.join(disk.dir, 'data.db'), { onTrouble: (fault) => faults.push(fault) });
+      const db = await openSqlite(path.join(disk.dir, 'data.db'), { onUnavailable: (fault) => faults.push(fault) });
       const run = (tx: Tx, query: Sql) => tx.run(db.dialect.compile(query));
       await db.write((tx) => run(tx, sql`create table things (id integer primary key, text text)`));
       disk.fill();

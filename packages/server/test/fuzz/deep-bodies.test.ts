@@ -3,7 +3,7 @@
  * to 9): a refusal below 500 with a short message, and nothing changed.
  */
 import { describe, expect, it } from 'vitest';
-import { issue, sayIssue } from '../../src/errors.js';
+import { formatIssue, issue } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
 import { allOfAccounts, usePeople } from '../world/people.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
@@ -213,7 +213,7 @@ describe('printing a refused value', () => {
     });
     return { value: list, reads: () => reads };
   };
-  const said = (value: unknown): string => sayIssue(issue('relation.invalid', ['books'], { value }));
+  const said = (value: unknown): string => formatIssue(issue('relation.invalid', ['books'], { value }));
 
   it.each([
     ['numbers', (i: number) => i],

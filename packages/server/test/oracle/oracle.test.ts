@@ -84,7 +84,9 @@ const faultOf = async (request: Request, scene: Scene, stage: Stage, server: Tes
   const type = scene.model.types.get(request.uid)!;
   const asked = { action: request.action, type, id: request.id, query: textQuery(search) };
   const unkept = asAsked(
-    await mapped(newReader(stage.db, { answersBytesMax: 0 }).read(asked, stage.context), (it) => it.body.toString()),
+    await mapped(newReader(stage.db, { responseCacheBytesMax: 0 }).read(asked, stage.context), (it) =>
+      it.body.toString(),
+    ),
   );
   if (unkept.status !== first.status || (unkept.status === 200 && unkept.text !== first.text))
     return difference('without kept answers', wanted, unkept);

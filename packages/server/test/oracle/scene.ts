@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { newGate, publicCaller } from '../../src/access/access.js';
 import { newPermissionStore } from '../../src/access/permissions.js';
-import { loadModel, sayNote } from '../../src/model/load.js';
+import { formatNote, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
@@ -38,7 +38,7 @@ export const newScene = (seed: number): Scene => {
   try {
     writeProject(project, dir);
     const loaded = loadModel(dir);
-    if (!loaded.ok) throw new Error(`seed ${seed}: ${loaded.faults.map(sayNote).join('\n')}`);
+    if (!loaded.ok) throw new Error(`seed ${seed}: ${loaded.faults.map(formatNote).join('\n')}`);
     return { seed, project, world: anyWorld(project, random.fork('world')), model: loaded.model };
   } finally {
     fs.rmSync(dir, { recursive: true, force: true });

@@ -1,6 +1,6 @@
 /** What a refusal says (ER2): every fault of a request, each with path, message, name and code. */
 import { describe, expect, it } from 'vitest';
-import { issue, issueKinds, sayIssue, statusOf } from '../../src/errors.js';
+import { formatIssue, issue, issueKinds, statusOf } from '../../src/errors.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
 import { refusal } from '../world/server.js';
 
@@ -142,7 +142,7 @@ describe('the table of codes', () => {
   });
 
   it('a code takes its own facts only', () => {
-    expect(sayIssue(issue('body.min', ['n'], { min: 3 }))).toBe('n must be greater than or equal to 3');
+    expect(formatIssue(issue('body.min', ['n'], { min: 3 }))).toBe('n must be greater than or equal to 3');
     // @ts-expect-error another code's facts
     issue('body.min', ['n'], { max: 3 });
     // @ts-expect-error facts are missing

@@ -184,7 +184,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
 });
 
 describe.each(dialects)('without kept answers on %s', (dialect) => {
-  const world = useWorld(dialect, { answersBytesMax: 0 });
+  const world = useWorld(dialect, { responseCacheBytesMax: 0 });
 
   it('the same request answers the same twice, and follows a change', async () => {
     const url = '/api/films/2?fields=title';

@@ -1,6 +1,6 @@
 /** Schema files with faults: the start is refused, and every fault is told at once with file, place and the nearest name. */
 import { describe, expect, it } from 'vitest';
-import { type SchemaNote, sayNote } from '../../src/model/load.js';
+import { formatNote, type SchemaNote } from '../../src/model/load.js';
 import {
   component,
   contentType,
@@ -253,7 +253,7 @@ describe('schema files', () => {
       [typeFile('thing')]: contentType('thing', {}, { kind: 'singleType' }),
       [typeFile('other')]: contentType('other', {}, { info: { singularName: 'other', pluralName: 'Thing' } }),
     };
-    expect(faultsOf(files).map(sayNote)).toEqual([
+    expect(faultsOf(files).map(formatNote)).toEqual([
       `${typeFile('thing')}: info: the route /api/thing already belongs to api::other.other`,
     ]);
   });
@@ -265,7 +265,7 @@ describe('schema files', () => {
         [typeFile('broken')]: '{ "kind": ',
         'src/components/shared/untold.json': { attributes: {} },
         'src/components/shared/Seo.json': component('components_other_seos', {}),
-      }).map(sayNote),
+      }).map(formatNote),
     ).toEqual([
       expect.stringMatching(/^src\/api\/broken\/content-types\/broken\/schema\.json: not valid JSON: /),
       expect.stringMatching(
@@ -288,7 +288,7 @@ describe('schema files', () => {
         'src/api/empty/content-types/empty/lifecycles.js': '',
         'src/api/coded/content-types/coded/schema.js': 'module.exports = {}',
         'src/components/shared/box.js': 'module.exports = {}',
-      }).map(sayNote),
+      }).map(formatNote),
     ).toEqual([
       'src/api/coded/content-types/coded: has no schema.json; schema code is not run: write it as JSON',
       'src/api/empty/content-types/empty: has no schema.json',
@@ -363,7 +363,7 @@ describe('schema files', () => {
 
   it('a fault is told as file, place and words', () => {
     const [fault] = faultsOf(withThing({ x: { type: 'string', encryption: { rounds: 99 } } }));
-    expect(fault && sayNote(fault)).toBe(
+    expect(fault && formatNote(fault)).toBe(
       `${typeFile('thing')}: attributes.x.encryption.rounds: must be an integer from 4 to 31, not 99`,
     );
   });

@@ -1,6 +1,6 @@
 /** Schema files that v4 starts with although something is wrong: they are read as v4 reads them, with a warning. */
 import { describe, expect, it } from 'vitest';
-import { type SchemaNote, sayNote } from '../../src/model/load.js';
+import { formatNote, type SchemaNote } from '../../src/model/load.js';
 import type { LinkAttribute } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
 import {
@@ -320,7 +320,7 @@ describe('relations whose sides contradict each other', () => {
       rank: 'product_order',
     });
     expect(tablesOf(modelOf(bothInversed)).map((it) => it.name)).not.toContain('categories_products_links');
-    expect(warningsOf(bothInversed).map(sayNote)).toEqual([
+    expect(warningsOf(bothInversed).map(formatNote)).toEqual([
       `${typeFile('category')}: attributes.products.inversedBy: both sides say "inversedBy": as in v4 both show the links of "categories" of api::product.product; rename "inversedBy" to "mappedBy" here`,
     ]);
   });
@@ -375,7 +375,7 @@ describe('relations whose sides contradict each other', () => {
       { categories: toMany('api::category.category', { inversedBy: 'products', mappedBy: 'products' }) },
     );
     expect(linksOf(files, 'api::category.category', 'products')).toMatchObject({ table: 'products_categories_links' });
-    expect(warningsOf(files).map(sayNote)).toEqual([
+    expect(warningsOf(files).map(formatNote)).toEqual([
       `${typeFile('product')}: attributes.categories: mappedBy and inversedBy are mutually exclusive: as in v4, mappedBy has no effect; remove one of them`,
     ]);
   });
@@ -405,7 +405,7 @@ describe('relations whose sides contradict each other', () => {
       essays: { type: 'relation', relation: 'oneToMany', target: 'api::book.book', mappedBy: 'author' },
     });
     const files = { ...sound, [typeFile('author')]: author };
-    expect(warningsOf(files).map(sayNote)).toEqual([
+    expect(warningsOf(files).map(formatNote)).toEqual([
       `${typeFile('author')}: attributes.essays.mappedBy: "author" of api::book.book needs "inversedBy": "essays"; until then the attribute is left out, as in v4`,
     ]);
     expect(linksOf(files, 'api::author.author', 'essays')).toBeUndefined();
@@ -417,7 +417,7 @@ describe('relations whose sides contradict each other', () => {
       books: { type: 'relation', relation: 'manyToMany', target: 'api::book.book', mappedBy: 'author' },
     });
     const files = { ...sound, [typeFile('author')]: author };
-    expect(warningsOf(files).map(sayNote)).toEqual([
+    expect(warningsOf(files).map(formatNote)).toEqual([
       `${typeFile('author')}: attributes.books.relation: is manyToMany, but "author" of api::book.book is manyToOne; expected oneToMany`,
     ]);
     expect(linksOf(files, 'api::author.author', 'books')).toMatchObject({

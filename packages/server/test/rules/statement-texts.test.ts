@@ -18,7 +18,7 @@ const preparedOn = async (db: Db): Promise<readonly number[]> =>
   );
 
 describe.each(dialects)('texts of statements on %s', (dialect) => {
-  const world = useWorld(dialect, { answersBytesMax: 0 });
+  const world = useWorld(dialect, { responseCacheBytesMax: 0 });
 
   /** Different texts that so many requests run. */
   const textsOf = async (urlOf: (i: number) => string, count: number): Promise<number> => {
@@ -63,7 +63,7 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
 });
 
 describe('prepared statements of PostgreSQL', () => {
-  const world = useWorld('postgres', { answersBytesMax: 0 });
+  const world = useWorld('postgres', { responseCacheBytesMax: 0 });
 
   it('thousands of pages and values leave few', async () => {
     for (let i = 0; i < 2000; i += 20)

@@ -6,7 +6,7 @@ const page = 1;
 const count = 1;
 
 describe.each(dialects)('statements on %s', (dialect) => {
-  const world = useWorld(dialect, { answersBytesMax: 0 });
+  const world = useWorld(dialect, { responseCacheBytesMax: 0 });
   const counted = async (url: string): Promise<number> => (await world.statements(url)).length;
 
   it.each([

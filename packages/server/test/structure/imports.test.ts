@@ -23,7 +23,7 @@ const order = [
   'cli',
 ];
 /** Files beside the folders. */
-const base = ['errors.ts', 'flights.ts', 'limits.ts'];
+const base = ['errors.ts', 'single-flight.ts', 'limits.ts'];
 
 interface Arrow {
   readonly from: string;

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { type LoadedModel, loadModel, sayNote } from '../../src/model/load.js';
+import { formatNote, type LoadedModel, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 
 export type Json = Record<string, unknown>;
@@ -66,6 +66,6 @@ export const load = (files: Files): LoadedModel => {
 
 export const modelOf = (files: Files): Model => {
   const loaded = load(files);
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
   return loaded.model;
 };

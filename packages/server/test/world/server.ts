@@ -72,7 +72,7 @@ export const newTestDeps = (
   db: Db,
   model: Model,
   given: Partial<TestSettings> = {},
-  answersBytesMax?: number,
+  responseCacheBytesMax?: number,
   {
     mail = noMail,
     mode = 'roles',
@@ -93,7 +93,7 @@ export const newTestDeps = (
     mode,
     mail,
     apiUrl: `http://localhost${settings.prefix}`,
-    answersBytesMax,
+    responseCacheBytesMax,
     onFault,
     ...people,
   });
@@ -104,10 +104,10 @@ export const newTestServer = async (
   db: Db,
   model: Model,
   settings: Partial<TestSettings> = {},
-  answersBytesMax?: number,
+  responseCacheBytesMax?: number,
   people: TestPeople = {},
 ): Promise<TestServer> => {
-  const deps = newTestDeps(db, model, settings, answersBytesMax, people);
+  const deps = newTestDeps(db, model, settings, responseCacheBytesMax, people);
   const app = await newServer(deps);
   await app.ready();
   const send: TestServer['send'] = async (method, url, { body, headers } = {}) => {

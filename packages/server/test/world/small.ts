@@ -7,7 +7,7 @@ import { pino } from 'pino';
 import { newServer } from '../../src/http/server.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
-import { sayNote } from '../../src/model/notes.js';
+import { formatNote } from '../../src/model/notes.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { createTables, insertRows, newDatabase } from './databases.js';
 import { newTestDeps, type TestAnswer, type TestPeople } from './server.js';
@@ -58,7 +58,7 @@ export const loadSmall = ({ types, components = {} }: SmallProject): Model => {
   }
   try {
     const loaded = loadModel(dir);
-    if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+    if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
     return loaded.model;
   } finally {
     fs.rmSync(dir, { recursive: true });

@@ -17,7 +17,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll } from 'vitest';
-import { loadModel, sayNote } from '../../src/model/load.js';
+import { formatNote, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
 import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
@@ -60,7 +60,7 @@ export interface Said {
 export interface WorldOptions {
   readonly settings?: Partial<TestSettings>;
   /** Memory for kept answers; 0 keeps none. */
-  readonly answersBytesMax?: number;
+  readonly responseCacheBytesMax?: number;
 }
 
 export interface World {
@@ -89,7 +89,7 @@ export interface World {
 /** The project's model; its schema files have no faults. */
 export const worldModel = (): Model => {
   const loaded = loadModel(projectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
   return loaded.model;
 };
 
@@ -127,7 +127,7 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
   });
   const { db } = database;
   const log: string[] = [];
-  const server = await newTestServer(logged(db, log), model, options.settings, options.answersBytesMax);
+  const server = await newTestServer(logged(db, log), model, options.settings, options.responseCacheBytesMax);
 
   const get: World['get'] = (url, headers) => server.get(url, headers);
   const read = async <Data>(url: string): Promise<Envelope<Data>> => {

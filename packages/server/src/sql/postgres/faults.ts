@@ -26,7 +26,7 @@ export type FaultKind =
 export class PostgresFault extends Error {
   readonly kind: FaultKind;
   constructor(kind: FaultKind, cause: Error) {
-    super(sayCause(cause), { cause });
+    super(describeCause(cause), { cause });
     this.name = 'PostgresFault';
     this.kind = kind;
   }
@@ -86,7 +86,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
 };
 
 /** When all addresses of a host refuse, Node throws an AggregateError with an empty message. */
-const sayCause = (cause: Error): string => {
+const describeCause = (cause: Error): string => {
   if (cause.message !== '') return cause.message;
   return cause instanceof AggregateError ? asError(cause.errors[0]).message : cause.name;
 };

@@ -2,8 +2,8 @@
 import { setImmediate } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
-import { shareNext } from '../../flights.js';
 import { limits } from '../../limits.js';
+import { shareNext } from '../../single-flight.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
@@ -16,13 +16,13 @@ export interface PostgresOptions {
   /** Default: `auto`. */
   readonly prepared?: Prepared;
   /** Called with the cause of 503 responses, at most once a second. */
-  readonly onTrouble?: (fault: Error) => void;
+  readonly onUnavailable?: (fault: Error) => void;
 }
 
 /** Opens a server by URL. Throws an error for the user if the URL is invalid or the server cannot be reached. */
 export const openPostgres = async (
   url: string,
-  { prepared = 'auto', onTrouble = () => undefined }: PostgresOptions = {},
+  { prepared = 'auto', onUnavailable = () => undefined }: PostgresOptions = {},
 ): Promise<Db> => {
   const address = readAddress(url);
   const connections = openConnections(address, prepared);
@@ -103,7 +103,7 @@ export const openPostgres = async (
       case 'busy':
         if (performance.now() - reportedAt > 1000) {
           reportedAt = performance.now();
-          onTrouble(fault);
+          onUnavailable(fault);
         }
         return busy(fault);
       case 'aborted':

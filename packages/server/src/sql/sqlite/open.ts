@@ -14,7 +14,7 @@ export interface SqliteOptions {
   /** Nothing is created or changed. */
   readonly readOnly?: boolean;
   /** Hears of each fault that a request is answered 503 for. */
-  readonly onTrouble?: (fault: Error) => void;
+  readonly onUnavailable?: (fault: Error) => void;
 }
 
 /**
@@ -23,7 +23,7 @@ export interface SqliteOptions {
  */
 export const openSqlite = async (
   file: string,
-  { readOnly = false, onTrouble = () => undefined }: SqliteOptions = {},
+  { readOnly = false, onUnavailable = () => undefined }: SqliteOptions = {},
 ): Promise<Db> => {
   let isClosed = false;
   /** Null until the first connection is there, and for a database in memory. */
@@ -41,10 +41,10 @@ export const openSqlite = async (
     switch (kind) {
       case 'locked':
       case 'failing':
-        onTrouble(fault as Error);
+        onUnavailable(fault as Error);
         return busy(fault);
       case 'full':
-        onTrouble(fault as Error);
+        onUnavailable(fault as Error);
         return Object.assign(new Refusal(issue('database.full', [])), { cause: fault });
       case 'damaged':
       case 'statement':
@@ -98,7 +98,7 @@ export const openSqlite = async (
   let lookedAt = Number.NEGATIVE_INFINITY;
   const look = (): string => {
     requireOpen();
-    if (performance.now() - lookedAt > limits.sqliteFileLookMs) {
+    if (performance.now() - lookedAt > limits.sqliteFileCheckMs) {
       lookedAt = performance.now();
       opened?.isThere();
     }
@@ -173,7 +173,7 @@ export const openSqlite = async (
       writer = connectAgain(writerSetup);
     }),
   );
-  if (file !== MEMORY) opened = rememberFile(file, onTrouble);
+  if (file !== MEMORY) opened = rememberFile(file, onUnavailable);
   return {
     dialect: sqliteDialect,
     place: file,

@@ -15,7 +15,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, expect } from 'vitest';
-import { loadModel, sayNote } from '../../../src/model/load.js';
+import { formatNote, loadModel } from '../../../src/model/load.js';
 import type { LinkAttribute, Model } from '../../../src/model/model.js';
 import { tablesOf } from '../../../src/model/storage.js';
 import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
@@ -29,7 +29,7 @@ export const relationsProjectDir = path.join(path.dirname(fileURLToPath(import.m
 
 export const relationsModel = (): Model => {
   const loaded = loadModel(relationsProjectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(sayNote).join('\n'));
+  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
   return loaded.model;
 };
 
