@@ -1,7 +1,9 @@
-/** Creates the site of a project from its configuration and environment, for the server and the commands. */
+/** Creates the site of a project, and the settings of its server, from configuration and environment. */
+import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import type { HandlersByType } from '../handlers/load.js';
+import type { ServerSettings } from '../http/server.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
@@ -16,6 +18,14 @@ export interface ProjectSiteOptions {
   /** Bytes of cached responses. */
   readonly responseCacheBytesMax: number;
 }
+
+export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
+  prefix: config.api.rest.prefix,
+  corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
+  uploadsDir: path.join(dir, 'public/uploads'),
+  trustProxy: config.server.trustProxy,
+  attemptsMax: config.users.attemptsPerMinute,
+});
 
 export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {
   const { config, env, model } = project;

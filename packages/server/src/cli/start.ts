@@ -1,9 +1,8 @@
 /** `start`: brings the database in line with the model, then serves until stopped. */
 import type { AddressInfo } from 'node:net';
-import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
-import { newServer, type ServerSettings } from '../http/server.js';
+import { newServer } from '../http/server.js';
 import { formatNote } from '../model/load.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -15,7 +14,7 @@ import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
-import { siteOf, warnOfOpenSite } from './site.js';
+import { serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
@@ -50,13 +49,6 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
 const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { env, config, model } = project;
   await prepareData(project, db, logger);
-  const settings: ServerSettings = {
-    prefix: config.api.rest.prefix,
-    corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
-    uploadsDir: path.join(project.dir, 'public/uploads'),
-    trustProxy: config.server.trustProxy,
-    attemptsMax: config.users.attemptsPerMinute,
-  };
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop(0, 1));
   const handlers = await loadProjectHandlers(project);
@@ -64,7 +56,7 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
   warnOfOpenSite(project, logger);
   logLeniency(project, logger);
-  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy });
+  const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {

@@ -1,31 +1,56 @@
-/** The pages of docs/rules as data: rules with their ids, and the requests and answers that stand below them. */
+/** The pages of docs/rules as data: rules with their ids, and the steps of their examples. */
 import fs from 'node:fs';
 import path from 'node:path';
+import type { DialectName } from '../../src/sql/dialect.js';
 
 export const rulesDir = path.join(import.meta.dirname, '../../../../docs/rules');
 
-export interface Example {
+export interface Request {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text; null for a request without a body. */
   readonly body: string | null;
-  /** JSON text of what is shown of the answer; null before it was written. */
-  readonly answer: string | null;
-  /** The lines of the page from the request to the end of the answer, the last one excluded. */
+}
+
+/** `http` shows status, headers and body, `json` only the body, `text` the rows of a statement. */
+export interface Answer {
+  readonly format: 'http' | 'json' | 'text';
+  readonly text: string;
+  /** The database that gives this answer; null for both. */
+  readonly dialect: DialectName | null;
+  /** Its lines on the page, fences included; the last one excluded. */
   readonly lines: readonly [from: number, to: number];
 }
+
+interface Asked {
+  /** The database that is asked; null for both. */
+  readonly dialect: DialectName | null;
+  /** One for both databases, or one for each; none before they were written. */
+  readonly answers: Answer[];
+  /** The line behind it, where its first answer is written. */
+  readonly end: number;
+}
+
+export type Step =
+  /** A file of the project changes, and the server is started again. JSON is merged into the file. */
+  | { readonly kind: 'file'; readonly path: string; readonly text: string }
+  | { readonly kind: 'command'; readonly text: string }
+  /** Several requests are sent at the same time and have the same answer. */
+  | ({ readonly kind: 'requests'; readonly requests: readonly Request[] } & Asked)
+  | ({ readonly kind: 'statement'; readonly text: string } & Asked);
+
+export type Question = Extract<Step, Asked>;
 
 export interface Rule {
   readonly id: string;
   readonly title: string;
-  readonly examples: readonly Example[];
+  readonly steps: readonly Step[];
 }
 
 export interface Page {
   readonly name: string;
   readonly file: string;
-  readonly lines: readonly string[];
   readonly rules: readonly Rule[];
 }
 
@@ -38,35 +63,72 @@ export const readPages = (): readonly Page[] =>
     .sort()
     .map((name) => readPage(path.join(rulesDir, name)));
 
-const readPage = (file: string): Page => {
+export const readPage = (file: string): Page => {
   const lines = fs.readFileSync(file, 'utf8').split('\n');
-  const rules: { id: string; title: string; examples: Example[] }[] = [];
+  const rules: { id: string; title: string; steps: Step[] }[] = [];
+  let end = 0;
   for (const [i, line] of lines.entries()) {
+    if (i < end) continue;
     const [, id, title] = heading.exec(line) ?? [];
-    if (id !== undefined) rules.push({ id, title: title!, examples: [] });
-    if (line === '```http') rules.at(-1)!.examples.push(readExample(lines, i));
+    if (id !== undefined) rules.push({ id, title: title!, steps: [] });
+    if (!line.startsWith('```')) continue;
+    const block = readBlock(lines, i, end);
+    end = block.end;
+    addBlock(block, rules.at(-1)!.steps);
   }
-  return { name: path.basename(file, '.md'), file, lines, rules };
+  return { name: path.basename(file, '.md'), file, rules };
 };
 
-/** A request line, headers, and after an empty line the body; then, in a block of its own, the answer. */
-const readExample = (lines: readonly string[], from: number): Example => {
-  const end = lines.indexOf('```', from);
-  const text = lines.slice(from + 1, end);
-  const blank = text.indexOf('');
-  const head = blank === -1 ? text : text.slice(0, blank);
-  const [method = '', url = ''] = head[0]!.split(' ');
-  const headers = Object.fromEntries(head.slice(1).map((it) => it.split(': ') as [string, string]));
-  const hasAnswer = lines[end + 1] === '```json';
-  const answerEnd = hasAnswer ? lines.indexOf('```', end + 2) : end;
+interface Block {
+  readonly language: string;
+  readonly text: string;
+  /** The line of text above it. */
+  readonly label: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+const readBlock = (lines: readonly string[], start: number, from: number): Block => {
+  const close = lines.indexOf('```', start + 1);
   return {
-    method,
-    url,
-    headers,
-    body: blank === -1 ? null : text.slice(blank + 1).join('\n'),
-    answer: hasAnswer ? lines.slice(end + 2, answerEnd).join('\n') : null,
-    lines: [from, answerEnd + 1],
+    language: lines[start]!.slice(3),
+    text: lines.slice(start + 1, close).join('\n'),
+    label: lines.slice(from, start).findLast((it) => it !== '') ?? '',
+    start,
+    end: close + 1,
   };
+};
+
+const databases: Readonly<Record<string, DialectName>> = { 'On SQLite:': 'sqlite', 'On PostgreSQL:': 'postgres' };
+
+const addBlock = ({ language, text, label, start, end }: Block, steps: Step[]): void => {
+  const [, file] = /^In `(.+)`:$/.exec(label) ?? [];
+  const dialect = databases[label] ?? null;
+  const asked = { dialect, answers: [], end };
+  const last = steps.at(-1);
+  if (file !== undefined) steps.push({ kind: 'file', path: file, text });
+  else if (language === 'sql') steps.push({ kind: 'statement', text, ...asked });
+  else if (language === 'sh') steps.push({ kind: 'command', text });
+  else if (language === 'http' && !text.startsWith('HTTP/'))
+    steps.push({ kind: 'requests', requests: text.split('\n\n###\n\n').map(readRequest), ...asked });
+  else if (last !== undefined && 'answers' in last && isFormat(language))
+    last.answers.push({ format: language, text, dialect, lines: [start, end] });
+  else throw new Error(`a block of ${language} answers nothing: ${text}`);
+};
+
+const isFormat = (language: string): language is Answer['format'] => ['http', 'json', 'text'].includes(language);
+
+/** A request line, headers, and after an empty line the body. */
+const readRequest = (text: string): Request => {
+  const [head = '', body = null] = text.split(/\n\n(.*)/s);
+  const [line = '', ...headers] = head.split('\n');
+  const [method = '', url = ''] = line.split(/ (.*)/);
+  return { method, url, headers: Object.fromEntries(headers.map(readHeader)), body };
+};
+
+export const readHeader = (line: string): readonly [name: string, value: string] => {
+  const [, name = '', value = ''] = /^([^:]+): ?(.*)$/.exec(line) ?? [];
+  return [name, value];
 };
 
 /** JSON in lines of at most 110 characters, where its values allow that. */
@@ -82,4 +144,19 @@ export const printJson = (value: unknown, indent = ''): string => {
     ? value.map((it) => printJson(it, inner))
     : Object.entries(value).map(([key, it]) => `${JSON.stringify(key)}: ${printJson(it, inner)}`);
   return `${open}\n${parts.map((it) => inner + it).join(',\n')}\n${indent}${close}`;
+};
+
+/** Rows as a table whose columns are aligned. */
+export const printRows = (rows: readonly Readonly<Record<string, unknown>>[]): string => {
+  if (rows.length === 0) return '(no rows)';
+  const names = Object.keys(rows[0]!);
+  const table = [names, ...rows.map((row) => names.map((name) => String(row[name])))];
+  const widths = names.map((_, i) => Math.max(...table.map((cells) => cells[i]!.length)));
+  const [head, ...body] = table.map((cells) =>
+    cells
+      .map((it, i) => it.padEnd(widths[i]!))
+      .join(' | ')
+      .trimEnd(),
+  );
+  return [head, widths.map((it) => '-'.repeat(it)).join('-+-'), ...body].join('\n');
 };

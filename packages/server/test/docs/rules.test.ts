@@ -1,66 +1,181 @@
 /**
- * Every request of docs/rules is sent to the example magazine, and its answer must be the one on the page. With
+ * The examples of docs/rules are run on the example magazine, and the answers must be those on the pages. With
  * DOVETAIL_WRITE_DOCS=1 the answers are written into the pages instead: read the difference before you commit it.
  */
 import fs from 'node:fs';
+import http from 'node:http';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { DialectName } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
-import { newMagazine, token } from '../world/magazine.js';
-import type { TestAnswer, TestServer } from '../world/server.js';
-import { type Example, printJson, readPages } from './pages.js';
+import { type Magazine, newMagazine, token } from '../world/magazine.js';
+import type { TestAnswer } from '../world/server.js';
+import {
+  type Answer,
+  printJson,
+  printRows,
+  type Question,
+  type Request,
+  type Rule,
+  readHeader,
+  readPage,
+  readPages,
+  type Step,
+} from './pages.js';
 
 const isWriting = process.env['DOVETAIL_WRITE_DOCS'] === '1';
+
+// ---- what a page shows of an answer
 
 /** Characters of a text on a page. */
 const textMax = 70;
 
-/** What a page shows of an answer: no details of errors, and no values that each run makes anew. */
-const shown = ({ body, text }: TestAnswer): unknown => {
+const shortened = (text: string): string => (text.length > textMax ? `${text.slice(0, textMax)}…` : text);
+
+/** No details of errors, and no values that each run makes anew. */
+const shownBody = ({ body, text }: TestAnswer): unknown => {
   const { error } = (body ?? {}) as { error?: { status: number; name: string; message: string } };
   if (error) return { error: { status: error.status, name: error.name, message: error.message } };
   return JSON.parse(text, (key, value: unknown) => {
     if (typeof value !== 'string') return value;
     if (key === 'jwt') return '<jwt>';
     if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return '<time>';
-    return value.length > textMax ? `${value.slice(0, textMax)}…` : value;
+    return shortened(value);
   });
 };
 
-const ask = (server: TestServer, { method, url, headers, body }: Example): Promise<TestAnswer> => {
-  // on most pages the public asks, who may only read; what writes has a token
-  const credential = method === 'GET' || url.startsWith('/api/auth/') ? {} : { Authorization: `Bearer ${token}` };
-  return server.send(method, url, { headers: { ...credential, ...headers }, ...(body === null ? {} : { body }) });
+/** The status, and of headers and body what the page shows. */
+const shownResponse = (answer: TestAnswer, onPage: string): string => {
+  const [head = '', body] = onPage.split(/\n\n(.*)/s);
+  const headers = head
+    .split('\n')
+    .slice(1)
+    .map((line) => {
+      const [name] = readHeader(line);
+      const value = answer.headers[name.toLowerCase()];
+      return `${name}: ${/^etag$/i.test(name) && value !== undefined ? '<tag>' : value}`;
+    });
+  const lines = [`HTTP/1.1 ${answer.status} ${http.STATUS_CODES[answer.status]}`, ...headers];
+  return [...lines, ...(body === undefined ? [] : ['', printJson(shownBody(answer))])].join('\n');
 };
 
-for (const page of readPages().filter(({ rules }) => rules.some((it) => it.examples.length > 0))) {
-  describe.each(isWriting ? dialects.slice(0, 1) : dialects)(`docs/rules/${page.name}.md on %s`, (dialect) => {
-    let server: TestServer;
-    const answers = new Map<Example, string>();
-    beforeAll(async () => {
-      server = await newMagazine(dialect);
-    });
-    afterAll(async () => {
-      await server.close();
-      if (isWriting) writePage(page.file, page.lines, answers);
-    });
-    for (const rule of page.rules) {
-      for (const [i, example] of rule.examples.entries()) {
-        test(`${rule.id}: example ${i + 1}, ${example.method} ${example.url}`, async () => {
-          const answer = shown(await ask(server, example));
-          if (isWriting) answers.set(example, printJson(answer));
-          else expect(answer).toEqual(JSON.parse(example.answer ?? 'null'));
-        });
+// ---- running an example
+
+/** `a[0]=0&…&a[9]=9` is ten parameters, and `<9 characters>` is nine characters. */
+const written = (text: string): string =>
+  text
+    .replace(/[^&?]+&…&[^&]+/g, (range) => {
+      const [first = '', last = ''] = range.split('&…&');
+      const numbers = (it: string): readonly number[] => [...it.matchAll(/\d+/g)].map(([digits]) => Number(digits));
+      const [from, to] = [numbers(first), numbers(last)];
+      return Array.from({ length: to[0]! - from[0]! + 1 }, (_, i) => {
+        const counted = from.map((it, at) => (it === to[at] ? it : it + i));
+        return first.replace(/\d+/g, () => String(counted.shift()));
+      }).join('&');
+    })
+    .replace(/<([\d,]+) characters>/g, (_, count: string) => 'x'.repeat(Number(count.replaceAll(',', ''))));
+
+/** The magazine of a page, and what the next step needs to know of the last. */
+interface Scene {
+  readonly magazine: Magazine;
+  tag: string;
+}
+
+const ask = async (scene: Scene, { method, url, headers, body }: Request): Promise<TestAnswer> => {
+  // on most pages the public asks, who may only read; what writes has a token
+  const credential = method === 'GET' || url.startsWith('/api/auth/') ? {} : { Authorization: `Bearer ${token}` };
+  const given = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('<tag>', scene.tag)]);
+  const answer = await scene.magazine.send(method, written(url), {
+    headers: { ...credential, ...Object.fromEntries(given) },
+    ...(body === null ? {} : { body: written(body) }),
+  });
+  scene.tag = String(answer.headers['etag']);
+  return answer;
+};
+
+/** The answer in the form of the page. */
+const answerOf = async (scene: Scene, step: Question, expected: Answer | undefined): Promise<readonly string[]> => {
+  if (step.kind === 'statement') return [printRows(await scene.magazine.query(step.text))];
+  const answers = await Promise.all(step.requests.map((it) => ask(scene, it)));
+  return answers.map((it) =>
+    expected?.format === 'http' ? shownResponse(it, expected.text) : printJson(shownBody(it)),
+  );
+};
+
+const expectedOf = ({ answers }: Question, dialect: DialectName): Answer | undefined =>
+  answers.find((it) => it.dialect === null || it.dialect === dialect);
+
+const isRead = (step: Step): boolean =>
+  step.kind === 'requests' || (step.kind === 'statement' && /^select\b/.test(step.text));
+
+const nameOf = (step: Step): string => {
+  if (step.kind === 'requests') return step.requests.map((it) => `${it.method} ${it.url}`).join(', ');
+  return step.kind === 'file' ? step.path : step.text.split('\n')[0]!;
+};
+
+const isAskedOf = (step: Step, dialect: DialectName): boolean =>
+  !('dialect' in step) || step.dialect === null || step.dialect === dialect;
+
+type Written = Map<string, string>;
+
+const addTests = (rule: Rule, dialect: DialectName, scene: () => Scene, answers: Written): void => {
+  for (const [i, step] of rule.steps.entries()) {
+    if (!isAskedOf(step, dialect)) continue;
+    test(`${rule.id}: step ${i + 1}, ${nameOf(step)}`, async () => {
+      const { magazine } = scene();
+      if (step.kind === 'file') return magazine.write(step.path, step.text);
+      if (step.kind === 'command') return magazine.command(step.text);
+      const expected = expectedOf(step, dialect);
+      for (const shown of await answerOf(scene(), step, expected)) {
+        if (isWriting) answers.set(`${rule.id} ${i}`, shown);
+        else if (expected?.format === 'json') expect(JSON.parse(shown)).toEqual(JSON.parse(expected.text));
+        else if (expected !== undefined || isRead(step)) expect(shown).toBe(expected?.text);
       }
-    }
+    });
+  }
+};
+
+for (const page of readPages()) {
+  describe.each(dialects)(`docs/rules/${page.name}.md on %s`, (dialect) => {
+    const answers: Written = new Map();
+    const withMagazine = (rules: readonly Rule[]): void => {
+      const state: { scene?: Scene } = {};
+      beforeAll(async () => {
+        state.scene = { magazine: await newMagazine(dialect), tag: '' };
+      });
+      afterAll(async () => {
+        await state.scene?.magazine.close();
+        if (isWriting) writePage(page.file, dialect, answers);
+      });
+      for (const rule of rules) addTests(rule, dialect, () => state.scene!, answers);
+    };
+    // a rule that changes files or tables has a magazine of its own
+    const isOwn = ({ steps }: Rule): boolean => !steps.every(isRead);
+    const shared = page.rules.filter((it) => it.steps.length > 0 && !isOwn(it));
+    if (shared.length > 0) describe('one after the other', () => withMagazine(shared));
+    for (const rule of page.rules.filter(isOwn)) describe(rule.id, () => withMagazine([rule]));
   });
 }
 
-const writePage = (file: string, lines: readonly string[], answers: ReadonlyMap<Example, string>): void => {
-  const written = [...lines];
-  for (const [{ lines: place, answer }, text] of [...answers].reverse()) {
-    const [from, to] = place;
-    const end = answer === null ? to : lines.indexOf('```', from) + 1;
-    written.splice(end, to - end, '```json', ...text.split('\n'), '```');
-  }
-  fs.writeFileSync(file, written.join('\n'));
+/** What both databases answer is written as SQLite answers it. */
+const writePage = (file: string, dialect: DialectName, answers: Written): void => {
+  const lines = fs.readFileSync(file, 'utf8').split('\n');
+  const places = readPage(file).rules.flatMap(({ id, steps }) =>
+    steps.flatMap((step, i) => {
+      const text = answers.get(`${id} ${i}`);
+      if (text === undefined || !('answers' in step)) return [];
+      const { format, lines: place, ...old } = expectedOf(step, dialect) ?? newAnswer(step);
+      const isWritten = old.dialect === dialect || (old.dialect === null && dialect === (step.dialect ?? 'sqlite'));
+      const isNeeded = place[0] !== place[1] || isRead(step);
+      return isWritten && isNeeded ? [{ place, block: [`\`\`\`${format}`, ...text.split('\n'), '```'] }] : [];
+    }),
+  );
+  for (const { place, block } of places.reverse()) lines.splice(place[0], place[1] - place[0], ...block);
+  fs.writeFileSync(file, lines.join('\n'));
 };
+
+const newAnswer = ({ kind, end }: Question): Answer => ({
+  format: kind === 'statement' ? 'text' : 'json',
+  text: '',
+  dialect: null,
+  lines: [end, end],
+});

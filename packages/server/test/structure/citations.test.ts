@@ -1,4 +1,4 @@
-/** What code and tests cite exists in docs/rules, and what docs/rules promises is named in the title of a test. */
+/** What code and tests cite exists in docs/rules, and what docs/rules promises has an example and is named in the title of a test. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -78,5 +78,10 @@ describe('citations', () => {
       .filter((file) => file.startsWith('packages/server/test/') && file.endsWith('.test.ts'))
       .flatMap((file) => citedIn(titlesOf(textOf(file).split('\n')).join('\n')));
     expect(ids.filter((id) => !titles.includes(id))).toEqual(unnamed);
+  });
+
+  it('every rule has an example, which test/docs runs', () => {
+    const without = rules.filter((it) => !it.steps.some((step) => 'answers' in step && step.answers.length > 0));
+    expect(without.map((it) => it.id)).toEqual([]);
   });
 });

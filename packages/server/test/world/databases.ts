@@ -1,6 +1,7 @@
 /** Fresh databases for tests, real ones, on both engines. */
 import fs from 'node:fs';
 import path from 'node:path';
+import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
 import { Client } from 'pg';
 import { inject } from 'vitest';
@@ -142,6 +143,33 @@ const urlOf = (server: string, name: string): string => {
   return url.href;
 };
 
+export type NamedRow = Readonly<Record<string, unknown>>;
+
+/** Runs a statement as another program would, past the server; PostgreSQL gives all values as text. */
+export const queryOf = async ({ db, env }: TestDatabase, statement: string): Promise<readonly NamedRow[]> => {
+  if (db.dialect.name === 'sqlite') {
+    const connection = new Sqlite(env['DATABASE_FILENAME']!);
+    try {
+      const prepared = connection.prepare<[], NamedRow>(statement);
+      if (prepared.reader) return prepared.all();
+      prepared.run();
+      return [];
+    } finally {
+      connection.close();
+    }
+  }
+  const connection = new Client({
+    connectionString: env['DATABASE_URL']!,
+    types: { getTypeParser: () => (value: unknown) => value },
+  });
+  await connection.connect();
+  try {
+    return (await connection.query(statement)).rows;
+  } finally {
+    await connection.end();
+  }
+};
+
 /** Creates every table of a model. */
 export const createTables = async (db: Db, model: Model): Promise<readonly Table[]> => {
   const tables = tablesOf(model);
@@ -155,7 +183,7 @@ export const createTables = async (db: Db, model: Model): Promise<readonly Table
  */
 export const insertRows = async (
   db: Db,
-  table: Table,
+  table: Pick<Table, 'name' | 'columns'>,
   rows: readonly Readonly<Record<string, string | number | boolean | null>>[],
 ): Promise<void> => {
   if (rows.length === 0) return;

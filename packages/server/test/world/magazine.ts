@@ -1,33 +1,96 @@
-/** The example magazine as `npm start` serves it, in a database of its own; `token` may do everything. */
+/** The example magazine as `npm start` serves it, in a folder and a database of its own; `token` may do everything. */
+import fs from 'node:fs';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pino } from 'pino';
 import { hashToken } from '../../src/access/tokens.js';
 import { prepareData } from '../../src/cli/bootstrap.js';
+import { bringUp } from '../../src/cli/layout.js';
 import { openProject } from '../../src/cli/project.js';
+import { serverSettingsOf, siteOf } from '../../src/cli/site.js';
 import { loadHandlers } from '../../src/handlers/load.js';
+import { newServer } from '../../src/http/server.js';
 import type { DialectName } from '../../src/sql/dialect.js';
-import { copiedDatabase, createTables, insertRows } from './databases.js';
-import { newTestServer, secrets, type TestServer } from './server.js';
+import { copiedDatabase, insertRows, type NamedRow, queryOf } from './databases.js';
+import { newFolder } from './folders.js';
+import { secrets, type TestServer, testServerOf } from './server.js';
 
-export const magazineDir = path.join(import.meta.dirname, '../../../../examples/magazine');
+const magazineDir = path.join(import.meta.dirname, '../../../../examples/magazine');
 export const token = 'full-access-token';
 
-export const newMagazine = async (dialect: DialectName): Promise<TestServer> => {
-  const project = await openProject(magazineDir);
+export interface Magazine {
+  readonly send: TestServer['send'];
+  /** Merges JSON into a file of the project, or replaces a file of another kind, and starts the server again. */
+  write(file: string, text: string): Promise<void>;
+  /** Rows of a statement as another program sees them; values as the database prints them. */
+  query(statement: string): Promise<readonly NamedRow[]>;
+  /** What a shell on the same machine would do. */
+  command(text: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+const logger = pino({ level: 'silent' });
+
+export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
+  const dir = newFolder();
+  fs.cpSync(magazineDir, dir, { recursive: true });
   const database = await copiedDatabase(dialect, 'magazine', async (db) => {
-    const tables = await createTables(db, project.model);
-    await prepareData(project, db, pino({ level: 'silent' }));
-    await insertRows(db, tables.find((it) => it.name === 'strapi_api_tokens')!, [
+    const project = await bringUp(await openProject(magazineDir), db, logger);
+    await prepareData(project, db, logger);
+    const tokens = { name: 'strapi_api_tokens', columns: tokenColumns };
+    await insertRows(db, tokens, [
       { name: token, type: 'full-access', access_key: hashToken(token, secrets.apiTokenSalt) },
     ]);
   });
-  const handlers = await loadHandlers(magazineDir, project.model);
-  const server = await newTestServer(database.db, project.model, {}, undefined, { handlers });
+  const start = async () => {
+    const project = await bringUp(await openProject(dir), database.db, logger);
+    const { db } = database;
+    const handlers = await loadHandlers(dir, project.model);
+    const responseCacheBytesMax = project.config.memory.answersMb * 1024 * 1024;
+    const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
+    const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });
+    const { stopDelaySeconds } = project.config.server;
+    return { app, server: await testServerOf(app, site), stopDelaySeconds };
+  };
+  let running = await start();
   return {
-    ...server,
+    send: (...request) => running.server.send(...request),
+    write: async (file, text) => {
+      writeInto(path.join(dir, file), text);
+      await running.server.close();
+      running = await start();
+    },
+    query: (statement) => queryOf(database, statement),
+    command: async (text) => {
+      if (!text.startsWith('kill -TERM')) throw new Error(`no example runs ${text}`);
+      // what the process does on SIGTERM, which would end the tests
+      void running.app.drain({ delay: setTimeout(running.stopDelaySeconds * 1000, null, { ref: false }) });
+    },
     close: async () => {
-      await server.close();
+      await running.server.close();
       await database.drop();
+      fs.rmSync(dir, { recursive: true });
     },
   };
 };
+
+const tokenColumns = ['name', 'type', 'access_key'].map((name) => ({ name, kind: 'string' as const }));
+
+const writeInto = (file: string, text: string): void => {
+  const isMerged = file.endsWith('.json') && fs.existsSync(file);
+  const whole = isMerged ? JSON.stringify(merged(JSON.parse(fs.readFileSync(file, 'utf8')), JSON.parse(text))) : text;
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.writeFileSync(file, whole);
+};
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Keys of `change` replace those of `value`; objects are merged. */
+const merged = (value: unknown, change: unknown): unknown =>
+  isObject(value) && isObject(change)
+    ? Object.fromEntries([
+        ...Object.entries(value),
+        ...Object.entries(change).map(([key, it]) => [key, merged(value[key], it)] as const),
+      ])
+    : change;

@@ -1,11 +1,12 @@
 /** A server over a database, asked in-process: the whole HTTP stack, no port. */
+import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { type MailSender, noMail } from '../../src/accounts/mail.js';
 import type { HandlersByType } from '../../src/handlers/load.js';
 import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
 import type { Model } from '../../src/model/model.js';
-import { newSite, type SiteSettings } from '../../src/site/site.js';
+import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
 
 export interface TestAnswer {
@@ -108,7 +109,10 @@ export const newTestServer = async (
   people: TestPeople = {},
 ): Promise<TestServer> => {
   const deps = newTestDeps(db, model, settings, responseCacheBytesMax, people);
-  const app = await newServer(deps);
+  return testServerOf(await newServer(deps), deps.site);
+};
+
+export const testServerOf = async (app: FastifyInstance, site: Site): Promise<TestServer> => {
   await app.ready();
   const send: TestServer['send'] = async (method, url, { body, headers } = {}) => {
     const answer = await app.inject({
@@ -128,7 +132,7 @@ export const newTestServer = async (
   return {
     get: (url, headers) => send('GET', url, headers ? { headers } : {}),
     send,
-    idle: () => deps.site.accounts.idle(),
+    idle: () => site.accounts.idle(),
     close: () => app.close(),
   };
 };
