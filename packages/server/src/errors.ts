@@ -86,12 +86,19 @@ const print = (value: unknown): string => {
   return shorten(text);
 };
 
-const didYouMean = (near: string | undefined): string => (near === undefined ? '' : `. Did you mean "${near}"?`);
-
-interface Name {
-  readonly name: string;
-  /** The known name that was probably meant. */
+/** What a message about an unknown name adds: the name that was probably meant, or else the known names. */
+export interface Hint {
   readonly near?: string | undefined;
+  readonly known?: readonly string[] | undefined;
+}
+
+const didYouMean = ({ near, known }: Hint): string => {
+  if (near !== undefined) return `. Did you mean "${near}"?`;
+  return known === undefined || known.length === 0 ? '' : `. Expected one of ${listNames(known)}`;
+};
+
+interface Name extends Hint {
+  readonly name: string;
 }
 
 interface AttributeName extends Name {
@@ -112,10 +119,8 @@ export const issueKinds = {
   'query.locale-of-write': query<{ served: string | null }>(
     ({ served }) => `entries are written in the locale ${print(served)} only`,
   ),
-  'query.unknown-parameter': query<Name>(({ name, near }) => `there is no parameter "${name}"${didYouMean(near)}`),
-  'query.unknown-name': query<AttributeName>(
-    ({ type, name, near }) => `${type} has no attribute "${name}"${didYouMean(near)}`,
-  ),
+  'query.unknown-parameter': query<Name>((it) => `there is no parameter "${it.name}"${didYouMean(it)}`),
+  'query.unknown-name': query<AttributeName>((it) => `${it.type} has no attribute "${it.name}"${didYouMean(it)}`),
   'query.not-selectable': query<AttributeName>(
     ({ name, type }) => `"${name}" of ${type} cannot be selected; use populate`,
   ),
@@ -127,16 +132,16 @@ export const issueKinds = {
   'query.hidden': query<AttributeName>(({ name, type }) => `"${name}" of ${type} is not available`),
   'query.unknown-option': query<Name & { options: readonly string[] }>(
     ({ name, options, near }) =>
-      `"${name}" is not a populate option; expected one of ${options.join(', ')}${didYouMean(near)}`,
+      `"${name}" is not a populate option; expected one of ${options.join(', ')}${didYouMean({ near })}`,
   ),
   'query.populate-with-pagination': query(() => 'populate cannot be combined with pagination'),
   'query.unknown-component': query<Name & { zone: string }>(
-    ({ zone, name, near }) => `the dynamic zone "${zone}" has no component "${name}"${didYouMean(near)}`,
+    (it) => `the dynamic zone "${it.zone}" has no component "${it.name}"${didYouMean(it)}`,
   ),
   'query.fragments-outside-zone': query<{ name: string }>(
     ({ name }) => `"on" applies only to dynamic zones, and "${name}" is not one`,
   ),
-  'query.unknown-operator': query<Name>(({ name, near }) => `"${name}" is not a filter operator${didYouMean(near)}`),
+  'query.unknown-operator': query<Name>((it) => `"${it.name}" is not a filter operator${didYouMean(it)}`),
   'query.operator-without-attribute': query<{ operator: string }>(
     ({ operator }) => `${operator} needs an attribute before it, as in filters[name][${operator}]`,
   ),
@@ -170,9 +175,7 @@ export const issueKinds = {
   'query.boolean': query<{ text: string }>(
     ({ text }) => `"${text}" is not a boolean; expected true, t, 1, false, f or 0`,
   ),
-  'query.unknown-pagination': query<Name>(
-    ({ name, near }) => `"${name}" is not a pagination parameter${didYouMean(near)}`,
-  ),
+  'query.unknown-pagination': query<Name>((it) => `"${it.name}" is not a pagination parameter${didYouMean(it)}`),
   // ---- values whose wording v4's front ends know (ER4)
   'value.date': invalid(() => 'Invalid format, expected yyyy-MM-dd'),
   'value.no-such-day': invalid(() => 'Invalid date'),
@@ -203,7 +206,7 @@ export const issueKinds = {
     ({ value }) => `this must be a \`object\` type, but the final value was: \`${print(value)}\`.`,
   ),
   'body.unknown-key': invalid<AttributeName>(
-    ({ at, type, name, near }) => `${at}: ${type} has no attribute "${shorten(name)}"${didYouMean(near)}`,
+    (it) => `${it.at}: ${it.type} has no attribute "${shorten(it.name)}"${didYouMean(it)}`,
   ),
   'body.required': invalid(({ at }) => `${at} must be defined.`),
   'body.null': invalid(({ at }) => `${at} cannot be null.`),
@@ -256,7 +259,7 @@ export const issueKinds = {
   'relation.set-with-others': invalid(({ at }) => `Invalid relations: ${at} combines set with connect or disconnect`),
   'relation.unknown-key': invalid<Name>(
     ({ at, name, near }) =>
-      `Invalid relations: ${at} has the unknown key "${shorten(name)}"; expected connect, disconnect or set${didYouMean(near)}`,
+      `Invalid relations: ${at} has the unknown key "${shorten(name)}"; expected connect, disconnect or set${didYouMean({ near })}`,
   ),
   'relation.empty-object': invalid(
     ({ at }) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
@@ -308,7 +311,7 @@ export const issueKinds = {
   'account.body-empty': invalid(() => 'Request body cannot be empty'),
   'account.public-role': named('ApplicationError', () => 'Cannot delete public role'),
   'account.unknown-action': invalid<{ action: string; near?: string | undefined }>(
-    ({ at, action, near }) => `${at}: there is no action "${shorten(action)}"${didYouMean(near)}`,
+    ({ at, action, near }) => `${at}: there is no action "${shorten(action)}"${didYouMean({ near })}`,
   ),
   // ---- refusals of a project's own handlers, in its own words
   'handler.refused': named<{ message: string }>('ApplicationError', ({ message }) => message),
@@ -454,17 +457,55 @@ export const never = (value: never): never => {
   throw bug('errors.unhandled-member', { value });
 };
 
-/** The nearest known name, if it is near enough to be a plausible typo. */
+/**
+ * The nearest known name, if it is near enough to be a plausible typo: less than half of its letters differ. Short names
+ * have too few letters to tell, so `zz` is not `id`.
+ */
 export const nearest = (text: string, known: Iterable<string>): string | undefined => {
   const names = [...known];
   if (names.length === 0 || text.length > 100) return undefined;
   const lower = text.toLowerCase();
   const best = names.find((it) => it.toLowerCase() === lower) ?? closest(text, names);
-  return distance(lower, best.toLowerCase()) <= Math.max(2, Math.floor(best.length / 3)) ? best : undefined;
+  const errors = isOneErrorAway(lower, best.toLowerCase()) ? 1 : distance(lower, best.toLowerCase());
+  const isPlausible = errors <= Math.max(2, Math.floor(best.length / 3));
+  return isPlausible && errors * 2 < Math.max(lower.length, best.length) ? best : undefined;
 };
+
+/** Whether one letter is missing, extra or different, or two neighbours are swapped. */
+export const isOneErrorAway = (text: string, name: string): boolean => {
+  if (Math.abs(text.length - name.length) > 1) return false;
+  const shorter = Math.min(text.length, name.length);
+  let start = 0;
+  while (start < shorter && text[start] === name[start]) start += 1;
+  let end = 0;
+  while (end < shorter - start && text.at(-1 - end) === name.at(-1 - end)) end += 1;
+  const [left, right] = [text.slice(start, text.length - end), name.slice(start, name.length - end)];
+  const isSwap = left.length === 2 && right.length === 2 && left[0] === right[1] && left[1] === right[0];
+  return isSwap || (left.length <= 1 && right.length <= 1);
+};
+
+/** @param listed the names to list if none is near; not all that are known may be of use. */
+export const hintAt = (text: string, known: readonly string[], listed: readonly string[] = known): Hint => {
+  const near = nearest(text, known);
+  return near === undefined ? { known: listed } : { near };
+};
+
+/** Names that a message lists at most. */
+const listedMax = 20;
+
+export const listNames = (names: readonly string[]): string =>
+  names.length <= listedMax
+    ? names.join(', ')
+    : `${names.slice(0, listedMax).join(', ')} and ${names.length - listedMax} more`;
 
 /** The end of a start-up message about an unknown name. */
 export const orNearest = (text: string, known: Iterable<string>): string => {
   const near = nearest(text, known);
   return near === undefined ? '' : `; did you mean "${near}"?`;
+};
+
+/** The same, and what is known if no name is near. */
+export const orKnown = (text: string, known: Iterable<string>): string => {
+  const names = [...known];
+  return orNearest(text, names) || (names.length === 0 ? '' : `; expected one of ${listNames(names)}`);
 };

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
-import { type Issue, issue, nearest, ok, type Result, refuse, refused, unwrap } from '../errors.js';
+import { hintAt, type Issue, issue, nearest, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
@@ -218,7 +218,7 @@ const readRole = (body: unknown, strict: boolean): Result<RoleForm> => {
   const leftOut: LeftOut[] = [];
   for (const name of Object.keys(body)) {
     if (ignored.has(name) || writable.includes(name) || issues.length > limits.issuesMax) continue;
-    const fault = issue('body.unknown-key', [name], { type: 'role', name, near: nearest(name, writable) });
+    const fault = issue('body.unknown-key', [name], { type: 'role', name, ...hintAt(name, writable) });
     leaveOut({ strict, issues, leftOut }, fault);
   }
   if (issues.length > 0) return { ok: false, issues };

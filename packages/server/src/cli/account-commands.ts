@@ -14,7 +14,7 @@ import { createUser } from '../accounts/users.js';
 import { nearest, Refusal } from '../errors.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
-import { openDatabase, openProject } from './project.js';
+import { countOf, openDatabase, openProject } from './project.js';
 import { refusalMessage } from './refusal.js';
 import { readSecrets } from './secrets.js';
 import { siteOf } from './site.js';
@@ -80,7 +80,9 @@ export const revokeTokenCommand = (project: string, name: string): Promise<void>
 /** Prints one line per user. */
 export const listUsersCommand = (project: string): Promise<void> =>
   withAccounts(project, async (deps) => {
-    for (const { id, role, blocked, confirmed, email, username } of await listUsers(deps.db))
+    const users = await listUsers(deps.db);
+    if (users.length === 0) process.stderr.write('There are no users. Create one with user create.\n');
+    for (const { id, role, blocked, confirmed, email, username } of users)
       process.stdout.write(
         `${id}  ${role ?? '(no role)'}  ${blocked ? 'blocked' : confirmed ? 'confirmed' : 'not confirmed'}  ${email}  ${username}\n`,
       );
@@ -158,9 +160,10 @@ export const listRolesCommand = (project: string, roleName: string | undefined):
   withAccounts(project, async (deps) => {
     const roles = roleName === undefined ? await readRoles(deps) : [await roleOf(roleName, deps)];
     const actions = await readActions(deps);
+    if (roles.length === 0) process.stderr.write('There are no roles. Run start once: it creates them.\n');
     for (const role of roles) {
       const own = [...new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action))].sort();
-      const title = `${role.type} (${role.name ?? ''}, id ${role.id}, ${role.nb_users} users)`;
+      const title = `${role.type} (${role.name ?? ''}, id ${role.id}, ${countOf(role.nb_users, 'user')})`;
       process.stdout.write(`${[title, ...own.map((it) => `  ${it}`)].join('\n')}\n`);
     }
   });

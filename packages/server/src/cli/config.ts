@@ -7,8 +7,8 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
-import { orNearest } from '../errors.js';
 import { limits } from '../limits.js';
+import { formatConfigFaults } from './config-faults.js';
 
 export const configSchema = z.strictObject({
   api: z
@@ -140,7 +140,9 @@ export const environmentSchema = z.object({
   DATABASE_CLIENT: z
     .enum(['sqlite', 'postgres'])
     .default('sqlite')
-    .describe('The database; `postgres` by default if DATABASE_URL begins with postgres: or postgresql:.'),
+    .describe(
+      'The database; others are not supported. `postgres` by default if DATABASE_URL begins with postgres: or postgresql:.',
+    ),
   DATABASE_FILENAME: z.string().default('.tmp/data.db').describe('SQLite file, relative to the project folder.'),
   DATABASE_URL: z
     .string()
@@ -183,17 +185,8 @@ export class StartFault extends Error {}
 const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = parsed.error.issues.map(
-    (it) => `${source}: ${it.path.map(String).join('.') || '(all)'}: ${it.message}${nearestKeys(schema, it)}`,
-  );
-  throw new StartFault(faults.join('\n'));
-};
-
-const nearestKeys = (schema: z.ZodType, fault: z.core.$ZodIssue): string => {
-  if (fault.code !== 'unrecognized_keys') return '';
-  let place = z.toJSONSchema(schema, { io: 'input' });
-  for (const key of fault.path) place = (place.properties?.[String(key)] ?? {}) as typeof place;
-  return fault.keys.map((it) => orNearest(it, Object.keys(place.properties ?? {}))).join('');
+  const faults = formatConfigFaults(schema, value, parsed.error.issues);
+  throw new StartFault(faults.map((it) => `${source}: ${it}`).join('\n'));
 };
 
 /** The environment; variables of the process take precedence over the project's `.env`. */

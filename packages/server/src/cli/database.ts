@@ -17,11 +17,26 @@ import {
   type StoredColumn,
   storedColumns,
 } from './layout.js';
-import { compareDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
+import {
+  compareDatabase,
+  countOf,
+  openDatabase,
+  openProject,
+  type Project,
+  SchemaFault,
+  typesInWords,
+} from './project.js';
 
 export interface CheckOptions {
-  /** Prints a `CheckReport` as JSON. */
+  /** Prints a `CheckReport`, or a `FaultReport`, as JSON. */
   readonly json: boolean;
+}
+
+/** What `--json` prints if schema files have faults: without a model there is nothing to compare. */
+export interface FaultReport {
+  readonly ok: false;
+  readonly faults: readonly SchemaNote[];
+  readonly warnings: readonly SchemaNote[];
 }
 
 /** The findings of `check`, as printed with `--json`. */
@@ -31,6 +46,8 @@ export interface CheckReport {
   readonly database: string;
   /** Counts of the project's own types. */
   readonly types: readonly { readonly uid: Uid; readonly kind: EntryType['kind'] }[];
+  /** Faults in schema files that prevent the start: none. */
+  readonly faults: readonly [];
   /** Faults in schema files that v4 tolerates. */
   readonly warnings: readonly SchemaNote[];
   /** Code that is not run; a `guard` that is not ignored refuses the start. */
@@ -59,7 +76,8 @@ interface NamedIndex {
  * Exit code 1 if something is missing or stored differently, or if the start would be refused.
  */
 export const check = async (dir: string, { json }: CheckOptions): Promise<void> => {
-  const project = await openProject(dir);
+  const project = await openToCheck(dir, json);
+  if (!project) return;
   const db = await openDatabase(project, { readOnly: true });
   try {
     const diff = await compareDatabase(project, db);
@@ -69,6 +87,19 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
     if (!report.ok) process.exitCode = 1;
   } finally {
     await db.close();
+  }
+};
+
+/** Null after schema faults reported as JSON. */
+const openToCheck = async (dir: string, json: boolean): Promise<Project | null> => {
+  try {
+    return await openProject(dir);
+  } catch (fault) {
+    if (!json || !(fault instanceof SchemaFault)) throw fault;
+    const report: FaultReport = { ok: false, faults: fault.faults, warnings: fault.warnings };
+    process.stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+    process.exitCode = 1;
+    return null;
   }
 };
 
@@ -97,7 +128,7 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
       return;
     }
     const { statements } = await applyChanges(project, db, publications);
-    process.stdout.write(`${statements.length} statements run on ${db.place}\n`);
+    process.stdout.write(`${countOf(statements.length, 'statement')} run on ${db.place}\n`);
   } finally {
     await db.close();
   }
@@ -132,6 +163,7 @@ const reportOf = (project: Project, diff: TableDiff, stored: Stored, db: Db): Ch
     types: [...project.model.types.values()]
       .filter((it) => it.origin === 'project')
       .map(({ uid, kind }) => ({ uid, kind })),
+    faults: [],
     warnings: project.warnings,
     code,
     missing: {
@@ -171,7 +203,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
   );
   const body = [
     section('Missing, added by sync or the next start:', [
-      ...diff.missingTables.map((it) => `table  ${it.name} (${it.columns.length} columns)`),
+      ...diff.missingTables.map((it) => `table  ${it.name} (${countOf(it.columns.length, 'column')})`),
       ...report.missing.columns.map((it) => `column ${it.table}.${it.column}`),
       ...report.missing.indexes.map(indexLine),
     ]),

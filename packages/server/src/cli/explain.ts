@@ -13,7 +13,7 @@ import { type Db, readRows, type Statement } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
-import { openDatabase, openProject } from './project.js';
+import { countOf, openDatabase, openProject } from './project.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
@@ -148,7 +148,7 @@ const print = (prepared: PreparedRead, leftOut: readonly Absence[]): string => {
   const { plan } = compiled;
   const nodes = plan.nodes.map((node, i) => {
     const edges = node.edges.map((edge) => `${edge.name} -> ${edge.targets.map((it) => `node ${it.node}`).join(', ')}`);
-    return `  node ${i}: ${node.uid}, ${node.fields.length} fields${node.publishedOnly ? ', published only' : ''}${edges.length > 0 ? `; ${edges.join('; ')}` : ''}`;
+    return `  node ${i}: ${node.uid}, ${countOf(node.fields.length, 'field')}${node.publishedOnly ? ', published only' : ''}${edges.length > 0 ? `; ${edges.join('; ')}` : ''}`;
   });
   const statements = namedStatements(compiled).map(
     (it) =>

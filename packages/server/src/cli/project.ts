@@ -18,6 +18,17 @@ export interface Project {
   readonly warnings: readonly SchemaNote[];
 }
 
+/** Faults in schema files, which prevent the start. */
+export class SchemaFault extends StartFault {
+  readonly faults: readonly SchemaNote[];
+  readonly warnings: readonly SchemaNote[];
+  constructor(faults: readonly SchemaNote[], warnings: readonly SchemaNote[]) {
+    super(formatFaults(faults, warnings));
+    this.faults = faults;
+    this.warnings = warnings;
+  }
+}
+
 export const openProject = async (dir: string): Promise<Project> => {
   const absolute = path.resolve(dir);
   if (!fs.existsSync(absolute))
@@ -25,7 +36,7 @@ export const openProject = async (dir: string): Promise<Project> => {
   const env = readEnvironment(absolute, process.env);
   const config = await readConfig(absolute);
   const loaded = loadModel(absolute, config.api.responses);
-  if (!loaded.ok) throw new StartFault(formatFaults(loaded.faults, loaded.warnings));
+  if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
   return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
 };
 
@@ -40,9 +51,11 @@ const formatFaults = (faults: readonly SchemaNote[], warnings: readonly SchemaNo
 export const typesInWords = ({ types }: Model): string => {
   const own = [...types.values()].filter((it) => it.origin === 'project');
   const components = own.filter((it) => it.kind === 'component').length;
-  const count = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
-  return `${count(own.length - components, 'content type')}, ${count(components, 'component')}`;
+  return `${countOf(own.length - components, 'content type')}, ${countOf(components, 'component')}`;
 };
+
+/** `1 statement`, `2 statements`. */
+export const countOf = (n: number, noun: string): string => `${n} ${noun}${n === 1 ? '' : 's'}`;
 
 export interface OpenOptions {
   /** Creates and changes no file. */

@@ -12,7 +12,7 @@ import { dependsOnStrapi, StartFault } from './config.js';
 import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
-import { openDatabase, openProject, type Project, typesInWords } from './project.js';
+import { countOf, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
 import { serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
 
@@ -22,7 +22,11 @@ export const start = async (dir: string): Promise<void> => {
   const code = findCode(project.dir, project.config.project.ignoreCode);
   refuseGuards(code);
   const missed = missedCode(code);
-  if (missed.length > 0) logger.warn({ files: missed }, `${missed.length} code files of the project are not run`);
+  if (missed.length > 0)
+    logger.warn(
+      { files: missed },
+      `${countOf(missed.length, 'code file')} of the project ${missed.length === 1 ? 'is' : 'are'} not run`,
+    );
   for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
   const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
   const db = await openDatabase(project, {

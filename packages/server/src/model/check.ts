@@ -1,5 +1,5 @@
 /** Checks schema files against each other: tables, routes, columns, targets, inverse sides, components. */
-import { nearest, never, orNearest } from '../errors.js';
+import { listNames, nearest, never, orKnown, orNearest } from '../errors.js';
 import type { Draft, ReadFiles } from './files.js';
 import { ADMIN_UID, type Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
@@ -51,6 +51,11 @@ const checkAttributes = (check: Check): void => {
         checkComponent(declared.component, `${place}.component`, check);
         break;
       case 'zone':
+        if (declared.components.length === 0)
+          notes.warn(
+            `${place}.components`,
+            'is empty, so the zone of every entry is empty: list the components that it takes',
+          );
         for (const [i, uid] of declared.components.entries()) checkComponent(uid, `${place}.components.${i}`, check);
         break;
       case 'relation':
@@ -81,7 +86,7 @@ const checkColumn = (name: string, place: string, columns: Map<string, string>, 
 
 const checkTargetField = ({ rules: { targetField } }: DeclaredScalar, place: string, { draft, notes }: Check): void => {
   if (targetField === null || draft.attributes.has(targetField) || draft.faulty.has(targetField)) return;
-  const near = orNearest(targetField, draft.attributes.keys());
+  const near = orKnown(targetField, draft.attributes.keys());
   notes.warn(`${place}.targetField`, `"${targetField}" is not an attribute${near}`);
 };
 
@@ -91,7 +96,10 @@ const checkComponent = (uid: Uid, place: string, { drafts, unread, notes }: Chec
   notes.fault(place, `there is no component "${uid}"${orNearestUid(uid, known)}`);
 };
 
-/** The nearest uid, or the one whose last part alone was given or nearly given: `cook` means `api::cook.cook`. */
+/**
+ * The nearest uid, or the one whose last part alone was given or nearly given: `cook` means `api::cook.cook`. If there is
+ * none, lists the project's own.
+ */
 const orNearestUid = (text: string, known: readonly Uid[]): string => {
   const near = orNearest(text, known);
   if (near !== '') return near;
@@ -100,7 +108,9 @@ const orNearestUid = (text: string, known: readonly Uid[]): string => {
   const meant = known.filter((it) => lastPart(it) === part);
   // a project's own types come before those of plugins
   const uid = meant.find((it) => it.startsWith('api::')) ?? meant.find((it) => it !== ADMIN_UID) ?? meant[0];
-  return uid === undefined ? '' : `; did you mean "${uid}"?`;
+  if (uid !== undefined) return `; did you mean "${uid}"?`;
+  const own = known.filter((it) => !/^(?:plugin|admin)::/.test(it));
+  return own.length === 0 ? '' : `; expected one of ${listNames(own)}`;
 };
 
 // ---- relations
@@ -160,7 +170,7 @@ const checkOwner = ({ declared, name, place, target }: Sides, inversedBy: string
   const back = target.attributes.get(inversedBy);
   if (target.faulty.has(inversedBy)) return;
   if (back?.kind !== 'relation') {
-    notes.fault(at, `${target.uid} has no relation "${inversedBy}"${orNearest(inversedBy, relationsOf(target))}`);
+    notes.fault(at, `${target.uid} has no relation "${inversedBy}"${orKnown(inversedBy, relationsOf(target))}`);
     return;
   }
   if (back.target !== draft.uid) {
@@ -205,10 +215,7 @@ const checkInverse = ({ declared, name, place, target }: Sides, mappedBy: string
   if (target.faulty.has(mappedBy)) return;
   const leftOut = 'until then the attribute is left out, as in v4';
   if (back?.kind !== 'relation')
-    notes.warn(
-      at,
-      `${target.uid} has no relation "${mappedBy}"${orNearest(mappedBy, relationsOf(target))}; ${leftOut}`,
-    );
+    notes.warn(at, `${target.uid} has no relation "${mappedBy}"${orKnown(mappedBy, relationsOf(target))}; ${leftOut}`);
   else if (back.target !== draft.uid)
     notes.warn(at, `"${mappedBy}" of ${target.uid} points to ${back.target}; ${leftOut}`);
   else notes.warn(at, `"${mappedBy}" of ${target.uid} needs "inversedBy": "${name}"; ${leftOut}`);

@@ -178,20 +178,31 @@ const fileKeys: readonly string[] = [
   ...['attributes', 'config', 'connection', 'globalId', 'uid', 'apiName', 'plugin', 'category', 'modelName'],
   ...['modelType', 'tableName', 'indexes', 'foreignKeys', 'lifecycles', 'actions'],
 ];
-const infoKeys = ['singularName', 'pluralName', 'displayName', 'description', 'icon', 'name', 'mainField'];
-const optionKeys = [
+const infoKeys: readonly string[] = [
+  'singularName',
+  'pluralName',
+  'displayName',
+  'description',
+  'icon',
+  'name',
+  'mainField',
+];
+const optionKeys: readonly string[] = [
   'draftAndPublish',
   'populateCreatorFields',
   'privateAttributes',
   'timestamps',
   'increments',
   'comment',
+  'reviewWorkflows',
 ];
+/** Plugins of v4 itself; others have names of their own. */
+const pluginNames: readonly string[] = ['i18n', 'content-manager', 'content-type-builder'];
 
 const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {
   const { namespace, file, form } = found;
   const info = newKeys(partOf(json, 'info', notes, true), 'info', notes);
-  info.noteUnknown(infoKeys, 'plugins');
+  info.noteUnknown(infoKeys);
   const hasInfo = isJsonObject(json['info']);
   const given = hasInfo ? info.string('singularName') : null;
   // names that v4 would not generate are left unchanged
@@ -235,7 +246,7 @@ const readKind = (kind: unknown, notes: FileNotes): 'collection' | 'single' => {
 
 const readOptions = (json: JsonObject, notes: FileNotes) => {
   const options = newKeys(partOf(json, 'options', notes, false), 'options', notes);
-  options.noteUnknown(optionKeys, 'plugins');
+  options.noteUnknown(optionKeys);
   return {
     draftAndPublish: options.flag('draftAndPublish', 'exactly true'),
     populateCreatorFields: options.flag('populateCreatorFields'),
@@ -245,6 +256,7 @@ const readOptions = (json: JsonObject, notes: FileNotes) => {
 
 const readLocalized = (json: JsonObject, notes: FileNotes): boolean => {
   const plugins = partOf(json, 'pluginOptions', notes, false);
+  newKeys(plugins, 'pluginOptions', notes).noteUnknown(pluginNames, 'plugins');
   const i18n = newKeys(isJsonObject(plugins['i18n']) ? plugins['i18n'] : {}, 'pluginOptions.i18n', notes);
   i18n.noteUnknown(['localized'], 'plugins');
   return i18n.flag('localized', 'exactly true');
@@ -255,6 +267,7 @@ const readComponent = (found: FoundFile, json: JsonObject, notes: FileNotes): Dr
   const uid = uidOf(found);
   const keys = newKeys(json, '', notes);
   keys.noteUnknown(fileKeys);
+  newKeys(isJsonObject(json['info']) ? json['info'] : {}, 'info', notes).noteUnknown(infoKeys);
   const table = keys.string('collectionName') ?? uid;
   const { populateCreatorFields, privateAttributes } = readOptions(json, notes);
   return {

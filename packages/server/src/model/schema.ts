@@ -251,13 +251,15 @@ const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration):
   },
 });
 
-/** Bounds apply to numbers only; v4 ignores them on other types. */
+/** Bounds apply to numbers only; v4 ignores them on other types, and texts except where a number would lose digits. */
 const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number | string | null => {
   const value = keys.given[key];
   if (value == null || !scalarTypes[type].numeric) return null;
-  if ((typeof value === 'number' || typeof value === 'string') && scalarTypes[type].parseText(String(value), []).ok)
-    return value;
-  keys.notes.warn(keys.at(key), `${describe(value)} is not a valid bound for type ${type}; it has no effect`);
+  const isBound =
+    (typeof value === 'number' || typeof value === 'string') && scalarTypes[type].parseText(String(value), []).ok;
+  if (isBound && (typeof value === 'number' || scalarTypes[type].bodyType !== 'number')) return value;
+  const cure = isBound ? `, as in v4: write the number ${Number(value)} without quotes` : '';
+  keys.notes.warn(keys.at(key), `${describe(value)} is not a valid bound for type ${type}; it has no effect${cure}`);
   return null;
 };
 

@@ -3,7 +3,7 @@ import { type EntryType, type ScalarAttribute, typeLabel } from '../model/model.
 import type { RawNode } from './raw.js';
 import {
   type Draft,
-  nearestName,
+  hintOf,
   type Path,
   type Resolving,
   refuse,
@@ -34,7 +34,8 @@ export const resolveFields = (resolving: Resolving, drafts: readonly Draft[], no
 const selectable = (resolving: Resolving, type: EntryType, name: string, path: Path): ScalarAttribute | null => {
   const attribute = type.attributes.get(name) ?? byColumn(resolving, type, name);
   const facts = { type: typeLabel(type), name };
-  if (!attribute) refuse(resolving, 'query.unknown-name', path, { ...facts, near: nearestName(resolving, name, type) });
+  if (!attribute)
+    refuse(resolving, 'query.unknown-name', path, { ...facts, ...hintOf(resolving, name, type, 'scalar') });
   else if (!resolving.gate.allows(type, attribute, 'select')) refuse(resolving, 'query.hidden', path, facts);
   else if (attribute.kind !== 'scalar') refuse(resolving, 'query.not-selectable', path, facts);
   else return attribute;

@@ -1,5 +1,5 @@
 /** `filters` and `_q`: conditions on entries (Q8, FL2, FL14). Recursion is bounded by `limits.filterDepthMax`. */
-import { issue, nearest } from '../errors.js';
+import { type Hint, hintAt, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag, scalarTypes } from '../model/attributes.js';
 import { defaultFields, type EntryType, idAttribute, type ScalarAttribute, typeLabel } from '../model/model.js';
@@ -8,7 +8,7 @@ import { isDropped, leaveOut, lenientFlag } from './lenient.js';
 import { isOperatorName, type Operator, type OperatorName, operatorNames, operators } from './operators.js';
 import type { RawNode, Shape } from './raw.js';
 import {
-  nearestName,
+  hintOf,
   type Path,
   type Resolving,
   refuse,
@@ -178,8 +178,11 @@ const attributeFilter = (
 
 /** v4 rejects unknown names here, but ignores conditions on column names and on names that its parser drops. */
 const unknownAttribute = (resolving: Resolving, type: EntryType, name: string, path: Path): void => {
-  const near = nearestName(resolving, name, type);
-  const fault = issue('query.unknown-name', path, { type: typeLabel(type), name, near });
+  const fault = issue('query.unknown-name', path, {
+    type: typeLabel(type),
+    name,
+    ...hintOf(resolving, name, type, 'any'),
+  });
   const column = scalarOfColumn(type, name);
   if (isDropped(resolving, name) || (column && resolving.gate.allows(type, column, 'filter')))
     leaveOut(resolving, fault);
@@ -349,9 +352,9 @@ const compare = (
   return { kind: 'compare', attribute, operator, values };
 };
 
-const operatorFacts = (key: string): { readonly name: string; readonly near: string | undefined } => ({
+const operatorFacts = (key: string): Hint & { readonly name: string } => ({
   name: key,
-  near: nearest(key, operatorNames),
+  ...hintAt(key, operatorNames),
 });
 
 const refuseDepth = (resolving: Resolving, path: Path): null => {

@@ -2,7 +2,7 @@
  * Queries as objects, for code: `{ filters: { author: { id: 5 } }, populate: { author: true } }` is the query string
  * `filters[author][id]=5&populate[author]=true`. Values need no escaping, so none can be mistaken for syntax.
  */
-import { type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
+import { hintAt, type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { parameterName, parameters } from './parameters.js';
 import { inIndexOrder, type QuerySource, type RawNode, type RawQuery, scalarShape, shapeOf } from './raw.js';
@@ -93,7 +93,7 @@ const readObject = (query: Readonly<Record<string, unknown>>): Result<RawQuery> 
   for (const [name, given] of Object.entries(query)) {
     // unlike a URL, a query object has no parameters for others: an unknown one is a mistake
     if (parameterName(name).kind === 'other')
-      issues.push(issue('query.unknown-parameter', [name], { name, near: nearest(name, parameters) }));
+      issues.push(issue('query.unknown-parameter', [name], { name, ...hintAt(name, parameters) }));
     else work.push({ given, path: [name], place: (node) => void roots.set(name, node) });
   }
   let values = 0;

@@ -1,5 +1,5 @@
 /** `pagination` of a list (PA1). */
-import { issue, nearest } from '../errors.js';
+import { hintAt, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { leaveOut } from './lenient.js';
@@ -32,10 +32,7 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
   const { members } = shape;
   for (const name of members.keys()) {
     if (!known.includes(name))
-      leaveOut(
-        resolving,
-        issue('query.unknown-pagination', ['pagination', name], { name, near: nearest(name, known) }),
-      );
+      leaveOut(resolving, issue('query.unknown-pagination', ['pagination', name], { name, ...hintAt(name, known) }));
   }
   const number = (name: string): number | undefined => {
     const given = members.get(name);

@@ -1,4 +1,5 @@
 /** The top-level parameters of a query (RQ13), and the recognition of near misses. */
+import { isOneErrorAway } from '../errors.js';
 
 export const parameters = [
   'fields',
@@ -72,17 +73,4 @@ const meantBy = (name: string): string | undefined => {
     // names as short as `_q` are not recognisable after one error
     parameters.find((it) => it.length > 2 && isOneErrorAway(name, it))
   );
-};
-
-/** Whether one letter is missing, extra or different, or two neighbours are swapped. */
-const isOneErrorAway = (text: string, name: string): boolean => {
-  if (Math.abs(text.length - name.length) > 1) return false;
-  const shorter = Math.min(text.length, name.length);
-  let start = 0;
-  while (start < shorter && text[start] === name[start]) start += 1;
-  let end = 0;
-  while (end < shorter - start && text.at(-1 - end) === name.at(-1 - end)) end += 1;
-  const [left, right] = [text.slice(start, text.length - end), name.slice(start, name.length - end)];
-  const isSwap = left.length === 2 && right.length === 2 && left[0] === right[1] && left[1] === right[0];
-  return isSwap || (left.length <= 1 && right.length <= 1);
 };

@@ -2,7 +2,7 @@
  * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, Q14).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
-import { issue, nearest, never } from '../errors.js';
+import { hintAt, issue, nearest, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import {
@@ -292,21 +292,22 @@ const populateOne = (
   });
 };
 
+const isNested = (it: Attribute | undefined): boolean => it !== undefined && it.kind !== 'scalar';
+
 /** Whether a name can be populated in at least one owner; otherwise adds an issue. */
 const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: string, place: NamePlace): boolean => {
   const found = owners.map((owner) => owner.type.attributes.get(name));
-  if (found.some((it) => it && it.kind !== 'scalar')) return true;
+  if (found.some(isNested)) return true;
   const [owner] = owners;
   if (!owner) return false;
   const facts = { type: typeLabel(owner.type), name };
   if (name === 'id' || found.some((it) => it))
     leaveOut(resolving, issue('query.not-populatable', place.path, facts), place.name);
   else {
-    const near = nearest(
-      name,
-      owners.flatMap((it) => visibleNames(resolving, it.type)),
-    );
-    leaveOut(resolving, issue('query.unknown-name', place.path, { ...facts, near }), place.name);
+    const names = owners.flatMap((it) => visibleNames(resolving, it.type));
+    const isPopulatable = (it: string): boolean => owners.some(({ type }) => isNested(type.attributes.get(it)));
+    const hint = hintAt(name, names, names.filter(isPopulatable));
+    leaveOut(resolving, issue('query.unknown-name', place.path, { ...facts, ...hint }), place.name);
   }
   return false;
 };
@@ -375,8 +376,8 @@ const fragments = (
   for (const [uid, child] of shape.members) {
     const at = [...path, uid];
     if (!zone.components.includes(uid)) {
-      const near = nearest(uid, zone.components);
-      leaveOut(resolving, issue('query.unknown-component', at, { zone: zone.name, name: uid, near }));
+      const hint = hintAt(uid, zone.components);
+      leaveOut(resolving, issue('query.unknown-component', at, { zone: zone.name, name: uid, ...hint }));
       continue;
     }
     const inner = shapeIn(resolving, child);

@@ -1,5 +1,5 @@
 /** The state of resolving one request: its context, its cost so far, and the issues found. */
-import { type Issue, type IssueCode, issue, nearest, never } from '../errors.js';
+import { type Hint, hintAt, type Issue, type IssueCode, issue, never } from '../errors.js';
 import {
   type Attribute,
   defaultFields,
@@ -105,8 +105,12 @@ export const visibleNames = ({ gate, unseen }: Resolving, type: EntryType): read
     ? []
     : ['id', ...[...type.attributes.values()].filter((it) => gate.allows(type, it, 'select')).map((it) => it.name)];
 
-export const nearestName = (resolving: Resolving, name: string, type: EntryType): string | undefined =>
-  nearest(name, visibleNames(resolving, type));
+/** @param wanted whether to list scalar attributes only. */
+export const hintOf = (resolving: Resolving, name: string, type: EntryType, wanted: 'scalar' | 'any'): Hint => {
+  const names = visibleNames(resolving, type);
+  const isScalar = (it: string): boolean => it === 'id' || type.attributes.get(it)?.kind === 'scalar';
+  return hintAt(name, names, wanted === 'any' ? names : names.filter(isScalar));
+};
 
 /** The shape of a node. v4 reads `fields=title&fields[]=kind` as one list; strict mode requires one form. */
 export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {

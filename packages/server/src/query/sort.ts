@@ -4,7 +4,7 @@ import { limits } from '../limits.js';
 import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';
 import { isDropped, leaveOut } from './lenient.js';
 import type { RawNode } from './raw.js';
-import { nearestName, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
+import { hintOf, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
 import type { PublicationState, SortKey, Step } from './selection.js';
 
 /** One key as written: `author.name:desc` has the segments `author` and `name`. */
@@ -112,7 +112,7 @@ const sortKey = (
     const facts = { type: typeLabel(here), name };
     const attribute: Attribute | undefined = name === 'id' ? idAttribute : here.attributes.get(name);
     if (!attribute) {
-      const fault = issue('query.unknown-name', at, { ...facts, near: nearestName(resolving, name, here) });
+      const fault = issue('query.unknown-name', at, { ...facts, ...hintOf(resolving, name, here, 'scalar') });
       if (form === 'tree' && isDropped(resolving, name)) leaveOut(resolving, fault);
       else resolving.issues.push(fault);
       return null;

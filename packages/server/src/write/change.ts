@@ -2,7 +2,7 @@
  * Parses a body into a `Change`: every value is parsed, every schema rule checked, and all faults are listed with their
  * paths (BO5). Pure; checks that need the database (existence, uniqueness, foreign component ids) come later.
  */
-import { bug, type Issue, issue, nearest, never, ok, type Result, refused } from '../errors.js';
+import { bug, hintAt, type Issue, issue, nearest, never, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import {
@@ -145,8 +145,8 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
       if (known) continue;
       if (isHopeless() || leftOut.length === limits.leftOutMax) break;
       const at = [...path, key];
-      const names = [...type.attributes.values()].filter((it) => !it.hidden).map((it) => it.name);
-      const fault = issue('body.unknown-key', at, { type: typeLabel(type), name: key, near: nearest(key, names) });
+      const names = writableNames(type, place);
+      const fault = issue('body.unknown-key', at, { type: typeLabel(type), name: key, ...hintAt(key, names) });
       leaveOut({ strict, issues, leftOut }, fault, ['data', ...at]);
     }
     for (const attribute of type.attributes.values()) {
@@ -173,6 +173,12 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
     }
     return change;
   };
+
+  /** The names that may be suggested to the caller. */
+  const writableNames = (type: EntryType, { depth }: Place): readonly string[] =>
+    [...type.attributes.values()]
+      .filter((it) => !it.hidden && gate.allows(type, it, 'write') && (depth > 0 || !serverKeys.has(it.name)))
+      .map((it) => it.name);
 
   /** An attribute missing from the body: a new entry gets its default, or an issue if it is required. */
   const absent = (attribute: Attribute, path: Path, place: Place, values: ValueChange[]): void => {

@@ -290,7 +290,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     const change = (how: 'allow' | 'deny', ...actions: readonly string[]) =>
       printed(() => changeRoleCommand(how, projectDir, 'public', actions));
     expect(await list('editor')).toBe(
-      ['editor (Editor, id 3, 1 users)', ...[...allOfAccounts].sort().map((it) => `  ${it}`)].join('\n'),
+      ['editor (Editor, id 3, 1 user)', ...[...allOfAccounts].sort().map((it) => `  ${it}`)].join('\n'),
     );
     expect(await list()).toMatch(/authenticated \(.*public \(.*editor \(/s);
     await change('allow', 'api::donor.donor.find', 'api::donor.donor.findOne');

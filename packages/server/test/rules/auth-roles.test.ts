@@ -124,7 +124,10 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
         ['PUT', '/3'],
       ] as const)
         expect((await ask(people, method, path, { name: 'Crew', users: [1] })).body).toMatchObject({
-          error: { status: 400, message: 'users: role has no attribute "users"' },
+          error: {
+            status: 400,
+            message: 'users: role has no attribute "users". Expected one of name, description, type, permissions',
+          },
         });
       expect((await ask(people, 'GET')).text).not.toContain('Crew');
     } finally {

@@ -131,4 +131,25 @@ describe('the environment', () => {
     );
     expect(environmentSchema.parse({}).DATABASE_CLIENT).toBe('sqlite');
   });
+
+  it('values that cannot be used are named all at once, with what is expected', () => {
+    const given = { DATABASE_CLIENT: 'mysql', PORT: 'http', SMTP_PORT: '70000', LOG_LEVEL: 'loud' };
+    const fault = (() => {
+      try {
+        return readEnvironment(dir, given);
+      } catch (it) {
+        return (it as Error).message;
+      }
+    })();
+    expect(fault).toMatch(
+      new RegExp(
+        [
+          '^environment: PORT: must be a whole number from 0 to 65535, not "http"\\. Port to listen on\\.',
+          'environment: LOG_LEVEL: must be trace, debug, info, warn, error or silent, not "loud"\\. .*',
+          'environment: DATABASE_CLIENT: must be sqlite or postgres, not "mysql"\\. The database; others are not supported\\. .*',
+          'environment: SMTP_PORT: must be a whole number from 0 to 65535, not "70000"\\. .*$',
+        ].join('\n'),
+      ),
+    );
+  });
 });

@@ -5,7 +5,7 @@ import path from 'node:path';
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { listRolesCommand } from '../../src/cli/account-commands.js';
+import { listRolesCommand, listTokensCommand, listUsersCommand } from '../../src/cli/account-commands.js';
 import { environmentSchema, postgresUrl, readConfig, StartFault } from '../../src/cli/config.js';
 import { type CheckReport, check, sync } from '../../src/cli/database.js';
 import { explain } from '../../src/cli/explain.js';
@@ -38,6 +38,53 @@ const ownIndex = async () => {
   );
   return found!;
 };
+
+describe('an empty project', () => {
+  const makeProject = (attributes: unknown): void => {
+    const type = path.join(dir, 'src/api/note/content-types/note');
+    fs.mkdirSync(type, { recursive: true });
+    const info = { singularName: 'note', pluralName: 'notes', displayName: 'Note' };
+    fs.writeFileSync(path.join(type, 'schema.json'), JSON.stringify({ kind: 'collectionType', info, attributes }));
+  };
+
+  it('check --json prints the faults of schema files as JSON, and fails', async () => {
+    makeProject({ text: { type: 'strng' }, more: { type: 'string', requird: true } });
+    const { out, said } = await printed(() => check(dir, { json: true }));
+    const file = 'src/api/note/content-types/note/schema.json';
+    expect(JSON.parse(out)).toEqual({
+      ok: false,
+      faults: [{ file, place: 'attributes.text.type', message: expect.stringContaining('did you mean "string"?') }],
+      warnings: [
+        { file, place: 'attributes.more.requird', message: expect.stringContaining('did you mean "required"?') },
+      ],
+    });
+    expect(said).toBe('');
+    expect(process.exitCode).toBe(1);
+    await expect(check(dir, { json: false })).rejects.toThrow(/A schema file has an error:\n.*attributes\.text\.type/);
+  });
+
+  it('lists that are empty say so, apart from the output', async () => {
+    makeProject({ text: { type: 'string' } });
+    stub({ DATABASE_CLIENT: 'sqlite' });
+    const { out } = await printed(() => sync(dir, { dryRun: false, publishDrafts: [] }));
+    expect(out).toMatch(/^\d+ statements run on /);
+    expect(await printed(() => listUsersCommand(dir))).toEqual({
+      out: '',
+      said: 'There are no users. Create one with user create.\n',
+    });
+    expect(await printed(() => listTokensCommand(dir))).toEqual({
+      out: '',
+      said: 'There are no tokens. Create one with token create.\n',
+    });
+    expect(await printed(() => listRolesCommand(dir, undefined))).toEqual({
+      out: '',
+      said: 'There are no roles. Run start once: it creates them.\n',
+    });
+    new Database(path.join(dir, '.tmp/data.db')).exec('alter table note drop column text').close();
+    const again = await printed(() => sync(dir, { dryRun: false, publishDrafts: [] }));
+    expect(again.out).toMatch(/^1 statement run on /);
+  });
+});
 
 describe('commands that look', () => {
   const url = '/api/films?fields=title';
@@ -187,6 +234,16 @@ describe('configuration', () => {
       'dovetail.config.json',
       '{ "api": { "rest": { "maxLimt": 5 } }, "cor": {} }',
       /^dovetail\.config\.json: api\.rest: .*"maxLimt"; did you mean "maxLimit"\?\n.*"cor"; did you mean "cors"\?$/,
+    ],
+    [
+      'dovetail.config.json',
+      '{ "api": { "rest": { "prefix": "api", "maxLimit": "x" }, "strict": "yes" }, "server": { "url": "x" }, "zz": 1 }',
+      /prefix: must be a string such as "\/api", not "api"\. .*\n.*maxLimit: must be a whole number from 1 on or null, not "x"\. .*\n.*strict: must be true or false, not "yes"\. .*\n.*url: must be a URL such as "https:\/\/example\.com" or null, not "x"\. .*\n.*there is no setting "zz"; expected one of api, cors, /,
+    ],
+    [
+      'dovetail.config.json',
+      '{ "cors": { "origin": [5] }, "mail": 5, "project": { "ignoreCode": [1] } }',
+      /origin: must be "\*" or a list of strings, not an array\. .*\n.*mail: must be an object, not 5\n.*ignoreCode\.0: must be a list of strings, not 1\. /,
     ],
   ])('%s with a fault: %s', async (name, text, words) => {
     fs.writeFileSync(path.join(dir, name), text);

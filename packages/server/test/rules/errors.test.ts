@@ -1,6 +1,6 @@
 /** What a refusal says (ER2): every fault of a request, each with path, message, name and code. */
 import { describe, expect, it } from 'vitest';
-import { formatIssue, issue, issueKinds, statusOf } from '../../src/errors.js';
+import { formatIssue, issue, issueKinds, listNames, nearest, statusOf } from '../../src/errors.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
 import { refusal } from '../world/server.js';
 
@@ -90,6 +90,23 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     expect([status, codes]).toEqual([404, ['http.not-found']]);
   });
 
+  it.each([
+    ['populate=zz', / has no attribute "zz"\. Expected one of (?!.*title)(?=.*card)/],
+    ['fields=zz', / has no attribute "zz"\. Expected one of id, title, /],
+    ['sort=zz', / has no attribute "zz"\. Expected one of id, title, /],
+    ['filters[zz]=1', / has no attribute "zz"\. Expected one of id, title, /],
+    ['filters[title][$x]=1', /"\$x" is not a filter operator\. Expected one of \$eq, /],
+    ['populate[zone][on][zz]=true', /has no component "zz"\. Expected one of parts\./],
+    ['pagination[zz]=1', /"zz" is not a pagination parameter\. Expected one of page, pageSize, /],
+  ])('ER1: %s names what is known, since no name is near', async (query, words) => {
+    expect((await world.refused('GET', `/api/forms?${query}`)).message).toMatch(words);
+  });
+
+  it('ER1: a body with a key that is near to none names the keys that a body takes', async () => {
+    const { message } = await world.refused('POST', '/api/forms', { data: { ...(await completeForm()), zz: 1 } });
+    expect(message).toMatch(/^zz: .* has no attribute "zz"\. Expected one of (?!.*createdAt)title, /);
+  });
+
   const typed = (type: string) => (at: string) =>
     `${at} must be a \`${type}\` type, but the final value was: \`null\`.`;
   it.each([
@@ -132,6 +149,29 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     const id = await world.create('sheets', { [name]: value });
     expect((await world.read(`/api/sheets/${id}`)).attributes[name]).toBe(value);
     expect((await world.send('GET', `/api/sheets?filters[${name}]=${value}`)).body).toMatchObject({ data: [{ id }] });
+  });
+});
+
+describe('suggestions', () => {
+  it.each([
+    ['titel', 'title'],
+    ['Title', 'title'],
+    ['nme', 'name'],
+    ['mn', 'min'],
+    ['conten', 'content'],
+    ['slgu', 'slug'],
+  ])('%s is a typo of %s', (text, meant) => {
+    expect(nearest(text, ['id', meant, 'zebra'])).toBe(meant);
+  });
+
+  it.each(['zz', 'x', 'ix', 'abc', 'like'])('%s is none: too few of its letters would remain', (text) => {
+    expect(nearest(text, ['id', 'y', 'ab', 'lte', 'name'])).toBe(text === 'abc' ? 'ab' : undefined);
+  });
+
+  it('a long list of known names is cut', () => {
+    const names = Array.from({ length: 23 }, (_, i) => `n${i}`);
+    expect(listNames(names.slice(0, 20))).toBe(names.slice(0, 20).join(', '));
+    expect(listNames(names)).toBe(`${names.slice(0, 20).join(', ')} and 3 more`);
   });
 });
 

@@ -154,6 +154,18 @@ describe('schema files with warnings', () => {
       '1.5 is not a valid bound for type',
     ],
     [
+      'a bound of a number that is a text',
+      { x: { type: 'integer', min: '3' } },
+      'attributes.x.min',
+      '"3" is not a valid bound for type integer; it has no effect, as in v4: write the number 3 without quotes',
+    ],
+    [
+      'a zone without components',
+      { x: { type: 'dynamiczone', components: [] } },
+      'attributes.x.components',
+      'is empty, so the zone of every entry is empty: list the components that it takes',
+    ],
+    [
       'crossed bounds',
       { x: { type: 'integer', min: 5, max: 3 } },
       'attributes.x.min',
@@ -212,6 +224,19 @@ describe('schema files with warnings', () => {
       'options.draftAndPublish',
       'must be true or false, not "yes"; treated as false, as in v4',
     ],
+    [
+      'a key of info that nobody knows',
+      { info: { singularName: 'thing', pluralName: 'things', colour: 'red' } },
+      'info.colour',
+      'is not a known key and has no effect',
+    ],
+    [
+      'an option that nobody knows',
+      { options: { cached: true } },
+      'options.cached',
+      'is not a known key and has no effect',
+    ],
+    ['a plugin with a slip', { pluginOptions: { i18m: {} } }, 'pluginOptions.i18m', 'did you mean "i18n"?'],
     ['an option with a slip', { options: { draftAndPublsh: true } }, 'options.draftAndPublsh', '"draftAndPublish"?'],
     ['a key with a slip', { colectionName: 'x' }, 'colectionName', 'did you mean "collectionName"?'],
     [
@@ -224,6 +249,23 @@ describe('schema files with warnings', () => {
     expect(warningsOf(withThing({}, changes))).toEqual([
       { file: typeFile('thing'), place, message: expect.stringContaining(words) },
     ]);
+  });
+
+  it('a key of the info of a component that nobody knows', () => {
+    const info = { displayName: 'SEO', icn: 'x' };
+    expect(
+      warningsOf({ ...sound, 'src/components/shared/seo.json': { ...component('components_shared_seos', {}), info } }),
+    ).toEqual([
+      {
+        file: 'src/components/shared/seo.json',
+        place: 'info.icn',
+        message: 'is not a known key and has no effect; did you mean "icon"?',
+      },
+    ]);
+  });
+
+  it('BO6: a bound of big integers may be a text, which loses no digits', () => {
+    expect(warningsOf(withThing({ x: { type: 'biginteger', min: '9007199254740993' } }))).toEqual([]);
   });
 
   it('what v4 and its plugins know is not warned about', () => {
