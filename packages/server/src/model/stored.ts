@@ -49,30 +49,27 @@ const typeAsStored = (type: EntryType, { columns, drafts }: Stored): EntryType =
   });
 };
 
-/** The attribute type for each column kind. */
-const typeOfKind: Readonly<Record<ColumnKind, ScalarTypeName | null>> = {
-  id: null,
-  reference: null,
-  rank: null,
-  string: 'string',
-  text: 'text',
-  integer: 'integer',
-  bigint: 'biginteger',
-  float: 'float',
-  decimal: 'decimal',
-  boolean: 'boolean',
-  date: 'date',
-  time: 'time',
-  datetime: 'datetime',
-  json: 'json',
-  jsonText: 'json',
+/** The attribute type that a column serves; null for columns of no attribute. Most kinds are named like their type. */
+const typeOfKind = (kind: ColumnKind): ScalarTypeName | null => {
+  switch (kind) {
+    case 'id':
+    case 'reference':
+    case 'rank':
+      return null;
+    case 'bigint':
+      return 'biginteger';
+    case 'jsonText':
+      return 'json';
+    default:
+      return kind;
+  }
 };
 
 /** The attribute as its column holds it; the same when the column holds all that the attribute may be. */
 const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn): ScalarAttribute => {
   const { rules } = attribute;
   const wanted = scalarTypes[attribute.type].column;
-  const type = stored && typeOfKind[stored.kind];
+  const type = stored && typeOfKind(stored.kind);
   if (!stored || !type) return attribute;
   const bounded = stored.lengthMax === null ? rules : { ...rules, maxLength: least(rules.maxLength, stored.lengthMax) };
   // a text column can hold any string

@@ -283,10 +283,26 @@ const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void 
     planning.issues.push(issue('body.required', link.path));
     return;
   }
-  if (attribute.path.from === 'id' || attribute.path.to === 'id')
-    planColumnLink(link, ownerId, stored, wanted.value, planning);
-  else planTableLinks(link, ownerId, stored, wanted.value, planning);
+  const { path } = attribute;
+  const isWanted = new Set(wanted.value);
+  const partners = isExclusive(link) ? (planning.snapshot.partners.get(pathKey(path)) ?? []) : [];
+  const taken = partners.filter((row) => isWanted.has(row.to) && row.from !== ownerId);
+  const links: WantedLinks = { link, ownerId, stored, wanted: wanted.value, isWanted, taken };
+  if (path.from === 'id' || path.to === 'id') planColumnLink(links, planning);
+  else planTableLinks(links, planning);
 };
+
+/** A relation as it should become. */
+interface WantedLinks {
+  readonly link: LinkChange;
+  readonly ownerId: number;
+  readonly stored: readonly StoredLink[];
+  /** Ids of the entries after the change, in order. */
+  readonly wanted: readonly number[];
+  readonly isWanted: ReadonlySet<number>;
+  /** Links of wanted entries that may have only one owner, and had another. */
+  readonly taken: readonly StoredLink[];
+}
 
 const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
 
@@ -305,18 +321,12 @@ const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly nu
   return ok(current.slice(0, 1).filter((id) => !change.disconnect.includes(id)));
 };
 
-const planTableLinks = (
-  link: LinkChange,
-  ownerId: number,
-  stored: readonly StoredLink[],
-  wanted: readonly number[],
-  planning: Planning,
-): void => {
+const planTableLinks = (links: WantedLinks, planning: Planning): void => {
+  const { link, ownerId, stored, wanted, isWanted, taken } = links;
   const { operations, snapshot } = planning;
   const { path, inverseRank } = link.attribute;
   const byTarget = new Map<number, StoredLink>();
   const surplus: number[] = [];
-  const isWanted = new Set(wanted);
   // an entry that is disconnected and connected at once gets a new link, last on the other side (R13)
   const isRemoved = new Set(link.change.kind === 'moves' ? link.change.disconnect : []);
   for (const row of stored) {
@@ -325,14 +335,8 @@ const planTableLinks = (
     else surplus.push(row.row);
   }
   const ranks = path.rank === null ? null : ranksFor(link, ownerId, wanted, byTarget, planning);
-  if (surplus.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids: surplus, fixed: [] });
-  if (isExclusive(link)) {
-    const taken = (snapshot.partners.get(pathKey(path)) ?? []).filter(
-      (row) => isWanted.has(row.to) && row.from !== ownerId,
-    );
-    if (taken.length > 0)
-      operations.push({ kind: 'delete', table: path.table, column: 'id', ids: taken.map((row) => row.row), fixed: [] });
-  }
+  for (const ids of [surplus, taken.map((row) => row.row)])
+    if (ids.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids, fixed: [] });
   const moved: (readonly [number, number])[] = [];
   const lastRanks = snapshot.lastRanks.get(pathKey(path));
   wanted.forEach((to, place) => {
@@ -382,14 +386,8 @@ const ranksFor = (
 };
 
 /** Relations without a link table (`useJoinTable: false`): a column of the owner side's row. */
-const planColumnLink = (
-  link: LinkChange,
-  ownerId: number,
-  stored: readonly StoredLink[],
-  wanted: readonly number[],
-  planning: Planning,
-): void => {
-  const { operations, snapshot } = planning;
+const planColumnLink = (links: WantedLinks, { operations }: Planning): void => {
+  const { link, ownerId, stored, wanted, isWanted, taken } = links;
   const { path } = link.attribute;
   const isOwn = path.from === 'id';
   const column = isOwn ? path.to : path.from;
@@ -403,22 +401,15 @@ const planColumnLink = (
         cells: [{ column, kind: 'reference', value }],
       });
   };
-  if (isExclusive(link)) {
-    const partners = (snapshot.partners.get(pathKey(path)) ?? []).filter(
-      (row) => wanted.includes(row.to) && row.from !== ownerId,
-    );
-    // on the own side the partner's row is the former owner; on the other it is the target itself, which is set below
-    if (isOwn)
-      set(
-        partners.map((row) => row.from),
-        null,
-      );
-  }
   if (isOwn) {
+    set(
+      taken.map((row) => row.from),
+      null,
+    );
     set([ownerId], wanted[0] ?? null);
     return;
   }
-  const isWanted = new Set(wanted);
+  // the column is in the row of the target, so what was taken is overwritten
   set(
     stored.filter((row) => !isWanted.has(row.to)).map((row) => row.to),
     null,
