@@ -12,8 +12,10 @@ export interface WaitingBounds {
   readonly bytesMax: number;
   /** Milliseconds before a pending response may be evicted. */
   readonly keptMs: number;
-  /** Milliseconds without progress after which a connection is closed. */
+  /** Milliseconds without progress after which a connection is closed, at the next look but one at the latest. */
   readonly stalledMs: number;
+  /** Milliseconds between two looks. */
+  readonly lookMs: number;
 }
 
 interface Waiting {
@@ -72,19 +74,39 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     });
   });
 
-  // only for connections with pending output: a timeout on every connection costs 4 µs per request
+  const progress = new WeakMap<net.Socket, Progress>();
   const look = setInterval(() => {
-    for (const socket of connections.keys())
-      if (socket.writableLength > 0 && socket.timeout !== bounds.stalledMs) socket.setTimeout(bounds.stalledMs);
-  }, bounds.stalledMs / 2).unref();
+    const now = performance.now();
+    for (const socket of connections.keys()) {
+      const sentBytes = sentBytesOf(socket);
+      const last = progress.get(socket);
+      if (socket.writableLength === 0) progress.delete(socket);
+      else if (last?.sentBytes !== sentBytes) progress.set(socket, { sentBytes, seenAt: now });
+      else if (now - last.seenAt >= bounds.stalledMs) cut(socket);
+    }
+  }, bounds.lookMs).unref();
   app.addHook('onClose', () => clearInterval(look));
-  // during a large write Node checks for progress before it emits the event
-  app.server.on('timeout', (socket: net.Socket) => {
-    if (socket.writableLength > 0) cut(socket);
-    // a later request on the same connection may still be in progress
-    else if (!connections.get(socket)?.inFlight.size) socket.destroy();
-  });
 };
+
+interface Progress {
+  readonly sentBytes: number;
+  /** `performance.now()` of the look that first saw this number. */
+  readonly seenAt: number;
+}
+
+/**
+ * Bytes that the kernel has taken for a connection. Node has no public name for them: a response is one write, of which
+ * `writableLength` shows no progress. Node's own socket timeouts look at the same number.
+ */
+const sentBytesOf = (socket: net.Socket): number => {
+  const { _handle: handle } = socket as net.Socket & { readonly _handle?: WriteHandle | null };
+  return handle ? handle.bytesWritten - handle.writeQueueSize : 0;
+};
+
+interface WriteHandle {
+  readonly bytesWritten: number;
+  readonly writeQueueSize: number;
+}
 
 /** Smaller bodies fit into the kernel's buffers, and Node stops reading requests from a client that lets responses pile up. */
 const COUNTED_BYTES_MIN = 16 * 1024;

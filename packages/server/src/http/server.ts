@@ -105,6 +105,7 @@ const waitingBounds: WaitingBounds = {
   bytesMax: limits.waitingBytesMax,
   keptMs: limits.waitingKeptMs,
   stalledMs: limits.stalledMsMax,
+  lookMs: limits.stalledLookMs,
 };
 
 /** Configures the framework: connection limits, router, and our envelope for its own error responses. */

@@ -17,7 +17,7 @@ const LARGE_BYTES = 12 * MB;
 const text = crypto.randomBytes((LARGE_BYTES * 3) / 4).toString('base64');
 const LARGE = '/api/films?large';
 /** No one of them acts unless a test makes it small. */
-const unbounded: WaitingBounds = { bytesMax: 4096 * MB, keptMs: 3_600_000, stalledMs: 3_600_000 };
+const unbounded: WaitingBounds = { bytesMax: 4096 * MB, keptMs: 3_600_000, stalledMs: 3_600_000, lookMs: 20 };
 
 let database: TestDatabase;
 let app: FastifyInstance;
@@ -166,19 +166,54 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('who reads slowly may wait longer for the next response', async () => {
+  it('a connection without progress is closed when its time is over, not after a multiple of it', async () => {
+    await serve({ stalledMs: 1000 });
+    await ask();
+    await until(() => made === 1);
+    const late = AbortSignal.timeout(1500);
+    await until(async () => late.aborted || (await connections()) === 0);
+    expect(late.aborted).toBe(false);
+  });
+
+  /** Until a connection that does not read has been closed. */
+  const stall = async (): Promise<void> => {
+    const before = await connections();
+    await ask();
+    await until(async () => (await connections()) > before);
+    await until(async () => (await connections()) <= before);
+  };
+
+  it('a slow reader is kept as long as it makes progress', async () => {
+    await serve({ stalledMs: 400 });
+    const client = await ask(head('GET', LARGE).repeat(5));
+    let received = 0;
+    client.on('data', (bytes: Buffer) => {
+      received += bytes.length;
+      client.pause();
+    });
+    const reading = setInterval(() => client.resume(), 5);
+    await stall();
+    await stall();
+    expect(await connections()).toBe(1);
+    // most of it still waits
+    expect(received).toBeLessThan(3 * LARGE_BYTES);
+    clearInterval(reading);
+  });
+
+  it('a reader may wait longer for the next response on its connection', async () => {
     await serve({ stalledMs: 300 });
-    const sockets: net.Socket[] = [];
-    app.server.on('connection', (it) => sockets.push(it));
-    // the second response waits for the very timeout that must not end it
-    slow = once(app.server, 'timeout');
+    let answer: () => void = () => undefined;
+    slow = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
     const client = await ask(head('GET', LARGE) + head('GET', '/api/films?slow'));
-    await until(() => sockets[0]?.timeout === 300);
     let heard = '';
     client.on('data', (bytes: Buffer) => {
       heard = (heard + bytes.toString('latin1')).slice(-2000);
     });
     client.resume();
+    await stall();
+    answer();
     await until(() => heard.endsWith('{"data":"slow"}'));
   });
 });
