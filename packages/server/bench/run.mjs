@@ -116,7 +116,7 @@ const main = async () => {
     const dovetail = await loadDist(options.dist);
     const projects = {
       anew: makeProject(path.join(dir, 'project-anew'), 0),
-      kept: makeProject(path.join(dir, 'project-kept'), 16),
+      cached: makeProject(path.join(dir, 'project-cached'), 16),
     };
     if (options.databases.includes('postgres'))
       server = await postgresServer(options.postgres, dir, options.keep !== undefined);
@@ -208,7 +208,7 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
   const sides = {
     dovetail: await startDovetail(dist, projects.anew, world),
     baseline: await startBaseline(world),
-    kept: await startDovetail(dist, projects.kept, world),
+    cached: await startDovetail(dist, projects.cached, world),
   };
   const ports = Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
   const requests = (await requestsOf(ports, world)).filter((it) => options.requests.includes(it.name));
@@ -224,7 +224,7 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
       url: request.url(0),
       ...measured,
       ratio: ratio(measured.dovetail, measured.baseline),
-      keptRatio: ratio(measured.kept, measured.baseline),
+      cachedRatio: ratio(measured.cached, measured.baseline),
       ...statements[request.name],
     };
     figures.requests[request.name] = it;
@@ -232,14 +232,14 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
     if (it.ratio < wanted[world.name]) slow.push(request);
   }
 
-  if (options.soak) await soak(ports.kept, requests, connections);
-  figures.rssMb = { dovetail: sides.dovetail.rssMb(), kept: sides.kept.rssMb(), baseline: sides.baseline.rssMb() };
+  if (options.soak) await soak(ports.cached, requests, connections);
+  figures.rssMb = { dovetail: sides.dovetail.rssMb(), cached: sides.cached.rssMb(), baseline: sides.baseline.rssMb() };
   await stopAll();
   say(
-    `memory: ${figures.rssMb.dovetail} MB, with kept answers ${figures.rssMb.kept} MB${options.soak ? ` after ${soakRequests} more requests` : ''}, baseline ${figures.rssMb.baseline} MB`,
+    `memory: ${figures.rssMb.dovetail} MB, with cached responses ${figures.rssMb.cached} MB${options.soak ? ` after ${soakRequests} more requests` : ''}, baseline ${figures.rssMb.baseline} MB`,
   );
 
-  figures.startMs = await startTime(dist, projects.kept, world);
+  figures.startMs = await startTime(dist, projects.cached, world);
   say(`start: ${Math.round(figures.startMs)} ms until /_health answers (median of 5)`);
   if (small) {
     figures.byIdMs = await timeById(dist, projects.anew, [small, world]);
@@ -265,15 +265,15 @@ const checkEqual = async (ports, requests) => {
   for (const { name, url } of requests) {
     const turns = url(0) === url(1) ? 1 : 50;
     for (let turn = 0; turn < turns; turn++) {
-      const [mine, other, kept] = await Promise.all(
-        [ports.dovetail, ports.baseline, ports.kept].map(async (port) => {
+      const [mine, other, cached] = await Promise.all(
+        [ports.dovetail, ports.baseline, ports.cached].map(async (port) => {
           const answer = await fetch(`http://127.0.0.1:${port}${url(turn)}`);
           return { status: answer.status, body: await answer.json() };
         }),
       );
       assert.equal(mine.status, 200, `${name}: ${url(turn)}`);
       assert.deepEqual(mine, other, `${name}: Dovetail and the baseline answer differently to ${url(turn)}`);
-      assert.deepEqual(mine, kept, `${name}: kept answers differ for ${url(turn)}`);
+      assert.deepEqual(mine, cached, `${name}: cached responses differ for ${url(turn)}`);
     }
   }
 };
@@ -322,15 +322,15 @@ const table = newTable([
   ['ratio', 7],
   ['p50 ms', 17],
   ['p99 ms', 17],
-  ['kept/s', 9],
+  ['cached/s', 9],
   ['ratio', 7],
   ['statements', 12],
 ]);
 const printHead = () => {
-  say('latencies: Dovetail / baseline; kept: Dovetail with kept answers, and its ratio to the baseline');
+  say('latencies: Dovetail / baseline; cached: Dovetail with cached responses, and its ratio to the baseline');
   table.head();
 };
-const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) =>
+const printRow = ({ name, about }, { dovetail, baseline, cached, ...it }) =>
   table.row([
     `${name}: ${about}`,
     dovetail.perSecond.toFixed(0),
@@ -338,8 +338,8 @@ const printRow = ({ name, about }, { dovetail, baseline, kept, ...it }) =>
     it.ratio.toFixed(2),
     bothMs({ dovetail, baseline }, 'p50Ms'),
     bothMs({ dovetail, baseline }, 'p99Ms'),
-    kept.perSecond.toFixed(0),
-    it.keptRatio.toFixed(2),
+    cached.perSecond.toFixed(0),
+    it.cachedRatio.toFixed(2),
     `${it.statements} in ${it.rounds}`,
   ]);
 

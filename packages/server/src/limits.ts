@@ -39,7 +39,7 @@ export const limits = {
   responseCharactersMax: 16 * 1024 * 1024,
   /** Characters of entries that one request may read: twice what a response may have. Above: 400, as for responses. */
   readCharactersMax: 32 * 1024 * 1024,
-  /** Rows that are read from SQLite at once; of more, time and characters are looked at while they come. */
+  /** Rows that SQLite may return at once; longer results are read row by row, checking time and size. */
   shortRowsMax: 100,
   /** Milliseconds that one request may spend reading. Above: 400. */
   readMsMax: 5_000,
@@ -49,9 +49,12 @@ export const limits = {
   sqliteLockMsMax: 5_000,
   /** Longest pause in milliseconds between two attempts of a read, of which many may wait. */
   sqliteLockPauseMsMax: 50,
-  /** The same for a write, of which one waits at a time: a busy v4 releases the lock for moments only. An attempt takes 50 µs. */
+  /**
+   * The same for a write; only one waits at a time. Short, because a busy v4 releases the lock only for moments; an
+   * attempt takes 50 µs.
+   */
   sqliteWriterPauseMs: 1,
-  /** Bytes of SQLite's journal (`-wal`) after which readers wait for a moment, so that it can be emptied. */
+  /** Bytes of SQLite's journal (`-wal`) above which readers wait briefly, so that it can be truncated. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Milliseconds between two checks whether the SQLite file was replaced or removed; writes check every time. */
   sqliteFileCheckMs: 1_000,
@@ -87,7 +90,7 @@ export const limits = {
   preparedCharactersMax: 2_000_000,
   /** Bytes of cached plans, measured as JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
   planBytesMax: 16 * 1024 * 1024,
-  /** Bytes of cached answers. */
+  /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions and credentials are cached. */
   permissionsMsMax: 1_000,

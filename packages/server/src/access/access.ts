@@ -42,7 +42,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
   allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
     if (attribute.kind === 'link' && attribute.source === 'creator')
       return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
-    // fields of a creator that answers never show (Q9) cannot be filtered by either
+    // creator fields that responses never show (Q9) cannot be filtered by either
     if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
     // private attributes can be written, as in v4 (BO4)
     if (attribute.hidden && use !== 'write') return false;
@@ -52,7 +52,7 @@ export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }
         return true;
       case 'link':
         if (attribute.target === FILE_UID) return true;
-        // answers never list the users of a role, for any caller (AC16)
+        // responses never list the users of a role, for any caller (AC16)
         if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
         return model.types.has(attribute.target) && caller.may(`${attribute.target}.find`);
       default:

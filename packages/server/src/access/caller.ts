@@ -67,7 +67,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
       const changesBefore = changes;
       const claims = await jwts.verify(bearer);
       const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
-      // what somebody has changed meanwhile must not be trusted for a second more
+      // not cached if something changed during the read: it may be out of date already
       if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
       return read;
     });

@@ -34,8 +34,8 @@ const roles = [
 ] as const;
 
 /**
- * A database without roles is new: one process gives it them, and the project's seeds, in one transaction. It keeps what
- * the seed files were, so that a later start can say that they were changed since.
+ * A database without roles is new: exactly one process creates them and writes the project's seeds, in one transaction.
+ * It also stores digests of the seed files, so that a later start can report changed ones.
  */
 export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { dialect } = db;
@@ -135,7 +135,7 @@ export const readDefaultLocale = async (db: Db): Promise<string> => {
   return typeof locale === 'string' ? locale : 'en';
 };
 
-/** Undefined where there is none, or none that can be read. */
+/** Undefined if there is none, or if it cannot be parsed. */
 const readSetting = async (key: string, db: Db): Promise<unknown> => {
   const statement = db.dialect.compile(
     sql`select value from strapi_core_store_settings where ${sql.ref('key')} = ${db.dialect.bind('string', key)} order by id limit 1`,

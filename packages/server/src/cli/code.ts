@@ -1,6 +1,6 @@
 /**
- * Finds the code of a v4 project (controllers, routes, policies, lifecycles and the like). It is not run here, so it is
- * reported, lest anyone expect its effects. Files are read as text and never run.
+ * Finds the code of a v4 project (controllers, routes, policies, lifecycles and the like). Files are read as text and
+ * never run, so they are reported: users might expect their effects.
  */
 import fs from 'node:fs';
 import path from 'node:path';

@@ -147,13 +147,13 @@ function* readAll(statements: readonly Statement[]): ReadProgram<readonly Rows[]
   return yield statements;
 }
 
-/** A column that is stored in another way than its schema file says. Types are as the database declares them. */
+/** A column stored differently than its schema file declares. Types are as the database declares them. */
 export interface StoredColumn {
   readonly table: string;
   readonly column: string;
   readonly found: string;
   readonly wanted: string;
-  /** The scalar type as which it is served; null for columns of no attribute. */
+  /** The scalar type it is served as; null if it belongs to no attribute. */
   readonly servedAs: string | null;
   /** SQL that changes the column and keeps its values. */
   readonly statements: readonly string[];
@@ -174,8 +174,8 @@ export const storedColumns = (otherTypes: readonly OtherType[], model: Model, db
 export const describeStoredColumns = (columns: readonly StoredColumn[]): readonly string[] =>
   columns.map((it) => {
     const asWhat = it.servedAs === null ? '' : `; it is served as ${it.servedAs} until it is changed`;
-    const mend = it.statements.map((statement) => `${statement};`);
-    return `column ${it.table}.${it.column} is ${it.found}, but its schema file declares ${it.wanted}${asWhat}. To change it: ${mend.join(' ')}`;
+    const changes = it.statements.map((statement) => `${statement};`);
+    return `column ${it.table}.${it.column} is ${it.found}, but its schema file declares ${it.wanted}${asWhat}. To change it: ${changes.join(' ')}`;
   });
 
 const servedAs = ({ table, column }: OtherType, model: Model): string | null => {

@@ -96,8 +96,9 @@ export const describeChangedSeeds = (now: SeedDigests, written: SeedDigests): st
 };
 
 /**
- * Writes all seeds in the session; gives their number. Throws one `StartFault` with all that is wrong, with the files too:
- * what can be written is, so that a value which is refused is found together with the rest.
+ * Writes all seeds in the session and returns their number. Throws one `StartFault` that lists every error, including
+ * those of the files: valid seeds are written even then, so that values that the writer refuses are reported together
+ * with the rest.
  */
 export const writeSeeds = async (
   { seeds, unread, faults: faultsOfFiles }: SeedFiles,
@@ -106,7 +107,7 @@ export const writeSeeds = async (
   context: ResolveContext,
   session: Session,
 ): Promise<number> => {
-  // a link is looked at twice when its seed comes later
+  // a set, because links to later seeds are resolved twice
   const faults = new Set(faultsOfFiles);
   const ids = new Map<EntryType, Map<string, number | null>>();
   for (const { type, key } of seeds) ids.set(type, (ids.get(type) ?? new Map()).set(key, null));
@@ -199,7 +200,7 @@ const readGranted = (
           fault(`${role}[${i}]: there is no action "${action}"${orNearest(action, known)}`);
       }
   }
-  // of no use with a fault
+  // not used if there is a fault
   return faults.length === 0 ? (json as Record<string, readonly Action[]>) : {};
 };
 
@@ -219,8 +220,7 @@ interface Resolved {
 }
 
 /**
- * The data with ids for keys, links to seeds that are not written yet left out, and the names of the attributes in which
- * some were.
+ * Replaces keys by ids. Links to seeds that are not written yet are left out; `missing` names the attributes concerned.
  */
 const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
   const now: Record<string, unknown> = {};

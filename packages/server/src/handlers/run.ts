@@ -25,7 +25,10 @@ export const refuse: Refuse = (message, status = 400) => {
   throw new Refusal(issue(code, [], { message: String(message ?? '') || words }));
 };
 
-/** The answers behind the objects that handlers get. A cached answer is shared between requests, so its bytes are never exposed. */
+/**
+ * The answers behind the objects that handlers get. A cached response is shared between requests, so its bytes are
+ * never exposed.
+ */
 const answersBehind = new WeakMap<StepAnswer, Answer>();
 
 /** An answer as handlers see it. */

@@ -27,7 +27,10 @@ import {
 } from './storage.js';
 import { systemAttributes } from './system.js';
 
-/** @param drafts without faults. @param privateAttributes names hidden from all answers, on any type. */
+/**
+ * @param drafts without faults.
+ * @param privateAttributes names hidden from all responses, on any type.
+ */
 export const buildModel = (drafts: Drafts, keeperOf: KeeperOf, privateAttributes: readonly string[]): Model => {
   const types = new Map(
     [...drafts].map(([uid, draft]) => [uid, buildType(draft, { drafts, keeperOf }, privateAttributes)]),

@@ -9,7 +9,7 @@ import { pairRelations } from './relations.js';
 export { formatNote, type SchemaNote } from './notes.js';
 
 export interface LoadOptions {
-  /** Attribute names hidden from all answers, on any type (configuration `api.responses.privateAttributes`). */
+  /** Attribute names hidden from all responses, on any type (configuration `api.responses.privateAttributes`). */
   readonly privateAttributes?: readonly string[];
 }
 

@@ -15,7 +15,7 @@ export interface KeeperSide {
   readonly keeper: Keeper;
   readonly side: 'owner' | 'inverse';
 }
-/** Null: no links are stored for the attribute, and v4 leaves it out of answers. */
+/** Null: no links are stored for the attribute, and v4 leaves it out of responses. */
 export type KeeperOf = (draft: Draft, attribute: string) => KeeperSide | null;
 
 /** v4 treats a side with both as the owner. */

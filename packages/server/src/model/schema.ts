@@ -82,7 +82,7 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export const isJsonObject = (value: unknown): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
 
-/** A JSON value as messages show it. */
+/** A JSON value for a message. */
 const describe = (value: unknown): string => {
   if (Array.isArray(value)) return 'an array';
   return isJsonObject(value) ? 'an object' : JSON.stringify(value);
@@ -92,7 +92,7 @@ const describe = (value: unknown): string => {
 export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
   const at = (key: string): string => (place === '' ? key : `${place}.${key}`);
 
-  /** A string that must be there; null after a fault. */
+  /** A required string; null after a fault. */
   const string = (key: string): string | null => {
     const value = given[key];
     if (typeof value === 'string' && value !== '') return value;
@@ -111,7 +111,7 @@ export const newKeys = (given: JsonObject, place: string, notes: FileNotes) => {
     return result;
   };
 
-  /** A whole number from 0 on, or null: v4 ignores everything else. */
+  /** A non-negative integer, or null: v4 ignores everything else. */
   const count = (key: string): number | null => {
     const value = given[key];
     if (value == null) return null;

@@ -127,8 +127,8 @@ const ownIndex = (name: string, ...columns: string[]): Index => ({
   own: true,
 });
 /**
- * PostgreSQL keeps 63 bytes of a name (ST1), and tables share their names with indexes: what is longer ends
- * in a hash, so that it stays apart from everything that begins alike.
+ * PostgreSQL truncates names to 63 bytes (ST1), and tables and indexes share a namespace: a longer name ends in a hash,
+ * so that it differs from others that begin alike.
  */
 const ownName = (name: string): string => {
   if (Buffer.byteLength(name) <= 63) return name;
@@ -145,7 +145,7 @@ const key = (name: string, from: string, target: string, onDelete: ForeignKey['o
   onDelete,
 });
 
-/** The same from either side. */
+/** Both sides of a relation give the same table. */
 const linkTableOf = (attribute: LinkAttribute, type: EntryType, other: EntryType): Table => {
   const { path, inverseRank } = attribute;
   const { table: name } = path;

@@ -1,6 +1,6 @@
 /**
- * A model as a database can serve it. Nothing in a database is changed on its own (ST9), so where a schema
- * file was changed after its table was made, what is stored comes first.
+ * A model as a database can serve it. The server never changes existing columns (ST9), so if a schema file was changed
+ * after its table was created, the table takes precedence.
  */
 import type { ColumnKind, StoredKind } from '../sql/dialect.js';
 import { isSecretType, type ScalarTypeName, scalarTypes } from './attributes.js';
@@ -65,7 +65,7 @@ const typeOfKind = (kind: ColumnKind): ScalarTypeName | null => {
   }
 };
 
-/** The attribute as its column holds it; the same when the column holds all that the attribute may be. */
+/** The attribute with the type of its column; unchanged if the column can store every value of the attribute. */
 const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn): ScalarAttribute => {
   const { rules } = attribute;
   const wanted = scalarTypes[attribute.type].column;

@@ -9,7 +9,7 @@ export type PublicationState = 'live' | 'preview';
 /** What to read of the entries of one type. */
 export interface Selection {
   readonly type: EntryType;
-  /** Scalar attributes in answers; `id` is always there, beside them. */
+  /** Scalar attributes in the response; `id` is always included. */
   readonly fields: readonly ScalarAttribute[];
   readonly populate: readonly Populate[];
   readonly filter: Filter | null;
@@ -52,7 +52,7 @@ export type Page =
 
 export type ReadAction = 'find' | 'findOne' | 'single';
 
-/** A whole read request. */
+/** A complete read request. */
 export interface Query {
   readonly action: ReadAction;
   readonly selection: Selection;

@@ -7,7 +7,9 @@ import { limits } from '../limits.js';
 import type { PlanEdge, PlanNode, ReadPlan } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
-/** The `data` and `meta` of a list, the envelope of one entry, either without its envelope when plain, or null where there is none. */
+/**
+ * The envelope of a list or of one entry; without the envelope if the plan is plain; null if the entry does not exist.
+ */
 export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   const texts: ReadonlyMap<number, string>[] = [];
   plan.nodes.forEach((node, index) => {

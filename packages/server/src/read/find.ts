@@ -1,4 +1,4 @@
-/** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and answers. */
+/** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and responses. */
 import { LRUCache } from 'lru-cache';
 import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -72,10 +72,10 @@ interface CachedAnswer {
   readonly answer: Answer;
 }
 
-/** Approximate overhead of a cached answer, in bytes. */
+/** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
 
-/** @param responseCacheBytesMax memory for cached answers; 0 disables the cache. */
+/** @param responseCacheBytesMax memory for cached responses; 0 disables the cache. */
 export const newReader = (
   db: Db,
   { responseCacheBytesMax = limits.responseCacheBytesMax }: { readonly responseCacheBytesMax?: number } = {},
@@ -89,7 +89,7 @@ export const newReader = (
     responseCacheBytesMax > 0
       ? new LRUCache<string, CachedAnswer>({
           maxSize: responseCacheBytesMax,
-          sizeCalculation: (kept, key) => kept.answer.body.length + key.length + ENTRY_BYTES,
+          sizeCalculation: (cached, key) => cached.answer.body.length + key.length + ENTRY_BYTES,
         })
       : null;
 
@@ -124,15 +124,15 @@ export const newReader = (
   };
 
   /**
-   * A cached answer is valid for as long as the database's version equals the one it was stored under. That version was
-   * read before the answer, so the answer may be newer than its version, but never older.
+   * A cached response is valid as long as the database's version equals the one it was stored under. That version was
+   * read before the response, so the response may be newer than its version, but never older.
    */
   const answer = async (compiled: CompiledRead, id: number | null, key: string): Promise<Answer | null> => {
     if (!answers) return readAnswer(compiled, id);
     const version = await db.version();
-    const kept = answers.get(key);
-    if (kept?.version === version) return kept.answer;
-    // at the same version a read that began before this request gives what one that begins now would give
+    const cached = answers.get(key);
+    if (cached?.version === version) return cached.answer;
+    // at the same version, a read that is already running returns the same as a new one
     return singleFlight.join(`${version} ${key}`, async () => {
       const made = await readAnswer(compiled, id);
       if (made) answers.set(key, { version, answer: made });

@@ -19,7 +19,7 @@ export interface ReadPlan {
   readonly form: AnswerForm;
   readonly page: Page | null;
   readonly withCount: boolean;
-  /** Whether the answer carries its entry's version: the time of its last change, unless that is private. */
+  /** Whether the response carries its entry's version: the time of its last change, unless that is private. */
   readonly withVersion: boolean;
   readonly filter: PlanFilter | null;
   readonly sort: readonly PlanSort[];
@@ -29,7 +29,7 @@ export interface ReadPlan {
   readonly nodes: readonly PlanNode[];
 }
 
-/** The entries of one selection: fetched by ids, each once, wherever in the answer they occur. */
+/** The entries of one selection: fetched by ids, each once, wherever in the response they occur. */
 export interface PlanNode {
   readonly uid: string;
   readonly table: string;

@@ -12,7 +12,7 @@ import type { CompiledRead } from './statements.js';
 export interface ReadData {
   /** Ids of the page in order. */
   readonly page: readonly number[];
-  /** When the answer is one entry: the time of its last change, in epoch milliseconds as text. */
+  /** For a response with one entry: the time of its last change, in epoch milliseconds as text. */
   readonly version: string | null;
   /** Number of entries that match the filters; null if not counted. */
   readonly total: number | null;
@@ -129,7 +129,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
 const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
   node.links.map((_links, links) => ({ node: index, kind: 'links', links, ids }));
 
-/** Gives the number of characters placed. */
+/** Returns the number of characters placed. */
 const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => {
   const width = rows[0]?.length ?? 0;
   const texts = width - 1 - (data.places ? 1 : 0);

@@ -17,7 +17,7 @@ export interface CompiledRead {
 export interface CompiledNode {
   /** `[id, json…]`, and with a sort a last column: the entry's place, equal for ties. Takes ids. */
   readonly entries: Statement;
-  /** `[from, to, place among the links' targets]` in stored order, for each of the node's links. Takes ids. */
+  /** `[from, to, index among the links' targets]` in stored order, for each of the node's links. Takes ids. */
   readonly links: readonly Statement[];
 }
 
@@ -94,7 +94,7 @@ const rootFilter = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
 const rootGuard = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
   filter ? guardEvery('e', dialect) : guardSome('e', dialect);
 
-/** Looks at the time for every row of the table, or only for some; see `StillRunning`. */
+/** Checks the deadline for every row of the table, or only for some; see `StillRunning`. */
 const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.everyRow(column(alias, 'id'))] : [];
 const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
@@ -202,7 +202,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
   }
 };
 
-/** Members of a group; in large ones the time is looked at in between, because a condition on a long text costs much. */
+/** Members of a group; a large group checks the deadline in between, because conditions on long texts are expensive. */
 const membersOf = (group: Group, alias: string, dialect: Dialect): readonly Sql[] => {
   let passed = 0;
   return group.members.flatMap((member) => {

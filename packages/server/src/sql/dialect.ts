@@ -30,7 +30,7 @@ export type ColumnKind =
   /** JSON text kept byte for byte (settings tables). */
   | 'jsonText';
 
-/** How a stored value is written in an answer (F8). */
+/** How a stored value is written in a response (F8). */
 export type JsonForm = 'text' | 'number' | 'digits' | 'boolean' | 'date' | 'time' | 'instant' | 'epoch' | 'json';
 
 /**
@@ -60,7 +60,7 @@ export interface Statement {
   readonly params: readonly Param[];
   /** Positions of parameters that take a list of ids at run time. */
   readonly ids: readonly number[];
-  /** It may give so many rows that time and memory are looked at while they come. */
+  /** The result may be long, so its time and size are checked row by row. */
   readonly isLong?: boolean;
 }
 
@@ -125,13 +125,14 @@ export interface StoredKind {
 }
 
 /**
- * Conditions that are always true and throw past the statement's bound. They are looked at for rows of the loop over the
- * table that the id is of, before the conditions behind them: every loop of a statement that may be long needs one.
+ * Conditions that are always true, and throw past the statement's deadline. They are evaluated for rows of the table
+ * that the id belongs to, before the conditions that follow them: every loop of a statement that may run long needs
+ * one.
  */
 export interface StillRunning {
-  /** For loops that may visit a row many times, and for rows that cost much. */
+  /** For loops that may visit a row many times, and for rows that are expensive. */
   everyRow(id: Sql): Sql;
-  /** Next to free: for loops that visit each row once, at a small price. */
+  /** Almost free: for loops that visit each row once, cheaply. */
   someRows(id: Sql): Sql;
 }
 
@@ -157,7 +158,7 @@ export interface Dialect {
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
-  /** A numeric column as text, with the digits that answers show. */
+  /** A numeric column as text, with the digits that responses show. */
   numberText(column: Sql, kind: ColumnKind): Sql;
   /** Case-folded text (Unicode). */
   fold(text: Sql): Sql;

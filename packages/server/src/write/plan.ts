@@ -190,7 +190,7 @@ export const removalOf = (
   kept: ReadonlySet<OwnerKey> = new Set(),
 ): readonly Operation[] => {
   const found = [{ type, id }];
-  // where damaged rows make a component contain itself or a kept one, it is passed by
+  // damaged rows may make a component contain itself or one that is kept; those are skipped
   const seen = new Set([...kept, ownerKey(type.uid, id)]);
   for (let i = 0; i < found.length; i++) {
     const owner = found[i]!;
@@ -214,7 +214,7 @@ const removalOfRows = (type: EntryType, id: number, model: Model): readonly Oper
   { kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] },
 ];
 
-/** The rows of an entry that several of its attributes share, also those of attributes that the schema file has no more. */
+/** The entry's rows in shared tables, including those of attributes that are no longer in its schema file. */
 const sharedPathsOf = (type: EntryType): readonly LinkPath[] => {
   const paths = new Map<string, LinkPath>();
   for (const attribute of type.attributes.values()) {

@@ -13,7 +13,10 @@ export interface Snapshot {
   readonly lists: ReadonlyMap<ListKey, readonly StoredLink[]>;
   /** The lists of which only the rows near the change were read; their ranks are sound. */
   readonly excerpts: ReadonlySet<ListKey>;
-  /** Rows by which the asked targets of a relation hang on whichever owner; only where a target has one owner at most. */
+  /**
+   * The current links of the targets that a change names, whoever their owner is; only for relations in which a target
+   * has at most one owner.
+   */
   readonly partners: ReadonlyMap<string, readonly StoredLink[]>;
   /** Greatest rank in the named targets' own lists, by link path and target. */
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
@@ -87,8 +90,8 @@ const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
   );
 
 /**
- * The stored components of an entry, level by level. Each is read once, so that it ends where damaged rows make a
- * component contain itself; the rows that do so are among the result.
+ * The stored components of an entry, level by level. Each is read only once, so that the loop ends even if damaged rows
+ * make a component contain itself; such rows are in the result.
  */
 export const readParts = async (
   type: EntryType,
@@ -142,8 +145,8 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement => {
 };
 
 /**
- * Reads everything that the change depends on: one round trip, and two more for a long list of which a few entries move,
- * which is read in part.
+ * Reads everything that the change depends on, in one round trip; two more if a few entries of a long list move,
+ * because such a list is read partially.
  */
 export const readSnapshot = async (
   changes: readonly { readonly change: Change; readonly id: number | null }[],
@@ -221,11 +224,14 @@ export const readSnapshot = async (
   return { lists, excerpts, partners, lastRanks, unsound, newIds: ids };
 };
 
-/** Statements about the links of an attribute, without the ids. They are kept, because compiling them takes longer than running them. */
+/**
+ * Statements about the links of an attribute, without the ids. Cached, because compiling them takes longer than running
+ * them.
+ */
 interface LinkStatements {
   readonly byOwner: Statement;
   readonly byTarget: Statement;
-  /** The lists in which the other side keeps the links; null if it keeps no order. */
+  /** The other side's lists of the same links; null if it has no order. */
   readonly inverse: { readonly path: OrderedList['path']; readonly lastRanks: Statement } | null;
 }
 
@@ -249,7 +255,7 @@ const statementsFor = (attribute: LinkAttribute, dialect: Dialect): LinkStatemen
 
 /** A list that may be too long to be read in full for a change of a few entries. */
 interface LongList extends OrderedList {
-  /** Ids that move, go, or say where others go. */
+  /** Ids that are moved or removed, and anchors. */
   readonly ids: readonly number[];
   /** Spread ranks are known to be sound. */
   readonly isSpread: boolean;
@@ -265,8 +271,8 @@ const excerptOf = ({ attribute, change }: LinkChange, owner: number): Omit<LongL
 };
 
 /**
- * The rows that a change of a few entries can depend on: theirs, and around each of them and at both ends one more than
- * there are ids, so that however they move, each keeps a neighbour. Null if ranks of the list are unsound.
+ * The rows that a change of a few entries can depend on: their own, and around each of them and at both ends one more
+ * row than there are ids, so that each has a neighbour wherever it moves. Null if ranks of the list are unsound.
  */
 const readExcerpt = async (list: LongList, tx: Tx, dialect: Dialect): Promise<readonly StoredLink[] | null> => {
   const { path, ids } = list;
@@ -333,7 +339,7 @@ export const renumberStatement = ({ path, owner }: OrderedList, dialect: Dialect
 
 // ---- rows
 
-/** The rows of one list, as `l`, also those without a target. */
+/** The rows of one list, as `l`, including those without a target. */
 const rowsOf = (path: LinkPath, owner: Sql, dialect: Dialect): Sql =>
   sql`${sql.table(path.table)} l where ${column('l', path.from)} = ${owner}${fixedOf(path, dialect)}`;
 

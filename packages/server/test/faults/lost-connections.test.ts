@@ -60,7 +60,7 @@ const startLoad = (url: string, entries: readonly Writer[], books: readonly numb
   };
   const read = async (turn: number): Promise<void> => {
     while (!isOver) {
-      // each time another URL: no answer is kept for it
+      // a different URL each time, so that no response is cached
       turn += readers;
       await send('GET', `?filters[id][$ne]=${-turn}&pagination[pageSize]=100&${stateQuery}`);
     }

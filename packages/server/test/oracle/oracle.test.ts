@@ -83,13 +83,13 @@ const faultOf = async (request: Request, scene: Scene, stage: Stage, server: Tes
   if (again.text !== first.text || again.status !== first.status) return difference('asked again', wanted, again);
   const type = scene.model.types.get(request.uid)!;
   const asked = { action: request.action, type, id: request.id, query: textQuery(search) };
-  const unkept = asAsked(
+  const uncached = asAsked(
     await mapped(newReader(stage.db, { responseCacheBytesMax: 0 }).read(asked, stage.context), (it) =>
       it.body.toString(),
     ),
   );
-  if (unkept.status !== first.status || (unkept.status === 200 && unkept.text !== first.text))
-    return difference('without kept answers', wanted, unkept);
+  if (uncached.status !== first.status || (uncached.status === 200 && uncached.text !== first.text))
+    return difference('without cached responses', wanted, uncached);
   const copied = asAsked(await readWithCopiedPlan(asked, stage));
   if (copied.status !== first.status || (copied.status === 200 && copied.text !== first.text))
     return difference('with the plan sent through JSON', wanted, copied);

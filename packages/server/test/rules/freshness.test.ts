@@ -1,4 +1,4 @@
-/** Kept answers and kept plans are never stale: what a reader sees is what the database holds. */
+/** Cached responses and plans are never stale: a reader sees what is in the database. */
 import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -183,7 +183,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('without kept answers on %s', (dialect) => {
+describe.each(dialects)('without cached responses on %s', (dialect) => {
   const world = useWorld(dialect, { responseCacheBytesMax: 0 });
 
   it('the same request answers the same twice, and follows a change', async () => {

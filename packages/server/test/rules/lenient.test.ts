@@ -231,7 +231,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
   });
 
   describe('the header', () => {
-    it('Q16: stays on kept answers and on 304', async () => {
+    it('Q16: is also set on cached responses and on 304', async () => {
       const url = '/api/films?fields=id&populate=nope';
       const { headers } = await world.get(url);
       expect(headers['dovetail-ignored']).toBe('populate.nope');

@@ -66,7 +66,7 @@ describe.each(dialects)('statements on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('statements with kept answers on %s', (dialect) => {
+describe.each(dialects)('statements with cached responses on %s', (dialect) => {
   const world = useWorld(dialect);
 
   const url = '/api/films?populate=director';
@@ -81,7 +81,7 @@ describe.each(dialects)('statements with kept answers on %s', (dialect) => {
   it('equal requests that come at once are one read', async () => {
     const asked = '/api/films?populate=genres&sort=id';
     for (let i = 0; i < attemptsMax; i++) {
-      // a change: nothing is kept for the version that follows
+      // a change: nothing is cached for the next version
       await world.update('people', 1, 'nickname', `Nick ${i}`);
       const texts = await world.statements(asked, 20);
       expect(texts.filter((it) => it === versionLook)).toHaveLength(20);
@@ -90,7 +90,7 @@ describe.each(dialects)('statements with kept answers on %s', (dialect) => {
     expect.fail('every attempt took more than one read');
   });
 
-  it('a kept answer costs the look at the version; a change costs the whole answer once', async () => {
+  it('a cached response costs one version query; after a change the response is read once', async () => {
     expect(await world.statements(url)).toHaveLength(5);
     expect(await costKept()).toEqual([versionLook]);
     await world.update('people', 1, 'nickname', 'Zed');

@@ -59,7 +59,7 @@ export interface Said {
 
 export interface WorldOptions {
   readonly settings?: Partial<TestSettings>;
-  /** Memory for kept answers; 0 keeps none. */
+  /** Memory for cached responses; 0 disables the cache. */
   readonly responseCacheBytesMax?: number;
 }
 

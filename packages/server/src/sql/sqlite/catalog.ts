@@ -1,4 +1,4 @@
-/** How SQLite tells what a file holds, and how tables are made and changed in it. */
+/** SQLite: reads the catalog of a file, creates tables and changes column types. */
 import { sql } from 'kysely';
 import { fixedStatement, sqliteBuilder } from '../compile.js';
 import type { ColumnKind, Dialect, SchemaDialect, Sql, StoredKind } from '../dialect.js';
@@ -21,7 +21,7 @@ export const sqliteColumnTypes: Dialect['columnTypes'] = {
   jsonText: 'json',
 };
 
-/** By the first word of the declared type; longer ones first. */
+/** Matched against the start of the declared type, longer names first. */
 const kinds: readonly (readonly [RegExp, ColumnKind])[] = [
   [/^(varchar|char|nvarchar|character)/, 'string'],
   [/^(text|longtext|clob)/, 'text'],
@@ -45,22 +45,22 @@ const kindOf = (declared: string): StoredKind | null => {
 const texts: ReadonlySet<ColumnKind> = new Set(['string', 'text']);
 const numbers: ReadonlySet<ColumnKind> = new Set(['id', 'reference', 'rank', 'integer', 'bigint', 'float', 'decimal']);
 
-/** Values have types of their own here: what counts is what the declared type turns them into. */
+/** In SQLite every value has its own type; the declared type of a column only determines how values are converted. */
 const holds = (declared: string, kind: ColumnKind): boolean => {
   const stored = kindOf(declared)?.kind;
   if (declared === sqliteColumnTypes[kind] || stored === kind) return true;
   if (stored === undefined) return false;
-  // a column of reals loses digits of large integers
+  // a REAL column loses digits of large integers
   return (texts.has(stored) && texts.has(kind)) || (numbers.has(stored) && numbers.has(kind) && kind !== 'bigint');
 };
 
-/** Text that is no number becomes null: a cast alone would make it 0. */
+/** Text that is not a number becomes null; a cast alone would make it 0. */
 const number = (column: Sql, from: ColumnKind | undefined, cast: Sql): Sql =>
   from !== undefined && texts.has(from)
     ? sql`case when ${column} glob '*[0-9]*' and ${column} not glob '*[^-+.eE0-9]*' then ${cast} end`
     : cast;
 
-/** An expression that gives a stored value the form of another kind. */
+/** An expression that converts a stored value to another kind. */
 const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): Sql => {
   switch (to) {
     case 'string':
@@ -87,7 +87,7 @@ const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): S
   }
 };
 
-/** SQLite cannot change a column: a new one takes its name and its values. */
+/** SQLite cannot change a column's type, so a new column takes over its name and its values. */
 const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found }) => {
   const before = sql.id(`${column}_before`);
   const [on, name] = [sql.table(table), sql.id(column)];

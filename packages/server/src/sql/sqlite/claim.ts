@@ -1,9 +1,9 @@
-/** Which process serves a SQLite file. */
+/** Detects a second process that serves the same SQLite file. */
 import Database from 'better-sqlite3';
 
 /**
- * Claims the file for this process until it ends, however it ends: the claim is a lock that the operating system holds, on
- * an empty file beside it. False when another process has it already.
+ * Claims the file until this process exits. The claim is an operating system lock on an empty file next to it, so it is
+ * released even after a crash. False if another process holds it.
  */
 export const claimFile = (file: string): boolean => {
   try {
@@ -12,10 +12,10 @@ export const claimFile = (file: string): boolean => {
     claims.push(claim);
     return true;
   } catch (fault) {
-    // where no such file can be made, nothing is known of other processes
+    // if the file cannot be created, other processes cannot be detected
     return (fault as { readonly code?: unknown }).code !== 'SQLITE_BUSY';
   }
 };
 
-/** Kept from the garbage collector, which would close them. */
+/** Referenced here so that the garbage collector does not close them. */
 const claims: Database.Database[] = [];

@@ -1,4 +1,4 @@
-/** One connection to a SQLite file: compiled statements, and whether it can be used again after a fault. */
+/** One connection to a SQLite file: its prepared statements, and whether it can still be used after an error. */
 import Database from 'better-sqlite3';
 import { LRUCache } from 'lru-cache';
 import { issue, Refusal } from '../../errors.js';
@@ -7,40 +7,43 @@ import type { Rows, Statement } from '../dialect.js';
 import { kindOf } from './faults.js';
 import { addFunctions } from './functions.js';
 
-/** When work ends, in milliseconds of `performance.now()`, and how many milliseconds it was given, for the message. */
-export interface Bound {
+/**
+ * The time at which work must stop, in milliseconds of `performance.now()`, and the milliseconds it was given, for the
+ * message.
+ */
+export interface Deadline {
   readonly at: number;
   readonly ms: number;
 }
 
-export const boundOf = (ms: number, now = performance.now()): Bound => ({ at: now + ms, ms });
-export const sooner = (one: Bound, other: Bound): Bound => (one.at <= other.at ? one : other);
-export const tooSlow = ({ ms }: Bound): Refusal => new Refusal(issue('read.too-slow', [], { max: ms }));
+export const deadlineIn = (ms: number, now = performance.now()): Deadline => ({ at: now + ms, ms });
+export const earlier = (one: Deadline, other: Deadline): Deadline => (one.at <= other.at ? one : other);
+export const tooSlow = ({ ms }: Deadline): Refusal => new Refusal(issue('read.too-slow', [], { max: ms }));
 
 export interface Connection {
-  /** Rows of a statement; none for one that returns nothing. Throws `Refusal` past its bound. */
-  run(statement: Statement, bound: Bound): Rows;
-  /** Runs a fixed text that takes no time. */
+  /** Rows of a statement; none for one that returns nothing. Throws `Refusal` past its deadline. */
+  run(statement: Statement, deadline: Deadline): Rows;
+  /** Runs a fixed statement without a deadline. */
   exec(text: string): void;
-  /** False also where SQLite has rolled back by itself, as it does when the disk is full. */
+  /** Also false if SQLite has rolled back by itself, as it does when the disk is full. */
   inTransaction(): boolean;
-  /** Undoes the transaction if there still is one. */
+  /** Rolls back the transaction, if there still is one. */
   rollback(): void;
-  /** Whether a fault may have left it in a state that nobody knows: it must not be used again. */
+  /** Whether an error may have left it in an unknown state, so that it must not be used again. */
   isBroken(): boolean;
   close(): void;
 }
 
 export interface ConnectOptions {
-  /** Else a missing file is created. */
+  /** Otherwise a missing file is created. */
   readonly mustExist: boolean;
-  /** Fixed texts to run first. */
+  /** Fixed statements to run first. */
   readonly setup?: readonly string[];
 }
 
-/** Throws when the file cannot be opened, is locked or is not a database. */
+/** Throws if the file cannot be opened, is locked or is not a database. */
 export const connect = (file: string, { mustExist, setup = [] }: ConnectOptions): Connection => {
-  // without SQLite's own waiting for locks: it would stop the whole process
+  // no busy timeout: waiting for a lock inside SQLite would block the whole process
   const raw = new Database(file, { timeout: 0, fileMustExist: mustExist });
   try {
     const connection = connectionOf(raw);
@@ -55,10 +58,10 @@ export const connect = (file: string, { mustExist, setup = [] }: ConnectOptions)
 const settings = ['pragma foreign_keys = on', `pragma cache_size = -${limits.sqliteCacheKibMax}`] as const;
 
 const connectionOf = (raw: Database.Database): Connection => {
-  let bound: Bound = endless;
+  let deadline: Deadline = endless;
   let broken = false;
   addFunctions(raw, () => {
-    if (performance.now() > bound.at) throw tooSlow(bound);
+    if (performance.now() > deadline.at) throw tooSlow(deadline);
   });
   const prepared = new LRUCache<string, Database.Statement>({ max: limits.statementsMax });
   const prepare = (text: string): Database.Statement => {
@@ -70,7 +73,7 @@ const connectionOf = (raw: Database.Database): Connection => {
     return made;
   };
   const run: Connection['run'] = ({ sql, params, isLong = false }, given) => {
-    bound = given;
+    deadline = given;
     try {
       const statement = prepare(sql);
       if (!statement.reader) {
@@ -98,7 +101,7 @@ const connectionOf = (raw: Database.Database): Connection => {
       try {
         exec('rollback');
       } catch {
-        // the fault that led here is the one to tell
+        // the error that led to the rollback is the one to report
         broken = true;
       }
     },
@@ -109,12 +112,15 @@ const connectionOf = (raw: Database.Database): Connection => {
   };
 };
 
-/** Rows as they come: a statement that sorts gives them when no function of ours is called any more. */
-const collect = (coming: Iterable<Rows[number]>, bound: Bound): Rows => {
+/**
+ * Reads rows one at a time, checking the deadline and the size: a statement that sorts returns its rows after the last
+ * call of `dovetail_still_running`.
+ */
+const collect = (incoming: Iterable<Rows[number]>, deadline: Deadline): Rows => {
   const rows: Rows[number][] = [];
   let characters = 0;
-  for (const row of coming) {
-    if (performance.now() > bound.at) throw tooSlow(bound);
+  for (const row of incoming) {
+    if (performance.now() > deadline.at) throw tooSlow(deadline);
     for (const value of row) if (typeof value === 'string') characters += value.length;
     if (characters > limits.readCharactersMax)
       throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
@@ -123,4 +129,4 @@ const collect = (coming: Iterable<Rows[number]>, bound: Bound): Rows => {
   return rows;
 };
 
-const endless: Bound = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };
+const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

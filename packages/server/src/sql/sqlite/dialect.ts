@@ -1,4 +1,4 @@
-/** SQLite's way to write JSON, dates, lists and tables. */
+/** The SQLite dialect: JSON, dates, lists and inserts. */
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
@@ -6,7 +6,7 @@ import { compileWith, idsParameter, sqliteBuilder } from '../compile.js';
 import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
 
-/** Milliseconds of the years 0 to 9999, which strftime can write. */
+/** Epoch milliseconds of the years 0 to 9999, the range of strftime. */
 const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
 
 const jsonValue = (form: JsonForm, column: Sql): Sql => {
@@ -24,10 +24,10 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
     case 'time':
       return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
     case 'instant':
-      // integers are the rule; text is what people write by hand, and strftime ends with the year 9999
+      // usually an integer, but rows edited by hand may hold text, and strftime ends with the year 9999
       return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
     case 'json':
-      // a number or text that is no JSON stands for itself: nothing stored may break an answer
+      // a value that is not valid JSON is returned as it is, so that no stored value breaks a response
       return sql`iif(json_valid(${column}), json(${column}), ${column})`;
   }
 };
@@ -42,14 +42,14 @@ const bind = (kind: string, value: DbValue): Sql => {
   if (typeof value === 'boolean') return sql`${value ? 1 : 0}`;
   if (kind === 'bigint' && value !== null) {
     const number = BigInt(value);
-    // what the column cannot hold is beyond all that it holds
+    // a number out of the column's range is larger or smaller than every stored one
     if (BigInt.asIntN(64, number) !== number) return number > 0n ? sql`9e999` : sql`-9e999`;
     return sql`cast(${value} as integer)`;
   }
   return sql`${value}`;
 };
 
-/** A statement for each row: it has no way to go. */
+/** One statement per row: there is no round trip to save. */
 const insertRow = ({ table, cells }: NewRow): Statement => {
   const key = JSON.stringify([table, ...cells.map((it) => [it.column, it.kind])]);
   const text = insertTexts.get(key) ?? insertText(table, cells);
@@ -66,7 +66,7 @@ const insertText = (table: string, cells: readonly Cell[]): string => {
   return compile(sql`insert into ${sql.table(table)} (${columns}) values (${values})`).sql;
 };
 
-/** The sequence table is behind when rows came with ids of their own. */
+/** The sequence table does not know of rows that were inserted with explicit ids. */
 const lastId = (table: string): Sql =>
   sql`max(coalesce((select seq from sqlite_sequence where name = ${table}), 0), coalesce((select max(id) from ${sql.table(table)}), 0))`;
 
@@ -88,7 +88,7 @@ export const sqliteDialect: Dialect = {
   bind,
   insertRows: (rows) => rows.map(insertRow),
   comparable,
-  // SQLite's own text of a float is 10.0 where answers show 10
+  // SQLite writes a float as 10.0 where responses show 10
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
   fold: (text) => sql`dovetail_fold(${text})`,
@@ -97,7 +97,7 @@ export const sqliteDialect: Dialect = {
   rowsBelow: () => sql``,
   stillRunning: {
     everyRow: stillRunning,
-    // a prime, because ids may come in steps of 2 or 10
+    // a prime, because ids may be assigned in steps of 2 or 10
     someRows: (id) => sql`(${id} % 61 or ${stillRunning(id)})`,
   },
   reserveIds: (wanted) => {

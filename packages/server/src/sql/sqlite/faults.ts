@@ -1,23 +1,23 @@
-/** What a fault of SQLite means for a transaction and its connection. */
+/** Classifies SQLite errors by what they mean for a transaction and its connection. */
 import Database from 'better-sqlite3';
 import { ConstraintFault } from '../dialect.js';
 
 export type FaultKind =
-  /** Another connection holds a lock; the transaction may begin anew. */
+  /** Another connection holds a lock; the transaction can be retried. */
   | 'locked'
-  /** No room on the disk of the database or of its temporary files. SQLite may have rolled back. */
+  /** The disk of the database or of its temporary files is full. SQLite may have rolled back. */
   | 'full'
-  /** The file cannot be opened, read or written now, or memory ran out. SQLite may have rolled back. */
+  /** The file cannot be opened, read or written at the moment, or memory ran out. SQLite may have rolled back. */
   | 'failing'
-  /** The file is not a database, or no longer a sound one. */
+  /** The file is not a database, or a corrupt one. */
   | 'damaged'
-  /** The statement itself is wrong. */
+  /** An error in the statement itself. */
   | 'statement';
 
-/** Null for what SQLite has not thrown. */
+/** Null for an error that does not come from SQLite. */
 export const kindOf = (fault: unknown): FaultKind | null => {
   if (!(fault instanceof Database.SqliteError)) return null;
-  // extended codes begin with the primary one: SQLITE_IOERR_WRITE
+  // extended codes begin with the primary code: SQLITE_IOERR_WRITE
   const [, code = ''] = fault.code.split('_');
   return kinds[code] ?? 'statement';
 };

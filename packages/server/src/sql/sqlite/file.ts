@@ -1,7 +1,10 @@
-/** The file behind the connections: whoever replaces or removes it leaves them with one that has no name. */
+/**
+ * Detects that the database file was replaced or removed, after which open connections use a file that no path leads
+ * to.
+ */
 import fs from 'node:fs';
 
-/** The path no longer leads to the file that was opened. */
+/** The path no longer names the file that was opened. */
 export class LostFile extends Error {
   constructor(file: string) {
     super(
@@ -13,34 +16,34 @@ export class LostFile extends Error {
 
 export interface OpenedFile {
   /** Throws `LostFile`. */
-  require(): void;
-  isThere(): boolean;
+  requireIntact(): void;
+  isIntact(): boolean;
 }
 
-/** @param onLost hears of it once, when it is noticed. */
+/** @param onLost called once, when the loss is noticed. */
 export const rememberFile = (file: string, onLost: (fault: LostFile) => void): OpenedFile => {
   const opened = identityOf(file);
   const journal = `${file}-wal`;
   // SQLite creates it with the first write, and never removes it while a connection is open
   let openedJournal = identityOf(journal);
-  let wasThere = true;
-  const isThere = (): boolean => {
+  let wasIntact = true;
+  const isIntact = (): boolean => {
     const current = identityOf(journal);
     openedJournal ??= current;
     const isSame = identityOf(file) === opened && current === openedJournal;
-    if (wasThere && !isSame) onLost(new LostFile(file));
-    wasThere = isSame;
+    if (wasIntact && !isSame) onLost(new LostFile(file));
+    wasIntact = isSame;
     return isSame;
   };
   return {
-    isThere,
-    require: () => {
-      if (!isThere()) throw new LostFile(file);
+    isIntact,
+    requireIntact: () => {
+      if (!isIntact()) throw new LostFile(file);
     },
   };
 };
 
-/** Null when nothing can be found at the path. */
+/** Device and inode; null if there is no file at the path. */
 const identityOf = (file: string): string | null => {
   try {
     const { dev, ino } = fs.statSync(file, { bigint: true });
@@ -50,5 +53,5 @@ const identityOf = (file: string): string | null => {
   }
 };
 
-/** Bytes; 0 when there is no such file. */
+/** Size in bytes; 0 if there is no such file. */
 export const sizeOf = (file: string): number => fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0;

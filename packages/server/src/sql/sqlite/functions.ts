@@ -1,11 +1,13 @@
-/** SQL functions of ours. They are called for every row that a statement visits, so they watch the time as well. */
+/**
+ * Dovetail's SQL functions. Some are called for every row that a statement visits, so they also enforce its deadline.
+ */
 import type Database from 'better-sqlite3';
 
-/** @param watch throws when the statement has passed its bound. */
-export const addFunctions = (raw: Database.Database, watch: () => void): void => {
+/** @param checkDeadline throws once the statement is past its deadline. */
+export const addFunctions = (raw: Database.Database, checkDeadline: () => void): void => {
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => {
-    watch();
+    checkDeadline();
     return typeof text === 'string' ? folded(text) : text;
   });
   raw.function('dovetail_number', pure, (stored) => (stored === null ? null : String(stored)));
@@ -14,17 +16,17 @@ export const addFunctions = (raw: Database.Database, watch: () => void): void =>
     const epoch = epochOf(stored);
     return epoch === null ? null : String(epoch);
   });
-  // the argument makes SQLite call it for each row that the column comes from
+  // the column passed as its argument makes SQLite call it once per row
   raw.function('dovetail_still_running', { directOnly: true }, (_row) => {
-    watch();
+    checkDeadline();
     return 1;
   });
 };
 
-/** A sigma at the end of a word is the same letter. */
+/** Final sigma is the same letter. */
 const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
-/** ISO text of stored milliseconds or of a date text written by hand; null when it is neither. */
+/** Stored milliseconds, or a date written as text by hand, as ISO text; null for anything else. */
 const instantText = (stored: unknown): string | null => {
   const epoch = epochOf(stored);
   return epoch === null ? null : new Date(epoch).toISOString();

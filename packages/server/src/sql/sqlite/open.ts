@@ -1,41 +1,41 @@
-/** SQLite as a `Db`: one writer, a pool of readers, and what requests hear of faults. */
+/** SQLite as a `Db`: one writer, a pool of readers, and how errors reach requests. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import type { Db, ReadProgram, Rows, Statement, Tx } from '../dialect.js';
-import { boundOf, type Connection, connect, sooner, tooSlow } from './connection.js';
+import { type Connection, connect, deadlineIn, earlier, tooSlow } from './connection.js';
 import { sqliteDialect } from './dialect.js';
 import { constraintFault, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newPool } from './pool.js';
 
 export interface SqliteOptions {
-  /** Nothing is created or changed. */
+  /** Creates and changes nothing. */
   readonly readOnly?: boolean;
-  /** Hears of each fault that a request is answered 503 for. */
+  /** Called with the cause of each 503 response. */
   readonly onUnavailable?: (fault: Error) => void;
 }
 
 /**
- * Opens a file; the file is created if it is missing. Journal mode becomes WAL, so that readers and the writer do not
- * wait for each other. Throws when the file is no database, and `Refusal` when another program keeps it locked.
+ * Opens a file, and creates it if it is missing. Sets the journal mode to WAL, so that readers and the writer do not
+ * wait for each other. Throws if the file is not a database, and `Refusal` if another program keeps it locked.
  */
 export const openSqlite = async (
   file: string,
   { readOnly = false, onUnavailable = () => undefined }: SqliteOptions = {},
 ): Promise<Db> => {
   let isClosed = false;
-  /** Null until the first connection is there, and for a database in memory. */
+  /** Null until the first connection is open, and for a database in memory. */
   let opened: OpenedFile | null = null;
 
   const connectAgain = (setup: readonly string[] = []): Connection => {
-    opened?.require();
+    opened?.requireIntact();
     return connect(file, { mustExist: opened !== null, setup });
   };
 
-  /** What a request hears of a fault. */
-  const told = (fault: unknown): unknown => {
+  /** The error that a request gets: a `Refusal` if the database is unavailable. */
+  const toRequestError = (fault: unknown): unknown => {
     if (fault instanceof LostFile) return busy(fault);
     const kind = kindOf(fault);
     switch (kind) {
@@ -55,11 +55,11 @@ export const openSqlite = async (
     }
   };
 
-  const telling = async <T>(work: Promise<T>): Promise<T> => {
+  const withRequestErrors = async <T>(work: Promise<T>): Promise<T> => {
     try {
       return await work;
     } catch (fault) {
-      throw told(fault);
+      throw toRequestError(fault);
     }
   };
   const requireOpen = (): void => {
@@ -71,58 +71,58 @@ export const openSqlite = async (
   const pool = newPool(connectAgain, limits.sqliteReadersMax);
 
   const readOnce = <T>(program: ReadProgram<T>): Promise<T> =>
-    pool.lend(async (connection) => {
-      const total = boundOf(limits.readMsMax);
-      const inSlices = newSlices();
+    pool.use(async (connection) => {
+      const total = deadlineIn(limits.readMsMax);
+      const inTimeSlices = newTimeSlices();
       try {
         connection.exec('begin');
         let step = program.next();
         while (!step.done) {
-          const results = await inSlices(step.value, (statement, now) => {
+          const results = await inTimeSlices(step.value, (statement, now) => {
             if (now > total.at) throw tooSlow(total);
-            return connection.run(statement, sooner(boundOf(limits.sqliteStatementMsMax, now), total));
+            return connection.run(statement, earlier(deadlineIn(limits.sqliteStatementMsMax, now), total));
           });
           step = program.next(results);
         }
         return step.value;
       } finally {
-        // nothing was changed
+        // a read has nothing to commit
         connection.rollback();
       }
     });
 
-  // counts what other connections have committed; so it never writes, and never stands in a transaction
-  let watch: Connection | null = null;
-  /** Counts of different connections cannot be compared. */
-  let watches = 0;
-  let lookedAt = Number.NEGATIVE_INFINITY;
-  const look = (): string => {
+  // `data_version` counts the commits of other connections, so this one never writes and is never in a transaction
+  let versionConnection: Connection | null = null;
+  /** Makes versions unique: counts of different connections cannot be compared. */
+  let versionConnections = 0;
+  let fileCheckedAt = Number.NEGATIVE_INFINITY;
+  const readVersion = (): string => {
     requireOpen();
-    if (performance.now() - lookedAt > limits.sqliteFileCheckMs) {
-      lookedAt = performance.now();
-      opened?.isThere();
+    if (performance.now() - fileCheckedAt > limits.sqliteFileCheckMs) {
+      fileCheckedAt = performance.now();
+      opened?.isIntact();
     }
-    if (watch === null) {
-      watch = connectAgain();
-      watches += 1;
+    if (versionConnection === null) {
+      versionConnection = connectAgain();
+      versionConnections += 1;
     }
     try {
-      const [[count] = []] = watch.run(versionStatement, boundOf(limits.sqliteStatementMsMax));
-      return `${watches}.${count}`;
+      const [[count] = []] = versionConnection.run(versionStatement, deadlineIn(limits.sqliteStatementMsMax));
+      return `${versionConnections}.${count}`;
     } finally {
-      watch = ifFit(watch);
+      versionConnection = unlessBroken(versionConnection);
     }
   };
 
   // ---- writing
 
-  // not opened as read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
+  // not opened read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
   const writerSetup = [readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal', readSchema];
   let writer: Connection | null = null;
 
   const begin = (): Connection => {
-    opened?.require();
-    writer = ifFit(writer);
+    opened?.requireIntact();
+    writer = unlessBroken(writer);
     writer ??= connectAgain(writerSetup);
     writer.exec('begin immediate');
     return writer;
@@ -134,7 +134,7 @@ export const openSqlite = async (
       const { tx, end, abandon } = newTx(connection);
       try {
         const result = await work(tx);
-        // throws if the work has caught a fault that ended the transaction
+        // throws if the work has swallowed an error that ended the transaction
         end();
         await tryUntil(lockedUntil(), () => connection.exec('commit'), limits.sqliteWriterPauseMs);
         return result;
@@ -143,32 +143,32 @@ export const openSqlite = async (
         throw fault;
       }
     } finally {
-      writer = ifFit(writer);
+      writer = unlessBroken(writer);
     }
   };
 
   const journal = `${file}-wal`;
   let journalMax: number = limits.sqliteJournalBytesMax;
-  /** Readers that overlap without end would let the journal grow without end: it needs a moment without any. */
-  const boundJournal = async (): Promise<void> => {
+  /** As long as readers overlap, the journal only grows: it can be truncated only while there are none. */
+  const truncateJournal = async (): Promise<void> => {
     if (isClosed || sizeOf(journal) <= journalMax) return;
     await pool.whenIdle(() => writer?.exec('pragma wal_checkpoint(truncate)'));
-    // readers of other programs may have been in the way
+    // readers of other programs may have prevented it
     journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
   };
 
-  // one writer at a time: the file has one write lock anyway, and a queue is fair where busy-waiting is not
+  // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
   let last: Promise<unknown> = Promise.resolve();
 
   const write: Db['write'] = async (work) => {
     requireOpen();
     const until = lockedUntil();
-    const turn = last.then(() => telling(writeOnce(work, until)));
-    last = turn.then(boundJournal).catch(() => undefined);
+    const turn = last.then(() => withRequestErrors(writeOnce(work, until)));
+    last = turn.then(truncateJournal).catch(() => undefined);
     return turn;
   };
 
-  await telling(
+  await withRequestErrors(
     tryUntil(lockedUntil(), () => {
       writer = connectAgain(writerSetup);
     }),
@@ -177,24 +177,24 @@ export const openSqlite = async (
   return {
     dialect: sqliteDialect,
     place: file,
-    version: () => telling(tryUntil(lockedUntil(), look)),
-    read: (program) => telling(tryUntil(lockedUntil(), () => readOnce(program()))),
+    version: () => withRequestErrors(tryUntil(lockedUntil(), readVersion)),
+    read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => readOnce(program()))),
     write,
-    // the file has one writer anyway
+    // there is only one writer anyway
     writeAlone: write,
     isHealthy: async () => {
       try {
         await tryUntil(performance.now() + limits.sqliteStatementMsMax, () => connectAgain([readSchema]).close());
         return true;
       } catch (fault) {
-        told(fault);
+        toRequestError(fault);
         return false;
       }
     },
     close: async () => {
       isClosed = true;
       await Promise.all([last, pool.close()]);
-      watch?.close();
+      versionConnection?.close();
       writer?.close();
     },
   };
@@ -202,14 +202,17 @@ export const openSqlite = async (
 
 const MEMORY = ':memory:';
 
-/** Fails when the file is no database. */
+/** Fails if the file is not a database. */
 const readSchema = 'pragma schema_version';
 const versionStatement = fixedStatement('pragma data_version');
 
-/** Milliseconds of `performance.now()` until which locks of other programs are waited for from now on. */
+/** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;
 
-/** Tries until no other program's lock is in the way, or until the time. Other requests go on meanwhile. */
+/**
+ * Retries until the attempt meets no lock of another program, or until the given time. Other requests are served in the
+ * meantime.
+ */
 const tryUntil = async <T>(
   until: number,
   attempt: () => T | Promise<T>,
@@ -225,15 +228,15 @@ const tryUntil = async <T>(
   }
 };
 
-/** A connection that is broken is closed: the next that is asked for is a new one. */
-const ifFit = (connection: Connection | null): Connection | null => {
+/** The connection, or null after closing a broken one, so that the next use opens a new one. */
+const unlessBroken = (connection: Connection | null): Connection | null => {
   if (!connection?.isBroken()) return connection;
   connection.close();
   return null;
 };
 
-/** Calls in order, with the time; other requests get their turn in between when a slice of it is over. */
-const newSlices = () => {
+/** Calls sequentially, passing the current time; yields to other requests whenever a time slice is over. */
+const newTimeSlices = () => {
   let end = performance.now() + limits.readSliceMsMax;
   return async <In, Out>(items: readonly In[], call: (item: In, now: number) => Out): Promise<readonly Out[]> => {
     const results: Out[] = [];
@@ -252,18 +255,21 @@ const newSlices = () => {
 
 interface OpenTx {
   readonly tx: Tx;
-  /** Lets no further statement begin. Throws the fault by which SQLite has ended the transaction, if there was one. */
+  /** Rejects further statements. Throws the error that made SQLite end the transaction, if there was one. */
   end(): void;
-  /** Lets no further statement begin, and undoes the transaction. */
+  /** Rejects further statements and rolls the transaction back. */
   abandon(): void;
 }
 
-/** The transaction that the connection has begun. */
+/** Wraps the transaction that the connection has begun. */
 const newTx = (connection: Connection): OpenTx => {
-  const inSlices = newSlices();
+  const inTimeSlices = newTimeSlices();
   let isOver = false;
   let first: unknown = null;
-  /** When SQLite has rolled back by itself, as it does on a full disk, a statement would be committed at once, alone. */
+  /**
+   * After SQLite has rolled back by itself, as it does on a full disk, any further statement would be committed at
+   * once, on its own.
+   */
   const requireTransaction = (): void => {
     if (!connection.inTransaction()) throw first;
   };
@@ -271,16 +277,16 @@ const newTx = (connection: Connection): OpenTx => {
     if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statement.sql });
     requireTransaction();
     try {
-      return connection.run(statement, boundOf(limits.sqliteStatementMsMax, now));
+      return connection.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
     } catch (fault) {
       first ??= fault;
       throw constraintFault(fault) ?? fault;
     }
   };
-  // a batch pauses between slices, and the next one must not overtake it
+  // a batch yields between time slices, and the next one must not overtake it
   let last: Promise<unknown> = Promise.resolve();
   const runAll: Tx['runAll'] = (statements) => {
-    const turn = last.then(() => inSlices(statements, run));
+    const turn = last.then(() => inTimeSlices(statements, run));
     last = turn.catch(() => undefined);
     return turn;
   };

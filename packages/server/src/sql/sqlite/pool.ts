@@ -2,63 +2,65 @@
 import type { Connection } from './connection.js';
 
 export interface Pool {
-  /** Lends a connection until the work ends; who comes first is served first. A broken one is not lent again. */
-  lend<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
-  /** Runs the work when no connection is lent; who asks for one meanwhile waits. */
+  /** Runs the work with a connection, first come, first served. A broken connection is not reused. */
+  use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
+  /** Runs the work once no connection is in use; later requests for one wait. */
   whenIdle(work: () => void): Promise<void>;
-  /** Lets nobody in who is not yet waiting, and closes every connection when its work has ended. */
+  /** Rejects new work, and closes the connections once running and waiting work has finished. */
   close(): Promise<void>;
 }
 
-/** @param connect what it throws is the fault of who asked; the next one tries again. */
+/**
+ * @param connect opens a connection; an error is thrown to the caller that needed it, and the next caller tries again.
+ */
 export const newPool = (connect: () => Connection, max: number): Pool => {
   const idle: Connection[] = [];
   const waiting: (() => void)[] = [];
-  let places = max;
+  let freeSlots = max;
   let isClosed = false;
 
-  const enter = async (): Promise<void> => {
-    if (places > 0) places -= 1;
-    // whoever leaves hands the place over
+  const acquire = async (): Promise<void> => {
+    if (freeSlots > 0) freeSlots -= 1;
+    // `release` hands its slot directly to the next waiter
     else await new Promise<void>((resolve) => waiting.push(resolve));
   };
-  const enterAll = (): Promise<unknown> => Promise.all(Array.from({ length: max }, enter));
-  const leave = (): void => {
+  const acquireAll = (): Promise<unknown> => Promise.all(Array.from({ length: max }, acquire));
+  const release = (): void => {
     const next = waiting.shift();
     if (next) next();
-    else places += 1;
+    else freeSlots += 1;
   };
-  const giveBack = (connection: Connection): void => {
+  const putBack = (connection: Connection): void => {
     if (connection.isBroken()) connection.close();
     else idle.push(connection);
   };
 
   return {
-    lend: async (work) => {
+    use: async (work) => {
       if (isClosed) throw new Error('the database is closed');
-      await enter();
+      await acquire();
       try {
         const connection = idle.pop() ?? connect();
         try {
           return await work(connection);
         } finally {
-          giveBack(connection);
+          putBack(connection);
         }
       } finally {
-        leave();
+        release();
       }
     },
     whenIdle: async (work) => {
-      await enterAll();
+      await acquireAll();
       try {
         work();
       } finally {
-        for (let i = 0; i < max; i++) leave();
+        for (let i = 0; i < max; i++) release();
       }
     },
     close: async () => {
       isClosed = true;
-      await enterAll();
+      await acquireAll();
       for (const connection of idle.splice(0)) connection.close();
     },
   };
