@@ -5,6 +5,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 
+/** A kit is a project, its data and the cases recorded over them. */
+export const kits = ['core', 'museum'] as const;
+export type Kit = (typeof kits)[number];
+
 export const suites = ['reads', 'contract', 'writes'] as const;
 export type Suite = (typeof suites)[number];
 
@@ -20,10 +24,19 @@ export interface RecordedRequest {
   readonly headers?: Readonly<Record<string, string>>;
   /** A text is sent as it is, anything else as JSON. */
   readonly body?: unknown;
+  /** A form, instead of a body. */
+  readonly multipart?: readonly FormPart[];
 }
 
+/** A value that is not a text is sent as JSON. A file's path is relative to its kit. */
+export type FormPart =
+  | { readonly name: string; readonly value: unknown }
+  | { readonly name: string; readonly file: string; readonly filename?: string; readonly type?: string };
+
 export interface Expected {
-  readonly status: number | '<500';
+  readonly status: number | '<500' | readonly number[];
+  /** Exact, but of a Content-Type only the type without parameters. */
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly match?: 'subset';
 }
@@ -47,6 +60,7 @@ export interface Case extends Partial<Step> {
 
 export interface Answer {
   readonly status: number;
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
   /** Parsed JSON; the text where it is none; null for an empty body. */
   readonly body: unknown;
 }
@@ -58,8 +72,29 @@ export interface Difference {
   readonly actual: unknown;
 }
 
-export const here = import.meta.dirname;
-export const recordedData = { sqlite: path.join(here, 'data.sqlite'), postgres: path.join(here, 'data.postgres.sql') };
+const here = import.meta.dirname;
+
+/** Where the pieces of a kit are. */
+export const kitFiles = (kit: Kit) => {
+  const dir = path.join(here, kit);
+  const uploads = path.join(dir, 'files');
+  return {
+    dir,
+    project: path.join(dir, 'project'),
+    /** Files laid over the copy of the project; the folder may be missing. */
+    overlay: path.join(dir, 'overlay'),
+    data: { sqlite: path.join(dir, 'data.sqlite'), postgres: path.join(dir, 'data.postgres.sql') },
+    suite: (suite: Suite) => path.join(dir, `${suite}.jsonl`),
+    /** Copies the files that the data names into `public/uploads` of a project; those in folders are only sent. */
+    copyUploads: (project: string): void => {
+      if (!fs.existsSync(uploads)) return;
+      const target = path.join(project, 'public', 'uploads');
+      fs.mkdirSync(target, { recursive: true });
+      for (const it of fs.readdirSync(uploads, { withFileTypes: true }))
+        if (it.isFile()) fs.copyFileSync(path.join(uploads, it.name), path.join(target, it.name));
+    },
+  } as const;
+};
 
 export const readCases = (file: string): readonly Case[] =>
   fs
@@ -74,8 +109,6 @@ export const readCases = (file: string): readonly Case[] =>
       }
     });
 
-export const suiteFile = (suite: Suite): string => path.join(here, `${suite}.jsonl`);
-
 export const stepsOf = (it: Case): readonly Step[] => it.steps ?? [{ request: it.request!, expect: it.expect! }];
 
 export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => request.method === 'GET');
@@ -89,6 +122,7 @@ const placeholders: Readonly<Record<string, (actual: unknown) => boolean>> = {
   '<datetime>': (it) => typeof it === 'string' && isoTime.test(it),
   '<string>': (it) => typeof it === 'string' && it !== '',
   '<number>': (it) => typeof it === 'number',
+  '<url>': (it) => typeof it === 'string' && /^\/uploads\/[^/]+$/.test(it),
 };
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -97,8 +131,14 @@ const isObject = (it: unknown): it is Fields => it !== null && typeof it === 'ob
 /** Where an answer is not what its step expects; empty when it is. */
 export const differences = (answer: Answer, { expect }: Step, it: Case): readonly Difference[] => {
   const found: Difference[] = [];
-  const isRight = expect.status === '<500' ? answer.status < 500 : answer.status === expect.status;
-  if (!isRight) found.push({ at: '(status)', expected: expect.status, actual: answer.status });
+  const { status } = expect;
+  const isRight = status === '<500' ? answer.status < 500 : [status].flat().includes(answer.status);
+  if (!isRight) found.push({ at: '(status)', expected: status, actual: answer.status });
+  for (const [name, expected] of Object.entries(expect.headers ?? {})) {
+    const given = answer.headers[name.toLowerCase()];
+    const actual = name.toLowerCase() === 'content-type' ? String(given).split(';')[0] : given;
+    if (compare(expected, actual, '', false).length > 0) found.push({ at: `(${name})`, expected, actual });
+  }
   if (!('body' in expect)) return found;
   const isSubset = (expect.match ?? it.match) === 'subset';
   return [...found, ...compareBodies(expect.body, answer.body, { isSubset, message: it.message === true })];
@@ -179,8 +219,9 @@ export interface Played {
 /** Plays the steps of a case up to the first that goes wrong. */
 export const play = async (it: Case, target: Target): Promise<Played> => {
   let changed = false;
+  const answers: unknown[] = [];
   for (const [i, step] of stepsOf(it).entries()) {
-    const { request } = step;
+    const request = filledIn(step.request, answers);
     const where = `${it.steps ? `step ${i + 1} ` : ''}${request.method} ${request.path}`;
     let answer: Answer;
     try {
@@ -189,6 +230,7 @@ export const play = async (it: Case, target: Target): Promise<Played> => {
       const text = `no answer: ${(fault as Error).message}`;
       return { fault: { where, text, status: null }, changed: true };
     }
+    answers.push(answer.body);
     changed ||= mayHaveChanged(request, answer);
     const found = differences(answer, step, it);
     if (found.length > 0) {
@@ -197,6 +239,28 @@ export const play = async (it: Case, target: Target): Promise<Played> => {
     }
   }
   return { fault: null, changed };
+};
+
+/** The request, with each `{{answer:N:/pointer}}` replaced by that place in the answer to step N. */
+const filledIn = <Value>(value: Value, answers: readonly unknown[]): Value => {
+  if (typeof value === 'string')
+    return value.replace(/\{\{answer:(\d+):([^}]*)\}\}/g, (_all, step: string, pointer: string) =>
+      String(placeIn(answers[Number(step) - 1], pointer)),
+    ) as Value;
+  if (Array.isArray(value)) return value.map((it) => filledIn(it, answers)) as Value;
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, it]) => [key, filledIn(it, answers)])) as Value;
+};
+
+const placeIn = (answer: unknown, pointer: string): unknown => {
+  const keys = pointer.split('/').slice(1);
+  const place = keys.reduce<unknown>(
+    (at, key) =>
+      Array.isArray(at) || isObject(at) ? (at as Fields)[key.replace(/~1/g, '/').replace(/~0/g, '~')] : undefined,
+    answer,
+  );
+  if (place === undefined || place === null) throw new Error(`the answer has nothing at ${pointer}`);
+  return place;
 };
 
 /** The headers, with `{{login:EMAIL}}` replaced by a JWT of that user. */

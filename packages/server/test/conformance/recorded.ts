@@ -1,5 +1,6 @@
 /** Recorded cases as tests: a server in this process, over a copy of the recorded data. */
 import './utc.js';
+import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -9,19 +10,9 @@ import { formatNote, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { copiedDatabase, createTables, dialects } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
 import { newTestDeps } from '../world/server.js';
-import {
-  type Case,
-  here,
-  isRead,
-  play,
-  readCases,
-  recordedData,
-  type Suite,
-  secrets,
-  suiteFile,
-  type Target,
-} from './cases.js';
+import { type Case, isRead, type Kit, kitFiles, play, readCases, type Suite, secrets, type Target } from './cases.js';
 import { send } from './send.js';
 
 interface RecordedServer extends Target {
@@ -29,49 +20,56 @@ interface RecordedServer extends Target {
 }
 
 interface RecordedProject {
+  readonly kit: Kit;
   readonly model: Model;
   readonly handlers: HandlersByType;
 }
 
-const loadProject = async (): Promise<RecordedProject> => {
-  const loaded = loadModel(path.join(here, 'project'));
+const loadProject = async (kit: Kit): Promise<RecordedProject> => {
+  const { project, overlay } = kitFiles(kit);
+  const loaded = loadModel(project);
   if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
-  return { model: loaded.model, handlers: await loadHandlers(path.join(here, 'overlay'), loaded.model) };
+  return { kit, model: loaded.model, handlers: await loadHandlers(overlay, loaded.model) };
 };
 
 /** On a port, since the in-process injector rewrites what it takes for a URL. */
 const newRecordedServer = async (
   dialect: DialectName,
-  { model, handlers }: RecordedProject,
+  { kit, model, handlers }: RecordedProject,
   logins: Map<string, string>,
 ): Promise<RecordedServer> => {
   const addMissing = async (db: Db): Promise<void> => {
     await createTables(db, model);
   };
-  const database = await copiedDatabase(dialect, 'recorded', addMissing, { given: recordedData });
-  const app = await newServer(newTestDeps(database.db, model, {}, undefined, { handlers, secrets }));
+  const { dir, data, copyUploads } = kitFiles(kit);
+  const database = await copiedDatabase(dialect, `recorded_${kit}`, addMissing, { given: data });
+  const project = newFolder();
+  copyUploads(project);
+  const settings = { uploadsDir: path.join(project, 'public', 'uploads') };
+  const app = await newServer(newTestDeps(database.db, model, settings, undefined, { handlers, secrets }));
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const agent = new http.Agent({ keepAlive: true });
   return {
     logins,
-    send: (request) => send(base, request, agent),
+    send: (request) => send({ base, files: dir, agent }, request),
     close: async () => {
       agent.destroy();
       await app.close();
       await database.drop();
+      fs.rmSync(project, { recursive: true, force: true });
     },
   };
 };
 
-/** Every case of a suite on both databases. Cases share a server until one of them may have changed its data. */
-export const testSuite = (suite: Suite, which: (it: Case) => boolean = () => true): void => {
-  const cases = readCases(suiteFile(suite)).filter(which);
-  describe.each(dialects)(`recorded ${suite} on %s`, (dialect) => {
+/** Every case of a kit's suite on both databases. Cases share a server until one of them may have changed its data. */
+export const testSuite = (kit: Kit, suite: Suite, which: (it: Case) => boolean = () => true): void => {
+  const cases = readCases(kitFiles(kit).suite(suite)).filter(which);
+  describe.each(dialects)(`recorded ${suite} of ${kit} on %s`, (dialect) => {
     const logins = new Map<string, string>();
     let project: RecordedProject;
     let server: RecordedServer | null = null;
     beforeAll(async () => {
-      project = await loadProject();
+      project = await loadProject(kit);
     });
     afterAll(() => server?.close());
 

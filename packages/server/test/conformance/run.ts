@@ -12,15 +12,15 @@ import { startPostgres } from '../world/postgres.ts';
 import { freePort } from '../world/process.ts';
 import {
   type Case,
-  here,
   isRead,
+  type Kit,
+  kitFiles,
+  kits,
   type Played,
   play,
   readCases,
-  recordedData,
   secrets,
   stepsOf,
-  suiteFile,
   suites,
   type Target,
 } from './cases.ts';
@@ -33,8 +33,8 @@ interface Options {
   readonly start: string;
   /** A server that runs already: only GET requests are played. */
   readonly base: string | null;
-  /** A folder whose files are laid over the copy of the project. */
-  readonly overlay: string;
+  /** A folder whose files are laid over the copy of the project; null for that of the kit. */
+  readonly overlay: string | null;
   readonly jobs: number;
   readonly json: string | null;
 }
@@ -51,14 +51,15 @@ const startMsMax = 60_000;
 const stopMsMax = 3_000;
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-const usage = `Usage: node test/conformance/run.ts [--suite reads|contract|writes]... [--cases FILE]... [--only TEXT]
-         [--jobs N] [--json REPORT] [--start 'CMD'] [--overlay DIR] [--database sqlite|postgres]... [--postgres URL]
-       node test/conformance/run.ts --base URL [--database sqlite|postgres] [--suite ...] [--cases ...] [--only ...]
+const usage = `Usage: node test/conformance/run.ts [--kit core|museum]... [--suite reads|contract|writes]... [--cases FILE]...
+         [--only TEXT] [--jobs N] [--json REPORT] [--start 'CMD'] [--overlay DIR] [--database sqlite|postgres]... [--postgres URL]
+       node test/conformance/run.ts --base URL [--database sqlite|postgres] [--kit ...] [--suite ...] [--cases ...] [--only ...]
 `;
 
 const main = async (): Promise<number> => {
   const { values: given } = parseArgs({
     options: {
+      kit: { type: 'string', multiple: true, default: [...kits] },
       suite: { type: 'string', multiple: true },
       cases: { type: 'string', multiple: true },
       only: { type: 'string' },
@@ -66,20 +67,29 @@ const main = async (): Promise<number> => {
       json: { type: 'string' },
       start: { type: 'string' },
       base: { type: 'string' },
-      overlay: { type: 'string', default: path.join(here, 'overlay') },
+      overlay: { type: 'string' },
       database: { type: 'string', multiple: true },
       postgres: { type: 'string', default: process.env['POSTGRES_URL'] },
     },
   });
   const unknown = given.suite?.find((it) => !suites.some((suite) => suite === it));
   if (unknown !== undefined) throw new TypeError(`There is no suite ${unknown}; there are ${suites.join(', ')}.`);
-  const files = given.cases ?? suites.filter((it) => given.suite?.includes(it) ?? true).map(suiteFile);
-  const cases = files.flatMap(readCases).filter((it) => given.only === undefined || mentions(it, given.only));
-  if (cases.length === 0) throw new TypeError('No case matches.');
+  const chosen = kits.filter((it) => given.kit.includes(it));
+  const strange = given.kit.find((it) => !chosen.some((kit) => kit === it));
+  if (strange !== undefined) throw new TypeError(`There is no kit ${strange}; there are ${kits.join(', ')}.`);
+  const wanted = suites.filter((it) => given.suite?.includes(it) ?? true);
+  const casesOf = (kit: Kit): readonly Case[] =>
+    (given.cases ?? wanted.map(kitFiles(kit).suite))
+      .flatMap(readCases)
+      .filter((it) => given.only === undefined || mentions(it, given.only));
+  const plays = chosen.map((kit) => ({ kit, cases: casesOf(kit) })).filter(({ cases }) => cases.length > 0);
+  if (plays.length === 0) throw new TypeError('No case matches.');
   const options: Options = {
-    start: given.start ?? `node "${path.join(here, '../../dist/cli/main.js')}" start --project "$PROJECT_DIR"`,
+    start:
+      given.start ??
+      `node "${path.join(import.meta.dirname, '../../dist/cli/main.js')}" start --project "$PROJECT_DIR"`,
     base: given.base?.replace(/\/+$/, '') ?? null,
-    overlay: given.overlay,
+    overlay: given.overlay ?? null,
     jobs: Math.max(1, Number(given.jobs) || 1),
     json: given.json ?? null,
   };
@@ -87,12 +97,14 @@ const main = async (): Promise<number> => {
   let failed = 0;
   for (const name of names) {
     if (name !== 'sqlite' && name !== 'postgres') throw new TypeError(`There is no database ${name}.`);
-    console.log(name === 'sqlite' ? 'SQLite' : 'PostgreSQL');
-    const databases = name === 'sqlite' ? sqliteCopies : await postgresCopies(given.postgres, options);
-    try {
-      failed += await playAll(cases, databases, options);
-    } finally {
-      await databases.end();
+    for (const { kit, cases } of plays) {
+      console.log(`${kit} on ${name === 'sqlite' ? 'SQLite' : 'PostgreSQL'}`);
+      const databases = name === 'sqlite' ? sqliteCopies(kit) : await postgresCopies(kit, given.postgres, options);
+      try {
+        failed += await playAll(kit, cases, databases, options);
+      } finally {
+        await databases.end();
+      }
     }
   }
   return failed === 0 ? 0 : 1;
@@ -102,7 +114,7 @@ const mentions = (it: Case, text: string): boolean =>
   [it.id, it.rule, it.note, ...stepsOf(it).map(({ request }) => request.path)].some((part) => part?.includes(text));
 
 /** Plays the cases and prints the failed ones, the totals of each rule, and the sum; the number of failed ones. */
-const playAll = async (cases: readonly Case[], databases: Databases, options: Options): Promise<number> => {
+const playAll = async (kit: Kit, cases: readonly Case[], databases: Databases, options: Options): Promise<number> => {
   const began = performance.now();
   const wanted = cases.filter((it) => it.databases?.includes(databases.name) ?? true);
   const isHostile = (it: Case): boolean => it.rule === 'robust';
@@ -117,7 +129,7 @@ const playAll = async (cases: readonly Case[], databases: Databases, options: Op
   const work = async (): Promise<void> => {
     let server: Server | null = null;
     for (let it = queue.shift(); it; it = queue.shift()) {
-      server ??= options.base === null ? await newServer(databases, options) : runningServer(options.base);
+      server ??= options.base === null ? await newServer(kit, databases, options) : runningServer(kit, options.base);
       const played = await play(it, server);
       results.set(it, played);
       const { fault } = played;
@@ -161,18 +173,20 @@ interface Server extends Target {
   stop(): Promise<void>;
 }
 
-const runningServer = (base: string): Server => ({
+const runningServer = (kit: Kit, base: string): Server => ({
   logins: new Map(),
-  send: (request) => send(base, request),
+  send: (request) => send({ base, files: kitFiles(kit).dir }, request),
   isRunning: () => true,
   stop: async () => undefined,
 });
 
-const newServer = async (databases: Databases, { start, overlay }: Options): Promise<Server> => {
+const newServer = async (kit: Kit, databases: Databases, { start, overlay }: Options): Promise<Server> => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-conformance-'));
   const project = path.join(dir, 'project');
-  fs.cpSync(path.join(here, 'project'), project, { recursive: true });
-  fs.cpSync(overlay, project, { recursive: true });
+  const recorded = kitFiles(kit);
+  fs.cpSync(recorded.project, project, { recursive: true });
+  for (const it of [overlay ?? recorded.overlay].filter(fs.existsSync)) fs.cpSync(it, project, { recursive: true });
+  recorded.copyUploads(project);
   const database = await databases.copy(dir);
   const port = await freePort();
   const base = `http://127.0.0.1:${port}`;
@@ -203,9 +217,9 @@ const newServer = async (databases: Databases, { start, overlay }: Options): Pro
   };
   const deadline = Date.now() + startMsMax;
   while (isRunning() && Date.now() < deadline) {
-    const health = await send(base, { method: 'GET', path: '/_health' }).catch(() => null);
+    const health = await send({ base, files: recorded.dir }, { method: 'GET', path: '/_health' }).catch(() => null);
     if (health?.status === 204 || health?.status === 200)
-      return { logins: new Map(), send: (request) => send(base, request), isRunning, stop };
+      return { logins: new Map(), send: (request) => send({ base, files: recorded.dir }, request), isRunning, stop };
     await sleep(50);
   }
   const why = isRunning() ? `GET /_health is not ready after ${startMsMax} ms` : 'the server ended before it was ready';
@@ -230,19 +244,19 @@ const endGroup = async (child: ChildProcess): Promise<void> => {
 
 // ---- databases
 
-const sqliteCopies: Databases = {
+const sqliteCopies = (kit: Kit): Databases => ({
   name: 'sqlite',
   copy: async (dir) => {
     const file = path.join(dir, 'data.sqlite');
-    fs.copyFileSync(recordedData.sqlite, file);
+    fs.copyFileSync(kitFiles(kit).data.sqlite, file);
     return { env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file }, drop: async () => undefined };
   },
   end: async () => undefined,
-};
+});
 
 /** A template of the recorded data on the given server, or on one that is started for it. */
-const postgresCopies = async (given: string | undefined, { base }: Options): Promise<Databases> => {
-  if (base !== null) return { ...sqliteCopies, name: 'postgres' };
+const postgresCopies = async (kit: Kit, given: string | undefined, { base }: Options): Promise<Databases> => {
+  if (base !== null) return { ...sqliteCopies(kit), name: 'postgres' };
   const own = given === undefined ? await startPostgres() : null;
   const adminUrl = given ?? own!.url;
   const admin = new Client(adminUrl);
@@ -252,14 +266,14 @@ const postgresCopies = async (given: string | undefined, { base }: Options): Pro
     url.pathname = `/${name}`;
     return url.href;
   };
-  const template = `conformance_${process.pid}`;
+  const template = `conformance_${kit}_${process.pid}`;
   const drop = async (name: string): Promise<void> => {
     await admin.query(`drop database if exists ${name} with (force)`);
   };
   await admin.query(`create database ${template} template template0 locale 'C' encoding 'UTF8'`);
   const filling = new Client(urlOf(template));
   await filling.connect();
-  await filling.query(fs.readFileSync(recordedData.postgres, 'utf8'));
+  await filling.query(fs.readFileSync(kitFiles(kit).data.postgres, 'utf8'));
   await filling.end();
   let serial = 0;
   return {

@@ -1,32 +1,70 @@
 /** Requests as they were recorded: no URL object touches the path. */
+import fs from 'node:fs';
 import http from 'node:http';
-import type { Answer, RecordedRequest } from './cases.ts';
+import path from 'node:path';
+import type { Answer, FormPart, RecordedRequest } from './cases.ts';
 
 const timeoutMs = 30_000;
 
-export const send = (base: string, { method, path, headers = {}, body }: RecordedRequest, agent?: http.Agent) => {
+/** Where requests go, and the folder of the files that they send. */
+export interface Recipient {
+  readonly base: string;
+  readonly files: string;
+  readonly agent?: http.Agent;
+}
+
+export const send = ({ base, files, agent }: Recipient, request: RecordedRequest) => {
+  const { method, path: target, headers = {} } = request;
   const { hostname, port } = new URL(base);
   const sent: Record<string, string> = { ...headers };
-  const payload = body === undefined ? null : Buffer.from(typeof body === 'string' ? body : JSON.stringify(body));
+  const payload = payloadOf(request, files);
   if (payload) {
-    if (!Object.keys(sent).some((name) => name.toLowerCase() === 'content-type'))
-      sent['content-type'] = 'application/json';
-    sent['content-length'] = String(payload.length);
+    if (!Object.keys(sent).some((name) => name.toLowerCase() === 'content-type')) sent['content-type'] = payload.type;
+    sent['content-length'] = String(payload.bytes.length);
   }
   return new Promise<Answer>((resolve, reject) => {
-    const options = { hostname, port, method, path, headers: sent, agent: agent ?? (false as const) };
-    const request = http.request(options, (response) => {
+    const options = { hostname, port, method, path: target, headers: sent, agent: agent ?? (false as const) };
+    const outgoing = http.request(options, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.on('error', reject);
       response.on('end', () => {
-        resolve({ status: response.statusCode ?? 0, body: parsed(Buffer.concat(chunks).toString('utf8')) });
+        const { statusCode = 0, headers: received } = response;
+        resolve({ status: statusCode, headers: received, body: parsed(Buffer.concat(chunks).toString('utf8')) });
       });
     });
-    request.setTimeout(timeoutMs, () => request.destroy(new Error(`no answer within ${timeoutMs} ms`)));
-    request.on('error', reject);
-    request.end(payload ?? undefined);
+    outgoing.setTimeout(timeoutMs, () => outgoing.destroy(new Error(`no answer within ${timeoutMs} ms`)));
+    outgoing.on('error', reject);
+    outgoing.end(payload?.bytes);
   });
+};
+
+interface Payload {
+  readonly type: string;
+  readonly bytes: Buffer;
+}
+
+const payloadOf = ({ body, multipart }: RecordedRequest, files: string): Payload | null => {
+  if (multipart !== undefined) return formOf(multipart, files);
+  return body === undefined ? null : { type: 'application/json', bytes: Buffer.from(textOf(body)) };
+};
+
+const textOf = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
+
+const boundary = '----recorded-cases';
+
+/** Written by hand, because a part must be able to have no Content-Type. */
+const formOf = (parts: readonly FormPart[], files: string): Payload => {
+  const quoted = (text: string): string => `"${text.replace(/"/g, '%22').replace(/\r/g, '%0D').replace(/\n/g, '%0A')}"`;
+  const chunks = parts.flatMap((part) => {
+    const head = `--${boundary}\r\nContent-Disposition: form-data; name=${quoted(part.name)}`;
+    if ('value' in part) return [`${head}\r\n\r\n`, textOf(part.value), '\r\n'];
+    const type = part.type === undefined ? '' : `\r\nContent-Type: ${part.type}`;
+    const filename = quoted(part.filename ?? path.basename(part.file));
+    return [`${head}; filename=${filename}${type}\r\n\r\n`, fs.readFileSync(path.join(files, part.file)), '\r\n'];
+  });
+  const bytes = Buffer.concat([...chunks, `--${boundary}--\r\n`].map((it) => Buffer.from(it as string)));
+  return { type: `multipart/form-data; boundary=${boundary}`, bytes };
 };
 
 const parsed = (text: string): unknown => {

@@ -1,4 +1,4 @@
 /** Recorded scenarios of writes; README.md says how they were made. */
 import { testSuite } from './recorded.js';
 
-testSuite('writes');
+testSuite('core', 'writes');

@@ -1,4 +1,4 @@
 /** Recorded GET requests; README.md says how they were made. */
 import { testSuite } from './recorded.js';
 
-testSuite('reads');
+testSuite('core', 'reads');

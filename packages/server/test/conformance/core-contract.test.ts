@@ -1,4 +1,4 @@
 /** Cases that differ from what was recorded, on purpose; README.md says how they were made. */
 import { testSuite } from './recorded.js';
 
-testSuite('contract');
+testSuite('core', 'contract');
