@@ -58,6 +58,8 @@ export const limits = {
   sqliteJournalBytesMax: 64 * 1024 * 1024,
   /** Milliseconds between two checks whether the SQLite file was replaced or removed; writes check every time. */
   sqliteFileCheckMs: 1_000,
+  /** Milliseconds between two log lines that say that the disk of a SQLite file is full. */
+  fullDiskLogMs: 60_000,
   /** Milliseconds that a read may run on SQLite before it yields to other requests. */
   readSliceMsMax: 10,
   /** Read connections per SQLite file; each has its own page cache. */

@@ -14,6 +14,16 @@ export type FaultKind =
   /** An error in the statement itself. */
   | 'statement';
 
+export class FullDisk extends Error {
+  constructor(file: string, cause: Error) {
+    super(
+      `${cause.message}. No space is left for ${file}, its journal or temporary files: writes are refused, and nothing of them is stored, until space is freed. Logged at most once a minute.`,
+      { cause },
+    );
+    this.name = 'FullDisk';
+  }
+}
+
 /** Null for an error that does not come from SQLite. */
 export const kindOf = (fault: unknown): FaultKind | null => {
   if (!(fault instanceof Database.SqliteError)) return null;

@@ -6,14 +6,14 @@ import { fixedStatement } from '../compile.js';
 import type { Db, ReadProgram, Rows, Statement, Tx } from '../dialect.js';
 import { type Connection, connect, deadlineIn, earlier, tooSlow } from './connection.js';
 import { sqliteDialect } from './dialect.js';
-import { constraintFault, kindOf } from './faults.js';
+import { constraintFault, FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newPool } from './pool.js';
 
 export interface SqliteOptions {
   /** Creates and changes nothing. */
   readonly readOnly?: boolean;
-  /** Called with the cause of each 503 response. */
+  /** Called with the cause of each 503 response; for a full disk once a minute. */
   readonly onUnavailable?: (fault: Error) => void;
 }
 
@@ -34,6 +34,15 @@ export const openSqlite = async (
     return connect(file, { mustExist: opened !== null, setup });
   };
 
+  let fullDiskLoggedAt = Number.NEGATIVE_INFINITY;
+  /** Every write fails for the same reason until someone frees space. */
+  const reportFullDisk = (cause: Error): void => {
+    const now = performance.now();
+    if (now - fullDiskLoggedAt < limits.fullDiskLogMs) return;
+    fullDiskLoggedAt = now;
+    onUnavailable(new FullDisk(file, cause));
+  };
+
   /** The error that a request gets: a `Refusal` if the database is unavailable. */
   const toRequestError = (fault: unknown): unknown => {
     if (fault instanceof LostFile) return busy(fault);
@@ -44,7 +53,7 @@ export const openSqlite = async (
         onUnavailable(fault as Error);
         return busy(fault);
       case 'full':
-        onUnavailable(fault as Error);
+        reportFullDisk(fault as Error);
         return Object.assign(new Refusal(issue('database.full', [])), { cause: fault });
       case 'damaged':
       case 'statement':
