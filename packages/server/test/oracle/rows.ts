@@ -4,6 +4,7 @@ import type { EntryType, LinkAttribute, Model } from '../../src/model/model.js';
 import type { Db } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
 import { insertRows } from '../world/databases.js';
+import { insertGrants } from '../world/grants.js';
 import type { Random } from './random.js';
 import { attributesOf, FILES, type LinkSpec, type ProjectSpec } from './schema.js';
 import { rowValueOf } from './values.js';
@@ -117,12 +118,8 @@ const insertPermissions = async (
     .filter((it) => it.kind !== 'component' && it.uid !== FILES && it.findable)
     .flatMap((it) => [`${it.uid}.find`, `${it.uid}.findOne`]);
   await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
-  await insert(
-    'up_permissions',
-    actions.map((action, i) => ({ id: i + 1, action })),
-  );
-  await insert(
-    'up_permissions_role_links',
-    actions.map((_, i) => ({ id: i + 1, permission_id: i + 1, role_id: 1, permission_order: i + 1 })),
+  await insertGrants(
+    actions.map((action) => ({ role: 1, action })),
+    insert,
   );
 };

@@ -11,20 +11,13 @@ import type { LinkAttribute } from '../../src/model/model.js';
 import type { Rows, Sql, Tx } from '../../src/sql/dialect.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
 import { dialects, newRelationsWorld, type RelationsWorld, relationSides } from '../world/relations/world.js';
+import { type Element, type Id, type Moves, moved } from './moves.js';
 
 const seed = seedOfRun();
 /** 5,000 in a full run. */
 const turns = Number(process.env['DOVETAIL_BESIDE_V4_TURNS'] ?? 300);
 
-type Id = number;
-type Position = { readonly start: true } | { readonly end: true } | { readonly before: Id } | { readonly after: Id };
-interface Element {
-  readonly id: Id;
-  readonly position?: Position;
-}
-type Change =
-  | { readonly set: readonly Id[] }
-  | { readonly connect: readonly Element[]; readonly disconnect: readonly Id[] };
+type Change = { readonly set: readonly Id[] } | Moves;
 
 /** A relation from one side: the rows of `table` with the owner in `from`, in the order of `rank`. */
 interface Side {
@@ -49,24 +42,9 @@ const sideOf = (plural: string, targets: string, { name, path, inverseRank }: Li
   inverseRank,
 });
 
-/** The list after a change, in the plainest way (R5); every anchor is there when its turn comes. */
-const changed = (list: readonly Id[], change: Change): readonly Id[] => {
-  if ('set' in change) return [...new Set(change.set)];
-  let order = list.filter((id) => !change.disconnect.includes(id));
-  for (const { id, position = { end: true } } of change.connect) {
-    const rest = order.filter((other) => other !== id);
-    const at =
-      'start' in position
-        ? 0
-        : 'end' in position
-          ? rest.length
-          : 'before' in position
-            ? rest.indexOf(position.before)
-            : rest.indexOf(position.after) + 1;
-    order = [...rest.slice(0, at), id, ...rest.slice(at)];
-  }
-  return order;
-};
+/** The list after a change. */
+const changed = (list: readonly Id[], change: Change): readonly Id[] =>
+  'set' in change ? [...new Set(change.set)] : moved(list, change);
 
 const randomChange = (list: readonly Id[], targets: readonly Id[], random: Random): Change => {
   if (random.chance(0.15)) return { set: random.sample(targets, random.below(targets.length + 1)) };

@@ -6,38 +6,10 @@ import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
 import { dialects, type Entry, idsOf, useRelationsWorld } from '../world/relations/world.js';
+import { type Element, type Id, type Moves, moved } from './moves.js';
 
 const seed = seedOfRun();
 const steps = Number(process.env['DOVETAIL_LONG_LIST_STEPS'] ?? 120);
-
-type Id = number;
-type Position = { readonly start: true } | { readonly end: true } | { readonly before: Id } | { readonly after: Id };
-interface Element {
-  readonly id: Id;
-  readonly position: Position;
-}
-interface Moves {
-  readonly disconnect: readonly Id[];
-  readonly connect: readonly Element[];
-}
-
-/** The algebra of R3 to R9 in the plainest way; every anchor is there when its turn comes. */
-const moved = (list: readonly Id[], { disconnect, connect }: Moves): readonly Id[] => {
-  let order = list.filter((id) => !disconnect.includes(id));
-  for (const { id, position } of connect) {
-    const rest = order.filter((other) => other !== id);
-    const at =
-      'start' in position
-        ? 0
-        : 'end' in position
-          ? rest.length
-          : 'before' in position
-            ? rest.indexOf(position.before)
-            : rest.indexOf(position.after) + 1;
-    order = [...rest.slice(0, at), id, ...rest.slice(at)];
-  }
-  return order;
-};
 
 /** Some moves near one place of the list, where excerpts touch each other, or anywhere. */
 const randomMoves = (list: readonly Id[], outside: readonly Id[], random: Random): Moves => {

@@ -11,6 +11,7 @@ import { limits } from '../../src/limits.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { createTables, dialects, insertRows, newDatabase, type TestDatabase } from '../world/databases.js';
+import { insertGrants } from '../world/grants.js';
 import { newTestDeps, newTestServer, refusal, type TestServer } from '../world/server.js';
 
 const NOTE = 'api::note.note';
@@ -72,13 +73,9 @@ describe.each(dialects)('handlers on %s', (dialect) => {
       insertRows(database.db, tables.find((it) => it.name === name)!, rows);
     const actions = ['find', 'findOne', 'create', 'update', 'delete'];
     await insert('up_roles', [{ id: 1, name: 'Public', type: 'public' }]);
-    await insert(
-      'up_permissions',
-      actions.map((action, i) => ({ id: i + 1, action: `${NOTE}.${action}` })),
-    );
-    await insert(
-      'up_permissions_role_links',
-      actions.map((_action, i) => ({ permission_id: i + 1, role_id: 1 })),
+    await insertGrants(
+      actions.map((action) => ({ role: 1, action: `${NOTE}.${action}` })),
+      insert,
     );
     await insert('admin_users', [{ id: 1, firstname: 'Ada', lastname: null, email: 'ada@example.org', password: 'x' }]);
     await insert('notes', [{ id: 1, text: 'first', created_by_id: 1 }]);

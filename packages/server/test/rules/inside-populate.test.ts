@@ -1,12 +1,6 @@
 /** Q8: fields, filters and sort of a populated relation (Q8). */
 import { describe, expect, it } from 'vitest';
-import { dialects, type Entry, useWorld } from '../world/world.js';
-
-type Populated = { readonly data: Entry | readonly Entry[] | null };
-const idsOf = (field: unknown): unknown => {
-  const { data } = field as Populated;
-  return Array.isArray(data) ? data.map((it: Entry) => it.id) : data === null ? null : (data as Entry).id;
-};
+import { dialects, type Entry, idsIn, useWorld } from '../world/world.js';
 
 describe.each(dialects)('inside populate on %s', (dialect) => {
   const world = useWorld(dialect);
@@ -15,7 +9,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     (await world.read<Entry>(url)).data.attributes;
   /** Ids of one populated attribute. */
   const populated = async (entry: string, name: string, options: string): Promise<unknown> =>
-    idsOf((await attributes(`/api/${entry}?fields=id&${options.replaceAll('@', `populate[${name}]`)}`))[name]);
+    idsIn((await attributes(`/api/${entry}?fields=id&${options.replaceAll('@', `populate[${name}]`)}`))[name]);
 
   it('Q8: fields, filters and sort together', async () => {
     expect(
@@ -117,7 +111,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     const { data } = await world.read(
       '/api/films?fields=id&populate[genres][fields]=id&populate[genres][sort]=name&populate[genres][filters][name][$ne]=Short',
     );
-    expect(data.map((it) => [it.id, idsOf(it.attributes['genres'])])).toEqual([
+    expect(data.map((it) => [it.id, idsIn(it.attributes['genres'])])).toEqual([
       [1, [2, 1]],
       [2, [1]],
       [3, [2, 1]],
@@ -133,9 +127,9 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     const found = await attributes(
       `/api/films/2?fields=id&populate[similar]${options}&populate[remakeOf][populate][similar]${options}`,
     );
-    expect(idsOf(found['similar'])).toEqual([5]);
+    expect(idsIn(found['similar'])).toEqual([5]);
     const { data } = found['remakeOf'] as { data: Entry };
-    expect(idsOf(data.attributes['similar'])).toEqual([2, 5, 3]);
+    expect(idsIn(data.attributes['similar'])).toEqual([2, 5, 3]);
   });
 
   it('Q8: options of every level act on that level', async () => {

@@ -1,6 +1,6 @@
 /** Q1 to Q5, Q10, Q11: what populate takes and what comes back (Q12, Q14). */
 import { describe, expect, it } from 'vitest';
-import { dialects, type Entry, files, times, useWorld } from '../world/world.js';
+import { dialects, type Entry, files, idsIn, times, useWorld } from '../world/world.js';
 
 const { createdAt, updatedAt } = times;
 const file = (id: number) => ({ id, attributes: { ...files[id - 1], createdAt, updatedAt } });
@@ -25,12 +25,6 @@ const people = {
 };
 const genre = (id: number, name: string, order: number | null) => ({ id, attributes: { name, order, ...times } });
 const programme = (id: number, name: string) => ({ id, attributes: { name, ...times } });
-
-/** Ids of a populated list, or of one entry or none. */
-const idsOf = (field: unknown): unknown => {
-  const { data } = field as { data: Entry | readonly Entry[] | null };
-  return Array.isArray(data) ? data.map((it: Entry) => it.id) : data === null ? null : (data as Entry).id;
-};
 
 describe.each(dialects)('populate on %s', (dialect) => {
   const world = useWorld(dialect);
@@ -346,14 +340,14 @@ describe.each(dialects)('populate on %s', (dialect) => {
       ['strand', 'programmes/1', [3, 1], 'many-ways'],
       ['stills', 'films/1', [2, 1, 3], 'media, with a tie'],
     ])('%s of %s is %j: %s', async (name, entry, expected) => {
-      expect(idsOf((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
+      expect(idsIn((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
     });
 
     it('links without a rank stand where the database puts NULL (SO5)', async () => {
-      expect(idsOf((await attributes('/api/people/1?populate=directed'))['directed'])).toEqual(
+      expect(idsIn((await attributes('/api/people/1?populate=directed'))['directed'])).toEqual(
         nullsFirst ? [4, 2, 1] : [2, 1, 4],
       );
-      expect(idsOf((await attributes('/api/people/3?populate=pupils'))['pupils'])).toEqual(
+      expect(idsIn((await attributes('/api/people/3?populate=pupils'))['pupils'])).toEqual(
         nullsFirst ? [4, 5] : [5, 4],
       );
       expect((await attributes('/api/films/2?populate=facts'))['facts']).toEqual(
@@ -373,7 +367,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       ['director', 'films/5', 2],
       ['poster', 'films/2', 2],
     ])('%s of %s has two rows: the lowest target id counts, %i', async (name, entry, expected) => {
-      expect(idsOf((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
+      expect(idsIn((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
     });
 
     it('a single component with two rows shows the lowest id', async () => {
@@ -404,7 +398,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
 
     it('lists share targets: each parent gets its own list', async () => {
       const { data } = await world.read('/api/films?fields=id&populate[genres][fields]=id');
-      expect(data.map((it) => [it.id, idsOf(it.attributes['genres'])])).toEqual([
+      expect(data.map((it) => [it.id, idsIn(it.attributes['genres'])])).toEqual([
         [1, [5, 1, 2]],
         [2, [1]],
         [3, [2, 1]],
@@ -449,7 +443,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     ['films/4', 'source', 1],
     ['films/3', 'remakeOf', 1],
   ])('Q2: every relation kind, both sides: %s populates %s as %j', async (entry, name, expected) => {
-    expect(idsOf((await attributes(`/api/${entry}?populate[0]=${name}`))[name])).toEqual(expected);
+    expect(idsIn((await attributes(`/api/${entry}?populate[0]=${name}`))[name])).toEqual(expected);
   });
 
   it('Q12: single types populate too', async () => {

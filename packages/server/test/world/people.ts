@@ -5,10 +5,11 @@
 import crypto from 'node:crypto';
 import bcrypt from '@node-rs/bcrypt';
 import { sql } from 'kysely';
-import { afterAll, beforeAll } from 'vitest';
 import { hashToken, type TokenType } from '../../src/access/tokens.js';
 import type { Mail } from '../../src/accounts/mail.js';
 import type { DialectName } from '../../src/sql/dialect.js';
+import { insertGrants } from './grants.js';
+import { openForTests } from './opening.js';
 import {
   newTestServer,
   secrets,
@@ -168,14 +169,7 @@ export const newPeopleWorld = async (dialect: DialectName, options: PeopleOption
   const granted = (Object.keys(grants) as readonly RoleName[]).flatMap((role) =>
     (grants[role] ?? []).map((action) => ({ role: roles[role], action })),
   );
-  await world.insert(
-    'up_permissions',
-    granted.map(({ action }, i) => ({ id: 1000 + i, action })),
-  );
-  await world.insert(
-    'up_permissions_role_links',
-    granted.map(({ role }, i) => ({ permission_id: 1000 + i, role_id: role, permission_order: 1000 + i })),
-  );
+  await insertGrants(granted, world.insert, 1000);
   const mails: Mail[] = [];
   const mail = { send: async (it: Mail) => void mails.push(it) };
   const server = await newTestServer(world.db, world.model, options.settings, undefined, { ...options.people, mail });
@@ -216,15 +210,6 @@ export const newPeopleWorld = async (dialect: DialectName, options: PeopleOption
   };
 };
 
-/** Opens one before the tests of a block, and closes it behind them. */
-export const usePeople = (dialect: DialectName, options: PeopleOptions = {}): (() => PeopleWorld) => {
-  let opened: PeopleWorld | null = null;
-  beforeAll(async () => {
-    opened = await newPeopleWorld(dialect, options);
-  });
-  afterAll(() => opened?.close());
-  return () => {
-    if (!opened) throw new Error('the people come before the first test');
-    return opened;
-  };
-};
+/** One for the tests of a block. */
+export const usePeople = (dialect: DialectName, options: PeopleOptions = {}): (() => PeopleWorld) =>
+  openForTests(() => newPeopleWorld(dialect, options));

@@ -64,8 +64,12 @@ export const load = (files: Files): LoadedModel => {
   }
 };
 
-export const modelOf = (files: Files): Model => {
-  const loaded = load(files);
+const withoutFaults = (loaded: LoadedModel): Model => {
   if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
   return loaded.model;
 };
+
+export const modelOf = (files: Files): Model => withoutFaults(load(files));
+
+/** The model of a project folder; its schema files have no faults. */
+export const modelIn = (dir: string): Model => withoutFaults(loadModel(dir));

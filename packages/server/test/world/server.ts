@@ -137,6 +137,24 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
   };
 };
 
+interface ErrorAnswer {
+  readonly status: number;
+  readonly name: string;
+  readonly message: string;
+  readonly errors: readonly { readonly path: readonly string[]; readonly message: string; readonly code: string }[];
+}
+
+/** What an error answer says; it must be an envelope (ER1) with a status below 500. */
+export const errorOf = ({ status, body, text }: TestAnswer): ErrorAnswer => {
+  const { data, error } = (body ?? {}) as {
+    data?: unknown;
+    error?: Omit<ErrorAnswer, 'errors'> & { readonly details: { readonly errors?: ErrorAnswer['errors'] } };
+  };
+  if (status < 400 || status >= 500 || data !== null || error?.status !== status)
+    throw new Error(`not a refusal: ${status} ${text.slice(0, 500)}`);
+  return { status, name: error.name, message: error.message, errors: error.details.errors ?? [] };
+};
+
 /** The error envelope of one fault (ER1); without a path, of the whole request. */
 export const refusal = (
   status: number,

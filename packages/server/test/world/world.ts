@@ -16,15 +16,16 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, beforeAll } from 'vitest';
-import { formatNote, loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
 import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
 import { copiedDatabase, createTables, insertRows } from './databases.js';
+import { insertGrants, PUBLIC_ROLE } from './grants.js';
+import { openedForTests } from './opening.js';
 import { worldRows } from './project/rows.js';
-import { newTestServer, type TestAnswer, type TestServer, type TestSettings } from './server.js';
+import { modelIn } from './schemas.js';
+import { errorOf, newTestServer, type TestAnswer, type TestServer, type TestSettings } from './server.js';
 
 export { dialects } from './databases.js';
 export { files, times, transcript } from './project/rows.js';
@@ -86,20 +87,13 @@ export interface World {
   close(): Promise<void>;
 }
 
-/** The project's model; its schema files have no faults. */
-export const worldModel = (): Model => {
-  const loaded = loadModel(projectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
-  return loaded.model;
-};
+export const worldModel = (): Model => modelIn(projectDir);
 
 /** Actions that the role public has: find and findOne of every type but `donor`. */
 export const publicActions = (model: Model): readonly string[] =>
   [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'donor')
     .flatMap((type) => (type.kind === 'single' ? [`${type.uid}.find`] : [`${type.uid}.find`, `${type.uid}.findOne`]));
-
-const PUBLIC_ROLE = 2;
 
 /** A database with the world in it and a server over it. */
 export const newWorld = async (dialect: DialectName, options: WorldOptions = {}): Promise<World> => {
@@ -113,17 +107,8 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
   const database = await copiedDatabase(dialect, 'world', async (db) => {
     await createTables(db, model);
     for (const [table, rows] of worldRows) await insertRows(db, tableOf(table), rows);
-    const actions = publicActions(model);
-    await insertRows(
-      db,
-      tableOf('up_permissions'),
-      actions.map((action, i) => ({ id: i + 1, action })),
-    );
-    await insertRows(
-      db,
-      tableOf('up_permissions_role_links'),
-      actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
-    );
+    const grants = publicActions(model).map((action) => ({ role: PUBLIC_ROLE, action }));
+    await insertGrants(grants, (table, rows) => insertRows(db, tableOf(table), rows));
   });
   const { db } = database;
   const log: string[] = [];
@@ -172,42 +157,9 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
   };
 };
 
-/** Opens a world before the tests of a file or block and closes it behind them. Tests that change rows need one of their own. */
-export const useWorld = (dialect: DialectName, options: WorldOptions = {}): World => {
-  let opened: World | null = null;
-  beforeAll(async () => {
-    opened = await newWorld(dialect, options);
-  });
-  afterAll(() => opened?.close());
-  const it = (): World => {
-    if (!opened) throw new Error('the world opens before the first test');
-    return opened;
-  };
-  return {
-    dialect,
-    get db() {
-      return it().db;
-    },
-    get model() {
-      return it().model;
-    },
-    get env() {
-      return it().env;
-    },
-    get server() {
-      return it().server;
-    },
-    get: (...given) => it().get(...given),
-    read: (url) => it().read(url),
-    ids: (url) => it().ids(url),
-    refusal: (url) => it().refusal(url),
-    insert: (...given) => it().insert(...given),
-    update: (...given) => it().update(...given),
-    remove: (...given) => it().remove(...given),
-    statements: (...given) => it().statements(...given),
-    close: () => it().close(),
-  };
-};
+/** A world for the tests of a file or block. Tests that change rows need one of their own. */
+export const useWorld = (dialect: DialectName, options: WorldOptions = {}): World =>
+  openedForTests(() => newWorld(dialect, options));
 
 /** Stands in the log of statements for a look at the database's version. */
 export const versionLook = 'version';
@@ -234,25 +186,16 @@ const logged = (db: Db, log: string[]): Db => ({
   },
 });
 
-const said = ({ status, body, text }: TestAnswer): Said => {
-  const { data, error } = (body ?? {}) as {
-    data?: unknown;
-    error?: {
-      status: number;
-      name: string;
-      message: string;
-      details: { errors?: readonly { path: readonly string[]; message: string }[] };
-    };
-  };
-  if (data !== null || error?.status !== status) throw new Error(`not an error envelope: ${status} ${text}`);
-  const errors = error.details.errors ?? [];
+const said = (answer: TestAnswer): Said => {
+  const { status, name, message, errors } = errorOf(answer);
   const all = errors.map(({ path: [first = '', ...rest] }) => `${first}${rest.map((it) => `[${it}]`).join('')}`);
   // with several errors the message only counts them; each has words of its own
-  return {
-    status,
-    name: error.name,
-    message: errors[0]?.message ?? error.message,
-    at: all[0] ?? null,
-    all,
-  };
+  return { status, name, message: errors[0]?.message ?? message, at: all[0] ?? null, all };
+};
+
+/** Ids that a populated attribute shows, of one entry or of many; null for none. */
+export const idsIn = (attribute: unknown): number | null | readonly number[] => {
+  const { data } = attribute as { data: Entry | readonly Entry[] | null };
+  if (data === null) return null;
+  return 'id' in data ? data.id : data.map((it) => it.id);
 };

@@ -14,24 +14,22 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
-import { afterAll, beforeAll, expect } from 'vitest';
-import { formatNote, loadModel } from '../../../src/model/load.js';
+import { expect } from 'vitest';
 import type { LinkAttribute, Model } from '../../../src/model/model.js';
 import { tablesOf } from '../../../src/model/storage.js';
 import type { Db, DialectName, ReadProgram, Rows } from '../../../src/sql/dialect.js';
 import type { Table } from '../../../src/sql/schema.js';
 import { copiedDatabase, createTables, insertRows } from '../databases.js';
-import { newTestServer, type TestAnswer, type TestServer, type TestSettings } from '../server.js';
+import { insertGrants, PUBLIC_ROLE } from '../grants.js';
+import { openedForTests } from '../opening.js';
+import { modelIn } from '../schemas.js';
+import { errorOf, newTestServer, type TestAnswer, type TestServer, type TestSettings } from '../server.js';
 
 export { dialects } from '../databases.js';
 
 export const relationsProjectDir = path.join(path.dirname(fileURLToPath(import.meta.url)), 'project');
 
-export const relationsModel = (): Model => {
-  const loaded = loadModel(relationsProjectDir);
-  if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
-  return loaded.model;
-};
+export const relationsModel = (): Model => modelIn(relationsProjectDir);
 
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 export type Data = Readonly<Record<string, unknown>>;
@@ -100,7 +98,6 @@ const mimes: Readonly<Record<keyof typeof files, string>> = {
   song: 'audio/mpeg',
 };
 
-const PUBLIC_ROLE = 2;
 const actionsOf = (model: Model): readonly string[] =>
   [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'closed-room')
@@ -114,14 +111,9 @@ const fill = async (db: Db, tables: ReadonlyMap<string, Table>, model: Model): P
     { id: 1, name: 'Authenticated', type: 'authenticated' },
     { id: PUBLIC_ROLE, name: 'Public', type: 'public' },
   ]);
-  const actions = actionsOf(model);
-  await insert(
-    'up_permissions',
-    actions.map((action, i) => ({ id: i + 1, action })),
-  );
-  await insert(
-    'up_permissions_role_links',
-    actions.map((_action, i) => ({ id: i + 1, permission_id: i + 1, role_id: PUBLIC_ROLE, permission_order: i + 1 })),
+  await insertGrants(
+    actionsOf(model).map((action) => ({ role: PUBLIC_ROLE, action })),
+    insert,
   );
   await insert(
     'files',
@@ -258,24 +250,11 @@ export const idsOf = (entry: Entry, attribute: string): readonly number[] => {
 const printed = (row: readonly unknown[]): string =>
   JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
-/** The words of an error answer; it must be an error envelope below 500. */
-export const said = ({ status, body, text }: TestAnswer): Said => {
-  const { data, error } = (body ?? {}) as {
-    data?: unknown;
-    error?: {
-      status: number;
-      name: string;
-      message: string;
-      details: { errors: readonly { path: readonly string[]; message: string; code: string }[] };
-    };
-  };
-  if (status < 400 || status >= 500 || data !== null || error?.status !== status)
-    throw new Error(`not a refusal: ${status} ${text.slice(0, 500)}`);
-  const { errors } = error.details;
+/** The words of an error answer. */
+export const said = (answer: TestAnswer): Said => {
+  const { errors, ...rest } = errorOf(answer);
   return {
-    status,
-    name: error.name,
-    message: error.message,
+    ...rest,
     paths: errors.map((it) => it.path.join('.')),
     messages: errors.map((it) => it.message),
     codes: errors.map((it) => it.code),
@@ -326,42 +305,6 @@ const expectNoOrphans = async (
   }
 };
 
-/** Opens a world before the tests of a block and closes it behind them. */
-export const useRelationsWorld = (dialect: DialectName, settings: Partial<TestSettings> = {}): RelationsWorld => {
-  let opened: RelationsWorld | null = null;
-  beforeAll(async () => {
-    opened = await newRelationsWorld(dialect, settings);
-  });
-  afterAll(() => opened?.close());
-  const it = (): RelationsWorld => {
-    if (!opened) throw new Error('the world opens before the first test');
-    return opened;
-  };
-  return {
-    dialect,
-    get db() {
-      return it().db;
-    },
-    get model() {
-      return it().model;
-    },
-    get env() {
-      return it().env;
-    },
-    get server() {
-      return it().server;
-    },
-    send: (...given) => it().send(...given),
-    create: (...given) => it().create(...given),
-    createMany: (...given) => it().createMany(...given),
-    update: (...given) => it().update(...given),
-    read: (...given) => it().read(...given),
-    ids: (...given) => it().ids(...given),
-    refused: (...given) => it().refused(...given),
-    unchanged: (...given) => it().unchanged(...given),
-    rows: (...given) => it().rows(...given),
-    dump: () => it().dump(),
-    expectNoOrphans: () => it().expectNoOrphans(),
-    close: () => it().close(),
-  };
-};
+/** A world for the tests of a block. */
+export const useRelationsWorld = (dialect: DialectName, settings: Partial<TestSettings> = {}): RelationsWorld =>
+  openedForTests(() => newRelationsWorld(dialect, settings));
