@@ -108,7 +108,7 @@ export const configSchema = z.strictObject({
         .array(z.string())
         .default([])
         .describe(
-          'Files or folders of v4 code known not to be run, such as src/api/note/routes/note.js; the start is refused while a route declares policies, middlewares or auth and is not listed.',
+          'Files or folders of v4 code known not to be run, such as src/api/note/routes/note.js; the start is refused while code that may restrict access is not listed. A listed router with only or except serves every action.',
         ),
     })
     .prefault({}),

@@ -6,7 +6,7 @@ import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
 import type { TableDiff } from '../sql/schema.js';
-import { type CodeFile, findCode, isUnwatched } from './code.js';
+import { type CodeFile, findCode, guardReason, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
 import {
   applyChanges,
@@ -184,9 +184,11 @@ const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedInd
   columns: index.columns,
 });
 
-const codeLine = ({ file, kind, ignored }: CodeFile): string => {
+const codeLine = (it: CodeFile): string => {
+  const { file, kind, ignored } = it;
   if (kind === 'default') return `${file}: not needed`;
-  const what = kind === 'guard' ? 'not run, and it declares policies, middlewares or auth' : 'not run';
+  if (kind === 'router' && !ignored) return `${file}: only and except are obeyed`;
+  const what = kind === 'guard' ? `not run, and it ${guardReason(it)}` : 'not run';
   return `${file}: ${what}${ignored ? ' (ignored by the configuration)' : ''}`;
 };
 

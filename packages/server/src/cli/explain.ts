@@ -14,6 +14,7 @@ import { readDefaultLocale } from './bootstrap.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { countOf, openDatabase, openProject } from './project.js';
+import { unservedOf } from './site.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
@@ -31,7 +32,7 @@ export const explain = async (
   try {
     const { config, model } = await requireStarted(project, db);
     const { pathname, search } = targetOf(url);
-    const { route, action } = readRoute(pathname, routesOf(model, config.api.rest.prefix));
+    const { route, action } = readRoute(pathname, routesOf(model, config.api.rest.prefix, unservedOf(project)));
     const named = await callerNamed(as, db);
     const caller = config.permissions.enabled ? named : opened(named);
     const permission = permissionFor(route.type, action);

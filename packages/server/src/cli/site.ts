@@ -4,9 +4,11 @@ import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import type { HandlersByType } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
+import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
+import { findCode, unservedActions } from './code.js';
 import type { Project } from './project.js';
 
 export interface ProjectSiteOptions {
@@ -19,12 +21,17 @@ export interface ProjectSiteOptions {
   readonly responseCacheBytesMax: number;
 }
 
+/** Actions that the project's core routers leave out by `only` and `except`. */
+export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>
+  unservedActions(dir, findCode(dir, config.project.ignoreCode));
+
 export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
   prefix: config.api.rest.prefix,
   corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
   uploadsDir: path.join(dir, 'public/uploads'),
   trustProxy: config.server.trustProxy,
   attemptsMax: config.users.attemptsPerMinute,
+  unserved: unservedOf({ dir, config }),
 });
 
 export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {

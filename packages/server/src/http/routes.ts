@@ -1,5 +1,5 @@
 /** Maps URL paths to actions on content types (RQ1). */
-import type { EntryType, Model } from '../model/model.js';
+import type { EntryType, Model, Uid } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
 import type { WriteAction } from '../write/session.js';
 
@@ -19,8 +19,23 @@ export interface Route {
 export const permissionFor = (type: EntryType, action: Action): string =>
   `${type.uid}.${action === 'single' ? 'find' : action}`;
 
-/** @param prefix with a leading slash: `/api`. */
-export const routesOf = (model: Model, prefix: string): readonly Route[] =>
+/**
+ * @param prefix with a leading slash: `/api`.
+ * @param unserved actions without a route, by the uid of their type; `find` stands for reading a single type too.
+ */
+export const routesOf = (
+  model: Model,
+  prefix: string,
+  unserved: ReadonlyMap<Uid, readonly string[]> = new Map(),
+): readonly Route[] =>
+  allRoutes(model, prefix).map((it) => ({ ...it, actions: served(it, unserved.get(it.type.uid)) }));
+
+const served = ({ actions }: Route, unserved: readonly string[] = []): Route['actions'] =>
+  Object.fromEntries(
+    Object.entries(actions).filter(([, action]) => !unserved.includes(action === 'single' ? 'find' : action)),
+  );
+
+const allRoutes = (model: Model, prefix: string): readonly Route[] =>
   [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component')
     .flatMap((type): readonly Route[] =>

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Uid } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
@@ -39,6 +40,8 @@ export interface ServerSettings {
   readonly trustProxy: boolean;
   /** Login attempts per address and account in `limits.attemptsMs`; 0 for no bound. */
   readonly attemptsMax: number;
+  /** Actions without a route, by the uid of their type; none by default. */
+  readonly unserved?: ReadonlyMap<Uid, readonly string[]>;
   /** Bounds for clients that do not read; those of `limits` by default. */
   readonly waiting?: WaitingBounds;
 }
@@ -84,7 +87,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
       : sendIssues(reply, [issue('http.busy', [])]),
   );
   addUploads(app, settings.uploadsDir);
-  const routes = routesOf(site.model, settings.prefix);
+  const routes = routesOf(site.model, settings.prefix, settings.unserved);
   addActionPaths(app, routes, site);
   const attempts = await newAttempts(app, settings.attemptsMax);
   const taken = new Set(routes.map((it) => it.path));

@@ -3,12 +3,15 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findCode, missedCode } from '../../src/cli/code.js';
+import { findCode, missedCode, unservedActions } from '../../src/cli/code.js';
 import { StartFault } from '../../src/cli/config.js';
 import { type CheckReport, check } from '../../src/cli/database.js';
 import { start } from '../../src/cli/start.js';
+import { newServer } from '../../src/http/server.js';
 import { printed } from '../world/printed.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';
+import { newTestDeps } from '../world/server.js';
+import { dialects, useWorld } from '../world/world.js';
 
 let dir = '';
 beforeEach(() => {
@@ -61,8 +64,10 @@ describe('code that is not run', () => {
   it.each([
     [
       'src/api/book/controllers/book.js',
-      `module.exports = createCoreController('api::book.book', { async find() {} });`,
+      `module.exports = createCoreController('api::book.book', ({ strapi }) => ({ async mine(ctx) { return super.find(ctx) ?? strapi.service('api::book.book').find({ ...ctx.query, populate: { find: true } }); } }));`,
     ],
+    // of no content type: nothing that is served leads to it
+    ['src/api/book/controllers/mails.js', 'module.exports = { async find(ctx) {}, create: async () => {} };'],
     ['src/api/book/services/book.js', 'module.exports = {};'],
     ['src/api/book/policies/is-owner.js', ''],
     ['src/api/book/middlewares/log.ts', ''],
@@ -80,7 +85,6 @@ describe('code that is not run', () => {
     ['database/migrations/1.js', ''],
     [route, routes('')],
     [route, routes(', config: { policies: [], middlewares: [ ] }')],
-    [route, core(`, { only: ['find'], prefix: '/v2' }`)],
     [route, routes(` /* policies: ['x'] */ // auth: false\n`)],
     [
       'src/api/book/routes/book.ts',
@@ -117,11 +121,106 @@ describe('routes that guard something', () => {
     [routes(`, about: 'http://example.org', config: { policies: ['x'] }`)],
     [core(`, { config: { find: { policies: ['is-owner'] } } }`)],
     [core(', options')],
+    [core(`, { only: ['find'], prefix: '/v2' }`)],
+    [core(', { only: allowed }')],
+    [core(', { only }')],
     [`const guarded = require('../guarded');\nmodule.exports = guarded;`],
     [`module.exports = { routes: [guarded] };`],
   ])('%s', (source) => {
     // what cannot be told by the text counts as a guard
     expect(kindOf(route, source)).toBe('guard');
+  });
+});
+
+describe('controllers and services that replace an action of the content API', () => {
+  const controller = 'src/api/book/controllers/book.js';
+  const made = (members: string): string =>
+    `module.exports = createCoreController('api::book.book', ({ strapi }) => (${members}));`;
+  it.each([
+    [
+      controller,
+      made('{ async find(ctx) { ctx.query.filters = { owner: ctx.state.user.id }; return super.find(ctx); } }'),
+    ],
+    [controller, made('{ findOne: async (ctx) => ctx.forbidden() }')],
+    [controller, made(`{ 'delete': function (ctx) {} }`)],
+    [controller, made(`{ ['update'](ctx) {} }`)],
+    [controller, made('{ mine, create }')],
+    [controller, made('{ ...base }')],
+    [controller, `module.exports = createCoreController('api::book.book', base);`],
+    [controller, `module.exports = createCoreController('api::book.book', { async find() {} });`],
+    [
+      'src/api/book/controllers/book.ts',
+      `export default factories.createCoreController('api::book.book', ({ strapi }) => ({ async find(ctx: Context): Promise<unknown> { return null; } }));`,
+    ],
+    [
+      'src/api/book/services/book.js',
+      `module.exports = createCoreService('api::book.book', () => ({ async find(...args) { return { results: [] }; } }));`,
+    ],
+  ])('%s: %s', (file, source) => {
+    expect(kindOf(file, source)).toBe('guard');
+  });
+
+  it('a controller that is named as a content type belongs to it, however it is made', () => {
+    const source = 'module.exports = { async find(ctx) {} };';
+    expect(kindOf(controller, source)).toBe('code');
+    writeFiles(dir, sound);
+    expect(kindOf(controller, source)).toBe('guard');
+  });
+});
+
+describe('core routers with only or except', () => {
+  it.each([
+    [`, { only: ['find', 'findOne'] }`, ['create', 'update', 'delete']],
+    [`, { except: ["delete"] }`, ['delete']],
+    [
+      `, { prefix: '', only: ['find', 'create'], except: ['create'], config: {} }`,
+      ['findOne', 'create', 'update', 'delete'],
+    ],
+    [`, { 'only': [] }`, ['find', 'findOne', 'create', 'update', 'delete']],
+  ])('%s is obeyed', (options, unserved) => {
+    expect(kindOf(route, core(options))).toBe('router');
+    const code = findCode(dir, []);
+    expect(missedCode(code)).toEqual([]);
+    expect(unservedActions(dir, code)).toEqual(new Map([['api::book.book', unserved]]));
+    expect(unservedActions(dir, findCode(dir, [route]))).toEqual(new Map());
+  });
+
+  it('what one of several routers serves is served', () => {
+    writeFiles(dir, {
+      'src/api/book/routes/a.js': core(`, { only: ['find'] }`),
+      'src/api/book/routes/b.js': core(`, { except: ['delete'] }`),
+    });
+    expect(unservedActions(dir, findCode(dir, []))).toEqual(new Map([['api::book.book', ['delete']]]));
+  });
+});
+
+describe.each(dialects)('RQ4: actions without a route on %s', (dialect) => {
+  const unserved = new Map([
+    ['api::film.film', ['create', 'update', 'delete']],
+    ['api::genre.genre', ['find', 'findOne', 'update', 'delete']],
+  ]);
+  const world = useWorld(dialect);
+
+  it('reading is a 404 and writing a 405, as on any path that has no such method', async () => {
+    const deps = newTestDeps(world.db, world.model);
+    const app = await newServer({ ...deps, settings: { ...deps.settings, unserved } });
+    try {
+      const status = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE' | 'OPTIONS', url: string) => {
+        const { statusCode, headers } = await app.inject({ method, url });
+        return [statusCode, headers['allow']];
+      };
+      expect((await status('GET', '/api/films'))[0]).toBe(200);
+      expect((await status('GET', '/api/films/1'))[0]).toBe(200);
+      expect(await status('POST', '/api/films')).toEqual([405, 'HEAD, GET']);
+      expect(await status('PUT', '/api/films/1')).toEqual([405, 'HEAD, GET']);
+      expect(await status('DELETE', '/api/films/1')).toEqual([405, 'HEAD, GET']);
+      expect((await status('GET', '/api/genres'))[0]).toBe(404);
+      expect((await status('GET', '/api/genres/1'))[0]).toBe(404);
+      expect((await status('PUT', '/api/genres/1'))[0]).toBe(405);
+      expect((await status('POST', '/api/genres'))[0]).toBe(403);
+    } finally {
+      await app.close();
+    }
   });
 });
 
@@ -132,7 +231,7 @@ describe('start', () => {
     writeFiles(dir, guarded);
     const fault = await start(dir).catch((it: unknown) => it);
     expect(fault).toBeInstanceOf(StartFault);
-    expect((fault as Error).message).toContain(`  ${route}\n`);
+    expect((fault as Error).message).toContain(`  ${route}: declares policies, middlewares or auth, or `);
     expect((fault as Error).message).toContain(`project: { ignoreCode: ['${route}'] }`);
     expect(fs.existsSync(path.join(dir, '.tmp'))).toBe(false);
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
@@ -184,6 +283,6 @@ it('check lists every file, and what it means', async () => {
   expect(section.split('\n').slice(0, 3)).toEqual([
     '  src/api/author/routes/author.js: not needed',
     '  src/api/book/content-types/book/lifecycles.js: not run (ignored by the configuration)',
-    `  ${route}: not run, and it declares policies, middlewares or auth`,
+    expect.stringContaining(`  ${route}: not run, and it declares policies, middlewares or auth, or `),
   ]);
 });
