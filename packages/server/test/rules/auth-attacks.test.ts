@@ -1,4 +1,4 @@
-/** What somebody would try who wants in, or the server down (RQ16, AC1, AC6). */
+/** Attacks on authentication and availability (RQ16, AC1, AC6). */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -36,10 +36,10 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe.each(dialects)('guessing on %s', (dialect) => {
+describe.each(dialects)('guessing credentials on %s', (dialect) => {
   const it_ = usePeople(dialect);
 
-  it('AC14: an unknown user, a user without a password and a wrong password cost one comparison and get one answer', async () => {
+  it('AC14: an unknown user, a user without a password and a wrong password cost one comparison and get the same response', async () => {
     const compare = vi.spyOn(bcrypt, 'verify');
     for (const identifier of ['nobody', 'nobody@example.com', 'foreign', 'reader', 'blocked', "' or 1=1 --"]) {
       compare.mockClear();
@@ -51,7 +51,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     }
   });
 
-  it('AC14: the comparison for nobody has the rounds of a password that the server stores', async () => {
+  it('AC14: the dummy comparison for unknown users uses the same bcrypt cost as stored passwords', async () => {
     const compare = vi.spyOn(bcrypt, 'verify');
     await post(it_(), 'local', { identifier: 'nobody', password: 'wrong-word' });
     const asNobody = compare.mock.calls[0]?.[1] ?? '';
@@ -61,7 +61,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     expect(bcrypt.parseOptions(asNobody).cost).toBe(bcrypt.parseOptions(stored).cost);
   });
 
-  it('AC17: an API token is looked up by its hash: how much of it is right changes nothing in what the database does', async () => {
+  it('AC17: an API token is looked up by its hash, so a partly correct token causes the same database work', async () => {
     const { world } = it_();
     const seen: Statement[] = [];
     const watched = {
@@ -100,7 +100,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     }
   });
 
-  it('AC11: who reads codes and tokens in the database can do nothing with them', async () => {
+  it('AC11: codes and tokens read from the database cannot be used', async () => {
     const people = it_();
     await people.setting('advanced', { email_confirmation: true, email_reset_password: 'https://example.org/new' });
     await post(people, 'forgot-password', { email: 'reader@example.com' });
@@ -127,7 +127,7 @@ describe.each(dialects)('guessing on %s', (dialect) => {
     expect((await post(people, 'local', { identifier: 'reader', password })).status).toBe(200);
   });
 
-  it('AC14: objects, lists and wildcards are no identifiers', async () => {
+  it('AC14: objects, lists and wildcards are not accepted as identifiers', async () => {
     for (const identifier of [{ $ne: null }, ['reader'], true, 1, { toString: 'reader' }])
       expect((await post(it_(), 'local', { identifier, password })).status).toBe(400);
     for (const identifier of ['%', 'reade_', 'READER', 'reader\u0000', 'reader ', '*'])
@@ -155,7 +155,7 @@ describe.each(dialects)('forged JWTs on %s', (dialect) => {
     return `${text}.${crypto.sign('sha256', Buffer.from(text), rsa.privateKey).toString('base64url')}`;
   };
 
-  it('AC7: the same JWT, signed with the secret, is good', async () => {
+  it('AC7: the same JWT, signed with the secret, is accepted', async () => {
     const good = jwtOf(payload);
     expect((await it_().server.get('/api/genres', bearer(good))).status).toBe(200);
   });
@@ -186,7 +186,7 @@ describe.each(dialects)('forged JWTs on %s', (dialect) => {
       expect((await it_().server.get(url, bearer(jwt))).body).toEqual(missing);
   });
 
-  it('AC1: credentials count in the header Authorization alone', async () => {
+  it('AC1: credentials are read only from the Authorization header', async () => {
     const jwt = jwtFor(users.reader);
     for (const [url, headers] of [
       [`/api/users/me?access_token=${jwt}`, {}],
@@ -201,7 +201,7 @@ describe.each(dialects)('forged JWTs on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('more rights than given on %s', (dialect) => {
+describe.each(dialects)('privilege escalation on %s', (dialect) => {
   const it_ = usePeople(dialect, { grants: { editor: allOfAccounts } });
   const roleOf = async (id: number): Promise<unknown> =>
     (
@@ -220,7 +220,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     ['the id of oneself', '{"id":1,"confirmed":true,"blocked":false}'],
     ['who created it', '{"createdBy":1,"updatedBy":1}'],
     ['tokens', '{"resetPasswordToken":"x","confirmationToken":"y"}'],
-  ])('AC9: registration with %s gives a user of the default role', async (name, extra) => {
+  ])('AC9: registration with %s creates a user of the default role', async (name, extra) => {
     const before = await it_().ask('GET', '/api/users/count', { as: 'full' });
     const given = { username: `mass ${name}`, email: `${name.replaceAll(' ', '-')}@example.com`, password: 'secret-1' };
     const { status, body } = await post(
@@ -239,7 +239,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
   });
 
   it.each(['Role', 'ROLE', 'role_id', 'roleId', 'isAdmin', 'role[id]', 'up_users_role_links'])(
-    'AC9: registration with %s is refused by name',
+    'AC9: registration with %s is refused, naming the attribute',
     async (name) => {
       const given = { username: 'odd-key', email: 'odd-key@example.com', password: 'secret-1', [name]: 3 };
       expect((await post(it_(), 'local/register', given)).body).toMatchObject({
@@ -248,7 +248,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     },
   );
 
-  it('AC15: a user without user.update changes nobody, not even himself', async () => {
+  it('AC15: a user without user.update cannot change any user, including their own account', async () => {
     for (const id of [users.reader, users.editor, users.blocked, 999]) {
       for (const body of [{ role: 3 }, { blocked: false }, { password: 'another-1' }, {}]) {
         expect((await it_().ask('PUT', `/api/users/${id}`, { as: 'reader', body })).body).toEqual(forbidden);
@@ -260,7 +260,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     expect((await post(it_(), 'local', { identifier: 'blocked', password })).status).toBe(400);
   });
 
-  it('AC12: a password is changed by its owner alone, whatever id the body names', async () => {
+  it('AC12: users can change only their own password, whatever id the body names', async () => {
     const body = {
       currentPassword: password,
       password: 'another-1',
@@ -273,7 +273,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
       expect([401, 403]).toContain((await it_().ask('POST', '/api/auth/change-password', { as, body })).status);
   });
 
-  it('AC1: HEAD tells no more than GET, and OPTIONS nothing of what is stored', async () => {
+  it('AC1: HEAD reveals no more than GET, and OPTIONS reveals nothing stored', async () => {
     for (const url of [
       '/api/donors',
       '/api/donors/1',
@@ -301,7 +301,7 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
     expect((await it_().ask('GET', '/api/films/1')).status).toBe(200);
   });
 
-  it('AC1: what one caller was answered is not confirmed to another by its tag', async () => {
+  it('AC1: the entity tag of one caller’s response does not give another caller a 304', async () => {
     const url = '/api/films/1?fields=title&populate[lender][fields]=name';
     const full = await it_().ask('GET', url, { as: 'full' });
     expect(full.text).toContain('Secret Donor');
@@ -324,9 +324,9 @@ describe.each(dialects)('more rights than given on %s', (dialect) => {
   });
 });
 
-// ---- below here no database takes part
+// ---- tests below use no database
 
-/** The same requests in small sizes; nothing is listened to but 127.0.0.1. */
+/** The same requests with small limits; the server listens on 127.0.0.1 only. */
 const usePort = (settings: { readonly attemptsMax?: number; readonly trustProxy?: boolean } = {}) => {
   let people: PeopleWorld;
   let app: FastifyInstance;
@@ -339,7 +339,7 @@ const usePort = (settings: { readonly attemptsMax?: number; readonly trustProxy?
     await app.close();
     await people.close();
   });
-  /** Everything that comes back until the server ends the connection. */
+  /** Everything received until the server closes the connection. */
   const raw = (...chunks: readonly (string | Buffer)[]): Promise<string> =>
     new Promise((resolve) => {
       const socket = net.connect((app.server.address() as net.AddressInfo).port, '127.0.0.1');
@@ -347,7 +347,7 @@ const usePort = (settings: { readonly attemptsMax?: number; readonly trustProxy?
       socket.on('data', (bytes) => {
         text += bytes.toString('latin1');
       });
-      // the server may end it before all is sent
+      // the server may close it before everything is sent
       socket.on('error', () => undefined);
       socket.on('close', () => resolve(text));
       for (const chunk of chunks) socket.write(chunk);
@@ -355,15 +355,15 @@ const usePort = (settings: { readonly attemptsMax?: number; readonly trustProxy?
   return { raw, app: () => app };
 };
 
-/** Status lines of all answers on a connection. */
+/** Status lines of all responses on a connection. */
 const statuses = (text: string): readonly number[] =>
   [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((it) => Number(it[1]));
 const jsonOf = (text: string): unknown => JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4));
 
-describe('what is no request', () => {
+describe('malformed requests', () => {
   const { raw } = usePort();
 
-  it('RQ16: headers beyond the bound are a 431 without a body', async () => {
+  it('RQ16: headers over the limit are a 431 without a body', async () => {
     const text = await raw(
       `GET /api/donors HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(limits.headerBytesMax)}\r\n\r\n`,
     );
@@ -372,7 +372,7 @@ describe('what is no request', () => {
   });
 
   it.each([limits.urlBytesMax + 1, limits.headerBytesMax + 1, 200_000])(
-    'RQ16: a URL of %i bytes is a 414 that says so',
+    'RQ16: a URL of %i bytes is a 414 with that message',
     async (length) => {
       const line = `GET /api/donors?x=`.padEnd(length + 4, 'x');
       const text = await raw(`${line} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
@@ -385,7 +385,7 @@ describe('what is no request', () => {
     },
   );
 
-  it('RQ16: a long header is a 431 also when it comes in pieces', async () => {
+  it('RQ16: a long header is a 431 even if it arrives in several packets', async () => {
     const pieces = Array.from({ length: 20 }, () => 'a b; '.repeat(500));
     const text = await raw('GET /api/donors HTTP/1.1\r\nHost: x\r\nCookie: ', ...pieces, '\r\n\r\n');
     expect(statuses(text)).toEqual([431]);
@@ -402,7 +402,7 @@ describe('what is no request', () => {
     },
   );
 
-  it('AC1: HEAD is answered without a body, also when it is refused', async () => {
+  it('AC1: HEAD gets no body, even when it is refused', async () => {
     const text = await raw('HEAD /api/donors HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
     expect(statuses(text)).toEqual([403]);
     expect(text).toMatch(/\r\n\r\n$/);
@@ -420,7 +420,7 @@ describe('header smuggling', () => {
     raw(`GET ${path} HTTP/1.1\r\n${['Host: x', 'Connection: close', ...lines].join('\r\n')}\r\n\r\n`);
   const full = `Authorization: Bearer ${tokens.full.text}`;
 
-  it('AC1: of two Authorization headers the first counts, and they are never joined', async () => {
+  it('AC1: of two Authorization headers the first is used, and they are never joined', async () => {
     expect(statuses(await get([full]))).toEqual([200]);
     expect(statuses(await get([full, 'Authorization: Bearer garbage']))).toEqual([200]);
     expect(jsonOf(await get(['Authorization: Bearer garbage', full]))).toEqual(missing);
@@ -436,7 +436,7 @@ describe('header smuggling', () => {
     [`Bearer\t${tokens.full.text}`, forbidden],
     [`Bearer Bearer ${tokens.full.text}`, forbidden],
     [`Bearer=${tokens.full.text}`, forbidden],
-  ])('AC2: Authorization %j is nobody or refused', async (value, expected) => {
+  ])('AC2: Authorization %j is anonymous or refused', async (value, expected) => {
     expect(jsonOf(await get([`Authorization: ${value}`]))).toEqual(expected);
   });
 
@@ -449,13 +449,13 @@ describe('header smuggling', () => {
     ['NUL in a value', [`${full}\0`]],
     ['a name that is none', [`Author ization: Bearer ${tokens.full.text}`]],
     ['no colon', [full.replace(':', '')]],
-  ])('RQ16: %s is 400, and nobody looks at the rest', async (_name, lines) => {
+  ])('RQ16: %s is 400, and the rest is not read', async (_name, lines) => {
     const answer = await get(lines);
     expect(statuses(answer)).toEqual([400]);
     expect(answer).not.toContain('Secret Donor');
   });
 
-  it('RQ16: lines that end without a carriage return, and a path with a blank, are 400', async () => {
+  it('RQ16: lines that end without a carriage return, and a path with a space, are 400', async () => {
     expect(statuses(await raw(`GET /api/donors HTTP/1.1\nHost: x\n${full}\nConnection: close\n\n`))).toEqual([400]);
     expect(statuses(await get([full], '/api/donors?x y'))).toEqual([400]);
   });
@@ -477,14 +477,14 @@ describe('header smuggling', () => {
     ['a chunk that is no number', ['Transfer-Encoding: chunked'], 'zz\r\n{}\r\n0\r\n\r\n'],
     ['a line feed in a chunk extension', ['Transfer-Encoding: chunked'], '2;\n{}\r\n{}\r\n0\r\n\r\n'],
     ['a chunk longer than it says', ['Transfer-Encoding: chunked'], '1\r\n{}\r\n0\r\n\r\n'],
-  ])('RQ16: %s is 400, and what follows is no request', async (_name, lines, body) => {
+  ])('RQ16: %s is 400, and what follows is not read as a request', async (_name, lines, body) => {
     const head = ['POST /api/auth/local HTTP/1.1', 'Host: x', 'Content-Type: application/json', ...lines].join('\r\n');
     const answer = await raw(`${head}\r\n\r\n${body}`, hidden);
     expect(statuses(answer)).toEqual([400]);
     expect(answer).not.toContain('Secret Donor');
   });
 
-  it('RQ16: without Host 400; whatever Host says appears nowhere', async () => {
+  it('RQ16: a missing Host is 400, and the value of Host appears in no response', async () => {
     expect(statuses(await raw('GET /api/genres HTTP/1.1\r\nConnection: close\r\n\r\n'))).toEqual([400]);
     for (const lines of [
       ['Host: evil.example'],
@@ -497,7 +497,7 @@ describe('header smuggling', () => {
     }
   });
 
-  it('AC8: links in mails come from the configuration, not from the request', async () => {
+  it('AC8: links in e-mails come from the configuration, not from the request', async () => {
     const people = await newPeopleWorld('sqlite', { settings: { trustProxy: true } });
     try {
       const body = { email: 'unconfirmed@example.com' };
@@ -514,7 +514,7 @@ describe('header smuggling', () => {
   });
 });
 
-describe('addresses that are claimed', () => {
+describe('forged client addresses', () => {
   const guesses = async (
     settings: { attemptsMax: number; trustProxy: boolean },
     headers: (i: number) => Record<string, string>,
@@ -540,13 +540,13 @@ describe('addresses that are claimed', () => {
     'cf-connecting-ip',
     'true-client-ip',
     'x-cluster-client-ip',
-  ])('AC14: %s opens no new count where no proxy is trusted', async (name) => {
+  ])('AC14: %s does not reset the count if no proxy is trusted', async (name) => {
     const address = (i: number): string => (name === 'forwarded' ? `for=192.0.2.${i + 1}` : `192.0.2.${i + 1}`);
     const found = await guesses({ attemptsMax: 3, trustProxy: false }, (i) => ({ [name]: address(i) }));
     expect(found).toEqual([400, 400, 400, 429]);
   });
 
-  it('AC14: another spelling of the path opens no new count', async () => {
+  it('AC14: a different spelling of the path does not reset the count', async () => {
     const people = await newPeopleWorld('sqlite', { settings: { attemptsMax: 3 } });
     try {
       const found: number[] = [];
@@ -565,7 +565,7 @@ describe('addresses that are claimed', () => {
     }
   });
 
-  it('AC8: behind a proxy the address that it saw counts, not those that the client put before it', async () => {
+  it('AC8: behind a proxy the address that the proxy saw is counted, not those that the client sent', async () => {
     const settings = { attemptsMax: 3, trustProxy: true };
     const claimed = await guesses(settings, (i) => ({ 'x-forwarded-for': `192.0.2.${i + 1}, 198.51.100.7` }));
     expect(claimed).toEqual([400, 400, 400, 429]);
@@ -575,7 +575,7 @@ describe('addresses that are claimed', () => {
 });
 
 describe('files', () => {
-  it('RQ15: nothing is served but what lies open in the folder of uploads', async () => {
+  it('RQ15: only visible files inside the uploads folder are served', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-uploads-'));
     const folder = path.join(dir, 'uploads');
     fs.mkdirSync(path.join(folder, '.git'), { recursive: true });
@@ -616,7 +616,7 @@ describe('files', () => {
 describe('huge bodies', () => {
   const { raw, app } = usePort();
   const tooLarge = refusal(413, 'PayloadTooLargeError', 'request entity too large');
-  /** Of contents and of accounts, with and without a permission of the role public, and nowhere. */
+  /** Content and account endpoints, with and without permission for the public role, and an unknown path. */
   const places = [
     'POST /api/films',
     'PUT /api/films/1',
@@ -638,18 +638,18 @@ describe('huge bodies', () => {
     return app().inject({ method, url, payload, headers: { 'content-type': 'application/json', ...headers } });
   };
 
-  it.each(places)('BO15: %s takes a body up to the limit and no byte more', async (place) => {
+  it.each(places)('BO15: %s accepts a body up to the limit and not one byte more', async (place) => {
     const blanks = ' '.repeat(limits.bodyBytesMax - 2);
     expect((await inject(place, `{}${blanks}`)).statusCode).not.toBe(413);
     expect((await inject(place, `{} ${blanks}`)).json()).toEqual(tooLarge);
   });
 
-  it.each(places)('BO15: %s refuses what only says that it is large, before it comes', async (place) => {
+  it.each(places)('BO15: %s refuses a body by its Content-Length before reading it', async (place) => {
     expect(jsonOf(await raw(head(place, 'Content-Length: 99999999999'), '{'))).toEqual(tooLarge);
   });
 
   it.each([...places, 'POST /api/nothing'])(
-    'BO15: %s refuses chunks without a length once they are too many',
+    'BO15: %s refuses a chunked body once it exceeds the limit',
     async (place) => {
       const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
       expect(jsonOf(await raw(head(place, 'Transfer-Encoding: chunked'), chunk.repeat(20)))).toEqual(tooLarge);
@@ -671,7 +671,7 @@ describe('huge bodies', () => {
     ['gzip', zlib.gzipSync, 'createGunzip'],
     ['deflate', zlib.deflateSync, 'createInflate'],
   ] as const)(
-    'BO15: a small %s body that holds a large one is not unpacked past the limit',
+    'BO15: a small compressed %s body is not decompressed beyond the limit',
     async (encoding, pack, create) => {
       const original = zlib[create] as () => zlib.Gunzip;
       let bytes = 0;
@@ -704,13 +704,13 @@ describe('huge bodies', () => {
     ['compress', 415],
     ['gzip, gzip', 415],
     ['nonsense', 415],
-  ])('BO1: a body that is no %s is the client’s fault', async (encoding, status) => {
+  ])('BO1: a body that is not valid %s is a client error', async (encoding, status) => {
     const answer = await inject('POST /api/auth/local', 'garbage', { 'content-encoding': encoding });
     expect(answer.statusCode).toBe(status);
     expect(answer.json()).toMatchObject({ data: null, error: { status } });
   });
 
-  it.each(places)('BO15: %s is not brought down by JSON that is deep', async (place) => {
+  it.each(places)('BO15: %s survives deeply nested JSON', async (place) => {
     const deep = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
     for (const value of [deep('[', ']', 200_000), deep('{"a":', '}', 100_000)]) {
       for (const body of [
@@ -736,7 +736,7 @@ describe('huge bodies', () => {
 describe('slow bodies', () => {
   const { app } = usePort();
 
-  it('RQ16: a request has a time in which headers and body must have come', () => {
+  it('RQ16: headers and body must arrive within a time limit', () => {
     const { server } = app();
     expect(server.requestTimeout).toBe(limits.requestMsMax);
     expect(server.requestTimeout).toBeGreaterThan(0);
@@ -746,7 +746,7 @@ describe('slow bodies', () => {
     expect(server.keepAliveTimeout).toBeGreaterThan(0);
   });
 
-  it('others are answered while one is slow', async () => {
+  it('other requests are served while one is slow', async () => {
     const { port } = app().server.address() as net.AddressInfo;
     const slow = net.connect(port, '127.0.0.1');
     const lines = ['POST /api/auth/local HTTP/1.1', 'Host: x', 'Content-Type: application/json', 'Content-Length: 50'];

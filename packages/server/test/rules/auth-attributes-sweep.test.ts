@@ -1,6 +1,6 @@
 /**
- * Every attribute × use × credential against one table of who may (AC5, Q9; F8,
- * 4, 6.1, 8.1 and F5). The table is written from the specification and knows nothing of the code that decides.
+ * Every attribute × use × credential against one access table (AC5, Q9; F8, 4, 6.1, 8.1 and F5). The table is written
+ * from the specification, independently of the code.
  */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -13,16 +13,16 @@ import { dialects, worldModel } from '../world/world.js';
 // ---- the table
 
 type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';
-/** `found`: as for everybody where the caller may find the type that it leads to, else as if it were not there. */
+/** `found`: like `yes` if the caller may find the target type, otherwise as if the attribute did not exist. */
 type Verdict = 'yes' | 'no' | 'refused' | 'found';
 
 const uses: readonly Use[] = ['select', 'filter', 'sort', 'populate', 'write'];
 
 /**
- * What may be done with an attribute, by whoever may do it to the entry. `stamp`: the server's own; `secret`: private or
- * a password, written and never seen again; `siblings`: of another locale; `rank`: whoever may change users says which
- * role they have; `members`: users of a role, whom no answer lists; `signature`: a creator, where Q9's option and handler are, in the collection's own list; `morph`:
- * stored by v4, served by nobody (README, Limits).
+ * What may be done with an attribute, given the rights to its entry. `stamp`: set by the server; `secret`: private or a
+ * password, can be written but never read; `siblings`: entries in other locales; `rank`: a user's role, which callers
+ * who may change users can set; `members`: the users of a role, which no response lists; `signature`: a creator, under
+ * Q9's option and handler, in the collection's own list; `morph`: stored by v4 but not served (README, Limits).
  */
 const verdicts = `
   kind         select   filter   sort     populate  write
@@ -68,7 +68,7 @@ const uids: Readonly<Record<string, string>> = {
   permission: 'plugin::users-permissions.permission',
 };
 
-/** Type, kind, names; behind `>` the type that a link or part leads to. */
+/** Type, kind, names; after `>` the target type of a link or part. */
 const attributes = `
   film       open        title tagline year score publishedAt
   film       stamp       createdAt updatedAt
@@ -165,7 +165,7 @@ const attributes = `
   permission relation    role>role
   permission creator     createdBy updatedBy`;
 
-/** How each type is reached: a path of the API, then steps; behind a colon the element of a zone. */
+/** How each type is reached: a path of the API, then steps; after a colon, the component of a zone. */
 const ways = `
   film       films
   programme  programmes
@@ -215,14 +215,14 @@ const roots: Readonly<Record<string, string>> = {
   users: 'user',
 };
 
-// ---- who
+// ---- callers
 
 interface Credential {
   readonly as?: UserName | TokenName;
   readonly text?: string;
-  /** Types that it may find. */
+  /** Types for which it has `find`. */
   readonly finds: readonly string[];
-  /** Types that it may write: create, or update where there is one entry, and users. */
+  /** Types for which it may create and update entries (single types: update), and users. */
   readonly writes: readonly string[];
 }
 
@@ -254,7 +254,7 @@ const actionsOf = ({ finds, writes }: Credential): readonly string[] => [
   ...writes.map(writeActionOf),
 ];
 
-/** Adds creator fields for everybody who asks: only the reel's schema file allows it. */
+/** Adds creator fields for every caller; only the reel's schema file allows it. */
 const signing: Handlers = { find: ({ next }) => next({ creatorFields: true }) };
 const options = {
   grants: {
@@ -317,7 +317,7 @@ const isPopulated = (steps: readonly StepTaken[]): boolean => steps.every((step)
 
 type Outcome = 'forbidden' | 'refused' | 'answered' | 'shown' | 'absent' | 'stored' | 'ignored';
 
-/** What the table says. */
+/** The expected result according to the table. */
 const outcomeOf = (credential: Credential, { root, steps }: Way, row: Row, use: Use): Outcome => {
   const may = use === 'write' ? credential.writes : credential.finds;
   if (!may.includes(roots[root]!)) return 'forbidden';
@@ -333,7 +333,7 @@ const outcomeOf = (credential: Credential, { root, steps }: Way, row: Row, use: 
   return isThere && isReached && isPopulated(steps) ? 'shown' : 'absent';
 };
 
-// ---- asking
+// ---- requests
 
 const isScalar = ({ kind }: Row): boolean => ['open', 'stamp', 'locale', 'secret', 'secretStamp'].includes(kind);
 
@@ -354,7 +354,7 @@ const queryOf = ({ root, steps }: Way, row: Row, use: Use): string => {
 };
 
 type Json = Readonly<Record<string, unknown>>;
-/** Entries and components behind a value, in whichever envelope. */
+/** Entries and components in a value, in either envelope. */
 const membersOf = (value: unknown): readonly Json[] => {
   if (value === null || value === undefined) return [];
   if (Array.isArray(value)) return value.flatMap(membersOf);
@@ -362,7 +362,7 @@ const membersOf = (value: unknown): readonly Json[] => {
   if (data !== undefined) return membersOf(data);
   return inner === undefined && Object.hasOwn(value as object, 'data') ? [] : [{ ...rest, ...inner }];
 };
-/** What the steps of a way lead to. */
+/** What the steps of a path lead to. */
 const ownersIn = (body: unknown, { steps }: Way): readonly Json[] =>
   steps.reduce<readonly Json[]>(
     (owners, { name, element }) =>
@@ -372,7 +372,7 @@ const ownersIn = (body: unknown, { steps }: Way): readonly Json[] =>
     membersOf(body),
   );
 
-/** An entry of each type that nothing else here needs. */
+/** An entry of each type that no other test here needs. */
 const spare: Readonly<Record<string, number>> = {
   film: 7,
   person: 5,
@@ -424,7 +424,7 @@ const partOf = (type: EntryType, name: string): Extract<Attribute, { kind: 'part
   return part;
 };
 
-/** The types along a way that goes through parts alone; null for others. */
+/** The types along a path that consists of parts only; null for other paths. */
 const writtenThrough = (model: Model, { root, steps }: Way): readonly EntryType[] | null => {
   if (steps.some(({ kind }) => kind !== 'component' && kind !== 'zone')) return null;
   return [roots[root]!, ...steps.map((step) => step.element ?? step.target!)].map(
@@ -445,7 +445,10 @@ const send = (
     ...(body === undefined ? {} : { body }),
   });
 
-/** Creates an entry (or changes the one there is) with a value at the end of the way; null where nothing can be written. */
+/**
+ * Creates an entry (or changes the existing one) with a value at the end of the path; null if nothing can be written
+ * there.
+ */
 const write = async (
   people: PeopleWorld,
   way: Way,
@@ -470,7 +473,7 @@ const write = async (
   return { answer, id: isNew ? (made ?? 0) : id, value };
 };
 
-/** What is stored at the end of a way that goes through parts alone: values of columns, or ids of links. */
+/** What is stored at the end of a path of parts: column values, or ids of links. */
 const stored = async ({ world }: PeopleWorld, way: Way, row: Row, id: number): Promise<readonly unknown[]> => {
   const { dialect } = world.db;
   const types = writtenThrough(world.model, way)!;
@@ -503,7 +506,7 @@ const stored = async ({ world }: PeopleWorld, way: Way, row: Row, id: number): P
   );
 };
 
-/** Whether what is stored is what was sent. */
+/** Whether the stored value is the one that was sent. */
 const isStored = (found: readonly unknown[], value: unknown, row: Row, type: EntryType): boolean => {
   const attribute = type.attributes.get(row.name)!;
   if (attribute.kind === 'link') return found.map(Number).includes(Array.isArray(value) ? value[0] : (value as number));
@@ -514,7 +517,7 @@ const isStored = (found: readonly unknown[], value: unknown, row: Row, type: Ent
   return attribute.type === 'string' ? first === value : true;
 };
 
-/** Values of private and password attributes, whoever asks and whatever for. */
+/** Values of private and password attributes, which must appear in no response. */
 const secretTexts = [
   '$2a$',
   '$2b$',
@@ -537,7 +540,7 @@ const outcome = (status: number): Outcome =>
 describe('the table', () => {
   const model = worldModel();
 
-  it('F8: has every attribute of every type that is reached', () => {
+  it('F8: contains every attribute of every reachable type', () => {
     for (const [label, uid] of Object.entries(uids)) {
       if (label === 'folder') continue;
       const type = model.types.get(uid)!;
@@ -551,7 +554,7 @@ describe('the table', () => {
     }
   });
 
-  it('AC1: reaches every type of the project but one without entries', () => {
+  it('AC1: reaches every type of the project except one without entries', () => {
     const reached = new Set(allWays.map((it) => uids[it.type]));
     const own = [...model.types.values()].filter((it) => it.origin === 'project').map((it) => it.uid);
     expect(own.filter((uid) => !reached.has(uid))).toEqual(['api::closure.closure']);
@@ -581,13 +584,13 @@ describe.each(dialects)('attributes on %s', (dialect) => {
           const url = `${way.root}?${queryOf(way, row, use)}`;
           const { status, body, text } = await send(people, 'GET', url, credential);
           const expected = outcomeOf(credential, way, row, use);
-          // one entry that the condition leaves out is none (SO8)
+          // a condition that excludes the single entry gives a 404 (SO8)
           const isOut = use === 'filter' && status === 404 && singles.includes(roots[way.root]!);
           let found = isOut ? 'answered' : outcome(status);
           if (found === 'answered' && (use === 'select' || use === 'populate')) {
             const owners = ownersIn(body, way);
             const having = owners.filter((it) => Object.hasOwn(it, row.name)).length;
-            // the entries are there, so that an absence says something
+            // the entries exist, so an absence is meaningful
             const isReached = way.steps.every((step) => mayFind(credential, step)) && isPopulated(way.steps);
             if (isReached !== owners.length > 0) wrong.push(`${url}: ${owners.length} owners`);
             found = having === 0 ? 'absent' : having === owners.length ? 'shown' : ('shown for some' as Outcome);
@@ -600,7 +603,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
       }
     }
     expect(wrong).toEqual([]);
-    // the table would hold for a server that answers nobody, too
+    // a server that answered nobody would satisfy the table too
     for (const kind of ['answered', 'refused', 'shown'] as const) expect(seen.get(kind)).toBeGreaterThan(20);
   });
 
@@ -628,7 +631,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     expect(wrong).toEqual([]);
   });
 
-  it.each(Object.keys(strangers))('AC3: %s is 401, whatever is asked', async (name) => {
+  it.each(Object.keys(strangers))('AC3: %s is 401 for every request', async (name) => {
     const wrong: string[] = [];
     for (const way of allWays) {
       for (const row of rowsOf(way.type)) {
@@ -641,7 +644,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     expect(wrong).toEqual([]);
   });
 
-  it('Q9: nothing of a creator but id, firstname and lastname, whatever the request says', async () => {
+  it('Q9: only id, firstname and lastname of a creator are shown, whatever the request says', async () => {
     const people = await prepared();
     const creator = { id: 1, firstname: 'Ada', lastname: 'Quill' };
     for (const query of [
@@ -658,7 +661,7 @@ describe.each(dialects)('attributes on %s', (dialect) => {
     ]) {
       for (const as of [undefined, 'full', 'reading'] as const) {
         const answer = await people.ask('GET', `/api/reels?filters[id]=1&${query}`, as === undefined ? {} : { as });
-        // an option that names what nobody may see is refused
+        // an option that names a hidden attribute is refused
         if (/email|password|username/.test(query)) {
           expect([query, answer.status]).toEqual([query, 400]);
           continue;

@@ -1,4 +1,4 @@
-/** Secrets, and who may what from the command line (AC17, ST12, ST11). */
+/** Secrets, and permissions from the command line (AC17, ST12, ST11). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,7 +24,7 @@ import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../worl
 import { secrets } from '../world/server.js';
 import { dialects, projectDir } from '../world/world.js';
 
-/** What a command prints on stdout; what it says on stderr is for people. */
+/** What a command prints on stdout; stderr is for messages. */
 const printed = async (work: () => Promise<void>): Promise<string> => {
   let text = '';
   const out = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
@@ -54,7 +54,7 @@ describe('secrets', () => {
   };
   const file = () => fs.readFileSync(path.join(dir, '.env'), 'utf8');
 
-  it('are made once in development, kept in .env, and not told', () => {
+  it('are generated once in development, stored in .env, and not printed', () => {
     fs.writeFileSync(path.join(dir, '.env'), 'PORT=1');
     const { found, said } = read();
     expect(file()).toBe(`PORT=1\nJWT_SECRET=${found.jwtSecret}\nAPI_TOKEN_SALT=${found.apiTokenSalt}\n`);
@@ -66,14 +66,14 @@ describe('secrets', () => {
     expect(again).toEqual({ found, said: [] });
   });
 
-  it('one that is there is left alone, and a new file is for its owner', () => {
+  it('an existing one is left alone, and a new file is readable only by its owner', () => {
     const { found } = read({ JWT_SECRET: 'given' });
     expect(found.jwtSecret).toBe('given');
     expect(file()).toBe(`API_TOKEN_SALT=${found.apiTokenSalt}\n`);
     expect(fs.statSync(path.join(dir, '.env')).mode & 0o077).toBe(0);
   });
 
-  it('in production a missing one is a refused start, and nothing is written', () => {
+  it('in production a missing one refuses the start, and nothing is written', () => {
     const production = { NODE_ENV: 'production' };
     expect(() => read(production)).toThrow(/JWT_SECRET and API_TOKEN_SALT are missing/);
     expect(() => read({ ...production, JWT_SECRET: 'x' })).toThrow(/API_TOKEN_SALT is missing/);
@@ -86,14 +86,14 @@ describe('secrets', () => {
     });
   });
 
-  it('in production a JWT_SECRET that can be guessed is a refused start', () => {
+  it('in production a JWT_SECRET that is easy to guess refuses the start', () => {
     const weak = { NODE_ENV: 'production', JWT_SECRET: 'aaaa', API_TOKEN_SALT: 'y' };
     expect(() => read(weak)).toThrow(/JWT_SECRET is too easy to guess/);
     expect(() => read({ ...weak, JWT_SECRET: 'a'.repeat(40) })).toThrow(/too easy to guess/);
     expect(read({ ...weak, NODE_ENV: 'development' }).found.jwtSecret).toBe('aaaa');
   });
 
-  it('made ones stay out of git, unless the project has decided', () => {
+  it('generated ones are kept out of git, unless the project has a .gitignore', () => {
     read();
     const ignored = path.join(dir, '.gitignore');
     expect(fs.readFileSync(ignored, 'utf8').split('\n')).toContain('.env');
@@ -118,7 +118,7 @@ describe('permissions.json of the seeds', () => {
     }
   };
 
-  it('grants what it lists', () => {
+  it('grants the listed actions', () => {
     expect(read({ public: ['api::donor.donor.find'] })).toEqual({
       seeds: [],
       granted: { public: ['api::donor.donor.find'] },
@@ -138,7 +138,7 @@ describe('permissions.json of the seeds', () => {
       /public\[0\]: there is no action .*; did you mean "api::donor.donor.find"\?/,
     ],
     [{ constructor: [] }, /there is no role "constructor"/],
-  ])('%j is a fault of the seeds', (json, message) => {
+  ])('%j is reported as a fault', (json, message) => {
     expect(read(json)).toMatchObject({ granted: {}, faults: [expect.stringMatching(message)] });
   });
 });
@@ -146,7 +146,7 @@ describe('permissions.json of the seeds', () => {
 describe('commands without a database', () => {
   afterEach(() => vi.unstubAllEnvs());
 
-  it('say what to do, and make no file', async () => {
+  it('say what to do, and create no file', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-none-'));
     vi.stubEnv('DATABASE_CLIENT', 'sqlite');
     vi.stubEnv('DATABASE_FILENAME', path.join(dir, 'deep', 'data.db'));
@@ -169,7 +169,7 @@ describe('commands without a database', () => {
 });
 
 describe('permissions that are switched off', () => {
-  it('are said loudly, whatever the log level', () => {
+  it('are announced prominently, whatever the log level', () => {
     const text: string[] = [];
     const said = vi.spyOn(process.stderr, 'write').mockImplementation((chunk) => text.push(String(chunk)) > 0);
     const tell = (enabled: boolean) =>
@@ -234,7 +234,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     );
   });
 
-  it('user create: with a password of its own or a made one', async () => {
+  it('user create: with a given password or a generated one', async () => {
     const create = (given: object) =>
       printed(() =>
         createUserCommand({ project: projectDir, username: 'cli', email: 'CLI@example.com', role: 'editor', ...given }),
@@ -254,7 +254,7 @@ describe.each(dialects)('commands on %s', (dialect) => {
     await expect(create({ username: 'ab', email: 'ab@example.com' })).rejects.toThrow(/at least 3/);
   });
 
-  it('token list and revoke: by name or id, and the key is refused afterwards', async () => {
+  it('token list and revoke: by name or id; a revoked key is refused', async () => {
     const key = await token({ name: 'to be revoked', type: 'custom', allow: ['api::donor.donor.find'] });
     const line = (await printed(() => listTokensCommand(projectDir)))
       .split('\n')

@@ -1,4 +1,4 @@
-/** Bearer values (AC1, AC7, AC17, AC11): what they are, what they may, what is refused and how. */
+/** Bearer values (AC1, AC7, AC17, AC11): what they are, what they grant, and how invalid ones are refused. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { newJwts } from '../../src/access/jwt.js';
@@ -42,7 +42,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await asBearer(it_(), jwt)).status).toBe(200);
     });
 
-    it.each(['Bearer', 'bearer', 'BEARER'])('the scheme %s has no case', async (scheme) => {
+    it.each(['Bearer', 'bearer', 'BEARER'])('the scheme %s is case-insensitive', async (scheme) => {
       const { status } = await it_().server.get('/api/users/me', { authorization: `${scheme} ${jwtOf(good)}` });
       expect(status).toBe(200);
     });
@@ -73,7 +73,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       ['not one', 'garbage'],
       ['NUL and friends', 'a\u00ff'],
       ['of a user without a role', jwtOf({ ...good, id: users.roleless })],
-    ])('%s is 401, also where public may read', async (_name, jwt) => {
+    ])('%s is 401, even where public may read', async (_name, jwt) => {
       for (const url of ['/api/genres', '/api/donors', '/api/users/me', '/api/genres?fields=nope'])
         expect((await asBearer(it_(), jwt, url)).body).toEqual(missing);
     });
@@ -85,7 +85,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await asBearer(it_(), jwtFor(id))).body).toEqual(invalid);
     });
 
-    it('the role decides, and inherits nothing from public (AC1)', async () => {
+    it('the role determines the rights, and inherits nothing from public (AC1)', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/films')).status).toBe(200);
       expect((await ask('GET', '/api/films', { as: 'reader' })).body).toEqual(forbidden);
@@ -94,7 +94,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await ask('POST', '/api/films', { as: 'editor', body: { data: {} } })).body).toEqual(forbidden);
     });
 
-    it('plans and answers of one role never serve another', async () => {
+    it('plans and responses of one role are never used for another', async () => {
       const { ask } = it_();
       const url = '/api/films/1?fields=id&populate[lender][fields]=name';
       const lender = { lender: { data: { id: 1, attributes: { name: 'Secret Donor' } } } };
@@ -107,7 +107,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       }
     });
 
-    it('filters and sorts through what the role may not find are refused for it alone', async () => {
+    it('filters and sorts through what the role may not find are refused for that role only', async () => {
       const { ask } = it_();
       const url = '/api/films?filters[lender][name]=Secret Donor&fields=id';
       expect((await ask('GET', url)).status).toBe(400);
@@ -116,7 +116,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
   });
 
   describe('API tokens (AC17)', () => {
-    it('full access may everything, also what no role may', async () => {
+    it('full access may do everything, including what no role may', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/donors', { as: 'full' })).status).toBe(200);
       expect((await ask('GET', '/api/users', { as: 'full' })).status).toBe(200);
@@ -124,7 +124,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await ask('POST', '/api/genres', { as: 'full', body: { data: { name: 'new' } } })).status).toBe(200);
     });
 
-    it('full access does not see hidden attributes, and is no user', async () => {
+    it('full access does not see hidden attributes, and is not a user', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/users?fields=password', { as: 'full' })).status).toBe(400);
       expect((await ask('GET', '/api/users?populate=*', { as: 'full' })).text).not.toMatch(/\$2a|\$2b|[tT]oken"/);
@@ -133,7 +133,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       );
     });
 
-    it('read-only may find and findOne and nothing else', async () => {
+    it('read-only may use find and findOne and nothing else', async () => {
       const { ask } = it_();
       for (const url of ['/api/donors', '/api/donors/1', '/api/users', '/api/users/1', '/api/users-permissions/roles'])
         expect([url, (await ask('GET', url, { as: 'reading' })).status]).toEqual([url, 200]);
@@ -152,7 +152,7 @@ describe.each(dialects)('credentials on %s', (dialect) => {
         ]).toEqual([url, forbidden]);
     });
 
-    it('custom may what its list says', async () => {
+    it('custom may use the listed actions', async () => {
       const { ask } = it_();
       expect((await ask('GET', '/api/genres', { as: 'custom' })).status).toBe(200);
       expect((await ask('GET', '/api/genres/1', { as: 'custom' })).body).toEqual(forbidden);
@@ -160,14 +160,14 @@ describe.each(dialects)('credentials on %s', (dialect) => {
       expect((await ask('GET', '/api/genres?populate=*&fields=id', { as: 'custom' })).text).not.toContain('films');
     });
 
-    it('an expired one is 401 Token expired, everywhere', async () => {
+    it('an expired one is 401 Token expired, on every path', async () => {
       for (const url of ['/api/genres', '/api/donors', '/api/users/me'])
         expect((await it_().ask('GET', url, { as: 'expired' })).body).toEqual(
           refusal(401, 'UnauthorizedError', 'Token expired'),
         );
     });
 
-    it('the hash of a token is none', async () => {
+    it('the hash of a token is not accepted as a token', async () => {
       const [[stored] = []] = await it_().world.db.write((tx) =>
         tx.run(it_().world.db.dialect.compile(sql`select access_key from strapi_api_tokens where id = 2`)),
       );
@@ -186,7 +186,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     return text == null ? null : Number(text);
   };
 
-  it('AC17: the last use is noted at once, then at most hourly; an expired token is not used', async () => {
+  it('AC17: the last use is stored at first, then at most hourly; an expired token is not recorded', async () => {
     const start = Date.UTC(2030, 0, 1);
     let clock = start;
     const people = await newPeopleWorld(dialect, { people: { now: () => clock } });
@@ -207,7 +207,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('a JWT and a token end when their time comes, however well known they are', async () => {
+  it('cached JWTs and tokens expire on time', async () => {
     let clock = Date.UTC(2030, 0, 1);
     const people = await newPeopleWorld(dialect, {
       grants: { authenticated: ['api::genre.genre.find'] },
@@ -232,7 +232,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('AC7: with confirmation on, JWTs of unconfirmed users are 401 Invalid credentials', async () => {
+  it('AC7: if confirmation is required, JWTs of unconfirmed users are 401 Invalid credentials', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       expect((await people.ask('GET', '/api/users/me', { as: 'unconfirmed' })).status).toBe(200);
@@ -247,7 +247,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('a user blocked or deleted through the API is out at once', async () => {
+  it('a user blocked or deleted through the API loses access at once', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       expect((await people.ask('GET', '/api/users/me', { as: 'reader' })).status).toBe(200);
@@ -262,7 +262,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
-  it('AC2: a public role without any permission is 401, a server with permissions off is open', async () => {
+  it('AC2: a public role without any permission gives 401; with permissions off the server is open', async () => {
     const closed = await newPeopleWorld(dialect, { grants: { public: [] } });
     const open = await newPeopleWorld(dialect, { grants: { public: [] }, people: { mode: 'open' } });
     try {
@@ -275,7 +275,7 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
         expect([url, (await open.ask('GET', url)).status]).toEqual([url, 200]);
       expect((await open.ask('POST', '/api/genres', { body: { data: { name: 'open' } } })).status).toBe(200);
       expect((await open.ask('GET', '/api/films/1?populate=lender')).text).toContain('Secret Donor');
-      // what would outlast it still needs its permission
+      // what would remain afterwards still needs its permission
       for (const [method, url] of [
         ['POST', '/api/users'],
         ['PUT', '/api/users/1'],
@@ -294,12 +294,12 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
 });
 
 describe('secrets are compared in constant time', () => {
-  it('isSame looks at every byte, and at lengths first', () => {
+  it('isSame compares the lengths and then every byte', () => {
     expect(isSame('abc', 'abc')).toBe(true);
     for (const other of ['abd', 'ab', 'abcd', '', 'äbc']) expect(isSame('abc', other)).toBe(false);
   });
 
-  it('a stamp belongs to one user, one password and one secret', async () => {
+  it('a digest is bound to one user, one password and one secret', async () => {
     const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: 60_000, now: Date.now });
     const claims = await jwts.verify(await jwts.sign(1, password));
     expect(claims).toMatchObject({ userId: 1, stamp: expect.stringMatching(/^[0-9a-f]{32}$/) });

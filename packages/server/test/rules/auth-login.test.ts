@@ -1,4 +1,4 @@
-/** The endpoints that lead to a JWT (AC8, AC10, AC7). */
+/** The endpoints that issue JWTs (AC8, AC10, AC7). */
 import bcrypt from '@node-rs/bcrypt';
 import { describe, expect, it } from 'vitest';
 import { bearer, newPeopleWorld, type PeopleWorld, password, usePeople, users } from '../world/people.js';
@@ -21,7 +21,7 @@ const reader = {
 const post = ({ ask }: PeopleWorld, path: string, body: unknown, headers: Record<string, string> = {}) =>
   ask('POST', `/api/auth/${path}`, { body, headers });
 
-/** The code of the only link in the newest mail. */
+/** The code in the only link of the newest e-mail. */
 const codeIn = (people: PeopleWorld): string => {
   const text = people.mails.at(-1)?.text ?? '';
   return /(?:code|confirmation)(?:=|[^:]*: )([\w-]{20,})/.exec(text)?.[1] ?? '';
@@ -30,14 +30,14 @@ const codeIn = (people: PeopleWorld): string => {
 describe.each(dialects)('login on %s', (dialect) => {
   const it_ = usePeople(dialect);
 
-  it.each(['reader@example.com', 'READER@Example.com', 'reader'])('AC8: %s identifies', async (identifier) => {
+  it.each(['reader@example.com', 'READER@Example.com', 'reader'])('AC8: %s identifies the user', async (identifier) => {
     const { status, body, headers } = await post(it_(), 'local', { identifier, password });
     expect(status).toBe(200);
     expect(body).toEqual({ jwt: expect.any(String), user: reader });
     expect(headers['cache-control']).toBe('no-store');
   });
 
-  it.each(['$2a', '$2b', '$2y'])('AC8: a %s hash that v4’s library made is accepted', async (prefix) => {
+  it.each(['$2a', '$2b', '$2y'])('AC8: a %s hash made by v4’s library is accepted', async (prefix) => {
     const { world } = it_();
     const before = (await it_().stored(users.reader, 'password')) as string;
     await world.update(
@@ -51,7 +51,7 @@ describe.each(dialects)('login on %s', (dialect) => {
     await world.update('up_users', users.reader, 'password', before);
   });
 
-  it('the JWT is one of v4: HS256 with id, iat and exp, good for 30 days', async () => {
+  it('the JWT is one of v4: HS256 with id, iat and exp, valid for 30 days', async () => {
     const [head, payload] = (await it_().login('reader'))
       .split('.')
       .slice(0, 2)
@@ -70,11 +70,11 @@ describe.each(dialects)('login on %s', (dialect) => {
     ['a blocked user with a wrong password', { identifier: 'blocked', password: 'x' }],
     ['SQL', { identifier: "' or 1=1 --", password }],
     ['the hash', { identifier: 'reader', password: '$2a$04$' }],
-  ])('AC8: %s is told nothing', async (_name, body) => {
+  ])('AC8: %s gets the same message as an unknown user', async (_name, body) => {
     expect((await post(it_(), 'local', body)).body).toEqual(validation('Invalid identifier or password'));
   });
 
-  it('AC8: what is missing or no text is named', async () => {
+  it('AC8: missing and non-string values are named', async () => {
     expect((await post(it_(), 'local', { password })).body).toEqual(
       validation('identifier is a required field', 'identifier'),
     );
@@ -90,7 +90,7 @@ describe.each(dialects)('login on %s', (dialect) => {
     expect((await post(it_(), 'local', '{broken')).status).toBe(400);
   });
 
-  it('a refused password is not repeated to anybody', async () => {
+  it('a refused password is never repeated in the response', async () => {
     for (const body of [
       { identifier: 'reader', password: { secret: 'hunter2-secret' } },
       { identifier: ['hunter2-secret'], password: 'hunter2-secret' },
@@ -98,30 +98,30 @@ describe.each(dialects)('login on %s', (dialect) => {
       expect((await post(it_(), 'local', body)).text).not.toContain('hunter2-secret');
   });
 
-  it('a form that is no text is not called null', async () => {
+  it('a value that is not a string is not reported as null', async () => {
     expect((await post(it_(), 'local', { identifier: ['reader'], password })).body).toMatchObject({
       error: { status: 400, message: 'identifier must be a `string` type.' },
     });
   });
 
-  it('AC8: blocked users are told so, after their password', async () => {
+  it('AC8: blocked users get a message that says so, after their password was checked', async () => {
     expect((await post(it_(), 'local', { identifier: 'blocked', password })).body).toEqual(
       application('Your account has been blocked by an administrator'),
     );
   });
 
-  it('AC1: a user without auth.callback may not log in again', async () => {
+  it('AC1: a user without auth.callback cannot log in again', async () => {
     expect((await it_().ask('POST', '/api/auth/local', { as: 'reader', body: {} })).status).toBe(403);
   });
 
   it.each(['/api/connect/github', '/api/connect/a/b', '/api/auth/github/callback', '/api/auth/google/callback?code=x'])(
-    'AC8: %s says that the provider is disabled',
+    'AC8: %s is refused because the provider is disabled',
     async (url) => {
       expect((await it_().ask('GET', url)).body).toEqual(application('This provider is disabled'));
     },
   );
 
-  it('AC13: with confirmation on, unconfirmed users are told; with local login off, everybody', async () => {
+  it('AC13: if confirmation is required, unconfirmed users are refused; if local login is off, everybody is', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       expect((await post(people, 'local', { identifier: 'unconfirmed', password })).status).toBe(200);
@@ -147,7 +147,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     return { username: `new-${serial}`, email: `new-${serial}@example.com`, password: 'secret-1', ...given };
   };
 
-  it('AC9: gives a JWT and the user, who may log in; the password is a bcrypt hash of 10 rounds', async () => {
+  it('AC9: returns a JWT and the user, who can log in; the password is a bcrypt hash of 10 rounds', async () => {
     const given = form({ email: `Mixed.Case-${dialect}@Example.com` });
     const { status, body } = await post(it_(), 'local/register', given);
     expect(status).toBe(200);
@@ -168,7 +168,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     await it_().login(given.username, given.password);
   });
 
-  it('AC9: role, confirmed, blocked, provider, id and private attributes are the server’s to say', async () => {
+  it('AC9: role, confirmed, blocked, provider, id and private attributes cannot be set by the client', async () => {
     const given = form({
       role: 3,
       confirmed: false,
@@ -196,7 +196,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ['role as set', { role: { set: [3] } }],
     ['role as list', { role: [3] }],
     ['role as text', { role: '3' }],
-  ])('AC9: %s gives no other role', async (_name, extra) => {
+  ])('AC9: %s does not change the role', async (_name, extra) => {
     const { body } = await post(it_(), 'local/register', form(extra));
     const { id } = (body as { user: { id: number } }).user;
     expect((await it_().ask('GET', `/api/users/${id}?populate=role`, { as: 'full' })).body).toMatchObject({
@@ -210,13 +210,13 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ['the e-mail in another case', { email: 'READER@example.com' }],
     ['an e-mail as name', { username: 'reader@example.com' }],
     ['an e-mail as name in another case', { username: 'Reader@Example.com' }],
-  ])('AC9: %s of another is taken', async (_name, extra) => {
+  ])('AC9: %s of another user is refused as taken', async (_name, extra) => {
     expect((await post(it_(), 'local/register', form(extra))).body).toEqual(
       application('Email or Username are already taken'),
     );
   });
 
-  it('two at the same time: one is made', async () => {
+  it('of two concurrent registrations one succeeds', async () => {
     const given = form();
     const answers = await Promise.all([1, 2, 3].map(() => post(it_(), 'local/register', given)));
     expect(answers.map((it) => it.status).sort()).toEqual([200, 400, 400]);
@@ -238,7 +238,7 @@ describe.each(dialects)('registration on %s', (dialect) => {
     ]);
   });
 
-  it('AC9: switched off, and with a default role that is not there', async () => {
+  it('AC9: is refused if it is disabled or the default role does not exist', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { allow_register: false });
@@ -261,8 +261,8 @@ describe.each(dialects)('registration on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
-  it('AC9: registration sends a link; the link confirms once and leads to the page', async () => {
+describe.each(dialects)('e-mail confirmation on %s', (dialect) => {
+  it('AC9: registration sends a link, which confirms once and redirects to the page', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', {
@@ -281,7 +281,7 @@ describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
         application('Your account email is not confirmed'),
       );
       const { id } = (body as { user: { id: number } }).user;
-      // the database does not tell the code
+      // the stored digest does not reveal the code
       const stored = (await people.stored(id, 'confirmation_token')) as string;
       expect(stored).not.toContain(code);
       const url = '/api/auth/email-confirmation';
@@ -306,7 +306,7 @@ describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
     }
   });
 
-  it('AC13: a token that v4 mailed still confirms', async () => {
+  it('AC13: a token mailed by v4 still confirms', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { email_confirmation: true });
@@ -320,7 +320,7 @@ describe.each(dialects)('confirmation of e-mails on %s', (dialect) => {
     }
   });
 
-  it('AC13: another link on demand; everybody is told the same, and only unconfirmed users get a mail', async () => {
+  it('AC13: a new link can be requested; everybody gets the same response, and only unconfirmed users get an e-mail', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       await people.setting('advanced', { email_confirmation: true });
@@ -358,7 +358,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     post(people, 'reset-password', { code, password: word, passwordConfirmation: again });
   const wrongCode = validation('Incorrect code provided');
 
-  it('AC10: everybody is told the same; only those who may get a mail', async () => {
+  it('AC10: everybody gets the same response; only eligible users get an e-mail', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       for (const email of ['reader@example.com', 'READER@EXAMPLE.COM', 'nobody@example.com', 'blocked@example.com'])
@@ -370,7 +370,7 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
     }
   });
 
-  it('AC11: the code sets a password once, gives a JWT, and ends older ones (AC7)', async () => {
+  it('AC11: the code sets the password once, returns a JWT, and revokes older JWTs (AC7)', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const before = await people.login('reader');
@@ -392,14 +392,14 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
       expect((await post(people, 'local', { identifier: 'reader', password })).status).toBe(400);
       expect((await people.server.get('/api/users/me', bearer(before))).status).toBe(401);
       expect((await people.server.get('/api/users/me', bearer((body as { jwt: string }).jwt))).status).toBe(200);
-      // v4's tokens carry no stamp
+      // v4's tokens carry no digest of the password
       expect((await people.ask('GET', '/api/users/me', { as: 'reader' })).status).toBe(200);
     } finally {
       await people.close();
     }
   });
 
-  it('AC11: a code is good for an hour, the newest one only, and not after another change of the password', async () => {
+  it('AC11: only the newest code is valid, for an hour, and not after the password was changed', async () => {
     let clock = Date.UTC(2030, 0, 1);
     const people = await newPeopleWorld(dialect, { people: { now: () => clock } });
     try {
@@ -451,8 +451,8 @@ describe.each(dialects)('forgotten passwords on %s', (dialect) => {
   });
 });
 
-describe('mails that cannot be sent', () => {
-  it('AC10: nobody learns of it but the log', async () => {
+describe('e-mails that cannot be sent', () => {
+  it('AC10: only the log shows it', async () => {
     const faults: unknown[] = [];
     const people = await newPeopleWorld('sqlite', { people: { onFault: (fault) => faults.push(fault) } });
     try {
@@ -475,7 +475,7 @@ describe('mails that cannot be sent', () => {
 });
 
 describe.each(dialects)('changing a password on %s', (dialect) => {
-  it('AC12: needs the current one, a new one twice, and ends older JWTs', async () => {
+  it('AC12: requires the current password and the new one twice, and revokes older JWTs', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const [jwt, other] = [await people.login('reader'), await people.login('reader')];
@@ -504,7 +504,7 @@ describe.each(dialects)('changing a password on %s', (dialect) => {
     }
   });
 
-  it('AC12: is for users', async () => {
+  it('AC12: requires a user', async () => {
     const people = await newPeopleWorld(dialect);
     try {
       const body = { currentPassword: password, password: 'new-secret', passwordConfirmation: 'new-secret' };

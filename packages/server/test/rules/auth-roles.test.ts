@@ -41,7 +41,7 @@ const idOf = async (people: PeopleWorld, type: string): Promise<number> => {
 describe.each(dialects)('reading roles on %s', (dialect) => {
   const it_ = usePeople(dialect, options);
 
-  it('AC16: all, with the number of their users', async () => {
+  it('AC16: lists all roles, with the number of their users', async () => {
     const times = { createdAt: '2023-11-14T22:13:20.000Z', updatedAt: '2023-11-14T22:14:20.000Z' };
     expect((await ask(it_(), 'GET')).body).toEqual({
       roles: [
@@ -52,7 +52,7 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
     });
   });
 
-  it('AC16: one, with the tree of all actions; strange ones of a v4 project stay visible', async () => {
+  it('AC16: one role, with the tree of all actions; unknown actions of a v4 project stay visible', async () => {
     const { body } = await ask(it_(), 'GET', '/3');
     const { role } = body as { role: { id: number; permissions: Tree } };
     expect(role).toMatchObject({ id: 3, type: 'editor' });
@@ -67,7 +67,7 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
     expect(role.permissions['plugin::upload']?.controllers['content-api']).toHaveProperty('upload');
   });
 
-  it('AC16: the tree alone', async () => {
+  it('AC16: the tree of actions alone', async () => {
     const { body } = await it_().ask('GET', '/api/users-permissions/permissions', { as: 'editor' });
     const { permissions } = body as { permissions: Tree };
     expect(enabled(permissions)).toEqual([]);
@@ -83,7 +83,7 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
 });
 
 describe.each(dialects)('changing roles on %s', (dialect) => {
-  it('AC16: a new role has what its tree says, at once', async () => {
+  it('AC16: a new role has the permissions of its tree at once', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       const permissions = treeOf('api::donor.donor.find', 'api::film.film.find');
@@ -116,7 +116,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('users of a role are not dropped in silence', async () => {
+  it('the users of a role in a body are refused, not silently ignored', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       for (const [method, path] of [
@@ -135,7 +135,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('AC16: PUT replaces the whole set, at once; without a tree the set stays', async () => {
+  it('AC16: PUT replaces all permissions at once; without a tree they are unchanged', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       expect((await people.ask('GET', '/api/genres')).status).toBe(200);
@@ -148,12 +148,12 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
       expect((await ask(people, 'GET', '/2')).body).toMatchObject({
         role: { name: 'Everybody', description: null, type: 'public' },
       });
-      // what was read can be sent back, and changes nothing
+      // a role as it was read can be sent back, and changes nothing
       const { body } = await ask(people, 'GET', '/3');
       const before = await permissionsOf(people, 3);
       expect((await ask(people, 'PUT', '/3', (body as { role: unknown }).role)).body).toEqual(ok);
       expect((await permissionsOf(people, 3)).toSorted()).toEqual(before.toSorted());
-      // nothing is left of the permissions that are gone
+      // no rows of revoked permissions remain
       const { db } = people.world;
       const orphans = db.dialect.compile(
         sql`select count(*) from up_permissions p where not exists (select 1 from up_permissions_role_links l where l.permission_id = p.id)`,
@@ -165,7 +165,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
     }
   });
 
-  it('AC16: a deleted role leaves its users to public, and no permissions', async () => {
+  it('AC16: the users of a deleted role get the role public, and its permissions are deleted', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       await people.world.insert('up_roles', [{ id: 9, name: 'Guests', type: 'guests' }]);
@@ -177,7 +177,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
         refusal(400, 'ApplicationError', 'Cannot delete public role'),
       );
       expect((await people.ask('GET', '/api/genres')).status).toBe(200);
-      // the caller's own role may go too
+      // the caller's own role can be deleted too
       expect((await people.ask('DELETE', `${url}/3`, { as: 'editor' })).body).toEqual(ok);
       expect((await people.ask('GET', url, { as: 'editor' })).status).toBe(403);
     } finally {
@@ -210,7 +210,7 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
       { name: 'Another', permissions: JSON.parse('{"__proto__":{"controllers":{"a":{"b":{"enabled":true}}}}}') },
       /__proto__/,
     ],
-  ])('AC16: %s is refused, and nothing is left', async (_name, body, message) => {
+  ])('AC16: %s is refused, and leaves nothing behind', async (_name, body, message) => {
     const people = await newPeopleWorld(dialect, options);
     try {
       const answer = await ask(people, 'POST', '', body);

@@ -1,4 +1,4 @@
-/** `/users` (AC15, BO14): bare objects, the same rules as elsewhere, and no way to hidden attributes. */
+/** `/users` (AC15, BO14): bare objects, the usual rules, and no access to hidden attributes. */
 import { describe, expect, it } from 'vitest';
 import { allOfAccounts, newPeopleWorld, usePeople, users } from '../world/people.js';
 import { refusal } from '../world/server.js';
@@ -50,7 +50,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
       expect([query, (await get(`/1${query}`)).status, (await get(`/me${query}`)).status]).toEqual([query, 400, 400]);
   });
 
-  it('AC15: no more than the cap', async () => {
+  it('AC15: no more than the maximum page size', async () => {
     const people = await newPeopleWorld(dialect, options);
     try {
       await people.world.insert(
@@ -68,7 +68,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     }
   });
 
-  it('AC16: the role is flat, and there for those who may find roles', async () => {
+  it('AC16: the role is a flat object, shown to callers who may find roles', async () => {
     const role = {
       id: 1,
       name: 'Authenticated',
@@ -85,7 +85,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     expect((await get('/1?populate=role')).body).toEqual(reader);
     expect((await get('/1?populate=*')).body).toEqual(reader);
     expect((await get('/4?populate=role&fields=id', 'editor')).body).toEqual({ id: 4, role: null });
-    // permissions of roles are no type that anybody may find
+    // no role may find the permissions of roles
     expect((await get('/1?populate[role][populate]=permissions', 'editor')).body).toEqual({ ...reader, role });
     expect((await get('?filters[role][type]=editor')).status).toBe(400);
     expect((await get('?filters[role][type]=editor&fields=id', 'editor')).body).toEqual([{ id: 2 }]);
@@ -93,7 +93,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
   });
 
   it.each(['=role.users', '[role][populate]=users', '[role][populate]=*', '[role][populate][users][fields]=email'])(
-    'AC16: populate%s never lists who has a role, whoever asks',
+    'AC16: populate%s never lists the users of a role, for any caller',
     async (populate) => {
       for (const as of ['editor', 'full'] as const) {
         const { status, body } = await it_().ask('GET', `/api/users/2?fields=id&populate${populate}`, { as });
@@ -104,7 +104,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     },
   );
 
-  it.each(['password', 'resetPasswordToken', 'confirmationToken'])('AC15: nothing leads to %s', async (name) => {
+  it.each(['password', 'resetPasswordToken', 'confirmationToken'])('AC15: no query reaches %s', async (name) => {
     for (const query of [
       `?fields=${name}`,
       `?fields[0]=id&fields[1]=${name}`,
@@ -134,7 +134,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     expect((await get('?_q=$2a', 'editor')).body).toEqual([]);
   });
 
-  it('AC15: count is a number, of what filters (AC15) or plain attributes leave', async () => {
+  it('AC15: count is the number of users that match filters (AC15) or plain attributes', async () => {
     for (const [query, count] of [
       ['', 6],
       ['?filters[username]=reader', 1],
@@ -151,7 +151,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
       expect([query, (await get(`/count${query}`)).status]).toEqual([query, 400]);
   });
 
-  it('count drops no condition in silence', async () => {
+  it('count ignores no condition silently', async () => {
     for (const [query, count] of [
       ['?username[$contains]=zzz', 0],
       ['?username[$contains]=read', 1],
@@ -187,7 +187,7 @@ describe.each(dialects)('reading users on %s', (dialect) => {
     expect((await it_().ask('HEAD', '/api/users', { as: 'reader' })).status).toBe(200);
   });
 
-  it('what is kept for one user is not shown to another', async () => {
+  it('what is cached for one user is not shown to another', async () => {
     for (const as of ['reader', 'editor', 'reader'] as const)
       expect((await get('/me?fields=username', as)).body).toEqual({ id: users[as], username: as });
   });
@@ -225,7 +225,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     await it_().login('fresh', 'secret-1');
   });
 
-  it('AC16: who may not find roles makes users with roles all the same', async () => {
+  it('AC16: callers who may not find roles can still create users with roles', async () => {
     const { status, body } = await create(form({ role: { connect: [{ id: 3 }] }, confirmed: true }), 'reader');
     expect(status).toBe(201);
     expect(body).not.toHaveProperty('role');
@@ -236,13 +236,13 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('AC15: fields and populate shape the answer', async () => {
+  it('AC15: fields and populate apply to the response', async () => {
     expect((await create(form(), 'editor', '?fields=username')).body).toMatchObject({ role: { id: 1 } });
     const { body } = await create(form(), 'editor', '?fields=username&populate=false');
     expect(Object.keys(body as object)).not.toContain('email');
   });
 
-  it('AC15: what is missing is named', async () => {
+  it('AC15: missing attributes are named', async () => {
     expect((await create({})).body).toMatchObject({ error: { status: 400, message: '4 errors occurred' } });
     for (const name of ['username', 'email', 'password', 'role'])
       expect((await create(form({ [name]: undefined }))).body).toMatchObject({
@@ -268,7 +268,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('AC16: a role in form alone is none', async () => {
+  it('AC16: a value that only looks like a role is refused', async () => {
     const forms = [
       [],
       {},
@@ -302,7 +302,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     }
   });
 
-  it('AC15: an update is partial and answers the user', async () => {
+  it('AC15: an update is partial and returns the user', async () => {
     const { id, email } = await made();
     const { status, body } = await update(id, { username: 'renamed', blocked: true });
     expect(status).toBe(200);
@@ -315,7 +315,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     });
   });
 
-  it('AC16: an update answers with the role, to those who may find roles', async () => {
+  it('AC16: an update returns the role to callers who may find roles', async () => {
     const { id } = await made();
     const { body } = await update(id, { role: 3 });
     expect(body).toMatchObject({ id, role: { id: 3, name: 'Editor' } });
@@ -327,7 +327,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect(shaped.body).toEqual({ id, role: { id: 3, type: 'editor' } });
   });
 
-  it('AC15: an absent user is 404 whatever the body, an existing one needs an object', async () => {
+  it('AC15: a missing user is 404 whatever the body; for an existing one the body must be an object', async () => {
     const { id } = await made();
     for (const body of [undefined, [], '"x"', { nope: 1 }, {}]) {
       const absent = await it_().ask('PUT', '/api/users/999', { as: 'full', body });
@@ -336,7 +336,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect((await it_().ask('PUT', `/api/users/${id}`, { as: 'full' })).status).toBe(400);
   });
 
-  it('AC15: an update takes no name or e-mail of another', async () => {
+  it('AC15: a name or e-mail of another user is refused on update', async () => {
     const { id } = await made();
     const application = (message: string) => refusal(400, 'ApplicationError', message);
     expect((await update(id, { username: 'reader' })).body).toEqual(application('Username already taken'));
@@ -345,7 +345,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect((await update(id, { id: 1, email: 'mine@example.com' })).body).toMatchObject({ id });
   });
 
-  it('AC7: another password ends JWTs of before', async () => {
+  it('AC7: changing the password revokes earlier JWTs', async () => {
     const { id, username } = await made();
     const jwt = await it_().login(username, 'secret-1');
     const me = () => it_().server.get('/api/users/me', { authorization: `Bearer ${jwt}` });
@@ -357,7 +357,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     await it_().login(username, 'secret-2');
   });
 
-  it('AC15: a deleted user is answered once more', async () => {
+  it('AC15: DELETE returns the deleted user', async () => {
     const { id, username } = await made();
     const { status, body } = await it_().ask('DELETE', `/api/users/${id}`, { as: 'editor' });
     expect([status, body]).toMatchObject([200, { id, username }]);
@@ -373,7 +373,7 @@ describe.each(dialects)('writing users on %s', (dialect) => {
     expect((await change(String(headers['etag']))).status).toBe(412);
   });
 
-  it('two users of one name at the same time: one is made', async () => {
+  it('of two concurrent creations with the same name one succeeds', async () => {
     const body = form();
     const answers = await Promise.all([1, 2, 3].map(() => create(body)));
     expect(answers.map((it) => it.status).sort()).toEqual([201, 400, 400]);

@@ -1,6 +1,6 @@
 /**
- * A real browser, on a page of another origin: what the headers of RQ7 allow it to send and to read, and that files
- * below `/uploads` run nothing in the API's origin (RQ15).
+ * A real browser on a page of another origin: what the headers of RQ7 allow it to send and read, and that files below
+ * `/uploads` run no code in the API's origin (RQ15).
  */
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -15,7 +15,7 @@ import { newServer } from '../../src/http/server.js';
 import { newPeopleWorld, type PeopleWorld, password } from '../world/people.js';
 import { newTestDeps } from '../world/server.js';
 
-/** Debian's package; another browser of that family is named by CHROMIUM. */
+/** Debian's package; CHROMIUM names another browser of that family. */
 const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
 const args = [
   '--no-sandbox',
@@ -75,7 +75,7 @@ const files: Readonly<Record<string, string | Buffer>> = {
   'feed.xml': `<x xmlns:h="http://www.w3.org/1999/xhtml"><h:script>${script}</h:script></x>`,
 };
 
-/** What `fetch` takes in a browser. */
+/** Options of the browser's `fetch`. */
 type Init = RequestInit & { readonly cache?: 'no-store' | 'no-cache' };
 
 interface Heard {
@@ -93,7 +93,7 @@ describe('a browser on a page of another origin', () => {
   let context: BrowserContext;
   let page: Page;
   let base = '';
-  /** Statuses and URLs of what the API was asked. */
+  /** Statuses and URLs of the requests that reached the API. */
   const answered: string[] = [];
 
   beforeAll(async () => {
@@ -125,7 +125,7 @@ describe('a browser on a page of another origin', () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  /** What a script of the page hears; a text when the browser lets it hear nothing. */
+  /** What a script of the page receives; a text if the browser blocks the response. */
   const hear = (url: string, init: Init = {}): Promise<Heard | string> =>
     page.evaluate(
       async ([target, options]) => {
@@ -153,12 +153,12 @@ describe('a browser on a page of another origin', () => {
     return (heard as { body: { jwt: string } }).body.jwt;
   };
 
-  it('RQ7: lists, and reads the tag', async () => {
+  it('RQ7: reads a list and its entity tag', async () => {
     const heard = await hear('/api/films?fields=title');
     expect(heard).toMatchObject({ status: 200, headers: { etag: expect.stringMatching(/^W\/"/) } });
   });
 
-  it('RQ7: logs in, changes an entry with If-Match, and is told that it has changed since', async () => {
+  it('RQ7: logs in, updates an entry with If-Match, and gets a 412 after it has changed', async () => {
     const authorization = `Bearer ${await login()}`;
     const url = '/api/films/1';
     const { etag } = ((await hear(url, { headers: { authorization } })) as Heard).headers;
@@ -174,18 +174,18 @@ describe('a browser on a page of another origin', () => {
     });
   });
 
-  it('RQ7: asks whether what it has is still good: 304', async () => {
+  it('RQ7: revalidates a response: 304', async () => {
     const url = '/api/films/2';
     const { etag } = ((await hear(url)) as Heard).headers;
     const again = await hear(url, { cache: 'no-store', headers: { 'if-none-match': etag! } });
     expect(again).toMatchObject({ status: 304, body: null });
-    // the browser's own cache asks by itself, and the page sees a 200
+    // the browser's own cache revalidates, and the page sees a 200
     answered.length = 0;
     expect(await hear(url, { cache: 'no-cache' })).toMatchObject({ status: 200, headers: { etag } });
     expect(answered).toEqual([`304 ${url}`]);
   });
 
-  it('RQ7: reads when it may try again', async () => {
+  it('RQ7: reads Retry-After', async () => {
     const guess = () => hear('/api/auth/local', { method: 'POST', ...json({ identifier: 'nobody', password: 'x' }) });
     const heard = [await guess(), await guess(), await guess(), await guess()].at(-1);
     expect(heard).toMatchObject({
@@ -194,13 +194,13 @@ describe('a browser on a page of another origin', () => {
     });
   });
 
-  it('RQ7: sends what libraries send beside', async () => {
+  it('RQ7: sends the headers that common libraries add', async () => {
     const headers = { 'x-requested-with': 'XMLHttpRequest', 'strapi-response-format': 'v4', 'accept-language': 'de' };
     expect(await hear('/api/films?fields=id', { headers })).toMatchObject({ status: 200 });
     expect(await hear('/api/films?fields=id', { headers: { 'x-anything': '1' } })).toMatch(/Failed to fetch/);
   });
 
-  it('RQ7: an origin that is not listed hears nothing', async () => {
+  it('RQ7: a page of an unlisted origin can read nothing', async () => {
     const { db, model } = people.world;
     const closed = await newServer(newTestDeps(db, model, { corsOrigin: ['https://one.example'] }));
     const address = await closed.listen({ host: '127.0.0.1', port: 0 });
@@ -209,7 +209,7 @@ describe('a browser on a page of another origin', () => {
     await closed.close();
   });
 
-  it('RQ15: shows pictures, drawings too, and reads their bytes', async () => {
+  it('RQ15: shows pictures, including SVG, and reads their bytes', async () => {
     const sizeOf = (name: string) =>
       page.evaluate(
         `(async (image) => {
@@ -227,8 +227,8 @@ describe('a browser on a page of another origin', () => {
     expect(bytes).toBe(files['picture.png']?.length);
   });
 
-  describe('opens a file below /uploads itself', () => {
-    /** The page on which a file is shown. */
+  describe('opens a file below /uploads directly', () => {
+    /** The page that embeds a file. */
     const open = async (name: string, policy?: 'without its header'): Promise<Page> => {
       const opened = await context.newPage();
       if (policy)
@@ -241,12 +241,15 @@ describe('a browser on a page of another origin', () => {
       return opened;
     };
 
-    it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])('RQ15: %s is saved, not shown', async (name) => {
-      await expect(open(name)).rejects.toThrow('Download is starting');
-    });
+    it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])(
+      'RQ15: %s is downloaded, not displayed',
+      async (name) => {
+        await expect(open(name)).rejects.toThrow('Download is starting');
+      },
+    );
 
     it.each(['page.html', 'page.xht', 'drawing.svg', 'feed.xml'])(
-      'RQ15: %s runs nothing even if it were shown',
+      'RQ15: %s runs no code even if it were displayed',
       async (name) => {
         answered.length = 0;
         const opened = await open(name, 'without its header');
@@ -257,13 +260,13 @@ describe('a browser on a page of another origin', () => {
       },
     );
 
-    it('RQ15: text is text', async () => {
+    it('RQ15: text is displayed as text', async () => {
       const opened = await open('text.txt');
       expect(await opened.innerText('body')).toBe(files['text.txt']);
       await opened.close();
     });
 
-    it('RQ15: pictures and sounds are shown', async () => {
+    it('RQ15: pictures and sound are displayed', async () => {
       const shown = await open('picture.png');
       expect(await shown.evaluate('document.images[0].naturalWidth')).toBe(3);
       const played = await open('sound.wav');

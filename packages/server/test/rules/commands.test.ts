@@ -1,4 +1,4 @@
-/** Commands that look and change nothing, and faults of the configuration in words. */
+/** Read-only commands, and messages about configuration errors. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -30,7 +30,7 @@ afterEach(() => {
   fs.rmSync(dir, { recursive: true });
 });
 
-/** An index that v4's layout does not have: it may be missing from any database. */
+/** An index that v4's layout does not have, so any database may lack it. */
 const ownIndex = async () => {
   const { model } = await openProject(projectDir);
   const [found] = tablesOf(model).flatMap(({ name, indexes }) =>
@@ -63,7 +63,7 @@ describe('an empty project', () => {
     await expect(check(dir, { json: false })).rejects.toThrow(/A schema file has an error:\n.*attributes\.text\.type/);
   });
 
-  it('lists that are empty say so, apart from the output', async () => {
+  it('empty lists are reported on stderr, not in the output', async () => {
     makeProject({ text: { type: 'string' } });
     stub({ DATABASE_CLIENT: 'sqlite' });
     const { out } = await printed(() => sync(dir, { dryRun: false, publishDrafts: [] }));
@@ -86,10 +86,10 @@ describe('an empty project', () => {
   });
 });
 
-describe('commands that look', () => {
+describe('read-only commands', () => {
   const url = '/api/films?fields=title';
 
-  it('make no file and no folder: a missing database is treated as empty', async () => {
+  it('create no file or folder: a missing database is treated as empty', async () => {
     const file = path.join(dir, 'deep', 'data.db');
     stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
     const checked = await printed(() => check(projectDir, { json: false }));
@@ -107,23 +107,26 @@ describe('commands that look', () => {
     expect(fs.readdirSync(dir)).toEqual([]);
   });
 
-  it.each(['delete', 'wal'])('leave a file in journal mode %s as it is, and nothing beside it', async (mode) => {
-    const file = path.join(dir, 'data.db');
-    stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
-    await printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }));
-    const raw = new Database(file);
-    raw.pragma(`journal_mode = ${mode}`);
-    raw.exec(`drop index ${(await ownIndex()).name}`);
-    raw.close();
-    const before = fs.readFileSync(file);
-    await printed(() => check(projectDir, { json: false }));
-    await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }));
-    expect((await printed(() => explain(projectDir, url, { json: false }))).out).toContain('films');
-    expect(fs.readFileSync(file).equals(before)).toBe(true);
-    expect(fs.readdirSync(dir)).toEqual(['data.db']);
-  });
+  it.each(['delete', 'wal'])(
+    'leave a file in journal mode %s unchanged, and create nothing beside it',
+    async (mode) => {
+      const file = path.join(dir, 'data.db');
+      stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
+      await printed(() => sync(projectDir, { dryRun: false, publishDrafts: [] }));
+      const raw = new Database(file);
+      raw.pragma(`journal_mode = ${mode}`);
+      raw.exec(`drop index ${(await ownIndex()).name}`);
+      raw.close();
+      const before = fs.readFileSync(file);
+      await printed(() => check(projectDir, { json: false }));
+      await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }));
+      expect((await printed(() => explain(projectDir, url, { json: false }))).out).toContain('films');
+      expect(fs.readFileSync(file).equals(before)).toBe(true);
+      expect(fs.readdirSync(dir)).toEqual(['data.db']);
+    },
+  );
 
-  it.each(dialects)('check tells missing indexes, as sync --dry-run does, on %s', async (dialect) => {
+  it.each(dialects)('check reports missing indexes, as sync --dry-run does, on %s', async (dialect) => {
     const database = await newDatabase(dialect);
     try {
       stub(database.env);
@@ -151,7 +154,7 @@ describe('commands that look', () => {
     }
   });
 
-  it.each(dialects)('a database that was never started is told, not thrown, on %s', async (dialect) => {
+  it.each(dialects)('a database that was never started gives a message, not an exception, on %s', async (dialect) => {
     const database = await newDatabase(dialect);
     try {
       stub(database.env);
@@ -165,7 +168,7 @@ describe('commands that look', () => {
     }
   });
 
-  it.each([true, false])('a file that is no database is a fault in words (read only: %s)', async (readOnly) => {
+  it.each([true, false])('a file that is not a database gives a clear message (read only: %s)', async (readOnly) => {
     const file = path.join(dir, 'data.db');
     fs.writeFileSync(file, 'no database '.repeat(100));
     stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file });
@@ -210,7 +213,7 @@ describe('configuration', () => {
     expect(postgresUrl(environmentSchema.parse({ DATABASE_URL, ...env }))).toBe(url);
   });
 
-  it('DATABASE_SCHEMA holds with DATABASE_URL', async () => {
+  it('DATABASE_SCHEMA also applies to DATABASE_URL', async () => {
     const database = await newDatabase('postgres');
     try {
       await database.db.write(async (tx) => {
@@ -245,7 +248,7 @@ describe('configuration', () => {
       '{ "cors": { "origin": [5] }, "mail": 5, "project": { "ignoreCode": [1] } }',
       /origin: must be "\*" or a list of strings, not an array\. .*\n.*mail: must be an object, not 5\n.*ignoreCode\.0: must be a list of strings, not 1\. /,
     ],
-  ])('%s with a fault: %s', async (name, text, words) => {
+  ])('%s with an error: %s', async (name, text, words) => {
     fs.writeFileSync(path.join(dir, name), text);
     const fault = await readConfig(dir).catch((it: unknown) => it);
     expect(fault).toBeInstanceOf(StartFault);

@@ -1,4 +1,6 @@
-/** What a project's code asks of the content, as objects, on both databases; and the request's own query as one. */
+/**
+ * Content access of project code, with queries as objects, on both databases; and the request's own query as an object.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Content, Handlers, QueryObject, Step } from '../../src/handlers/handlers.js';
 import { limits } from '../../src/limits.js';
@@ -26,7 +28,7 @@ const project: SmallProject = {
 
 describe.each(dialects)('content on %s', (dialect) => {
   let world: SmallWorld;
-  /** What the next request's handler does. */
+  /** What the handler of the next request does. */
   let work: (step: Step) => Promise<unknown>;
 
   beforeAll(async () => {
@@ -41,7 +43,7 @@ describe.each(dialects)('content on %s', (dialect) => {
   });
   afterAll(() => world.close());
 
-  /** What the work gives inside a handler. */
+  /** The result of the work inside a handler. */
   const inHandler = async (given: (step: Step) => Promise<unknown>, search = '') => {
     work = given;
     const { status, body } = await world.send('GET', `/api/notes${search}`);
@@ -118,7 +120,7 @@ describe.each(dialects)('content on %s', (dialect) => {
     });
   });
 
-  it('what a query gets wrong is refused with the place of the fault, as in a query string', async () => {
+  it('an error in a query is refused with its path, as in a query string', async () => {
     const faults = async (query: unknown): Promise<unknown> => {
       const { status, body } = await withContent((content) => content.find(NOTE, query as QueryObject));
       return [status, body.error?.message];
@@ -149,7 +151,7 @@ describe.each(dialects)('content on %s', (dialect) => {
     expect(await faults({ filters: deep })).toMatchObject([400, expect.stringContaining('levels deep')]);
   });
 
-  it('a query that is no object of data is a mistake of the project: a 500 that the log explains', async () => {
+  it('a query that is not a plain data object is an error in the project: a 500 that the log explains', async () => {
     for (const query of [
       'filters[text]=one',
       ['text'],
@@ -162,7 +164,7 @@ describe.each(dialects)('content on %s', (dialect) => {
     }
   });
 
-  it('a single type that is not there yet is null, and creating it twice changes one entry', async () => {
+  it('a missing single type is null, and creating it twice updates the one entry', async () => {
     const board = 'api::board.board';
     const { body } = await withContent(async (content) => [
       await content.find(board),
@@ -179,14 +181,14 @@ describe.each(dialects)('content on %s', (dialect) => {
     expect(await world.rows('boards')).toHaveLength(1);
   });
 
-  it('data that is no object is refused', async () => {
+  it('data that is not an object is refused', async () => {
     for (const data of [undefined, null, 5, 'text', []]) {
       const { status } = await withContent((content) => content.create(NOTE, data as never));
       expect([data, status]).toEqual([data, 400]);
     }
   });
 
-  it('the request’s query is an object of the handler’s own, and next() takes another', async () => {
+  it('the request’s query is an object that the handler may change, and next() accepts another', async () => {
     const search =
       '?fields[0]=text&filters[count][$gte]=1&sort=id&filters[text]=one&filters[text]=%5B0%5D&pagination[pageSize]=5';
     const seen = await inHandler(async ({ request }) => request.query, search);

@@ -1,4 +1,4 @@
-/** Q9: without a handler of the project creator fields are absent everywhere; what tokens of administrators write has them. */
+/** Q9: creator fields are absent unless the project has a handler; writes by administrators' tokens set them. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
@@ -16,10 +16,10 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
     ['films/1', 'populate=*'],
     ['films/1', ''],
     ['people/1', 'populate=createdBy'],
-    // nor does anybody look at their options
+    // and their options are not checked
     ['reels/1', 'populate[createdBy][fields]=nope&populate[createdBy][filters][nope]=1&populate[createdBy][sort]=nope'],
     ['reels/1', 'populate=createdBy.nope'],
-    // the option alone is not enough
+    // the option alone is not sufficient
     ['reels/1', 'populate=createdBy'],
     ['reels/1', 'populate=*'],
   ])('Q9: %s?%s shows none', async (entry, query) => {
@@ -28,7 +28,7 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
     expect(text).not.toMatch(/createdBy|updatedBy|firstname|Quill/);
   });
 
-  it('Q9: nor does a populated relation', async () => {
+  it('Q9: a populated relation shows none either', async () => {
     const { data } = await world.read<Entry>('/api/films/2?fields=id&populate[remakeOf][populate]=createdBy');
     expect(data.attributes['remakeOf']).toEqual({
       data: { id: 1, attributes: expect.not.objectContaining({ createdBy: expect.anything() }) },
@@ -51,7 +51,7 @@ describe.each(dialects)('creator fields on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('who wrote an entry on %s', (dialect) => {
+describe.each(dialects)('creators of an entry on %s', (dialect) => {
   /** Administrators 1 and 2 own the tokens `full` and `custom`; `reading` belongs to nobody. */
   const opened = async (): Promise<PeopleWorld> => {
     const actions = ['create', 'update', 'delete', 'find'].map((it) => `api::reel.reel.${it}`);
@@ -88,7 +88,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     return ask('PUT', `/api/reels/${id}`, as === undefined ? { body } : { as, body });
   };
 
-  it('Q9: a token of an administrator signs what it creates as both, and what it changes as the last one only', async () => {
+  it('Q9: a token of an administrator sets both creator fields on create, and updatedBy on update', async () => {
     const people = await opened();
     try {
       const id = await create(people, 'full');
@@ -117,7 +117,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     }
   });
 
-  it('Q9: where creators are shown, their options are honoured, and unknown or hidden names refused', async () => {
+  it('Q9: where creators are shown, their options apply, and unknown or hidden names are refused', async () => {
     const people = await opened();
     try {
       const id = await create(people, 'full');
@@ -154,7 +154,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     }
   });
 
-  it('Q9: a user, nobody and a token of nobody sign nothing, and leave signatures as they are', async () => {
+  it('Q9: users, anonymous callers and tokens without an administrator set no creator fields and leave them unchanged', async () => {
     const people = await opened();
     try {
       for (const as of [undefined, 'reader'] as const)
@@ -175,7 +175,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     }
   });
 
-  it('Q9: a body forges no signature', async () => {
+  it('Q9: a body cannot set creator fields', async () => {
     const people = await opened();
     try {
       for (const createdBy of [2, '2', { id: 2 }, [2], { set: [2] }, { connect: [{ id: 2 }] }, null]) {
@@ -194,7 +194,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
         expect(answer.text).toContain(name);
       }
       expect(await signers(people, 'reels', 1)).toEqual([null, null]);
-      // nor does a header or a query
+      // and neither can a header or a query
       await people.ask('PUT', '/api/reels/1?createdBy=2&adminId=2&updatedBy=2', {
         body: { data: { remark: 'x' }, createdBy: 2, adminId: 2 },
         headers: { 'x-admin-id': '2' },
@@ -205,7 +205,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     }
   });
 
-  it('Q9: single types are signed like others; a refused or failed write signs nothing', async () => {
+  it('Q9: single types get creator fields like others; a refused or failed write sets none', async () => {
     const people = await opened();
     try {
       const rules = (as: 'full' | 'reader') =>
@@ -229,7 +229,7 @@ describe.each(dialects)('who wrote an entry on %s', (dialect) => {
     }
   });
 
-  it('Q9: an administrator who is gone leaves entries without a signature', async () => {
+  it('Q9: if the administrator no longer exists, entries get no creator fields', async () => {
     const people = await opened();
     try {
       const id = await create(people, 'custom');

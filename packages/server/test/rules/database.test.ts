@@ -1,4 +1,7 @@
-/** The layout of databases: what an empty one gets, what an older one gets added, what stays (ST1, ST7, ST9). */
+/**
+ * The database layout: what an empty database gets, what is added to an older one, and what is left alone (ST1, ST7,
+ * ST9).
+ */
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -17,7 +20,7 @@ const run = (db: Db, ...texts: readonly string[]): Promise<void> =>
 const rowsOf = (db: Db, text: string) => db.read(() => readRows(db.dialect.compile(sql`${sql.raw(text)}`)));
 const silent = pino({ level: 'silent' });
 
-/** What a diff says, by name. */
+/** A table diff as names. */
 const summary = async (project: Project, db: Db) => {
   const diff = await compareDatabase(project, db);
   return {
@@ -86,7 +89,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
   });
   afterAll(() => database.drop());
 
-  it('gets every table of the layout, and then nothing is missing or surplus', async () => {
+  it('gets every table of the layout; after that nothing is missing or additional', async () => {
     const before = await summary(project, database.db);
     expect(before.tables).toEqual(tablesOf(project.model).map((it) => it.name));
     expect(await bringUp(project, database.db)).toBeGreaterThan(100);
@@ -129,14 +132,14 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect([...(tables.get(table)?.keys() ?? [])]).toEqual(columns);
   });
 
-  it('ST9: what belongs to v4 alone is not made', async () => {
+  it('ST9: tables that only v4 uses are not created', async () => {
     const { tables } = await readCatalog(database.db);
     expect(foreignTables).toEqual(['strapi_migrations', 'strapi_database_schema']);
     for (const table of [...foreignTables, 'closures_components', 'programmes_backup_links', 'films_poster_links'])
       expect(tables.has(table)).toBe(false);
   });
 
-  it('ST2: the column types of the scalar types', async () => {
+  it('ST2: scalar types have the column types of v4', async () => {
     const { tables } = await readCatalog(database.db);
     const found = Object.fromEntries(tables.get('reels') ?? []);
     expect(found).toMatchObject(types[dialect]);
@@ -145,7 +148,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(tables.get('films_components')?.get('order')).toBe(rank);
   });
 
-  it('ST7: the names of indexes', async () => {
+  it('ST7: indexes have the names of v4', async () => {
     const { indexes } = await readCatalog(database.db);
     for (const name of [
       'films_genres_links_fk',
@@ -170,7 +173,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(indexes).not.toContain('films_source_links_order_fk');
   });
 
-  it('ST7: indexes of our own serve counting and long lists', async () => {
+  it('ST7: our own indexes support counting and long lists', async () => {
     const { indexes } = await readCatalog(database.db);
     for (const name of [
       'films_published_at_index',
@@ -187,7 +190,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(withOwn.map((it) => it.name).filter((it) => /^(admin|strapi|up|upload|files|i18n)_/.test(it))).toEqual([]);
   });
 
-  it('ST7: pairs are unique, so are uid columns', async () => {
+  it('ST7: link pairs and uid columns are unique', async () => {
     const { db } = database;
     await run(db, "insert into films (id, title) values (1, 'one')", "insert into genres (id, name) values (1, 'one')");
     await run(db, 'insert into films_genres_links (film_id, genre_id) values (1, 1)');
@@ -201,7 +204,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     await expect(run(db, "insert into reels (barcode) values ('a')")).rejects.toThrow();
   });
 
-  it('ST7: links go with either end, join columns are emptied, components stay behind', async () => {
+  it('ST7: deleting either end deletes its links and empties join columns; components remain', async () => {
     const { db } = database;
     await run(
       db,
@@ -247,7 +250,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(await rowsOf(db, 'select id, type, name from up_roles order by id')).toEqual(roles);
   });
 
-  it('ST6: the default locale is a setting, en without one', async () => {
+  it('ST6: the default locale is a setting, and en without one', async () => {
     const { db } = database;
     expect(await readDefaultLocale(db)).toBe('en');
     await run(
@@ -258,7 +261,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
   });
 });
 
-describe.each(dialects)('a database of another time on %s', (dialect) => {
+describe.each(dialects)('an older database on %s', (dialect) => {
   let world: World;
   let project: Project;
   beforeAll(async () => {
@@ -267,14 +270,14 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
   });
   afterAll(() => world.close());
 
-  it('the world has the whole layout', async () => {
+  it('the fixture database has the complete layout', async () => {
     expect(await summary(project, world.db)).toEqual(nothing);
   });
 
-  it('gets the tables and columns that it lacks, with their indexes, and keeps its rows', async () => {
+  it('gets missing tables, columns and indexes, and keeps its rows', async () => {
     const { db } = world;
     const before = await world.read<readonly Entry[]>('/api/films?populate[genres][fields]=name&fields=title');
-    // an upgraded database: no ranks seen from the genres, and attributes and a relation that are new
+    // an upgraded database: no ranks on the side of the genres; some attributes and a relation are new
     await run(
       db,
       ...(dialect === 'sqlite'
@@ -302,7 +305,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
 
     const after = await world.read<readonly Entry[]>('/api/films?populate[genres][fields]=name&fields=title');
     expect(after).toEqual(before);
-    // new columns stand at the end and are empty; ranks that are NULL leave the order to the ids
+    // new columns come last and are empty; where ranks are NULL, ids give the order
     expect((await world.read<Entry>('/api/films/1?fields=tagline&populate[similar][fields]=id')).data).toEqual({
       id: 1,
       attributes: { tagline: null, similar: { data: [] } },
@@ -317,7 +320,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     });
   });
 
-  it('ST9: surplus tables and columns are told and left alone, with their rows', async () => {
+  it('ST9: additional tables and columns are reported and left alone, with their rows', async () => {
     const { db } = world;
     await run(
       db,
@@ -330,7 +333,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     );
     expect(await summary(project, db)).toEqual({
       ...nothing,
-      // what v4 keeps for itself is not surplus
+      // v4's internal tables are not reported
       surplusTables: ['old_news'],
       surplusColumns: ['films.old_rating'],
     });
@@ -340,7 +343,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     expect((await world.read<Entry>('/api/films/1')).data.attributes).not.toHaveProperty('oldRating');
   });
 
-  it('ST9: a column of another type is told and left alone', async () => {
+  it('ST9: a column of another type is reported and left alone', async () => {
     const { db } = world;
     await run(db, 'drop table closures', 'create table closures (id integer primary key, reason integer)');
     const found = await summary(project, db);
@@ -364,7 +367,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     expect((await world.get('/api/closure')).status).toBe(404);
   });
 
-  it('ST10: a pair that an upgraded database holds twice is shown once, and counts once', async () => {
+  it('ST10: a pair that an upgraded database holds twice is shown and counted once', async () => {
     const { db } = world;
     await run(
       db,
@@ -380,7 +383,7 @@ describe.each(dialects)('a database of another time on %s', (dialect) => {
     expect(list.meta.pagination).toMatchObject({ total: 1 });
   });
 
-  it('additions happen whole or not at all', async () => {
+  it('additions are applied all or not at all', async () => {
     const { db } = world;
     const good = { sql: 'create table first_of_two (id integer)', params: [], ids: [] };
     const bad = { sql: 'create table first_of_two (id integer)', params: [], ids: [] };

@@ -1,4 +1,7 @@
-/** Filters: every operator on every type it is for, groups, negation, relations (FL4, FL3, FL17, RQ12, FL11, RQ11, FL8, FL10, FL9). */
+/**
+ * Filters: every operator on every type that it supports, groups, negation, relations (FL4, FL3, FL17, RQ12, FL11,
+ * RQ11, FL8, FL10, FL9).
+ */
 import { describe, expect, it } from 'vitest';
 import { dialects, useWorld } from '../world/world.js';
 
@@ -35,7 +38,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
     rows('films', 'FL2: lists', [
       ['filters[title][$in][0]=Éclair&filters[title][$in][1]=under_score', [1, 4]],
       ['filters[title][$in]=Éclair', [1]],
-      // members without a value meet no row
+      // list members without a value match no row
       ['filters[title][$in]', []],
       ['filters[title][$in][0]', []],
       ['filters[title][$in][0]&filters[title][$in][1]=Éclair', [1]],
@@ -43,7 +46,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[title][0]=Éclair&filters[title][1]=under_score', [1, 4]],
       ['filters[title]=Éclair&filters[title]=under_score', [1, 4]],
       ['filters[title][$notIn][0]=Éclair&filters[title][$notIn][1]=under_score', [2, 3, 5, 7]],
-      // commas are text
+      // commas do not separate values
       ['filters[tagline][$in]=A pastry, a storm', [1]],
       ['filters[title][$in]=Éclair,under_score', []],
     ]);
@@ -96,15 +99,15 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['Ωμέγα', 'ΩΜΈΓΑ'],
       ['İstanbul', 'İSTANBUL'],
       ['straße', 'STRAẞE'],
-    ])('the i-variants find %s by %s', async (stored, asked) => {
+    ])('the case-insensitive operators find %s by %s', async (stored, asked) => {
       await world.update('reels', 2, 'remark', stored);
       for (const operator of ['$eqi', '$containsi', '$startsWithi', '$endsWithi'])
         expect(await world.ids(`/api/reels?filters[remark][${operator}]=${asked}`)).toEqual([2]);
       await world.update('reels', 2, 'remark', null);
     });
 
-    // a sigma at the end of a word has a form of its own
-    it.each(['$containsi', '$endsWithi'])('%s finds what its exact twin finds', async (operator) => {
+    // final sigma has its own letter
+    it.each(['$containsi', '$endsWithi'])('%s finds what its exact counterpart finds', async (operator) => {
       await world.update('reels', 5, 'remark', 'ΟΔΟΣ');
       expect(await world.ids(`/api/reels?filters[remark][${operator.slice(0, -1)}]=Σ`)).toEqual([5]);
       expect(await world.ids(`/api/reels?filters[remark][${operator}]=Σ`)).toEqual([5]);
@@ -277,7 +280,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[title][$notNull]=true', titled],
       ['filters[title][$notNull]=f', [8]],
       ['filters[year][$null]=true', [7]],
-      // no value at all
+      // NULL
       ['filters[title]', [8]],
       ['filters[title][$eq]', [8]],
       ['filters[title][$ne]', titled],
@@ -375,9 +378,9 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[genres][$and][0][name]=Drama&filters[genres][$and][1][order]=1', []],
       ['filters[genres][$or][0][0][name]=Comedy&filters[genres][$or][0][1][order]=1', [1, 3]],
       ['filters[genres][$or][0][0][name]=Drama&filters[genres][$or][0][1][order]=1', []],
-      // a list of values is a list of ids there
+      // inside a relation, a list of values is a list of ids
       ['filters[genres][$or][0][0]=1&filters[genres][$or][0][1]=99', [1, 2, 3]],
-      // negative: some related entry differs
+      // negative operators: some related entry differs
       ['filters[genres][name][$ne]=Drama', [1, 3]],
       ['filters[genres][name][$notContains]=o', [1, 2, 3]],
       ['filters[genres][$not][name]=Drama', [1, 3]],
@@ -392,7 +395,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[genres][$notNull]=false', [4, 5, 7, 8]],
       ['filters[genres][id][$null]=true', [4, 5, 7, 8]],
       ['filters[director][$null]=true', [7, 8]],
-      // only a draft is there, and that does not count
+      // there is only a draft, which does not count
       ['filters[remakeOf][$null]=true', [1, 4, 5, 7, 8]],
       ['filters[doubleBill][$notNull]=true', [2, 4]],
       ['filters[poster][$null]=true', [3, 4, 5, 7, 8]],
@@ -415,7 +418,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['filters[credit][billing][$gte]=1', [1, 2, 4]],
       ['filters[facts][text]=beta', [1]],
       ['filters[facts][source][title]=éclair de lune', [1]],
-      // the row of another component in the same attribute does not count
+      // a row of another component in the same attribute does not count
       ['filters[facts][text]=Light!', []],
       ['filters[credit][awards][title]=Gold', [1]],
       ['filters[credit][awards][citation][text]=For light', [1]],
@@ -572,7 +575,7 @@ describe.each(dialects)('filters on %s', (dialect) => {
       ['[receivedAt][$lt]=2024-13-01T00:00:00Z', 'Invalid format, expected a timestamp or an ISO date'],
       ['[receivedAt]=99999999999999999', 'Invalid format, expected a timestamp or an ISO date'],
       ['[scannedAt]=', 'Invalid format, expected a timestamp or an ISO date'],
-    ])('FL10, ER4: filters%s says "%s", the words that v4 has for it', async (rest, words) => {
+    ])('FL10, ER4: filters%s is refused with v4’s message "%s"', async (rest, words) => {
       const at = `filters${rest.slice(0, rest.lastIndexOf(']') + 1)}`;
       expect(await world.refusal(`/api/reels?filters${rest}`)).toEqual({
         status: 400,

@@ -1,4 +1,4 @@
-/** A project's handlers and hooks, over HTTP on both databases (issue: creator fields Q9, handlers, hooks). */
+/** A project's handlers and hooks, over HTTP on both databases. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -115,7 +115,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     });
   });
 
-  it('a handler wraps the answer as objects, and knows caller and selection', async () => {
+  it('a handler can modify the response as objects, and sees the caller and the selection', async () => {
     expect((await server.get('/api/notes/1?fields=text')).body).toEqual({
       data: { id: 1, attributes: { text: 'first' } },
       meta: { mayDelete: true, fields: 1 },
@@ -124,7 +124,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect((await server.get('/api/notes/1?fields=nope')).status).toBe(400);
   });
 
-  it('what a handler does with an answer changes no answer that is kept', async () => {
+  it('modifying an answer in a handler does not change the cached response', async () => {
     const seen: unknown[] = [];
     const meddling: Handlers = {
       find: async ({ next }) => {
@@ -151,7 +151,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   });
 
-  it('a handler replaces an action and refuses in its own words', async () => {
+  it('a handler can replace an action and refuse with its own message', async () => {
     const { status, body } = await server.send('DELETE', '/api/notes/1');
     expect([status, body]).toEqual([
       409,
@@ -160,7 +160,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(await texts()).toContain('first');
   });
 
-  it('a hook before a write changes its data, and what it gives is checked', async () => {
+  it('a hook before a write can change its data, which is then validated', async () => {
     const made = await server.send('POST', '/api/notes', { body: { data: { text: 'counted', count: 4 } } });
     expect(made.body).toMatchObject({ data: { attributes: { text: 'counted', count: 5 } } });
     expect((await server.send('POST', '/api/notes', { body: { data: { text: 'x', count: 'many' } } })).status).toBe(
@@ -168,7 +168,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     );
   });
 
-  it('a hook refuses before and after, and nothing stays', async () => {
+  it('a hook can refuse before or after the write, and nothing is stored', async () => {
     const before = await texts();
     expect((await server.send('POST', '/api/notes', { body: { data: { text: 'forbidden' } } })).status).toBe(403);
     expect((await server.send('POST', '/api/notes', { body: { data: { text: 'late' } } })).body).toMatchObject({
@@ -183,7 +183,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(await texts()).toContain(`copy of ${id}`);
   });
 
-  it('a hook that throws is a 500 with an id, and harms nothing else', async () => {
+  it('a hook that throws is a 500 with an id, and affects no other request', async () => {
     const before = await texts();
     const { status, body } = await server.send('PUT', '/api/notes/1', { body: { data: { text: 'broken' } } });
     expect([status, body]).toEqual([
@@ -211,51 +211,54 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ['a text', 'a text'],
     ['null', null],
     ['nothing', undefined],
-  ])('a handler that throws %s is a 500 whose id is in the log, and harms nothing else', async (_name, thrown) => {
-    const lines: string[] = [];
-    const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
-    const faulty: Handlers = {
-      find: async ({ next, request }) => {
-        if (request.search.includes('after')) await next();
-        throw thrown;
-      },
-      update: async ({ next }) => {
-        await next();
-        throw thrown;
-      },
-    };
-    const deps = newTestDeps(database.db, model, {}, undefined, { handlers: new Map([[NOTE, faulty]]) });
-    const app = await newServer({ ...deps, logger });
-    try {
-      const before = await texts();
-      for (const url of ['/api/notes', '/api/notes?after=1']) {
-        lines.length = 0;
-        const [answer, beside] = await Promise.all([app.inject(url), app.inject('/api/notes/1?fields=text')]);
-        const { error } = answer.json() as { error: { details: { id: string } } };
-        expect([answer.statusCode, error]).toEqual([
-          500,
-          {
-            status: 500,
-            name: 'InternalServerError',
-            message: 'Internal Server Error',
-            details: { id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
-          },
-        ]);
-        expect(answer.payload).not.toMatch(/a bug|library|a text/);
-        expect(lines.map((it) => (JSON.parse(it) as { faultId: string }).faultId)).toEqual([error.details.id]);
-        if (thrown instanceof Error) expect(lines[0]).toContain(thrown.message);
-        expect([beside.statusCode, beside.json()]).toMatchObject([200, { data: { id: 1 } }]);
+  ])(
+    'a handler that throws %s is a 500 whose id is in the log, and affects no other request',
+    async (_name, thrown) => {
+      const lines: string[] = [];
+      const logger = pino({ level: 'error' }, { write: (line: string) => void lines.push(line) });
+      const faulty: Handlers = {
+        find: async ({ next, request }) => {
+          if (request.search.includes('after')) await next();
+          throw thrown;
+        },
+        update: async ({ next }) => {
+          await next();
+          throw thrown;
+        },
+      };
+      const deps = newTestDeps(database.db, model, {}, undefined, { handlers: new Map([[NOTE, faulty]]) });
+      const app = await newServer({ ...deps, logger });
+      try {
+        const before = await texts();
+        for (const url of ['/api/notes', '/api/notes?after=1']) {
+          lines.length = 0;
+          const [answer, beside] = await Promise.all([app.inject(url), app.inject('/api/notes/1?fields=text')]);
+          const { error } = answer.json() as { error: { details: { id: string } } };
+          expect([answer.statusCode, error]).toEqual([
+            500,
+            {
+              status: 500,
+              name: 'InternalServerError',
+              message: 'Internal Server Error',
+              details: { id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+            },
+          ]);
+          expect(answer.payload).not.toMatch(/a bug|library|a text/);
+          expect(lines.map((it) => (JSON.parse(it) as { faultId: string }).faultId)).toEqual([error.details.id]);
+          if (thrown instanceof Error) expect(lines[0]).toContain(thrown.message);
+          expect([beside.statusCode, beside.json()]).toMatchObject([200, { data: { id: 1 } }]);
+        }
+        const payload = { data: { count: 1 } };
+        expect((await app.inject({ method: 'PUT', url: '/api/notes/1', payload })).statusCode).toBe(500);
+        expect((await app.inject('/api/notes/1?fields=text')).statusCode).toBe(200);
+        expect(await texts()).toEqual(before);
+      } finally {
+        await app.close();
       }
-      const payload = { data: { count: 1 } };
-      expect((await app.inject({ method: 'PUT', url: '/api/notes/1', payload })).statusCode).toBe(500);
-      expect((await app.inject('/api/notes/1?fields=text')).statusCode).toBe(200);
-      expect(await texts()).toEqual(before);
-    } finally {
-      await app.close();
-    }
-  });
+    },
+  );
 
-  /** A server with handlers of its own, and what it logged as faults. */
+  /** A server with its own handlers, and the errors that it logged. */
   const served = async (
     own: ReadonlyMap<string, Handlers>,
     hookMsMax?: number,
@@ -278,7 +281,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     };
   };
 
-  /** Posts a note whose creation runs the hook; gives the status, the texts that it left, and the log. */
+  /** Posts a note whose creation runs the hook; returns the status, the stored texts and the log. */
   const posted = async (
     afterCreate: NonNullable<Handlers['afterCreate']>,
     { others = {}, hookMsMax }: { others?: Record<string, Handlers>; hookMsMax?: number } = {},
@@ -301,14 +304,14 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   };
 
-  it('creations that a hook starts together are made one after the other', async () => {
+  it('creations that a hook starts concurrently run sequentially', async () => {
     const made = await posted(async ({ content }) => {
       await Promise.all(['a', 'b', 'c'].map((text) => content.create(TRAIL, { text })));
     });
     expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
   });
 
-  it('one of several creations that fails undoes all', async () => {
+  it('if one of several creations fails, all are rolled back', async () => {
     const failed = await posted(async ({ content }) => {
       const wanted = ['a', 'b', 5, 'c', 'd'].map((text) => content.create(TRAIL, { text }));
       await Promise.all([content.create(TRAIL, { nope: 1 }), ...wanted]);
@@ -316,7 +319,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 400, left: [] });
   });
 
-  it('a hook that throws leaves nothing of the calls that it did not wait for', async () => {
+  it('a hook that throws rolls back the calls that it did not await', async () => {
     const failed = await posted(({ content }) => {
       for (const text of ['a', 'b']) void content.create(TRAIL, { text }).catch(() => undefined);
       throw new Error('a bug of the project');
@@ -324,7 +327,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('a call that a hook did not wait for is made, or undoes all when it fails', async () => {
+  it('a call that a hook did not await is performed, or rolls everything back if it fails', async () => {
     const made = await posted(({ content }) => {
       void content.create(TRAIL, { text: 'a' });
     });
@@ -335,7 +338,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 400, left: [] });
   });
 
-  it('the same holds for a row of calls', async () => {
+  it('the same holds for a chain of calls', async () => {
     const made = await posted(({ content }) => {
       const row = async (): Promise<void> => {
         for (const text of ['a', 'b', 'c']) await content.create(TRAIL, { text });
@@ -355,14 +358,14 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('a hook lives with a refusal that it waited for', async () => {
+  it('a hook can catch a refusal that it awaited', async () => {
     const made = await posted(async ({ content }) => {
       await content.create(TRAIL, { nope: 1 }).catch(() => content.create(TRAIL, { text: 'instead' }));
     });
     expect(made).toEqual({ status: 200, left: ['instead', 'posted'], logged: '' });
   });
 
-  it('past its event the content takes no calls', async () => {
+  it('after its event the content rejects calls', async () => {
     let kept: Content | undefined;
     const made = await posted(({ content }) => {
       kept = content;
@@ -371,14 +374,14 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     const over = /content was used after the event ended/;
     await expect(kept!.create(TRAIL, { text: 'late' })).rejects.toThrow(over);
     await expect(kept!.find(TRAIL)).rejects.toThrow(over);
-    // nor does it reach into the transaction of somebody else
+    // it cannot reach another transaction either
     const other = await posted(async () => {
       await expect(kept!.create(TRAIL, { text: 'late' })).rejects.toThrow(over);
     });
     expect(other).toEqual({ status: 200, left: ['posted'], logged: '' });
   });
 
-  it('hooks inside hooks wait for each other', async () => {
+  it('nested hooks wait for each other', async () => {
     const others = {
       [TRAIL]: {
         afterCreate: async ({ content, data }) => {
@@ -395,7 +398,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(made).toEqual({ status: 200, left: ['a', 'b', 'c', 'posted'], logged: '' });
   });
 
-  it('a hook that waits for the content of the hook around it does not wait for ever', async () => {
+  it('a hook that uses the content of the outer hook does not deadlock', async () => {
     let outer: Content | undefined;
     const others = {
       [TRAIL]: { afterCreate: async () => void (await outer?.find(NOTE)) } satisfies Handlers,
@@ -410,7 +413,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed).toMatchObject({ status: 500, left: [] });
   });
 
-  it('a hook that never ends is a 500, undone, and named in the log', async () => {
+  it('a hook that never ends is a 500, rolled back, and named in the log', async () => {
     const failed = await posted(
       async ({ content }) => {
         await content.create(TRAIL, { text: 'a' });
@@ -422,7 +425,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     expect(failed.logged).toContain(`the hook afterCreate of ${NOTE} did not finish within 20 ms`);
   });
 
-  it('hooks that call themselves are a 500, undone, and named in the log', async () => {
+  it('a hook that triggers itself endlessly is a 500, rolled back, and named in the log', async () => {
     const failed = await posted(async ({ content }) => {
       await content.create(NOTE, { text: 'again' });
     });
@@ -437,7 +440,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ['nothing', 'findOne', undefined, 500],
     ['null for a list', 'find', null, 500],
     ['a text', 'find', 'a text', 500],
-  ] as const)('a handler that gives %s', async (_name, name, given, status) => {
+  ] as const)('a handler that returns %s', async (_name, name, given, status) => {
     const handler = (() => given) as unknown as NonNullable<Handlers['find']>;
     const own = await served(new Map([[NOTE, { [name]: handler }]]));
     try {
@@ -449,7 +452,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   });
 
-  it('refuse takes the statuses that it names, and has words of its own', async () => {
+  it('refuse accepts only the statuses that it documents, and has default messages', async () => {
     const own = await served(
       new Map([
         [
@@ -476,7 +479,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     }
   });
 
-  it('a single type has no handlers findOne and create, which would never run', async () => {
+  it('a single type cannot have handlers findOne and create, which would never run', async () => {
     const load = async (text: string): Promise<readonly string[]> => {
       const own = projectDir();
       fs.writeFileSync(path.join(own, 'src/api/board/handlers.js'), text);
@@ -505,7 +508,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
         return circle;
       },
     ],
-  ])('a handler that answers %s is a 500', async (_name, find) => {
+  ])('a handler that returns %s is a 500', async (_name, find) => {
     const bad = await newTestServer(database.db, model, {}, undefined, {
       handlers: new Map([[NOTE, { find: find as unknown as NonNullable<Handlers['find']> }]]),
     });
@@ -525,7 +528,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     ['export default { find: 5 };', 'not a function'],
     ['export default 5;', 'export an object'],
     ['export default {', 'cannot be loaded'],
-  ])('a handler file is loaded for its type, or says what is wrong: %s', async (text, message) => {
+  ])('a handler file is loaded for its type, or reports what is wrong: %s', async (text, message) => {
     const own = projectDir();
     fs.writeFileSync(path.join(own, 'src/api/note/handlers.js'), text);
     if (message === null) expect([...(await loadHandlers(own, model)).keys()]).toEqual([NOTE]);

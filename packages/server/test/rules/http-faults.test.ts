@@ -1,6 +1,6 @@
 /**
- * Whatever goes wrong, the client hears it in the envelope of ER1, and never in the words of the framework or of
- * Node: what handlers throw, what is no request, headers and bodies that the framework refuses (RQ16, ER1).
+ * Every error reaches the client in the envelope of ER1, never in the words of the framework or of Node: errors thrown
+ * by handlers, malformed requests, headers and bodies that the framework refuses (RQ16, ER1).
  */
 import crypto from 'node:crypto';
 import { once } from 'node:events';
@@ -54,7 +54,7 @@ const thrown: Readonly<Record<string, () => unknown>> = {
   'an error that may not be changed': () => Object.freeze(new Error('secret words')),
 };
 
-/** What a handler may give back that is no answer. */
+/** Invalid return values of a handler. */
 const given: Readonly<Record<string, () => unknown>> = {
   'a text': () => 'secret words',
   nothing: () => undefined,
@@ -91,7 +91,7 @@ describe('http faults', () => {
   });
   afterAll(() => app.close());
 
-  /** A 500 whose id stands in the log, and nothing of what was thrown in the response. */
+  /** A 500 whose id is in the log, and whose body contains nothing of what was thrown. */
   const isFault = async (url: string): Promise<void> => {
     lines.length = 0;
     const answer = await app.inject(url);
@@ -111,28 +111,27 @@ describe('http faults', () => {
   it.each(Object.keys(thrown))('ER1: a handler that throws %s: 500 with an id', (name) =>
     isFault(`/api/films?t=${encodeURIComponent(name)}`),
   );
-  it.each(Object.keys(given))('ER1: a handler that gives back %s: 500 with an id', (name) =>
+  it.each(Object.keys(given))('ER1: a handler that returns %s: 500 with an id', (name) =>
     isFault(`/api/films?g=${encodeURIComponent(name)}`),
   );
-  it('ER1: a header that cannot be sent: 500 with an id, without that header', () =>
-    isFault('/api/genres/1?bad-header'));
+  it('ER1: an invalid header: 500 with an id, without that header', () => isFault('/api/genres/1?bad-header'));
 
-  it('ER1: what was thrown is in the log with its stack and its cause', async () => {
+  it('ER1: the log contains what was thrown, with stack and cause', async () => {
     lines.length = 0;
     await app.inject('/api/films?t=an%20error%20with%20a%20cause');
     expect(lines[0]).toMatch(/secret words.*http-faults\.test\.ts.*the cause/s);
   });
 
-  // ---- below here over a socket: what the injector cannot send
+  // ---- tests below use a socket, for what the injector cannot send
 
-  /** Everything that comes back until the server ends the connection. */
+  /** Everything received until the server closes the connection. */
   const raw = (...sent: readonly (string | Buffer)[]): Promise<string> => {
     const socket = net.connect(port, '127.0.0.1');
     let text = '';
     socket.on('data', (bytes: Buffer) => {
       text += bytes.toString('latin1');
     });
-    // the server may end it before all is sent
+    // the server may close it before everything is sent
     socket.on('error', () => undefined);
     for (const it of sent) socket.write(it);
     return once(socket, 'close').then(() => text);
@@ -161,13 +160,13 @@ describe('http faults', () => {
       'a tag in the second of two headers',
       `GET /api/genres/1 HTTP/1.1\r\n${close}If-None-Match: "a"\r\nIf-None-Match: "b"\r\n\r\n`,
     ],
-  ])('RQ16: %s is a request as any other', async (_what, sent) => {
+  ])('RQ16: %s is an ordinary request', async (_what, sent) => {
     const text = await raw(sent);
     expect(statuses(text)).toEqual([200]);
     expect(bodyOf(text)).toMatchObject({ data: { id: 1 } });
   });
 
-  it('RQ16: an absolute target without a path, and one that cannot be decoded, are answered as their paths', async () => {
+  it('RQ16: an absolute target without a path, and one that cannot be decoded, are handled as their paths', async () => {
     expect(bodyOf(await raw(`GET http://host.example HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(404));
     expect(bodyOf(await raw(`GET http://host.example?a=b HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(404));
     expect(bodyOf(await raw(`GET http://host.example/%zz HTTP/1.1\r\n${close}\r\n`))).toEqual(errorOf(400));
@@ -216,12 +215,12 @@ describe('http faults', () => {
     expect(text).toMatch(/\r\n\r\nNot Implemented$/);
   });
 
-  it('RQ16: what is no request is refused with the security headers', async () => {
+  it('RQ16: malformed requests are refused with the security headers', async () => {
     for (const sent of ['GARBAGE\r\n\r\n', `GET / HTTP/1.1\r\nX: ${'a'.repeat(limits.headerBytesMax)}\r\n\r\n`])
       expect(await raw(sent)).toMatch(/x-content-type-options: nosniff/i);
   });
 
-  it('RQ16: what is no request is not written into the midst of a response', async () => {
+  it('RQ16: the refusal of a malformed request is not written into a response in progress', async () => {
     const socket = net.connect(port, '127.0.0.1');
     socket.write('GET /api/films?large HTTP/1.1\r\nHost: x\r\nAccept-Encoding: gzip\r\n\r\n');
     const chunks = (await once(socket, 'data')) as Buffer[];
@@ -254,7 +253,7 @@ describe('http faults', () => {
     expect(bodyOf(text)).toEqual(errorOf(status));
   });
 
-  it('RQ1: the body of a DELETE is ignored, whatever it is', async () => {
+  it('RQ1: the body of a DELETE is ignored, whatever it contains', async () => {
     const said = async (body: string): Promise<unknown> =>
       (
         await app.inject({
@@ -268,13 +267,13 @@ describe('http faults', () => {
     expect(await said('{')).toEqual(errorOf(403));
   });
 
-  it('RQ14: a body in UTF-8 is read whatever character set is named', async () => {
+  it('RQ14: a UTF-8 body is read whatever charset is declared', async () => {
     const text = await post([`${json}; charset=iso-8859-1`], '{"identifier":"x","password":"y"}');
-    // the role public may not log in here
+    // the public role may not log in here
     expect(bodyOf(text)).toEqual(errorOf(403));
   });
 
-  it('RQ14: a body that is shorter than it says is nobody’s fault but the client’s', async () => {
+  it('RQ14: a body shorter than its Content-Length is a client error', async () => {
     lines.length = 0;
     const socket = net.connect(port, '127.0.0.1');
     socket.end(`POST /api/auth/local HTTP/1.1\r\nHost: x\r\n${json}\r\nContent-Length: 9\r\n\r\n{`);

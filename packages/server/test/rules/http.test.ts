@@ -10,7 +10,7 @@ import { dialects, type Entry, useWorld } from '../world/world.js';
 const notFound = refusal(404, 'NotFoundError', 'Not Found', { code: 'http.not-found' });
 const origin = 'https://site.example';
 
-/** Security headers of RQ8, on every answer. */
+/** Security headers of RQ8, on every response. */
 const security = {
   'content-security-policy':
     "connect-src 'self' https:;img-src 'self' data: blob:;media-src 'self' data: blob:;default-src 'self';base-uri 'self';font-src 'self' https: data:;form-action 'self';frame-ancestors 'self';object-src 'none';script-src 'self';script-src-attr 'none';style-src 'self' https: 'unsafe-inline'",
@@ -29,7 +29,7 @@ interface Heard {
   readonly text: string;
 }
 
-/** Over a real socket: the injector shows bodies that never travel. */
+/** Over a real socket: the injector shows bodies that are never transmitted. */
 const hear = (base: string, method: string, path: string, headers: Record<string, string> = {}): Promise<Heard> =>
   new Promise((resolve, reject) => {
     http
@@ -97,7 +97,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       '/api/__proto__',
       '/api/constructor',
     ])('%s is 404 as JSON', async (url) => {
-      // a leading // would be a host to the injector
+      // the injector would read a leading // as a host
       const answer = await world.get(url);
       expect(answer.body).toEqual(notFound);
       expect(answer.status).toBe(404);
@@ -208,7 +208,7 @@ describe.each(dialects)('http on %s', (dialect) => {
     });
 
     it.each(['/api/films', '/api/films/1', '/api/donors', '/api/nothing'])(
-      'RQ7: a preflight for %s is 204 with what may be sent',
+      'RQ7: a preflight for %s is 204 with the allowed methods and headers',
       async (url) => {
         const answer = await world.server.send('OPTIONS', url, {
           headers: {
@@ -248,7 +248,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       },
     );
 
-    it('RQ7: without Origin it is no preflight', async () => {
+    it('RQ7: without Origin it is not a preflight', async () => {
       const headers = { 'access-control-request-method': 'PUT' };
       for (const url of ['/api/films', '/api/nothing']) {
         const answer = await world.server.send('OPTIONS', url, { headers });
@@ -329,7 +329,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'x-content-type-options': 'nosniff' });
     });
 
-    it('CORS and security headers on the answer to OPTIONS', async () => {
+    it('CORS and security headers on the response to OPTIONS', async () => {
       const { headers } = await world.server.send('OPTIONS', '/api/films', { headers: { origin } });
       expect(headers).toMatchObject({ 'access-control-allow-origin': origin, 'x-content-type-options': 'nosniff' });
     });
@@ -339,14 +339,14 @@ describe.each(dialects)('http on %s', (dialect) => {
         expect((await world.get(url)).headers).not.toHaveProperty('access-control-allow-origin');
     });
 
-    it('nothing sets a cookie or names the software', async () => {
+    it('no response sets a cookie or names the software', async () => {
       const { headers } = await world.get('/api/films');
       expect(headers).not.toHaveProperty('set-cookie');
       expect(headers).not.toHaveProperty('x-powered-by');
       expect(headers).not.toHaveProperty('server');
     });
 
-    it('RQ17: answers are JSON in UTF-8, whatever Accept says', async () => {
+    it('RQ17: responses are JSON in UTF-8, whatever Accept says', async () => {
       for (const accept of ['text/html', 'application/xml', '*/*', 'nonsense']) {
         const { status, headers } = await world.get('/api/films', { accept });
         expect(status).toBe(200);
@@ -356,13 +356,13 @@ describe.each(dialects)('http on %s', (dialect) => {
   });
 
   describe('entity tags (RQ9)', () => {
-    it('F8: the tag of an entry tells its version, except where the time of the last change is private', async () => {
+    it('F8: the entity tag of an entry contains its version, unless the time of the last change is private', async () => {
       const tagOf = async (url: string): Promise<string> => String((await world.get(url)).headers['etag']);
       expect(await tagOf('/api/films/1')).toMatch(/^W\/"[0-9a-z]+\.[\w-]{27}"$/);
       expect(await tagOf('/api/people/1')).toMatch(/^W\/"[\w-]{27}"$/);
     });
 
-    it('the same answer has the same tag, another answer another', async () => {
+    it('equal responses have equal tags, different responses different ones', async () => {
       const one = await world.get('/api/films/1');
       const again = await world.get('/api/films/1?');
       const two = await world.get('/api/films/2');
@@ -371,7 +371,7 @@ describe.each(dialects)('http on %s', (dialect) => {
       expect(two.headers['etag']).not.toBe(one.headers['etag']);
     });
 
-    it('If-None-Match with the tag is 304 without a body; with another it is the answer', async () => {
+    it('If-None-Match with the tag is 304 without a body; with another tag it is the full response', async () => {
       const { headers, text } = await world.get('/api/films?populate=director');
       const tag = String(headers['etag']);
       const lists = [tag, `"other", ${tag}`, `"a,b",${tag},`, tag.replace('W/', ''), '*', ' * '];
@@ -413,19 +413,19 @@ describe.each(dialects)('http on %s', (dialect) => {
       expect(String(packed.headers['vary']).toLowerCase()).toContain('accept-encoding');
     });
 
-    it('short answers stay as they are', async () => {
+    it('short responses are not compressed', async () => {
       const answer = await ask('/api/films/1?fields=title', 'gzip, br');
       expect(answer.headers['content-encoding']).toBeUndefined();
       expect(answer.json()).toEqual({ data: { id: 1, attributes: { title: 'Éclair' } }, meta: {} });
     });
 
-    it('an unknown encoding is answered plainly', async () => {
+    it('an unknown encoding gets an uncompressed response', async () => {
       const answer = await ask('/api/films?populate=*', 'zstd-of-the-future');
       expect(answer.statusCode).toBe(200);
       expect(answer.headers['content-encoding']).toBeUndefined();
     });
 
-    it('a compressed answer is revalidated by its tag', async () => {
+    it('a compressed response is revalidated by its tag', async () => {
       const { headers } = await ask('/api/films?populate=*', 'gzip');
       const answer = await app.inject({
         url: '/api/films?populate=*',
@@ -440,12 +440,12 @@ describe.each(dialects)('http on %s', (dialect) => {
 describe.each(dialects)('http settings on %s', (dialect) => {
   const world = useWorld(dialect, { settings: { prefix: '/content/v1', corsOrigin: ['https://one.example'] } });
 
-  it('RQ1: the prefix of the configuration', async () => {
+  it('RQ1: the configured prefix is used', async () => {
     expect((await world.read<Entry>('/content/v1/films/1')).data.id).toBe(1);
     expect((await world.get('/api/films')).status).toBe(404);
   });
 
-  it('RQ7: an origin that is not listed gets no allow-origin header, and its answer all the same', async () => {
+  it('RQ7: an origin that is not listed gets the response without an allow-origin header', async () => {
     const listed = await world.get('/content/v1/films', { origin: 'https://one.example' });
     expect(listed.headers['access-control-allow-origin']).toBe('https://one.example');
     const other = await world.get('/content/v1/films', { origin: 'https://two.example' });

@@ -1,4 +1,4 @@
-/** Q8: fields, filters and sort of a populated relation (Q8). */
+/** Q8: fields, filters and sort of a populated relation. */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, idsIn, useWorld } from '../world/world.js';
 
@@ -40,7 +40,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     ['films/1', 'genres', '@[filters]', [5, 1, 2]],
     ['films/1', 'director', '@[filters][name][$startsWith]=Zo', 1],
     ['films/1', 'director', '@[filters][name]=nobody', null],
-    // of two rows the filter leaves one
+    // the filter leaves one of two rows
     ['films/5', 'director', '@[filters][name]=émile', 3],
     ['films/1', 'reels', '@[filters][frames][$null]=true', [2]],
     ['films/1', 'stills', '@[filters][name][$endsWith]=.pdf', [3]],
@@ -98,7 +98,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     expect(await populated('films/1', 'genres', '@[sort]=order:asc')).toEqual([2, 5, 1]);
   });
 
-  it('Q8: NULL in a sorted column stands where the database puts it (SO5)', async () => {
+  it('Q8: NULL in a sorted column is placed where the database puts it (SO5)', async () => {
     const [first, last] = [
       [3, 2],
       [2, 3],
@@ -122,7 +122,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     ]);
   });
 
-  it('Q8: the same sorted selection on two levels is in order on both', async () => {
+  it('Q8: the same sorted selection on two levels is sorted on both', async () => {
     const options = '[sort]=title:desc';
     const found = await attributes(
       `/api/films/2?fields=id&populate[similar]${options}&populate[remakeOf][populate][similar]${options}`,
@@ -132,7 +132,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     expect(idsIn(data.attributes['similar'])).toEqual([2, 5, 3]);
   });
 
-  it('Q8: options of every level act on that level', async () => {
+  it('Q8: options apply to their own level', async () => {
     const { director } = await attributes(
       '/api/films/1?fields=id&populate[director][fields]=name&populate[director][populate][directed][fields]=title&populate[director][populate][directed][filters][year][$lt]=1920&populate[director][populate][pupils][sort]=name:desc&populate[director][populate][pupils][fields]=name',
     );
@@ -153,7 +153,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     });
   });
 
-  it('Q8: what a filter leaves out is not followed further', async () => {
+  it('Q8: entries excluded by a filter are not followed further', async () => {
     const found = await attributes(
       '/api/films/1?fields=id&populate[genres][fields]=id&populate[genres][filters][name]=Drama&populate[genres][populate][children][fields]=name',
     );
@@ -176,7 +176,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     });
   });
 
-  it('Q17: root filters through a relation choose entries and never narrow what populate returns', async () => {
+  it('Q17: root filters through a relation select entries and never narrow the populated lists', async () => {
     const { data } = await world.read(
       '/api/films?fields=id&filters[genres][name]=Comedy&populate[genres][fields]=name',
     );
@@ -207,7 +207,7 @@ describe.each(dialects)('inside populate on %s', (dialect) => {
     ]);
   });
 
-  it('Q8: filters of populate choose no entries of the root', async () => {
+  it('Q8: filters of populate do not select entries of the root', async () => {
     const { meta } = await world.read('/api/films?populate[genres][filters][name]=Comedy');
     expect(meta.pagination).toMatchObject({ total: 7 });
   });

@@ -1,4 +1,4 @@
-/** `api.strict: false` (Q16): what 4.26.2 answers, and what had no effect is named in the response. */
+/** `api.strict: false` (Q16): responses as from 4.26.2; the response names what had no effect. */
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import type { Step } from '../../src/handlers/handlers.js';
@@ -11,7 +11,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
   const world = useWorld(dialect, { settings: { strict: false } });
   const all = [1, 2, 3, 4, 5, 7, 8];
 
-  /** What a response names as left out; null where it names nothing. */
+  /** The names that a response reports as ignored; null if there is no header. */
   const leftOut = async (url: string): Promise<unknown> =>
     (await world.get(url)).headers['dovetail-ignored']?.toString() ?? null;
 
@@ -62,11 +62,11 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ])('Q14: %s populates %j and names %s', async (query, expected, named) => {
       expect(await populated(query)).toEqual(expected);
       expect(await leftOut(`/api/films/1?fields=id&${query}`)).toBe(named);
-      // the list is read in the same way
+      // the list is parsed in the same way
       expect(await leftOut(`/api/films?fields=id&${query}`)).toBe(named);
     });
 
-    it('Q7: an unknown component in on gives an empty zone, an on outside a zone leaves the other options', async () => {
+    it('Q7: an unknown component in on gives an empty zone; on outside a zone leaves the other options in effect', async () => {
       const of = async (query: string) => (await world.read<Entry>(`/api/films/1?fields=id&${query}`)).data.attributes;
       expect(await of('populate[body][on][blocks.nope]=true')).toEqual({ body: [] });
       expect(await of('populate[body][on][blocks.nope][fields]=x')).toEqual({ body: [] });
@@ -97,7 +97,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ],
       ['populate[director]=true&populate[director][fields]=name', 'populate[director][fields]=name', null],
       ['populate[director][fields]=name&populate[director]=true', 'populate[director][fields]=name', null],
-      // the parser does not look into the value
+      // the parser ignores the value
       [
         'populate[director][fields]=name&populate=genres,credit',
         'populate[director][fields]=name',
@@ -106,10 +106,10 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['populate[director][fields]=name&populate=*', 'populate[director][fields]=name', 'populate.*'],
       ['populate[0]=genres&populate[director]=true', 'populate[director]=true', 'populate.0'],
       ['populate[]=genres&populate[director]=true', 'populate[director]=true', 'populate.0'],
-      // one list in two spellings
+      // one list written in two ways
       ['populate=director&populate[]=genres', 'populate[0]=director&populate[1]=genres', null],
       ['fields=title&fields[]=year', 'fields[0]=title&fields[1]=year', null],
-    ])('Q16: %s is read as by the parser of v4.13 to 4.25', async (query, same, named) => {
+    ])('Q16: %s is read as the parser of v4.13 to 4.25 reads it', async (query, same, named) => {
       const answer = await world.get(`/api/films/1?fields=id&${query}`);
       const expected = await world.get(`/api/films/1?fields=id&${same}`);
       expect([answer.status, answer.body]).toEqual([200, expected.body]);
@@ -119,7 +119,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
 
   describe('filters', () => {
     it.each<readonly [query: string, found: readonly number[], named: string]>([
-      // conditions that v4 loses
+      // conditions that v4 ignores
       ['filters[title][$nope]=x', all, 'filters.title.$nope'],
       ['filters[title][$EQ]=x', all, 'filters.title.$EQ'],
       ['filters[title][foo][bar]=x', all, 'filters.title.foo'],
@@ -131,7 +131,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['filters[director][constructor][x]=1', all, 'filters.director.constructor'],
       ['filters.title=x', all, 'filters.title'],
       ['filters[title[$eq]]=x', all, 'filters%5Btitle%5B$eq%5D%5D'],
-      // what is left of a group
+      // the rest of a group
       ['filters[$or][0][title][$nope]=x&filters[$or][1][year]=1911', [1], 'filters.$or.0.title.$nope'],
       ['filters[$not][title][$nope]=x&filters[year]=1911', [1], 'filters.$not.title.$nope'],
       ['filters[year]=1911&filters[title][$nope]=x', [1], 'filters.title.$nope'],
@@ -147,12 +147,12 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       ['filters[score]=', [4]],
       // several values under a negative operator are joined by AND in every mode (FL8)
       ['filters[year][$ne][0]=1920&filters[year][$ne][1]=1911', [3, 5, 8]],
-    ])('FL10: %s finds %j, and nothing is left out', async (query, found) => {
+    ])('FL10: %s finds %j, and nothing is ignored', async (query, found) => {
       expect(await world.ids(`/api/films?${query}`)).toEqual(found);
       expect(await leftOut(`/api/films?${query}`)).toBeNull();
     });
 
-    it('FL10: any text but the falsy words is true', async () => {
+    it('FL10: any text except the falsy words is true', async () => {
       const [yes, no] = [
         await world.ids('/api/reels?filters[nitrate]=true'),
         await world.ids('/api/reels?filters[nitrate]=f'),
@@ -179,7 +179,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect(await leftOut(`/api/films?${query}`)).toBe(named);
     });
 
-    it('F5: fields takes names of columns', async () => {
+    it('F5: fields accepts column names', async () => {
       const { data } = await world.read<Entry>('/api/films/1?fields=created_at');
       expect(Object.keys(data.attributes)).toEqual(['createdAt']);
       expect(await leftOut('/api/films/1?fields=created_at')).toBeNull();
@@ -215,7 +215,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['publicationState=nope', 'publicationState'],
     ['populate[director]=false&populate[director][fields]=name', 'populate[director]'],
     ['populate[director][filters]=x', 'populate[director][filters]'],
-    // drafts leak in v4 (DR9); it counts such a limit over all parents together (Q15); it reads half of the key
+    // v4 leaks drafts here (DR9); counts the limit over all parents together (Q15); reads only half of the key
     ['publicationState', 'publicationState'],
     ['populate[genres][limit]=1', 'populate[genres][limit]'],
     ['populate[genres][start]=1', 'populate[genres][start]'],
@@ -224,7 +224,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     ['filters[title=x', 'filters[title'],
     ['sort[0=title', 'sort[0'],
     ['[filters][title]=x', '[filters][title]'],
-  ])('Q16: %s is refused all the same', async (query, at) => {
+  ])('Q16: %s is refused in lenient mode too', async (query, at) => {
     const { headers } = await world.get(`/api/films?${query}`);
     expect(headers['dovetail-ignored']).toBeUndefined();
     expect(await world.refusal(`/api/films?${query}`)).toMatchObject({ status: 400, at });
@@ -248,7 +248,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect(headers['access-control-expose-headers']).toContain('Dovetail-Ignored');
     });
 
-    it('Q16: holds safe characters only, and is bounded', async () => {
+    it('Q16: contains safe characters only, and its length is bounded', async () => {
       expect(await leftOut(`/api/films?populate=${encodeURIComponent('naïve name\r\nX: y')}`)).toBe(
         'populate.na%C3%AFve%20name%0D%0AX:%20y',
       );
@@ -263,7 +263,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       expect(cut).toMatch(/, \.\.\.$/);
     });
 
-    it('Q16: stays on what a handler makes of an answer', async () => {
+    it('Q16: is kept on a response that a handler modifies', async () => {
       const handlers = new Map([
         ['api::film.film', { find: async ({ next }: Step) => ({ made: (await next()).json() }) }],
       ]);
@@ -277,7 +277,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       }
     });
 
-    it('Q16: is absent where all had effect', async () => {
+    it('Q16: is absent if everything had effect', async () => {
       expect(await leftOut('/api/films?populate=director&utm_source=x')).toBeNull();
     });
   });
@@ -286,7 +286,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
 describe('the log of lenient mode', () => {
   const world = useWorld('sqlite');
 
-  it('Q16: has a line for each name, once, with what strict mode would say', async () => {
+  it('Q16: has one line for each name, with the message of strict mode', async () => {
     const lines: { ignored?: string; path?: string; msg: string }[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
     const app = await newServer({ ...newTestDeps(world.db, world.model, { strict: false }), logger });
@@ -316,7 +316,7 @@ describe('the log of lenient mode', () => {
     }
   });
 
-  it('Q16: ends after so many names', async () => {
+  it('Q16: stops after a maximum number of names', async () => {
     const lines: string[] = [];
     const logger = pino({ level: 'info' }, { write: (line: string) => void lines.push(line) });
     const app = await newServer({ ...newTestDeps(world.db, world.model, { strict: false }), logger });
@@ -336,7 +336,7 @@ describe('the log of lenient mode', () => {
 describe.each(dialects)('strict mode on %s', (dialect) => {
   const world = useWorld(dialect);
 
-  it('Q16: leaves nothing out', async () => {
+  it('Q16: ignores nothing', async () => {
     for (const query of ['populate=nope', 'filter[title]=x', 'filters[title][$nope]=x']) {
       const { status, headers } = await world.get(`/api/films?${query}`);
       expect([status, headers['dovetail-ignored']]).toEqual([400, undefined]);

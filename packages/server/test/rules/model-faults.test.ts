@@ -1,4 +1,7 @@
-/** Schema files with faults: the start is refused, and every fault is told at once with file, place and the nearest name. */
+/**
+ * Schema files with errors: the start is refused, and all errors are reported at once with file, place and the nearest
+ * name.
+ */
 import { describe, expect, it } from 'vitest';
 import { formatNote, type SchemaNote } from '../../src/model/load.js';
 import {
@@ -20,7 +23,7 @@ const faultsOf = (files: Files): readonly SchemaNote[] => {
 };
 
 describe('schema files', () => {
-  it('a sound project has no faults, and its model is frozen', () => {
+  it('a valid project has no faults, and its model is frozen', () => {
     const model = modelOf(sound);
     const book = model.types.get('api::book.book');
     expect(book?.attributes.has('author')).toBe(true);
@@ -177,7 +180,7 @@ describe('schema files', () => {
     expect(faults).toHaveLength(1);
   });
 
-  // v4's content types: values are names in GraphQL, without signs and accents
+  // v4's content types: enumeration values must be valid GraphQL names without symbols and accents
   it.each<[values: readonly string[], words: readonly string[]]>([
     [
       ['1st', '3', 'second'],
@@ -199,7 +202,7 @@ describe('schema files', () => {
     );
   });
 
-  it('an enumeration of a component, which v4 does not check', () => {
+  it('an enumeration in a component, which v4 does not check', () => {
     const rank = component('components_shared_ranks', { x: { type: 'enumeration', enum: ['1st', '3'] } });
     expect(faultsOf({ ...sound, 'src/components/shared/rank.json': rank })).toEqual([]);
   });
@@ -247,7 +250,7 @@ describe('schema files', () => {
     ]);
   });
 
-  it('a single type whose route is that of a list, in any case of letters', () => {
+  it('a single type with the same route as a collection, ignoring case', () => {
     const files = {
       ...sound,
       [typeFile('thing')]: contentType('thing', {}, { kind: 'singleType' }),
@@ -258,7 +261,7 @@ describe('schema files', () => {
     ]);
   });
 
-  it('a file that is no JSON, a component without a table, one uid in two files', () => {
+  it('a file that is not JSON, a component without a table, one uid in two files', () => {
     expect(
       faultsOf({
         ...sound,
@@ -281,7 +284,7 @@ describe('schema files', () => {
     expect(faults[0]?.message).toContain('is this a project folder?');
   });
 
-  it('a content type folder without its file, and schema files that are code', () => {
+  it('a content type folder without schema.json, and schema files that are code', () => {
     expect(
       faultsOf({
         ...sound,
@@ -296,7 +299,7 @@ describe('schema files', () => {
     ]);
   });
 
-  it('all faults of all files come at once, and those of one attribute and of one file too', () => {
+  it('all faults of all files are reported at once, several per attribute and per file too', () => {
     const files = {
       ...withThing(
         {
@@ -339,7 +342,7 @@ describe('schema files', () => {
     ]);
   });
 
-  it('what only follows from a faulty file or attribute is not told', () => {
+  it('consequences of an invalid file or attribute are not reported', () => {
     const refers = (target: string): Json => ({ a: toAuthor({ target }), b: toAuthor({ target, inversedBy: 'x' }) });
     expect(
       faultsOf({
@@ -348,7 +351,7 @@ describe('schema files', () => {
         'src/components/shared/seo.json': { attributes: {} },
       }).map((it) => `${it.file} ${it.place}`),
     ).toEqual([`${typeFile('genre')} `, 'src/components/shared/seo.json collectionName']);
-    // the other side of a relation with a slip, and the source of a uid
+    // the other side of a misspelt relation, and the target field of a uid
     expect(
       faultsOf({
         ...sound,
@@ -361,14 +364,14 @@ describe('schema files', () => {
     ).toEqual(['attributes.name.type', 'attributes.books.relation']);
   });
 
-  it('a fault is told as file, place and words', () => {
+  it('a fault is formatted as file, place and message', () => {
     const [fault] = faultsOf(withThing({ x: { type: 'string', encryption: { rounds: 99 } } }));
     expect(fault && formatNote(fault)).toBe(
       `${typeFile('thing')}: attributes.x.encryption.rounds: must be an integer from 4 to 31, not 99`,
     );
   });
 
-  it('ST1: component uids are lower case, table names stay as they are', () => {
+  it('ST1: component uids are lower-cased, table names are unchanged', () => {
     const model = modelOf({
       ...withThing({ box: { type: 'component', component: 'other.deep2box' } }, { collectionName: 'Mixed-Things2' }),
       'src/components/other/Deep2Box.json': component('components_other_Deep2Boxes', { lab: toAuthor({}) }),
@@ -380,7 +383,7 @@ describe('schema files', () => {
     });
   });
 
-  it('RQ1: hyphens in names stay in routes, and a type without collectionName has its singular name as table', () => {
+  it('RQ1: hyphens in names are kept in routes, and a type without collectionName uses its singular name as table', () => {
     const name = 'event-log';
     const model = modelOf({ ...sound, [typeFile(name)]: contentType(name, {}, { collectionName: undefined }) });
     expect(model.types.get('api::event-log.event-log')).toMatchObject({

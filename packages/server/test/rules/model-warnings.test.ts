@@ -29,14 +29,14 @@ const toMany = (target: string, changes: Json): Json => ({
   ...changes,
 });
 
-/** Where an attribute finds its links. */
+/** Where the links of an attribute are stored. */
 const linksOf = (files: Files, uid: string, name: string) => {
   const attribute = modelOf(files).types.get(uid)?.attributes.get(name) as LinkAttribute | undefined;
   return attribute && { side: attribute.side, inverse: attribute.inverse, ...attribute.path };
 };
 
 describe('schema files with warnings', () => {
-  it('a sound project has none', () => {
+  it('a valid project has none', () => {
     expect(warningsOf(sound)).toEqual([]);
   });
 
@@ -251,7 +251,7 @@ describe('schema files with warnings', () => {
     ]);
   });
 
-  it('a key of the info of a component that nobody knows', () => {
+  it('an unknown key in the info of a component', () => {
     const info = { displayName: 'SEO', icn: 'x' };
     expect(
       warningsOf({ ...sound, 'src/components/shared/seo.json': { ...component('components_shared_seos', {}), info } }),
@@ -264,11 +264,11 @@ describe('schema files with warnings', () => {
     ]);
   });
 
-  it('BO6: a bound of big integers may be a text, which loses no digits', () => {
+  it('BO6: a bound of a biginteger may be a string, which loses no digits', () => {
     expect(warningsOf(withThing({ x: { type: 'biginteger', min: '9007199254740993' } }))).toEqual([]);
   });
 
-  it('what v4 and its plugins know is not warned about', () => {
+  it('keys that v4 and its plugins know cause no warning', () => {
     const attributes = {
       a: { type: 'integer', min: null, max: null, default: null, pluginOptions: { seo: {} }, configurable: false },
       b: { type: 'string', minLength: null, maxLength: null, regex: null, options: { hint: 'x' } },
@@ -287,7 +287,7 @@ describe('schema files with warnings', () => {
     expect(warningsOf(withThing(attributes, changes))).toEqual([]);
   });
 
-  it('publishedAt, locale and localizations may be defined where the server adds none', () => {
+  it('publishedAt, locale and localizations may be declared if the server adds none', () => {
     const dated = { publishedAt: { type: 'datetime' } };
     const placed = { locale: { type: 'string' } };
     expect(warningsOf(withThing({ ...dated, ...placed }))).toEqual([]);
@@ -295,25 +295,25 @@ describe('schema files with warnings', () => {
     expect(warningsOf(withThing(placed, { pluginOptions: { i18n: { localized: true } } }))).toHaveLength(1);
   });
 
-  it('the definition that the server adds wins over that of the file', () => {
+  it('a definition added by the server takes precedence over the file’s', () => {
     const model = modelOf(withThing({ createdAt: { type: 'string' }, x: { type: 'string' } }));
     expect(model.types.get('api::thing.thing')?.attributes.get('createdAt')).toMatchObject({ type: 'datetime' });
   });
 
-  it('a rule that cannot be read has no effect', () => {
+  it('an invalid rule has no effect', () => {
     const model = modelOf(withThing({ x: { type: 'string', regex: '(', minLength: 'a', maxLength: -1 } }));
     expect(model.types.get('api::thing.thing')?.attributes.get('x')).toMatchObject({
       rules: { regex: null, minLength: null, maxLength: null },
     });
   });
 
-  it('a project without content types: users and files remain', () => {
+  it('a project without content types still serves users and files', () => {
     const [warning, ...others] = warningsOf({ 'package.json': '{}' });
     expect(warning?.message).toContain('only users, roles and files are served');
     expect(others).toEqual([]);
   });
 
-  it('a byte order mark, folders in another case, and files that are no folders', () => {
+  it('a byte order mark, folders in another case, and unrelated files', () => {
     const thing = contentType('my-thing', {});
     const files = {
       'src/api/MyThings/content-types/myThing/schema.json': `\uFEFF${JSON.stringify(thing)}`,
@@ -332,7 +332,7 @@ describe('schema files with warnings', () => {
 });
 
 describe('relations whose sides contradict each other', () => {
-  /** v4's order is that of the folders: `product` comes after `category`, so its links are used. */
+  /** v4 processes types in folder order: `product` comes after `category`, so its links are used. */
   const shop = (category: Json, product: Json, more: Files = {}): Files => ({
     [typeFile('category')]: contentType('category', category),
     [typeFile('product')]: contentType('product', product),
@@ -367,7 +367,7 @@ describe('relations whose sides contradict each other', () => {
     ]);
   });
 
-  it('the cure of that warning changes no table', () => {
+  it('following that warning’s advice changes no table', () => {
     const mended = shop(
       { products: toMany('api::product.product', { mappedBy: 'categories' }) },
       { categories: toMany('api::category.category', { inversedBy: 'products' }) },
@@ -422,7 +422,7 @@ describe('relations whose sides contradict each other', () => {
     ]);
   });
 
-  it('two owners name one inverse side: it shows the links of the last', () => {
+  it('two owners name the same inverse side: it shows the links of the last one', () => {
     const files = shop(
       { products: toMany('api::product.product', { mappedBy: 'categories' }) },
       {
@@ -441,7 +441,7 @@ describe('relations whose sides contradict each other', () => {
     ]);
   });
 
-  it('an owner side that does not name its inverse: v4 leaves the inverse out of answers', () => {
+  it('an owner that does not name its inverse: v4 leaves the inverse out of responses', () => {
     const author = contentType('author', {
       books: { type: 'relation', relation: 'oneToMany', target: 'api::book.book', mappedBy: 'author' },
       essays: { type: 'relation', relation: 'oneToMany', target: 'api::book.book', mappedBy: 'author' },
@@ -454,7 +454,7 @@ describe('relations whose sides contradict each other', () => {
     expect(linksOf(files, 'api::author.author', 'books')).toMatchObject({ table: 'books_author_links' });
   });
 
-  it('kinds that do not fit: each side is read as it is declared', () => {
+  it('relation kinds that do not match: each side is read as declared', () => {
     const author = contentType('author', {
       books: { type: 'relation', relation: 'manyToMany', target: 'api::book.book', mappedBy: 'author' },
     });
@@ -469,7 +469,7 @@ describe('relations whose sides contradict each other', () => {
     });
   });
 
-  it('an owner whose inverse points to another type keeps its links, and the other side its own', () => {
+  it('if an owner’s inverse points to another type, both keep their own links', () => {
     const files = withThing({ x: toMany('api::author.author', { inversedBy: 'books' }) });
     expect(linksOf(files, 'api::thing.thing', 'x')).toMatchObject({ table: 'things_x_links', rank: 'author_order' });
     expect(linksOf(files, 'api::author.author', 'books')).toMatchObject({ table: 'books_author_links' });

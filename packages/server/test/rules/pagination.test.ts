@@ -1,4 +1,4 @@
-/** Pagination: the table of PA1, PA4. */
+/** Pagination: the table of PA1, and PA4. */
 import { describe, expect, it } from 'vitest';
 import { dialects, useWorld } from '../world/world.js';
 
@@ -51,7 +51,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['pagination[pageSize]=%202%20', byPage(1, 2, [1, 2])],
     ['pagination[pageSize][]=2', byPage(1, 2, [1, 2])],
     ['pagination[pageSize][0]=2', byPage(1, 2, [1, 2])],
-  ])('PA3: "%s" gives pages', async (query, expected) => {
+  ])('PA3: "%s" paginates by page', async (query, expected) => {
     expect(await list(query)).toEqual(expected);
   });
 
@@ -72,9 +72,9 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     ['pagination[limit]=9007199254740991', byOffset(0, 100, all)],
     ['pagination[start]=2147483648', byOffset(2_147_483_648, 25, [])],
     ['pagination[start]=1e3', byOffset(1000, 25, [])],
-    // beyond the exact numbers there is no entry, whichever place it is
+    // beyond exact integers there are no entries at any offset
     ['pagination[start]=9223372036854775807', byOffset(Number.MAX_SAFE_INTEGER, 25, [])],
-  ])('PA2: "%s" gives an offset', async (query, expected) => {
+  ])('PA2: "%s" paginates by offset', async (query, expected) => {
     expect(await list(query)).toEqual(expected);
   });
 
@@ -160,7 +160,7 @@ describe.each(dialects)('pagination on %s', (dialect) => {
     });
   });
 
-  it.each(['films/1', 'house-rules'])('SO8: on %s pagination is neither used nor checked', async (entry) => {
+  it.each(['films/1', 'house-rules'])('SO8: on %s pagination has no effect and is not checked', async (entry) => {
     const plain = (await world.get(`/api/${entry}`)).body;
     for (const query of ['pagination[page]=abc', 'pagination[foo]=1', 'pagination=5', 'page=1&limit=x'])
       expect((await world.get(`/api/${entry}?${query}`)).body).toEqual(plain);
@@ -190,7 +190,7 @@ describe.each(dialects)('pagination settings on %s', (dialect) => {
     expect((await world.read('/api/films?pagination[limit]=-1')).meta.pagination).toEqual({ start: 0, limit: 3 });
   });
 
-  it('PA1: without maxLimit nothing caps, and -1 takes all there is', async () => {
+  it('PA1: without maxLimit there is no maximum, and -1 returns everything', async () => {
     const { data, meta } = await unbounded.read('/api/films?fields=id&pagination[pageSize]=5000');
     expect(data).toHaveLength(7);
     expect(meta.pagination).toEqual({ page: 1, pageSize: 5000, pageCount: 1, total: 7 });

@@ -1,4 +1,4 @@
-/** Q1 to Q5, Q10, Q11: what populate takes and what comes back (Q12, Q14). */
+/** Q1 to Q5, Q10, Q11: the forms of populate and its results (Q12, Q14). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, files, idsIn, times, useWorld } from '../world/world.js';
 
@@ -32,7 +32,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
   const attributes = async (url: string): Promise<Record<string, unknown>> =>
     (await world.read<Entry>(url)).data.attributes;
 
-  it('Q10: without populate no relation, media, component or zone is in an answer', async () => {
+  it('Q10: without populate no relation, media, component or zone is in the response', async () => {
     expect((await world.get('/api/films/1')).body).toEqual({ data: films[1], meta: {} });
     expect((await world.read('/api/programmes')).data[0]).toEqual(programme(1, 'Opening Night'));
   });
@@ -91,13 +91,13 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it('Q1: * on an entry without any links shows the empty shapes (Q12)', async () => {
+  it('Q1: * on an entry without any links shows the empty values (Q12)', async () => {
     expect(await attributes('/api/films/8?populate=*&fields=id')).toEqual({
       director: { data: null },
       genres: { data: [] },
       reels: { data: [] },
       poster: { data: null },
-      // kept as v4's clients know it (Q12)
+      // as v4's clients expect it (Q12)
       stills: { data: null },
       credit: null,
       facts: [],
@@ -122,7 +122,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
   });
 
   it.each(['populate[0]=*', 'populate[]=*', 'populate[0]=director&populate[1]=*', 'populate=director,*'])(
-    'Q1: %s is as populate=*',
+    'Q1: %s is equivalent to populate=*',
     async (query) => {
       expect((await world.get(`/api/films/1?${query}`)).body).toEqual(
         (await world.get('/api/films/1?populate=*')).body,
@@ -130,7 +130,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     },
   );
 
-  it('Q1: * beside a dotted name goes deeper where it is asked to', async () => {
+  it('Q1: * combined with a dotted name goes deeper for that name', async () => {
     const star = await attributes('/api/films/2?populate=*');
     expect(await attributes('/api/films/2?populate[0]=*&populate[1]=director.portrait')).toEqual({
       ...star,
@@ -181,7 +181,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it('Q4: a relation inside a relation, and on', async () => {
+  it('Q4: a relation inside a relation, and so on', async () => {
     expect(
       await attributes(
         '/api/films/2?fields=title&populate[director][populate][0]=pupils&populate[remakeOf][populate][director][populate][mentor]=true&populate[remakeOf][fields]=title',
@@ -281,7 +281,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it('Q5: a dotted path populates every step, in any order of the list', async () => {
+  it('Q5: a dotted path populates every step, whatever the order of the list', async () => {
     const expected = await attributes(
       '/api/films/1?populate[0]=credit&populate[1]=credit.awards&populate[2]=credit.awards.citation',
     );
@@ -312,11 +312,11 @@ describe.each(dialects)('populate on %s', (dialect) => {
         ],
       },
     ],
-  ])('Q11: even %s gives entries, not ids', async (query, expected) => {
+  ])('Q11: even %s returns entries, not ids', async (query, expected) => {
     expect((await attributes(`/api/films/1?${query}`))['genres']).toEqual(expected);
   });
 
-  it('Q11: there is no option that asks for ids alone', async () => {
+  it('Q11: no option returns ids only', async () => {
     for (const option of ['ids', 'idsOnly', 'count', 'select'])
       expect(await world.refusal(`/api/films?populate[genres][${option}]=true`)).toMatchObject({
         status: 400,
@@ -324,7 +324,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       });
   });
 
-  describe('order and oddities of stored links (ST8, ST10)', () => {
+  describe('order and irregularities of stored links (ST8, ST10)', () => {
     it.each([
       ['genres', 'films/1', [5, 1, 2], 'a tie of ranks goes by the target'],
       ['genres', 'films/3', [2, 1], 'not by id'],
@@ -343,7 +343,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       expect(idsIn((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
     });
 
-    it('links without a rank stand where the database puts NULL (SO5)', async () => {
+    it('links without a rank are sorted where the database puts NULL (SO5)', async () => {
       expect(idsIn((await attributes('/api/people/1?populate=directed'))['directed'])).toEqual(
         nullsFirst ? [4, 2, 1] : [2, 1, 4],
       );
@@ -366,7 +366,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     it.each([
       ['director', 'films/5', 2],
       ['poster', 'films/2', 2],
-    ])('%s of %s has two rows: the lowest target id counts, %i', async (name, entry, expected) => {
+    ])('%s of %s has two rows: the lowest target id is shown, %i', async (name, entry, expected) => {
       expect(idsIn((await attributes(`/api/${entry}?populate=${name}`))[name])).toEqual(expected);
     });
 
@@ -378,14 +378,14 @@ describe.each(dialects)('populate on %s', (dialect) => {
       });
     });
 
-    it('Q18: rows of components that are gone, or of another component than the schema file names, are skipped', async () => {
+    it('Q18: rows of deleted components, or of a component that the schema file does not list, are skipped', async () => {
       expect((await attributes('/api/films/3?populate=credit'))['credit']).toBeNull();
       const { facts, body } = await attributes('/api/films/1?populate=facts,body');
       expect((facts as readonly { id: number }[]).map((it) => it.id)).toEqual([3, 1, 2]);
       expect(body).toHaveLength(4);
     });
 
-    it('Q18: an entry that several links reach is whole in each place', async () => {
+    it('Q18: an entry reached by several links is complete in each place', async () => {
       const found = await attributes('/api/films/1?fields=id&populate=answer,remakes,similar,influences');
       const second = films[2];
       expect(found).toEqual({
@@ -396,7 +396,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
       });
     });
 
-    it('lists share targets: each parent gets its own list', async () => {
+    it('lists with common targets: each parent gets its own list', async () => {
       const { data } = await world.read('/api/films?fields=id&populate[genres][fields]=id');
       expect(data.map((it) => [it.id, idsIn(it.attributes['genres'])])).toEqual([
         [1, [5, 1, 2]],
@@ -453,7 +453,7 @@ describe.each(dialects)('populate on %s', (dialect) => {
     });
   });
 
-  it('Q15: populate and pagination of the root list combine freely', async () => {
+  it('Q15: populate and pagination of the root list can be combined', async () => {
     const { data, meta } = await world.read(
       '/api/films?fields=id&populate[director][fields]=name&pagination[page]=2&pagination[pageSize]=2',
     );

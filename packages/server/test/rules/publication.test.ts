@@ -1,4 +1,4 @@
-/** Drafts: hidden at every level under live, shown under preview (DR3, DR2, DR9, DR4, DR5). */
+/** Drafts are hidden at every level under live, and shown under preview (DR3, DR2, DR9, DR4, DR5). */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, useWorld } from '../world/world.js';
 
@@ -7,7 +7,7 @@ const idsOf = (field: unknown): unknown => {
   return Array.isArray(data) ? data.map((it: Entry) => it.id) : data === null ? null : (data as Entry).id;
 };
 
-/** Every kind of link that leads to a draft: entry, attribute, what live shows, what preview shows. */
+/** Every kind of link to a draft: entry, attribute, result under live, result under preview. */
 const links: readonly (readonly [entry: string, name: string, live: unknown, preview: unknown])[] = [
   ['programmes/1', 'opener', null, 6],
   ['programmes/1', 'gala', null, 6],
@@ -72,7 +72,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(await world.ids('/api/films?filters[title][$contains]=Cat')).toEqual([7]);
   });
 
-  it('DR3: a draft by its id is 404 under live and shown under preview', async () => {
+  it('DR3: a draft by id is 404 under live and shown under preview', async () => {
     for (const query of ['', '?publicationState=live', '?populate=*'])
       expect(await world.refusal(`/api/films/6${query}`)).toMatchObject({ status: 404, name: 'NotFoundError' });
     expect((await world.read<Entry>('/api/films/6?publicationState=preview&fields=title')).data).toEqual({
@@ -150,7 +150,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(await shown(`${list}&publicationState=preview`)).toEqual([2, 6, 1]);
   });
 
-  it('DR4: no draft at any level of a deep populate, also around a circle', async () => {
+  it('DR4: deep populate returns no draft at any level, even around a cycle', async () => {
     const { text } = await world.get(
       '/api/programmes?populate[lineup][populate][genres][populate][films][populate][remakes][populate]=*&populate[strand][populate]=*&populate[opener][populate]=*',
     );
@@ -158,7 +158,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(text).not.toMatch(/Lost Draft|Second Draft|Hidden Genre|Draft Night/);
   });
 
-  it('DR4: what hangs on a draft is not reached through it', async () => {
+  it('DR4: entries linked from a draft are not reached through it', async () => {
     // film 4 is a remake of draft 6, which has a director
     expect((await attributes('/api/films/4?fields=id&populate[remakeOf][populate]=director'))['remakeOf']).toEqual({
       data: null,
@@ -188,7 +188,7 @@ describe.each(dialects)('publication on %s', (dialect) => {
     expect(idsOf((await attributes(`${query}&publicationState=preview`))['films'])).toEqual([3]);
   });
 
-  it('DR4: publicationState of a populated relation acts from there on', async () => {
+  it('DR4: publicationState of a populated relation applies from there on', async () => {
     const found = await attributes(
       '/api/films/1?fields=id&populate[similar][fields]=id&populate[similar][publicationState]=preview&populate[similar][populate][genres][fields]=id&populate[remakes][fields]=id',
     );

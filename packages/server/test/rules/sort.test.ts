@@ -4,14 +4,14 @@ import { dialects, type Entry, useWorld } from '../world/world.js';
 
 describe.each(dialects)('sort on %s', (dialect) => {
   const world = useWorld(dialect);
-  /** Where entries without a value stand: SQLite takes NULL for the least, PostgreSQL for the greatest (SO5). */
+  /** Where entries without a value are placed: NULL is smallest on SQLite, largest on PostgreSQL (SO5). */
   const ascending = (nulls: readonly number[], others: readonly number[]) =>
     dialect === 'sqlite' ? [...nulls, ...others] : [...others, ...nulls];
   const descending = (others: readonly number[], nulls: readonly number[]) =>
     dialect === 'sqlite' ? [...others, ...nulls] : [...nulls, ...others];
   const films = (query: string): Promise<readonly number[]> => world.ids(`/api/films?fields=id&${query}`);
 
-  it('SO4: without a sort entries come by id, also after an update', async () => {
+  it('SO4: without a sort entries are ordered by id, also after an update', async () => {
     expect(await films('')).toEqual([1, 2, 3, 4, 5, 7, 8]);
     await world.update('films', 2, 'tagline', '');
     expect(await films('')).toEqual([1, 2, 3, 4, 5, 7, 8]);
@@ -30,13 +30,13 @@ describe.each(dialects)('sort on %s', (dialect) => {
   });
 
   it.each(['sort=title:desc', 'sort=title:DESC', 'sort[0]=title:Desc', 'sort[title]=desc', 'sort[0][title]=DESC'])(
-    '%s: the other way round',
+    '%s: in reverse order',
     async (query) => {
       expect(await films(query)).toEqual(descending([2, 1, 4, 5, 7, 3], [8]));
     },
   );
 
-  it('SO4: ties go by id, whatever the direction', async () => {
+  it('SO4: ties are ordered by id, in both directions', async () => {
     expect(await films('sort=year')).toEqual(ascending([7], [3, 1, 2, 4, 5, 8]));
     expect(await films('sort=year:desc')).toEqual(descending([8, 5, 2, 4, 1, 3], [7]));
     expect(await films('sort=id:desc')).toEqual([8, 7, 5, 4, 3, 2, 1]);
@@ -50,7 +50,7 @@ describe.each(dialects)('sort on %s', (dialect) => {
     'sort=year:desc&sort=title:asc',
     'sort[year]=desc&sort[title]=asc',
     'sort[0][year]=desc&sort[1][title]=asc',
-  ])('SO1: %s: columns in the order given', async (query) => {
+  ])('SO1: %s: columns in the given order', async (query) => {
     // 4 comes before 2 by title
     expect(await films(query)).toEqual(descending([8, 5, 4, 2, 1, 3], [7]));
   });
@@ -83,7 +83,7 @@ describe.each(dialects)('sort on %s', (dialect) => {
     ['remakeOf.title', [1, 4, 5, 7, 8], [2, 3]],
     ['answerTo.id', [1, 3, 4, 5, 7, 8], [2]],
     ['galaOf.name', [1, 2, 4, 5, 7, 8], [3]],
-    // of two rows the lowest id counts, as in populate
+    // of two rows the lowest id is used, as in populate
     ['poster.name', [3, 4, 5, 7, 8], [2, 1]],
   ])('SO2: through to-one: %s', async (name, nulls, others) => {
     expect(await films(`sort=${name}`)).toEqual(ascending(nulls, others));
@@ -96,7 +96,7 @@ describe.each(dialects)('sort on %s', (dialect) => {
     },
   );
 
-  it('SO3: through to-many an entry stands once, by its least value ascending, by its greatest descending', async () => {
+  it('SO3: through to-many an entry appears once, by its least value ascending, by its greatest descending', async () => {
     const none = [4, 5, 7, 8];
     // 1: Comedy, Drama, Short; 2: Drama; 3: Comedy, Drama
     expect(await films('sort=genres.name')).toEqual(ascending(none, [1, 3, 2]));
@@ -107,19 +107,19 @@ describe.each(dialects)('sort on %s', (dialect) => {
     expect(meta.pagination).toEqual({ page: 1, pageSize: 3, pageCount: 3, total: 7 });
   });
 
-  it('SO3: NULLs of a to-many list do not count', async () => {
+  it('SO3: NULLs of a to-many list are ignored', async () => {
     // genre 1 has the children Noir (no order) and Comedy (order 1)
     expect(await world.ids('/api/genres?sort=children.order')).toEqual(ascending([2, 3, 5], [1]));
     expect(await world.ids('/api/genres?sort=children.order:desc')).toEqual(descending([1], [2, 3, 5]));
   });
 
-  it('DR5: a draft takes no part in the order', async () => {
+  it('DR5: a draft does not affect the order', async () => {
     // 3 leads to a draft only
     expect(await films('sort=source.title')).toEqual(ascending([1, 2, 3, 7, 8], [4, 5]));
     expect(await films('sort=source.title&publicationState=preview')).toEqual(ascending([1, 2, 6, 7, 8, 9], [3, 4, 5]));
   });
 
-  it('F6: the sort column stays out of the answer', async () => {
+  it('F6: the sort column is not in the response', async () => {
     expect((await world.read('/api/films?fields=id&sort=director.name,title&pagination[pageSize]=2')).data).toEqual([
       { id: expect.any(Number), attributes: {} },
       { id: expect.any(Number), attributes: {} },
@@ -134,7 +134,7 @@ describe.each(dialects)('sort on %s', (dialect) => {
   });
 
   it.each(['year', 'year:desc', 'director.name', 'genres.name:desc', 'credit.role', 'title:desc,year'])(
-    'pages of sort=%s join up to the whole list',
+    'pages of sort=%s join up to the full list',
     async (sort) => {
       const whole = await films(`sort=${sort}&publicationState=preview`);
       const pages: number[] = [];
@@ -157,16 +157,16 @@ describe.each(dialects)('sort on %s', (dialect) => {
     'sort=id:asc:desc',
     'sort=id,id:desc',
     'sort=id&sort=id:desc',
-  ])('SO1: "%s" is fine', async (query) => {
+  ])('SO1: "%s" is accepted', async (query) => {
     expect(await films(query)).toEqual([1, 2, 3, 4, 5, 7, 8]);
   });
 
-  it('RQ18: the same key a hundred times is one key', async () => {
+  it('RQ18: a key repeated a hundred times counts as one', async () => {
     const query = Array.from({ length: 100 }, () => 'sort=director.name').join('&');
     expect(await films(query)).toEqual(await films('sort=director.name'));
   });
 
-  it('SO8: sort is checked and acts on nothing where one entry is read', async () => {
+  it('SO8: sort is checked but has no effect on one entry', async () => {
     expect((await world.read<Entry>('/api/films/1?sort=title')).data.id).toBe(1);
     expect(await world.refusal('/api/films/1?sort=titel')).toMatchObject({ status: 400, at: 'sort' });
     expect(await world.refusal('/api/house-rules?sort=txt')).toMatchObject({ status: 400, at: 'sort' });
@@ -212,7 +212,7 @@ describe.each(dialects)('sort on %s', (dialect) => {
     expect(refusal.message).toContain(words);
   });
 
-  it('RQ18: a path of eighty steps is refused before the database sees it', async () => {
+  it('RQ18: a path of eighty steps is refused before a statement is run', async () => {
     const steps = Array.from({ length: 80 }, () => 'mentor').join('.');
     expect(await world.refusal(`/api/people?sort=${steps}.name`)).toMatchObject({
       status: 400,

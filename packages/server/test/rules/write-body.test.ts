@@ -1,4 +1,4 @@
-/** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: requests that write, their bodies and their answers; If-Match. */
+/** RQ1, RQ17, BO1, BO14, BO3, BO17, RQ4: write requests, their bodies and responses; If-Match. */
 import { describe, expect, it } from 'vitest';
 import { dialects, type Entry, idsOf, said, useRelationsWorld } from '../world/relations/world.js';
 
@@ -23,7 +23,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       ['another key', '{"date":{}}', json],
       ['plain text', '{"data":{}}', { 'content-type': 'text/plain' }],
       ['xml', '<data/>', { 'content-type': 'application/xml' }],
-    ])('BO17: %s is no body with data', async (_title, body, headers) => {
+    ])('BO17: %s is not a body with data', async (_title, body, headers) => {
       const id = await world.create('shelves', { name: 'x' });
       for (const [method, url] of [
         ['POST', '/api/shelves'],
@@ -59,7 +59,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(status).toBe(200);
     });
 
-    it('BO1: of a key given twice the last counts', async () => {
+    it('BO1: of a repeated key the last value is used', async () => {
       const { body } = await world.send('POST', '/api/shelves', '{"data":{"name":"a","name":"b"}}', json);
       expect((body as { data: Entry }).data.attributes['name']).toBe('b');
     });
@@ -106,7 +106,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
     });
 
-    it('BO4: id, times and creators cannot be forged', async () => {
+    it('BO4: id, timestamps and creators cannot be set by the client', async () => {
       const past = '2001-01-01T00:00:00.000Z';
       const forged = {
         id: 77_777,
@@ -131,7 +131,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(attributes).not.toHaveProperty('publishedAt');
     });
 
-    it('BO2: PUT changes what is given and updatedAt, also when nothing is given', async () => {
+    it('BO2: PUT changes the given attributes and updatedAt, even if it gives none', async () => {
       const id = await world.create('sheets', { label: 'a', remark: 'b', count: 1 });
       const created = (await world.read(`/api/sheets/${id}`)).attributes;
       const changed = (await world.update('sheets', id, { remark: 'c' })).attributes;
@@ -141,7 +141,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect(Date.parse(String(again['updatedAt']))).toBeGreaterThan(Date.parse(String(changed['updatedAt'])));
     });
 
-    it('ST2: the other side of a link keeps its updatedAt', async () => {
+    it('ST2: the updatedAt of entries on the other side of a link does not change', async () => {
       const book = await world.create('books', { title: 'x' });
       const before = await world.read(`/api/books/${book}`);
       await world.create('shelves', { manyMany: [book], oneOne: book, oneMany: [book], columnOne: book });
@@ -149,8 +149,8 @@ describe.each(dialects)('writing on %s', (dialect) => {
     });
   });
 
-  describe('answers', () => {
-    it('RQ17: POST, PUT and DELETE answer 200 with the entry and empty meta', async () => {
+  describe('responses', () => {
+    it('RQ17: POST, PUT and DELETE respond 200 with the entry and empty meta', async () => {
       const created = await world.send('POST', '/api/shelves', { data: { name: 'a' } });
       const { data } = created.body as { data: Entry };
       const { createdAt, updatedAt } = data.attributes;
@@ -173,7 +173,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await world.server.get(`/api/shelves/${data.id}`)).status).toBe(404);
     });
 
-    it('F7: fields and populate shape the answer', async () => {
+    it('F7: fields and populate apply to the response', async () => {
       const [a, b] = (await world.createMany('books', 2)) as [number, number];
       const query = '?fields=name&populate[manyMany][fields]=id&populate[oneOne]=true';
       const created = await world.send('POST', `/api/shelves${query}`, {
@@ -188,13 +188,13 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((deleted.body as { data: Entry }).data).toEqual(updated);
     });
 
-    it('BO13: DELETE ignores a body, and answers 404 the second time', async () => {
+    it('BO13: DELETE ignores a body, and is 404 the second time', async () => {
       const id = await world.create('shelves', { name: 'x' });
       expect((await world.send('DELETE', `/api/shelves/${id}`, { data: 5 })).status).toBe(200);
       expect((await world.refused('DELETE', `/api/shelves/${id}`)).status).toBe(404);
     });
 
-    it('BO14: a query that cannot be read refuses the write', async () => {
+    it('BO14: an invalid query refuses the write', async () => {
       const id = await world.create('shelves', { name: 'x' });
       for (const query of [
         'fields=nope',
@@ -230,7 +230,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       },
     );
 
-    it('BO12: an absent entry is 404 before its fields are looked at, but after the form of the body', async () => {
+    it('BO12: a missing entry is 404 before its fields are checked, but after the form of the body', async () => {
       expect((await world.refused('PUT', '/api/forms/2000000', { data: { title: 5, nope: 1 } })).status).toBe(404);
       expect((await world.refused('PUT', '/api/forms/2000000', {})).status).toBe(400);
       expect((await world.refused('DELETE', '/api/forms/2000000')).status).toBe(404);
@@ -266,7 +266,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
   });
 
   describe('single types', () => {
-    it('RQ1: PUT creates when absent, updates after that; DELETE removes; GET and DELETE are 404 without it', async () => {
+    it('RQ1: PUT creates the entry if it is missing, and updates it after that; DELETE removes it; then GET and DELETE are 404', async () => {
       const [a, b] = (await world.createMany('books', 2)) as [number, number];
       expect((await world.server.get('/api/setting')).status).toBe(404);
       expect((await world.refused('DELETE', '/api/setting')).status).toBe(404);
@@ -293,7 +293,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       await world.expectNoOrphans();
     });
 
-    it('RQ1: many PUTs at once create one entry', async () => {
+    it('RQ1: many concurrent PUTs create one entry', async () => {
       const answers = await Promise.all(
         Array.from({ length: 8 }, (_it, i) => world.send('PUT', '/api/setting', { data: { title: `t${i}` } })),
       );
@@ -313,7 +313,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       });
     });
 
-    it('BO14: PUT does not tell private values by filters', async () => {
+    it('BO14: filters of a PUT reveal no private values', async () => {
       await world.send('PUT', '/api/setting', { data: { title: 'shown' } });
       const hit = await world.send('PUT', '/api/setting?filters[title][$eq]=shown', { data: {} });
       const miss = await world.send('PUT', '/api/setting?filters[title][$eq]=other', { data: {} });
@@ -324,7 +324,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
   describe('If-Match', () => {
     const tagOf = async (url: string): Promise<string> => String((await world.server.get(url)).headers['etag']);
 
-    it('BO11: the tag of what was read lets a write through once, also weak, also in a list, also *', async () => {
+    it('BO11: the entity tag of a read allows one write, also as a weak tag, in a list, and as *', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const url = `/api/shelves/${id}`;
       const put = (ifMatch: string): ReturnType<typeof world.send> =>
@@ -339,7 +339,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await put(String(answered.headers['etag']))).status).toBe(200);
     });
 
-    it('the tag holds whatever fields were read', async () => {
+    it('the tag is valid whatever fields were read', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const tag = await tagOf(`/api/shelves/${id}?fields=name&populate=*`);
       expect((await world.send('PUT', `/api/shelves/${id}`, { data: { name: 'b' } }, { 'if-match': tag })).status).toBe(
@@ -364,7 +364,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       expect((await world.send('DELETE', url, undefined, { 'if-match': await tagOf(url) })).status).toBe(200);
     });
 
-    it('a change of components, media or links alone makes the tag stale', async () => {
+    it('a change of components, media or links alone also invalidates the tag', async () => {
       const id = await world.create('holders', { cards: [{ label: 'a' }] });
       const url = `/api/holders/${id}`;
       for (const data of [{ cards: [] }, { gallery: [1] }, { card: { label: 'x', many: [] } }]) {
@@ -377,7 +377,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       }
     });
 
-    it('BO11: of many writers with one tag one gets through', async () => {
+    it('BO11: of many writers with the same tag one succeeds', async () => {
       const id = await world.create('shelves', { name: 'a' });
       const url = `/api/shelves/${id}`;
       const tag = await tagOf(url);
@@ -410,7 +410,7 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect((await world.update('holders', holder, { nope: 1, name: 'b' })).attributes['name']).toBe('b');
   });
 
-  it('Q16: what had no effect is named, in the body and in the query', async () => {
+  it('Q16: ignored keys of the body and the query are named', async () => {
     const body = { data: { nope: 1, card: { label: 'x', nope: 1 }, zone: [{ __component: 'parts.note', nope: 1 }] } };
     const made = await world.send('POST', '/api/holders?populate=nowhere', body);
     expect([made.status, made.headers['dovetail-ignored']]).toEqual([
@@ -424,13 +424,13 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
     expect([deleted.status, deleted.headers['dovetail-ignored']]).toEqual([200, 'populate.nowhere']);
   });
 
-  it('Q16: many unknown keys are as cheap as few', async () => {
+  it('Q16: many unknown keys are as cheap as a few', async () => {
     const many = Object.fromEntries(Array.from({ length: 1_000 }, (_none, i) => [`nope${i}`, i]));
     const made = await world.send('POST', '/api/holders', { data: many });
     expect([made.status, String(made.headers['dovetail-ignored']).split(', ').length]).toEqual([200, 21]);
   });
 
-  it('R11: unknown keys of a relation are refused all the same', async () => {
+  it('R11: unknown keys of a relation are refused in lenient mode too', async () => {
     const shelf = await world.create('shelves');
     expect((await world.refused('PUT', `/api/shelves/${shelf}`, { data: { manyMany: { foo: [1] } } })).status).toBe(
       400,

@@ -1,4 +1,4 @@
-/** DR7, BO8, DR8, BO6: what schema files demand, on create and update, of drafts and published entries. */
+/** DR7, BO8, DR8, BO6: the constraints of schema files, on create and update, for drafts and published entries. */
 import { describe, expect, it } from 'vitest';
 import { type Data, dialects, files, said, useRelationsWorld } from '../world/relations/world.js';
 
@@ -7,7 +7,7 @@ const tiny = { __component: 'parts.tiny', sign: 'x' };
 
 describe.each(dialects)('constraints on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
-  /** A form that meets every demand. */
+  /** A form that satisfies every constraint. */
   const complete = async (more: Data = {}): Promise<Data> => {
     const [book] = await world.createMany('books', 1);
     return {
@@ -24,7 +24,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   };
   const form = async (more: Data = {}): Promise<number> => world.create('forms', await complete(more));
 
-  it('BO6: a complete form is taken', async () => {
+  it('BO6: a complete form is accepted', async () => {
     const id = await form({
       code: 'ABC',
       amount: 1,
@@ -46,7 +46,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     });
   });
 
-  it('BO6: required attributes must be there on POST, all named in one answer', async () => {
+  it('BO6: required attributes must be present on POST; all missing ones are named in one response', async () => {
     const required = ['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'];
     const { status, message, paths, messages } = await world.refused('POST', '/api/forms', { data: {} });
     expect([status, message]).toEqual([400, `${required.length} errors occurred`]);
@@ -55,7 +55,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   });
 
   it.each(['title', 'mark', 'card', 'cards', 'zone', 'book', 'books', 'cover'])(
-    'BO6: %s must not be null on POST nor on PUT',
+    'BO6: %s must not be null, on POST or PUT',
     async (name) => {
       const created = await world.refused('POST', '/api/forms', { data: await complete({ [name]: null }) });
       expect([created.status, created.paths]).toEqual([400, [name]]);
@@ -139,12 +139,12 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     ['spare', [{}, {}]],
     ['spareZone', []],
     ['zone', [note, tiny]],
-  ])('BO6: %s %j is taken', async (name, value) => {
+  ])('BO6: %s %j is accepted', async (name, value) => {
     const id = await form({ [name]: value });
     await world.update('forms', id, { [name]: value });
   });
 
-  it('BO6: a required relation cannot be emptied by disconnect, connect of nothing does not fill it', async () => {
+  it('BO6: disconnect cannot empty a required relation, and an empty connect does not fill it', async () => {
     const data = await complete();
     const id = await world.create('forms', data);
     for (const change of [{ books: { disconnect: [data['book']] } }, { book: { disconnect: [data['book']] } }]) {
@@ -168,7 +168,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       ['slug', 'here', 'Here'],
     ];
     it.each(samples)(
-      'DR7: %s %j is taken once, in drafts too; the own row and null are exempt',
+      'DR7: %s %j can be stored once, in drafts too; the own row and null are exempt',
       async (name, value, other) => {
         const draft = { publishedAt: null, cards: [{ label: 'a' }], zone: [note] };
         const first = await world.create('forms', { ...draft, [name]: value });
@@ -185,7 +185,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       },
     );
 
-    it('BO8: unique in a component is checked against the component table, the own component is exempt', async () => {
+    it('BO8: unique in a component is checked against the component table, except for the component itself', async () => {
       const holder = await world.create('holders', { notes: [{ serial: 'n1' }] });
       const [stored] = (await world.read(`/api/holders/${holder}?populate=notes`)).attributes['notes'] as unknown as {
         id: number;
@@ -205,7 +205,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
         },
       });
       expect(status).toBe(400);
-      // of the three twins one could stay
+      // one of the three equal values may remain
       expect(paths).toHaveLength(2);
       for (const path of paths) expect(['notes.0.serial', 'notes.2.serial', 'zone.0.serial']).toContain(path);
     });
@@ -231,7 +231,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([status, error, paths]).toEqual([400, 'ValidationError', [name]]);
     });
 
-    it('BO8, R17: of many at once one wins, the others are refused', async () => {
+    it('BO8, R17: of many concurrent writes one succeeds, the others are refused', async () => {
       for (const [name, value] of [
         ['tag', 'raced'],
         ['slug', 'raced'],
@@ -252,7 +252,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
   });
 
   describe('drafts', () => {
-    it('DR7: required and minLength are off for scalars, single components, relations and media', async () => {
+    it('DR7: required and minLength are not enforced for scalars, single components, relations and media', async () => {
       const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
       await world.update('forms', id, { title: null, card: { label: null }, book: null, books: [], cover: null });
       await world.update('forms', id, { title: '', card: null });
@@ -287,12 +287,12 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([updated.status, updated.paths]).toEqual([400, [path]]);
     });
 
-    it('BO6: required repeatable components and zones must be there', async () => {
+    it('BO6: required repeatable components and zones must be present', async () => {
       const { status, paths } = await world.refused('POST', '/api/forms', { data: { publishedAt: null } });
       expect([status, [...paths].sort()]).toEqual([400, ['cards', 'zone']]);
     });
 
-    it('DR8: publishing an incomplete draft is refused with every fault, a complete one is published', async () => {
+    it('DR8: publishing an incomplete draft is refused with every fault; a complete one is published', async () => {
       const id = await world.create('forms', { publishedAt: null, title: 'x', cards: [{ label: 'a' }], zone: [note] });
       const now = new Date().toISOString();
       const { status, paths } = await world.refused('PUT', `/api/forms/${id}`, { data: { publishedAt: now } });
@@ -306,7 +306,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect(entry.attributes['publishedAt']).toBe(now);
     });
 
-    it('DR8: publishing looks into stored components', async () => {
+    it('DR8: publishing checks stored components too', async () => {
       const data = await complete({ publishedAt: null, card: { label: null }, cards: [{ label: null }] });
       const created = await world.send('POST', '/api/forms', { data });
       expect(created.status, created.text).toBe(200);
@@ -317,7 +317,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       expect([status, [...paths].sort()]).toEqual([400, ['card.label', 'cards.0.label']]);
     });
 
-    it('DR7: unpublishing with a null in the same PUT is checked as a draft', async () => {
+    it('DR7: an update that unpublishes and sets null is checked as a draft', async () => {
       const id = await form();
       expect((await world.update('forms', id, { publishedAt: null, title: null })).attributes).toMatchObject({
         publishedAt: null,
@@ -325,7 +325,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
       });
     });
 
-    it('DR6: POST publishes now unless the body says otherwise', async () => {
+    it('DR6: POST publishes immediately unless the body says otherwise', async () => {
       const before = Date.now();
       const id = await form();
       const published = Date.parse(String((await world.read(`/api/forms/${id}`)).attributes['publishedAt']));
@@ -353,7 +353,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     }
   });
 
-  it('CO4: a zone component outside the list is refused', async () => {
+  it('CO4: a component that the zone does not list is refused', async () => {
     for (const __component of [
       'parts.stray',
       'parts.card',
@@ -374,7 +374,7 @@ describe.each(dialects)('constraints on %s', (dialect) => {
     }
   });
 
-  it('BO6: every fault of every level comes in one answer', async () => {
+  it('BO6: the faults of all levels are reported in one response', async () => {
     const data = await complete({
       title: 'x',
       mark: 'A',

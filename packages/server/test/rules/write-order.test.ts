@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
 
-/** Letters stand for entries: `connect` of one row, in the body's form but with letters instead of ids. */
+/** Letters stand for entries: `connect` of one test row, in the form of the body but with letters instead of ids. */
 type Element = string | { readonly id: string; readonly position?: Readonly<Record<string, string | true>> };
 interface OrderCase {
   readonly rule: string;
@@ -83,11 +83,11 @@ const cases: readonly OrderCase[] = [
   { rule: 'R8: disconnecting what is not linked', start: 'abc', disconnect: 'zb', result: 'ac' },
 ];
 
-/** Rows with their rule as the title: it stands first in the test's name. */
+/** Test rows titled by their rule, which comes first in the test's name. */
 const titled = <T extends { readonly rule: string }>(rows: readonly T[]): readonly (readonly [string, T])[] =>
   rows.map((row) => [row.rule, row]);
 
-/** To-many sides of every kind; `columnManyOf` has no stored order and is left out. */
+/** To-many sides of every kind, except `columnManyOf`, which has no stored order. */
 const sides: readonly (readonly [owners: string, attribute: string, targets: string])[] = [
   ['shelves', 'manyMany', 'books'],
   ['shelves', 'manyWay', 'books'],
@@ -102,7 +102,7 @@ const sides: readonly (readonly [owners: string, attribute: string, targets: str
   ['books', 'manyOneOf', 'shelves'],
 ];
 
-/** Connects that are refused: the list is `[a]`; b and c exist. Errors name these places of the array. */
+/** Connects that are refused: the list is `[a]`; b and c exist. Errors name these indexes of the array. */
 interface RefusalCase {
   readonly rule: string;
   readonly connect: (a: number, b: number, c: number) => readonly unknown[];
@@ -149,7 +149,7 @@ const refusals: readonly RefusalCase[] = [
 describe.each(dialects)('order on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
-  /** A new entry for each letter of a case. */
+  /** Creates an entry for each letter of a test row. */
   const lettersOf = async (targets: string, ...texts: readonly string[]): Promise<ReadonlyMap<string, number>> => {
     const letters = [...new Set(texts.join(''))].filter((it) => /[a-z]/.test(it));
     const ids = await world.createMany(targets, letters.length);
@@ -203,7 +203,7 @@ describe.each(dialects)('order on %s', (dialect) => {
       expect(shown.join('')).toBe(result);
     });
 
-    it('R5: an entry created by connect is positioned like any other', async () => {
+    it('R5: an entry that the same connect adds can be positioned like any other', async () => {
       const [a, b, c, d, e] = (await world.createMany(targets, 5)) as [number, number, number, number, number];
       const owner = await world.create(owners, {
         [attribute]: { connect: [a, { id: b, position: { start: true } }, c] },
@@ -248,7 +248,7 @@ describe.each(dialects)('order on %s', (dialect) => {
       expect(await world.ids(owners, owner, attribute)).toEqual([a, c, b]);
     });
 
-    it('R5: duplicates in a plain list count once, where they come first; position inside set is ignored', async () => {
+    it('R5: duplicates in a plain list count once, at their first position; position inside set is ignored', async () => {
       const [a, b] = (await world.createMany(targets, 2)) as [number, number];
       const owner = await world.create(owners, { [attribute]: [b, a, b] });
       expect(await world.ids(owners, owner, attribute)).toEqual([b, a]);
@@ -297,7 +297,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     });
   });
 
-  it('ST13: ranks are positive and no two in one list are equal, on both sides', async () => {
+  it('ST13: ranks are positive and distinct within each list, on both sides', async () => {
     await expectRanks('shelves_many_many_links', 'shelf_id', 'book_order');
     await expectRanks('shelves_many_many_links', 'book_id', 'shelf_order');
     await expectRanks('shelves_many_way_links', 'shelf_id', 'book_order');
@@ -309,7 +309,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     await expectRanks('shelves_parent_links', 'inv_shelf_id', 'shelf_order');
   });
 
-  it('ST13: a set list is numbered from 1', async () => {
+  it('ST13: a list written by set is numbered from 1', async () => {
     const books = await world.createMany('books', 3);
     const shelf = await world.create('shelves', { manyMany: [...books].reverse() });
     const rows = (await world.rows('shelves_many_many_links')).filter((it) => it['shelf_id'] === shelf);
@@ -322,7 +322,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     ]);
   });
 
-  it('R13: seen from the inverse, new links come last, kept ones keep their place, re-added ones come last', async () => {
+  it('R13: on the inverse side new links come last, unchanged links keep their place, reconnected ones come last', async () => {
     const book = await world.create('books');
     const [a, b, c] = (await world.createMany('shelves', 3)) as [number, number, number];
     for (const shelf of [a, b, c]) await world.update('shelves', shelf, { manyMany: [book] });
@@ -335,7 +335,7 @@ describe.each(dialects)('order on %s', (dialect) => {
     expect(await world.ids('books', book, 'manyManyOf')).toEqual([b, c, a]);
   });
 
-  it('R3 to R6 hold inside components, new and kept', async () => {
+  it('R3 to R6 apply inside new and existing components', async () => {
     const [a, b, c, d] = (await world.createMany('books', 4)) as [number, number, number, number];
     for (const attribute of ['many', 'list']) {
       const shown = async (holder: number): Promise<readonly [number, readonly number[]]> => {

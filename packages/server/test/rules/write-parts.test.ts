@@ -1,4 +1,6 @@
-/** CO3, CO9: components, zones and media: replaced, kept by id, added, dropped, ordered; nothing left behind. */
+/**
+ * CO3, CO9: components, zones and media are replaced, kept by id, added, removed and ordered; nothing is left behind.
+ */
 import { describe, expect, it } from 'vitest';
 import { type Data, dialects, type Entry, files, useRelationsWorld } from '../world/relations/world.js';
 
@@ -28,7 +30,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     return items[0]!;
   };
   const books = async (count: number): Promise<readonly number[]> => world.createMany('books', count);
-  /** Rows in all tables that components, zones and media write to. */
+  /** Rows of all tables that components, zones and media write to. */
   const partRows = async (): Promise<Readonly<Record<string, number>>> => {
     const counts: Record<string, number> = {};
     for (const table of ['cards', 'inners', 'tinies', 'notes'].map((it) => `components_parts_${it}`))
@@ -47,7 +49,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       counts[table] = (await world.rows(table)).length;
     return counts;
   };
-  /** A card with everything that a card can have. */
+  /** A card with every attribute set. */
   const fullCard = async (label: string): Promise<Data> => {
     const [a, b] = await books(2);
     return {
@@ -67,7 +69,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
   const deep =
     'populate[card][populate][inner][populate]=*&populate[card][populate][inners][populate]=*&populate[card][populate][many]=true&populate[card][populate][gallery]=true';
 
-  it('CO1: POST makes all components new, whatever ids they name', async () => {
+  it('CO1: POST creates all components anew, whatever ids they carry', async () => {
     const first = await world.create('holders', {
       card: { label: 'a' },
       zone: [{ __component: 'parts.note', text: 'n' }],
@@ -85,7 +87,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('CO2: a single component without id replaces the stored one and leaves nothing of it', async () => {
+  it('CO2: a single component without id replaces the stored one, of which nothing is left', async () => {
     const holder = await world.create('holders', { name: 'x' });
     const before = await partRows();
     await world.update('holders', holder, { card: await fullCard('old') });
@@ -99,7 +101,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(await partRows()).toEqual(before);
   });
 
-  it('CO7: a single component with its id is merged, nested ones by the same rule', async () => {
+  it('CO7: a single component with its id is merged, and so are nested ones', async () => {
     const holder = await world.create('holders', { card: await fullCard('a') });
     const card = only(await partsOf(holder, 'card', deep)) as Part & {
       inner: Part;
@@ -129,7 +131,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('CO3: a repeatable component: the final order is the order given; kept, new and dropped ones', async () => {
+  it('CO3: a repeatable component: the stored order is the given order; elements are kept, added and removed', async () => {
     const holder = await world.create('holders', { cards: [{ label: 'a' }, await fullCard('b'), { label: 'c' }] });
     const [a, b, c] = (await partsOf(holder, 'cards')) as [Part, Part, Part];
     await world.update('holders', holder, {
@@ -146,7 +148,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('CO4: a zone: elements are kept by component and id, order is the order given', async () => {
+  it('CO4: a zone: elements are kept by component and id, the stored order is the given order', async () => {
     const holder = await world.create('holders', {
       zone: [
         { __component: 'parts.note', text: 'n' },
@@ -178,7 +180,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('CO2: absent attributes keep their components', async () => {
+  it('CO2: components of absent attributes are unchanged', async () => {
     const holder = await world.create('holders', {
       card: await fullCard('a'),
       cards: [{ label: 'b' }],
@@ -223,7 +225,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     ['a list', () => ({ cards: [{ id: [1], label: 'x' }] }), 'cards'],
   ])('CO6: an id %s is refused', async (_what, change, path) => {
     const make = async (): Promise<{ holder: number; ids: { card: number; cards: number; zone: number } }> => {
-      // as many notes as cards, so that ids of different components are not equal by chance
+      // as many notes as cards, so that ids of different components are not equal by coincidence
       const holder = await world.create('holders', {
         card: { label: 'a' },
         cards: [{ label: 'b' }],
@@ -291,7 +293,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     }
   });
 
-  it('BO10: a good and a bad component in one PUT change nothing', async () => {
+  it('BO10: a valid and an invalid component in one PUT change nothing', async () => {
     const holder = await world.create('holders', {
       card: await fullCard('a'),
       cards: [{ label: 'b' }],
@@ -307,7 +309,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(status).toBe(400);
   });
 
-  it('CO3: 2000 elements are written at once, and above the limit none', async () => {
+  it('CO3: 2000 elements are written at once; more than the limit are refused', async () => {
     const cards = (count: number): Data => ({ notes: Array.from({ length: count }, (_it, i) => ({ text: `n${i}` })) });
     const holder = await world.create('holders', cards(2000));
     expect((await labels(holder, 'notes')).map(String)).toEqual(Array.from({ length: 2000 }, (_it, i) => `n${i}`));
@@ -316,7 +318,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('CO2: deleting an entry takes everything below it away; related entries and files stay', async () => {
+  it('CO2: deleting an entry deletes everything nested in it; related entries and files stay', async () => {
     const [a] = await books(1);
     const before = await partRows();
     const [booksBefore, filesBefore] = [(await world.rows('books')).length, (await world.rows('files')).length];
@@ -338,7 +340,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     await world.expectNoOrphans();
   });
 
-  it('ST4: the link rows of components are as v4 writes them', async () => {
+  it('ST4: link rows of components are stored as v4 stores them', async () => {
     const holder = await world.create('holders', {
       card: { label: 'a' },
       cards: [{ label: 'b' }, { label: 'c' }],
@@ -365,7 +367,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
     expect(shown).toHaveLength(5);
   });
 
-  it('BO7: a component given with its id keeps absent attributes and takes no defaults', async () => {
+  it('BO7: a component given with its id keeps absent attributes and gets no defaults', async () => {
     const holder = await world.create('holders', { card: { label: 'a', note: null } });
     const card = only(await partsOf(holder, 'card'));
     await world.update('holders', holder, { card: { id: card.id, label: 'b' } });
@@ -435,14 +437,14 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       expect(await shownIds(await world.create('holders', { cover: value }), 'cover')).toEqual(ids);
     });
 
-    it('CO9: single media with several ids stores one alone', async () => {
+    it('CO9: single media with several ids stores only one', async () => {
       const holder = await world.create('holders', { cover: [drawing, picture] });
       expect(await shownIds(holder, 'cover')).toEqual([drawing]);
       const { body } = await world.server.get(`/api/holders?filters[id]=${holder}&filters[cover]=${picture}`);
       expect((body as { data: unknown[] }).data).toEqual([]);
     });
 
-    it('CO9, CO10: refused values change nothing and name the path', async () => {
+    it('CO9, CO10: refused values change nothing, and the error names the path', async () => {
       const holder = await world.create('holders', {
         cover: picture,
         gallery: [picture, photo],
@@ -513,7 +515,7 @@ describe.each(dialects)('components, zones and media on %s', (dialect) => {
       await world.expectNoOrphans();
     });
 
-    it('Q12: empty multiple media show {data:null}', async () => {
+    it('Q12: empty multiple media are {data:null}', async () => {
       const holder = await world.create('holders');
       expect((await world.read(`/api/holders/${holder}?populate=gallery,cover`)).attributes).toMatchObject({
         gallery: { data: null },

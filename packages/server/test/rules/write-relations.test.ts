@@ -17,12 +17,12 @@ const titled = (chosen: readonly RelationSide[]): readonly (readonly [string, Re
   chosen.map((side) => [`${side.plural}.${side.attribute.name} (${side.attribute.relation})`, side]);
 const toMany = sides.filter((it) => it.attribute.shape === 'many');
 const toOne = sides.filter((it) => it.attribute.shape === 'one');
-/** A list without stored order shows by id. */
+/** A list without stored order is shown by id. */
 const isOrdered = (side: RelationSide): boolean => side.attribute.path.rank !== null;
 
 const ABSENT = 2_000_000;
 
-/** Values that no relation takes, and where below the attribute the fault is. */
+/** Invalid relation values, and the path of the fault below the attribute. */
 const refusedValues: readonly (readonly [rule: string, value: unknown, place: string])[] = [
   ['R12: an absent id', ABSENT, ''],
   ['R12: an absent id in a list', [ABSENT], ''],
@@ -113,7 +113,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect(idsOf(entry, name)).toEqual(inOrder(expected(a, b, c)));
     });
 
-    it('R11: POST takes every form too', async () => {
+    it('R11: POST accepts every form too', async () => {
       const [a, b, c] = await three(targets);
       const shown = async (value: unknown): Promise<readonly number[]> =>
         world.ids(plural, await world.create(plural, { [name]: value }), name);
@@ -174,7 +174,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('R12: absent ids are refused also where another one counts', async () => {
+    it('R12: missing ids are refused even if another id takes precedence', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: a });
       await world.unchanged(async () => {
@@ -185,7 +185,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('R7: POST keeps the last alone, and no second link stays', async () => {
+    it('R7: POST keeps only the last id, and stores no second link', async () => {
       const [a, b] = await three(targets);
       for (const value of [[a, b], { connect: [a, b] }, { set: [a, b] }]) {
         const owner = await world.create(plural, { [name]: value });
@@ -209,7 +209,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
         for (const [rule, value, place] of refusedValues) {
           const put = said(await world.send('PUT', `/api/${plural}/${owner}`, { data: { [name]: value } }));
           expect.soft([put.status, put.name], rule).toEqual([400, 'ValidationError']);
-          // an object with an id is a list of one; its fault may be named at either
+          // an object with an id is a list of one; its fault may be named at either level
           const expected = place === '.0' && !Array.isArray(value) ? [[name], [`${name}.0`]] : [[`${name}${place}`]];
           expect.soft(expected, rule).toContainEqual(put.paths);
           expect.soft(put.message, rule).toContain(name);
@@ -218,7 +218,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('R11: POST refuses the same and creates nothing', async () => {
+    it('R11: POST refuses the same values and creates nothing', async () => {
       await world.unchanged(async () => {
         for (const [rule, value] of refusedValues.filter((_it, i) => i % 5 === 0)) {
           const { status, name: error } = said(await world.send('POST', `/api/${plural}`, { data: { [name]: value } }));
@@ -227,7 +227,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       });
     });
 
-    it('R6: an id twice is refused on POST as well', async () => {
+    it('R6: a repeated id is refused on POST as well', async () => {
       const [a] = await three(targets);
       const { status, paths } = await world.refused('POST', `/api/${plural}`, {
         data: { [name]: { connect: [a, { id: a }] } },
@@ -235,12 +235,12 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect([status, paths]).toEqual([400, [`${name}.connect.1`]]);
     });
 
-    it('R13: the other side shows the same links, or none has one', async () => {
+    it('R13: the other side shows the same links, if there is one', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: shape === 'many' ? [b, a] : b });
       const other = await world.create(plural);
       if (attribute.inverse === null) {
-        // without an inverse side nothing is stolen
+        // without an inverse side no link is taken from another owner
         await world.update(plural, other, { [name]: [b] });
         expect(await world.ids(plural, owner, name)).toEqual(shape === 'many' ? [b, a] : [b]);
         expect(await world.ids(plural, other, name)).toEqual([b]);
@@ -267,7 +267,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
       expect(await world.ids(targets, b, inverse)).toEqual(isExclusive ? [] : [owner]);
     });
 
-    it('R18: deleting an entry takes its links away on both sides', async () => {
+    it('R18: deleting an entry deletes its links on both sides', async () => {
       const [a, b] = await three(targets);
       const owner = await world.create(plural, { [name]: shape === 'many' ? [a, b] : a });
       const { status } = await world.send('DELETE', `/api/${plural}/${owner}`);
@@ -280,7 +280,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     });
   });
 
-  it('R13: one-to-one steals from both sides', async () => {
+  it('R13: connecting one-to-one removes the former links of both sides', async () => {
     for (const [attribute, inverse] of [
       ['oneOne', 'oneOneOf'],
       ['columnOne', 'columnOneOf'],
@@ -300,7 +300,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     }
   });
 
-  it('R11: __pivot writes no link of another entry', async () => {
+  it('R11: __pivot cannot write a link of another entry', async () => {
     const [a, b] = await three('books');
     const [owner, other] = (await world.createMany('shelves', 2)) as [number, number];
     await world.update('shelves', owner, {
@@ -310,7 +310,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(await world.ids('shelves', other, 'manyMany')).toEqual([]);
   });
 
-  it('R11: several faults of several relations come in one answer', async () => {
+  it('R11: faults of several relations are reported in one response', async () => {
     const [a] = await three('books');
     const owner = await world.create('shelves', {});
     const { status, message, paths } = await world.refused('PUT', `/api/shelves/${owner}`, {
@@ -322,7 +322,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(message).toBe(`${paths.length} errors occurred`);
   });
 
-  it('R12: absent ids of several relations come in one answer, each with its path and ids', async () => {
+  it('R12: missing ids of several relations are reported in one response, each with its path and ids', async () => {
     const { paths, messages } = await world.refused('POST', '/api/shelves', {
       data: { oneOne: ABSENT, manyMany: [ABSENT + 1, ABSENT + 2], peers: { connect: [ABSENT + 3] } },
     });
@@ -370,7 +370,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(status).toBe(400);
   });
 
-  it('R11: as many ids as the limit says are taken, one more is refused', async () => {
+  it('R11: as many ids as the limit allows are accepted, one more is refused', async () => {
     const books = await world.createMany('books', limits.relationIdsMax);
     const shelf = await world.create('shelves');
     const { status, text } = await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: books } });
@@ -380,7 +380,7 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect((await world.send('PUT', `/api/shelves/${shelf}?fields=id`, { data: { manyMany: [] } })).status).toBe(200);
   });
 
-  it('R6: 3000 repeats of one id are refused with the first of them', async () => {
+  it('R6: 3000 repetitions of one id are refused, naming the first', async () => {
     const [a] = await three('books');
     const shelf = await world.create('shelves');
     const { status, paths } = await world.refused('PUT', `/api/shelves/${shelf}`, {
@@ -390,5 +390,5 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(paths[0]).toBe('manyMany.connect.1');
   });
 
-  it('ST10: nothing that these tests left behind is an orphan', () => world.expectNoOrphans());
+  it('ST10: these tests leave no orphaned rows behind', () => world.expectNoOrphans());
 });

@@ -1,9 +1,9 @@
-/** BO5: what each scalar type takes, how it comes back, and what it refuses, on both databases alike. */
+/** BO5: what each scalar type accepts, how it is returned, and what it refuses, the same on both databases. */
 import bcrypt from '@node-rs/bcrypt';
 import { describe, expect, it } from 'vitest';
 import { dialects, said, useRelationsWorld } from '../world/relations/world.js';
 
-/** Attribute, value given, value shown; undefined where it is shown as it was given. */
+/** Attribute, value written, value returned; undefined if it is returned unchanged. */
 const accepted: readonly (readonly [attribute: string, given: unknown, shown?: unknown])[] = [
   ['label', 'plain'],
   ['label', ''],
@@ -99,7 +99,7 @@ const accepted: readonly (readonly [attribute: string, given: unknown, shown?: u
   ['story', []],
 ];
 
-/** Attribute, value refused, part of the message. */
+/** Attribute, refused value, part of the message. */
 const refused: readonly (readonly [attribute: string, given: unknown, message: string])[] = [
   ...['label', 'remark', 'report', 'condition', 'contact', 'barcode', 'secret'].flatMap((attribute) =>
     [5, true, ['x'], { x: 1 }].map((given) => [attribute, given, '`string` type'] as const),
@@ -164,15 +164,15 @@ const refused: readonly (readonly [attribute: string, given: unknown, message: s
   ['big', '0x10', '`number` type'],
   ['big', '9223372036854775808', ''],
   ['big', '-9223372036854775809', ''],
-  // a number that JSON cannot carry exactly
+  // a number that JSON cannot represent exactly
   ['big', 2 ** 53, '`number` type'],
   ['big', '9'.repeat(40), ''],
   ['price', 100000000, ''],
   ['price', -1e9, ''],
-  // rounds to 10^8, which no decimal column holds
+  // rounds to 10^8, which a decimal column cannot hold
   ['price', 99999999.999, ''],
   ['price', -99999999.995, ''],
-  // before the first day of PostgreSQL
+  // before PostgreSQL's earliest date
   ['moment', -8.64e15, ''],
   ['stamp', '-271821-04-20T00:00:00.000Z', ''],
   ...['t', 'f', 'yes', 2, '', [], {}, [true], '2', 'on'].map((given) => ['open', given, '`boolean` type'] as const),
@@ -195,7 +195,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
   it.each(accepted.map((row) => [row[0], row[1], row[2] === undefined ? row[1] : row[2]] as const))(
-    'BO5: %s takes %j',
+    'BO5: %s accepts %j',
     async (attribute, given, shown) => {
       const created = await world.send('POST', '/api/sheets', { data: { [attribute]: given } });
       expect(created.status, created.text).toBe(200);
@@ -204,12 +204,12 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
       expect((await world.read(`/api/sheets/${data.id}`)).attributes[attribute]).toEqual(shown);
       await world.update('sheets', data.id, { [attribute]: null });
       expect((await world.update('sheets', data.id, { [attribute]: given })).attributes[attribute]).toEqual(shown);
-      // uid values are unique
+      // uid values must be unique
       await world.send('DELETE', `/api/sheets/${data.id}`);
     },
   );
 
-  it('BO5: refused values name their path and change nothing', async () => {
+  it('BO5: the message names the path of a refused value, and nothing changes', async () => {
     const id = await world.create('sheets');
     await world.unchanged(async () => {
       for (const [attribute, given, message] of refused) {
@@ -232,7 +232,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     });
   });
 
-  it('BO9, ER2: every fault of a body comes in one answer', async () => {
+  it('BO9, ER2: every fault of a body is reported in one response', async () => {
     const data = { label: 5, count: 'abc', open: 'yes', day: 'x', big: 'abc', story: 'x', contact: '' };
     const { status, message, paths } = await world.refused('POST', '/api/sheets', { data });
     expect(status).toBe(400);
@@ -240,7 +240,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     expect(message).toBe(`${paths.length} errors occurred`);
   });
 
-  it('BO15: JSON nested too deep is refused, JSON below the limit is kept', async () => {
+  it('BO15: JSON nested too deep is refused, JSON within the limit is stored', async () => {
     const nested = (depth: number): unknown => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`);
     const id = await world.create('sheets', { meta: nested(400) });
     expect((await world.read(`/api/sheets/${id}`)).attributes['meta']).toEqual(nested(400));
@@ -317,14 +317,14 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     expect(await stored()).toBe('null');
   });
 
-  it('BO5: json null is SQL NULL', async () => {
+  it('BO5: json null is stored as SQL NULL', async () => {
     const id = await world.create('sheets', { meta: { a: 1 }, words: [1] });
     await world.update('sheets', id, { meta: null, words: null });
     const row = (await world.rows('sheets')).find((it) => it['id'] === id);
     expect([row?.['meta'], row?.['words']]).toEqual([null, null]);
   });
 
-  it('BO7: absent attributes get their defaults on POST only; null stays null', async () => {
+  it('BO7: missing attributes get their defaults on POST only; null stays null', async () => {
     const created = await world.create('sheets', {});
     const defaults = { starts: 7, greeting: 'hello', ready: false };
     expect((await world.read(`/api/sheets/${created}`)).attributes).toMatchObject({ ...defaults, label: null });
@@ -342,7 +342,7 @@ describe.each(dialects)('scalar values on %s', (dialect) => {
     });
   });
 
-  it('BO4: writable false is ignored, private is written and not shown', async () => {
+  it('BO4: attributes with writable false are ignored, private ones are written and not shown', async () => {
     const id = await world.create('sheets', { frozen: 'x', quiet: 'hush' });
     const entry = await world.update('sheets', id, { frozen: 'y', quiet: 'hush' });
     expect(entry.attributes).not.toHaveProperty('quiet');

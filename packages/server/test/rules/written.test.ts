@@ -1,4 +1,7 @@
-/** What a write gives to whoever stands on it: the id, the version and the events of a transaction; and what it costs. */
+/**
+ * What a write returns to its caller: the id, the version and the events of a transaction; and the statements that it
+ * costs.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { catchRefusal, unwrap } from '../../src/errors.js';
 import type { Handlers } from '../../src/handlers/handlers.js';
@@ -33,7 +36,7 @@ const project: SmallProject = {
   components: { 'parts.card': { label: { type: 'string' } } },
 };
 
-describe.each(dialects)('what a write gives on %s', (dialect) => {
+describe.each(dialects)('the result of a write on %s', (dialect) => {
   let world: SmallWorld;
   let writer: Writer;
   let context: ResolveContext;
@@ -78,7 +81,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     sent.length = 0;
   });
 
-  it('several writes in one transaction: each gives its id, its version and its events, the session has all', async () => {
+  it('several writes in one transaction: each returns its id, version and events, and the session has all events', async () => {
     const { results, events } = await writer.transaction(async (session) => {
       const note = await writer.apply({ action: 'create', type: type('note'), data: { text: 'a' } }, context, session);
       const { id } = note;
@@ -107,7 +110,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     });
   });
 
-  it('what is refused in a part of a transaction leaves neither rows nor events', async () => {
+  it('a refused part of a transaction leaves neither rows nor events', async () => {
     const before = await world.rows('notes');
     const events = await writer.transaction(async (session) => {
       const part = await catchRefusal(() =>
@@ -124,7 +127,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     expect((await world.rows('notes')).slice(before.length).map((it) => it['text'])).toEqual(['kept']);
   });
 
-  it('the events of a write hold what its hooks wrote, in order', async () => {
+  it('the events of a write include those of its hooks, in order', async () => {
     const handlers: Handlers = {
       beforeCreate: async ({ content }) => void (await content.create('api::trail.trail', { text: 'before' })),
       afterCreate: async ({ content }) => {
@@ -152,7 +155,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     ]);
   });
 
-  it('an answer is a second step in the same transaction, and shows a deleted entry as it was', async () => {
+  it('the response is read in the same transaction, and shows a deleted entry as it was', async () => {
     const lines = { reader: reader(), writer };
     const show = { query: objectQuery({ fields: ['text'], populate: { cards: { fields: ['label'] } } }) };
     const data = { text: 'shown', cards: [{ label: 'x' }] };
@@ -166,7 +169,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     expect(answers).toMatchObject([{ data: shown }, { data: shown }]);
   });
 
-  it('the first update of a single type creates its entry, and says so', async () => {
+  it('the first update of a single type creates its entry, and reports that', async () => {
     const events = await writer.transaction(async (session) => {
       for (const text of ['a', 'b'])
         await writer.apply({ action: 'update', type: type('board'), id: null, data: { text } }, context, session);
@@ -187,7 +190,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
     expect(refused.ok).toBe(false);
   });
 
-  it('If-Match costs no statement: the version has been read already', async () => {
+  it('If-Match costs no statement: the version has already been read', async () => {
     const counted = async (method: string, match: boolean): Promise<number> => {
       const data = { text: 'x', cards: [{ label: 'a' }] };
       const made = await world.send('POST', '/api/notes', { data });
@@ -203,7 +206,7 @@ describe.each(dialects)('what a write gives on %s', (dialect) => {
       expect([method, await counted(method, true)]).toEqual([method, await counted(method, false)]);
   });
 
-  it('where the time of the last change is private, If-Match holds for the answer that was read', async () => {
+  it('if the time of the last change is private, If-Match compares the tag of the response', async () => {
     const made = await world.send('POST', '/api/secrets', { data: { text: 'a' } });
     const url = `/api/secrets/${(made.body as { data: { id: number } }).data.id}`;
     const etag = String((await world.send('GET', url)).headers['etag']);

@@ -24,7 +24,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     expect(await zone(query)).toEqual([quote(1, 'Light!'), related, gallery, quote(2, 'under_%')]);
   });
 
-  it('Q2: two zones of one entry do not mix', async () => {
+  it('Q2: two zones of one entry are not mixed up', async () => {
     const { data } = await world.read<Entry>('/api/films/1?fields=id&populate=body,aside');
     expect(data.attributes).toEqual({
       body: [quote(1, 'Light!'), related, gallery, quote(2, 'under_%')],
@@ -33,12 +33,12 @@ describe.each(dialects)('zones on %s', (dialect) => {
   });
 
   it.each(['populate[body][populate]=*', 'populate[body][populate][0]=*'])(
-    'Q6: %s populates relations, media and nested components of every component one level',
+    'Q6: %s populates relations, media and nested components of every component, one level deep',
     async (query) => {
       const { data } = await world.read<readonly Entry[]>('/api/films?filters[id][$in][0]=1&filters[id][$in][1]=2');
       expect(await zone(query)).toEqual([
         { ...quote(1, 'Light!'), speaker: { data: bo } },
-        // the donor may not be seen; film 6 is a draft
+        // the donor is hidden; film 6 is a draft
         { ...related, films: { data: [data[1], data[0]] } },
         { ...gallery, images: { data: [file(3), file(1)] } },
         { ...quote(2, 'under_%'), speaker: { data: null } },
@@ -70,7 +70,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     'populate[body][populate][speaker]=true',
     'populate=body.speaker',
     'populate[0]=body&populate[1]=body.speaker',
-  ])('Q6: %s applies to every component that has the name', async (query) => {
+  ])('Q6: %s applies to every component that has that name', async (query) => {
     expect(await zone(query)).toEqual([
       { ...quote(1, 'Light!'), speaker: { data: bo } },
       related,
@@ -122,7 +122,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     expect(await zone('populate[body][on][blocks.related]=true')).toEqual([related]);
   });
 
-  it('Q7: only the options given for a component apply to it', async () => {
+  it('Q7: a component gets only its own options', async () => {
     expect(
       await zone(
         'populate[body][on][blocks.quote][fields][0]=id&populate[body][on][blocks.quote][populate]=*&populate[body][on][blocks.gallery][populate]=*&populate[body][on][blocks.related][fields][0]=heading',
@@ -152,7 +152,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ]);
   });
 
-  it('Q7: filters of a component leave elements out', async () => {
+  it('Q7: filters of a component exclude elements', async () => {
     expect(
       await zone(
         'populate[body][on][blocks.quote][filters][text][$contains]=_&populate[body][on][blocks.gallery][filters][caption]=nope',
@@ -160,7 +160,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ).toEqual([quote(2, 'under_%')]);
   });
 
-  it('Q7: beside on, shared options have no effect', async () => {
+  it('Q7: with on, shared options have no effect', async () => {
     expect(
       await zone(
         'populate[body][on][blocks.quote]=true&populate[body][fields]=id&populate[body][populate]=*&populate[body][filters][id]=1',
@@ -203,7 +203,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     },
   );
 
-  it('Q7: a list of several entries keeps each zone to its entry', async () => {
+  it('Q7: in a list of entries each zone stays with its entry', async () => {
     const { data } = await world.read('/api/films?fields=id&populate[body][on][blocks.quote][fields]=text');
     expect(data.map((it) => it.attributes['body'])).toEqual([
       [quote(1, 'Light!'), quote(2, 'under_%')],
@@ -224,7 +224,7 @@ describe.each(dialects)('zones on %s', (dialect) => {
     ],
     ['populate[body][on][blocks.qoute]=true', 'populate[body][on][blocks.qoute]', 'Did you mean "blocks.quote"?'],
     ['populate[body][on][quote][populate]=*', 'populate[body][on][quote]', 'has no component "quote"'],
-    // a component of the other zone
+    // a component that only the other zone lists
     ['populate[body][on][blocks.citations]=true', 'populate[body][on][blocks.citations]', 'has no component'],
     ['populate[body][on][blocks.nope][fields]=x', 'populate[body][on][blocks.nope]', 'has no component'],
     [
