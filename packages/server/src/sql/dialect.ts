@@ -78,12 +78,14 @@ export interface Tx {
   runAll(statements: readonly Statement[]): Promise<readonly Rows[]>;
 }
 
+export type ConstraintKind = 'unique' | 'reference' | 'not-null';
+
 /** A constraint that a statement violated; the transaction has failed. */
 export class ConstraintFault extends Error {
-  readonly kind: 'unique' | 'reference';
-  /** The columns or the constraint that the database names. */
+  readonly kind: ConstraintKind;
+  /** What the database names: the constraint, or columns as `table.column`, separated by `, `. */
   readonly names: string;
-  constructor(kind: 'unique' | 'reference', names: string) {
+  constructor(kind: ConstraintKind, names: string) {
     super(`${kind} constraint: ${names}`);
     this.name = 'ConstraintFault';
     this.kind = kind;

@@ -4,7 +4,7 @@
  * operations (`answer.ts`). Issues are thrown as `Refusal`.
  */
 import { sql } from 'kysely';
-import { bug, type Issue, issue, Refusal, refuse, refuseAll, unwrap } from '../errors.js';
+import { bug, type Issue, issue, never, Refusal, refuse, refuseAll, unwrap } from '../errors.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -145,13 +145,24 @@ interface Write {
 }
 
 const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue => {
-  if (fault.kind === 'reference') return issue('relation.absent', [], { uid: type?.uid ?? '', ids: [] });
   const named = [...(type?.attributes.values() ?? [])].find(
     (it) =>
       it.kind === 'scalar' &&
-      (fault.names.includes(`.${it.column}`) || fault.names === `${type?.table}_${it.column}_unique`),
+      (fault.names.split(', ').includes(`${type?.table}.${it.column}`) ||
+        fault.names === `${type?.table}_${it.column}_unique`),
   );
-  return issue('body.unique', named ? [named.name] : []);
+  const path = named ? [named.name] : [];
+  switch (fault.kind) {
+    case 'unique':
+      return issue('body.unique', path);
+    case 'reference':
+      return issue('relation.absent', [], { uid: type?.uid ?? '', ids: [] });
+    // v4 declares none, but a project may have added one
+    case 'not-null':
+      return issue('body.required', path);
+    default:
+      return never(fault.kind);
+  }
 };
 
 const prepareWrite = async (write: Write): Promise<PreparedWrite> => {

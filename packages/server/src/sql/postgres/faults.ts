@@ -37,6 +37,7 @@ export const faultOf = (fault: unknown): PostgresFault | ConstraintFault => {
   if (!(fault instanceof DatabaseError)) return new PostgresFault('lost', asError(fault));
   if (fault.code === '23505') return new ConstraintFault('unique', fault.constraint ?? '');
   if (fault.code === '23503') return new ConstraintFault('reference', fault.constraint ?? '');
+  if (fault.code === '23502') return new ConstraintFault('not-null', `${fault.table}.${fault.column}`);
   return new PostgresFault(kindOf(fault), fault);
 };
 

@@ -1,6 +1,6 @@
 /** Classifies SQLite errors by what they mean for a transaction and its connection. */
 import Database from 'better-sqlite3';
-import { ConstraintFault } from '../dialect.js';
+import { ConstraintFault, type ConstraintKind } from '../dialect.js';
 
 export type FaultKind =
   /** Another connection holds a lock; the transaction can be retried. */
@@ -48,7 +48,13 @@ const kinds: Readonly<Record<string, FaultKind>> = {
 
 export const constraintFault = (fault: unknown): ConstraintFault | null => {
   if (!(fault instanceof Database.SqliteError)) return null;
-  if (fault.code === 'SQLITE_CONSTRAINT_UNIQUE')
-    return new ConstraintFault('unique', fault.message.replace(/^.*: /, ''));
-  return fault.code === 'SQLITE_CONSTRAINT_FOREIGNKEY' ? new ConstraintFault('reference', '') : null;
+  const kind = constraintKinds[fault.code];
+  // "UNIQUE constraint failed: notes.title, notes.place"; a foreign key is not named
+  return kind ? new ConstraintFault(kind, fault.message.replace(/^.*: /, '')) : null;
+};
+
+const constraintKinds: Readonly<Record<string, ConstraintKind>> = {
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'reference',
+  SQLITE_CONSTRAINT_NOTNULL: 'not-null',
 };
