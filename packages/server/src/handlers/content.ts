@@ -25,7 +25,8 @@ export interface ContentDeps {
 
 /** @param session the transaction to run in; null outside of writes. */
 export const newContent = ({ model, reader, writer, context }: ContentDeps, session: Session | null): Content => {
-  const own: ResolveContext = { ...context, model, gate: serverGate };
+  // always strict: project code would not see what leniency leaves out of a query or of data
+  const own: ResolveContext = { ...context, model, gate: serverGate, strict: true };
   const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
 
   const read = async (
@@ -35,10 +36,8 @@ export const newContent = ({ model, reader, writer, context }: ContentDeps, sess
     query: QueryObject,
   ): Promise<Answer | null> => {
     const request = { action, type, id, query: objectQuery(query) };
-    // always strict: project code would not see what a lenient query left out
-    const strict = { ...own, strict: true };
-    if (session) return unwrap(await reader.readInside(request, strict, session.tx));
-    const result = await reader.read(request, strict);
+    if (session) return unwrap(await reader.readInside(request, own, session.tx));
+    const result = await reader.read(request, own);
     return !result.ok && result.issues[0]?.code === 'http.not-found' ? null : unwrap(result);
   };
 

@@ -277,6 +277,32 @@ describe.each(dialects)('lenient mode on %s', (dialect) => {
       }
     });
 
+    it('is for requests only: what project code gets wrong is refused, and nothing is written', async () => {
+      const handlers = new Map([
+        [
+          'api::film.film',
+          {
+            find: ({ content }: Step) => content.create('api::genre.genre', { name: 'Lost', nme: 'Lost' }),
+            findOne: ({ content }: Step) => content.update('api::genre.genre', 1, { nme: 'Lost' }),
+          },
+        ],
+      ]);
+      const server = await newTestServer(world.db, world.model, { strict: false }, undefined, { handlers });
+      try {
+        for (const url of ['/api/films', '/api/films/1']) {
+          const { status, body } = await server.get(url);
+          expect(status).toBe(400);
+          expect(body).toMatchObject({
+            error: { message: 'nme: genre has no attribute "nme". Did you mean "name"?' },
+          });
+        }
+        const { text } = await server.get('/api/genres?pagination[pageSize]=100');
+        expect(text).not.toContain('Lost');
+      } finally {
+        await server.close();
+      }
+    });
+
     it('Q16: is absent if everything had effect', async () => {
       expect(await leftOut('/api/films?populate=director&utm_source=x')).toBeNull();
     });
