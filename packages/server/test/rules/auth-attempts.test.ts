@@ -1,4 +1,4 @@
-/** Guessing is slow (AC14). */
+/** Rate limits on login attempts (AC14). */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
@@ -28,7 +28,7 @@ const statuses = async (
 };
 
 describe('attempts', () => {
-  it('AC14: are counted for each account and address, and told in headers', async () => {
+  it('AC14: are counted for each account and address, and reported in headers', async () => {
     const people = await opened();
     try {
       const first = await guess(people, 'reader');
@@ -46,7 +46,7 @@ describe('attempts', () => {
       const refused = await guess(people, 'reader');
       expect(refused.body).toEqual(tooMany);
       expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
-      // the right password does not help, another account and another address are free
+      // the right password does not help; another account or address is unaffected
       expect((await guess(people, 'reader', { extra: { password: 'Passw0rd!' } })).status).toBe(429);
       expect((await guess(people, 'editor')).status).toBe(400);
       expect((await guess(people, 'reader', { from: '192.0.2.2' })).status).toBe(400);
@@ -55,7 +55,7 @@ describe('attempts', () => {
     }
   });
 
-  it('AC14: another key of the body, another case or blanks open no new count', async () => {
+  it('AC14: an additional key in the body, another case or spaces do not reset the count', async () => {
     const people = await opened();
     try {
       const spelled = ['reader@example.com', 'READER@example.com', ' reader@example.com ', 'Reader@Example.com'];
@@ -75,7 +75,7 @@ describe('attempts', () => {
     ['reset-password', 'no code', 'code', ['identifier', 'email', 'code']],
     ['change-password', 'wrong-word', 'currentPassword', ['identifier', 'email', 'currentPassword']],
   ] as const)(
-    'AC14: %s counts by what it reads, and other keys open no new count',
+    'AC14: %s counts by the value it reads, and other keys do not reset the count',
     async (path, value, key, others) => {
       const people = await opened();
       try {
@@ -96,7 +96,7 @@ describe('attempts', () => {
     },
   );
 
-  it('AC14: change-password counts each user', async () => {
+  it('AC14: change-password counts by user', async () => {
     const people = await newPeopleWorld('sqlite', {
       settings: { attemptsMax: 3, trustProxy: true },
       grants: { editor: ['plugin::users-permissions.auth.changePassword'] },
@@ -122,7 +122,7 @@ describe('attempts', () => {
     }
   });
 
-  it('one address has a bound over all accounts', async () => {
+  it('one address has a limit over all accounts', async () => {
     const people = await opened();
     try {
       const found = await statuses(limits.attemptsOfAddressMax + 1, (i) =>
@@ -136,12 +136,12 @@ describe('attempts', () => {
     }
   });
 
-  it('one account has a bound over all addresses, which one address cannot use up', async () => {
+  it('one account has a limit over all addresses, which one address cannot exhaust', async () => {
     const people = await opened();
     try {
       const from = (i: number) => `198.51.${Math.floor(i / 250)}.${i % 250}`;
       const empty = { extra: { password: '' } };
-      // what is refused does not count against the account
+      // refused attempts do not count against the account
       await statuses(limits.attemptsForAccountMax, () => guess(people, 'editor', empty));
       expect((await guess(people, 'editor', { from: from(1000), ...empty })).status).toBe(400);
       const found = await statuses(limits.attemptsForAccountMax + 1, (i) =>
@@ -172,7 +172,7 @@ describe('attempts', () => {
     }
   });
 
-  it('AC14: /connect counts; content does not', async () => {
+  it('AC14: /connect counts; content requests do not', async () => {
     const people = await opened();
     try {
       expect(await statuses(4, () => people.ask('GET', '/api/connect/github'))).toEqual([400, 400, 400, 429]);

@@ -1,4 +1,4 @@
-/** Mails leave through SMTP; a server that does not answer fails the mail and nothing else (AC10). */
+/** E-mails are sent by SMTP; if the server does not respond, only the e-mail fails (AC10). */
 import net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Mail, MailFault, mailOf, newSmtpMail } from '../../src/accounts/mail.js';
@@ -12,7 +12,7 @@ const mail: Mail = {
   html: '<p>a text</p>',
 };
 
-/** As much of a mail server as one mail needs; gives what it was told. */
+/** A mail server sufficient for one e-mail; returns what it received. */
 const listen = async (): Promise<{ port: number; heard: string[]; server: net.Server }> => {
   const heard: string[] = [];
   const server = net.createServer((socket) => {
@@ -45,7 +45,7 @@ describe('SMTP', () => {
   const sender = (port: number, from: string | null = null) =>
     newSmtpMail({ host: '127.0.0.1', port, username: null, password: null, from });
 
-  it('sends both forms, with sender and place for answers', async () => {
+  it('sends text and HTML, with sender and reply address', async () => {
     const { port, heard, server } = await listen();
     opened = server;
     await sender(port).send(mail);
@@ -57,7 +57,7 @@ describe('SMTP', () => {
     expect(text).toContain('text/html');
   });
 
-  it('the sender of the configuration comes first; a line break opens no header', async () => {
+  it('the configured sender takes precedence; a line break cannot inject a header', async () => {
     const { port, heard, server } = await listen();
     opened = server;
     await sender(port, 'own@site.example').send({ ...mail, subject: 'x\r\nBcc: other@example.com' });
@@ -66,7 +66,7 @@ describe('SMTP', () => {
     expect(heard.join()).not.toContain('RCPT TO:<other@example.com>');
   });
 
-  it('a server that is not there is a rejection', async () => {
+  it('an unreachable server rejects', async () => {
     const { port, server } = await listen();
     await new Promise((resolve) => server.close(resolve));
     const sent = sender(port).send(mail);
@@ -75,11 +75,11 @@ describe('SMTP', () => {
   });
 });
 
-describe('the mail for a new password', () => {
+describe('the e-mail for a new password', () => {
   const facts = { to: 'reader@example.com', username: 'reader', code: 'c0de' };
   const stored = { subject: 'Own', message: '<p><%= URL %>?code=<%= TOKEN %></p>', from: null, replyTo: 'a@b.example' };
 
-  it('without a page it has no dead link, whatever the stored template says', () => {
+  it('without a page it contains no dead link, whatever the stored template says', () => {
     const { subject, replyTo, text } = mailOf('reset_password', stored, { ...facts, url: null });
     expect([subject, replyTo]).toEqual(['Own', 'a@b.example']);
     expect(text).toContain('Use this code within an hour: c0de');

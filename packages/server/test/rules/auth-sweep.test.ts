@@ -1,4 +1,7 @@
-/** Every route with every credential against one table. A route that nobody put into the table does not pass (RQ1, AC1). */
+/**
+ * Every route with every credential against one table. A route that is missing from the table fails the test (RQ1,
+ * AC1).
+ */
 import { describe, expect, it } from 'vitest';
 import { actionsOf } from '../../src/access/actions.js';
 import { accountRoutes } from '../../src/http/account-routes.js';
@@ -10,7 +13,7 @@ import { dialects, publicActions, worldModel } from '../world/world.js';
 
 interface Row {
   readonly method: string;
-  /** With a colon for what a path holds. */
+  /** With a colon for path parameters. */
   readonly path: string;
   /** The permission that the route needs. */
   readonly action: string;
@@ -21,7 +24,7 @@ const plugin = (line: string): Row => {
   return { method, path: `/api${path}`, action: `plugin::users-permissions.${action}` };
 };
 
-/** Routes of users and roles, written down once more: the source may not change without this table. */
+/** Routes of users and roles, listed independently: a change in the source requires a change here. */
 const accountTable: readonly Row[] = `
   POST   /auth/local                            auth.callback
   POST   /auth/local/register                   auth.register
@@ -81,7 +84,7 @@ const grants = {
 } as const;
 const custom = every(3, 1);
 
-/** What each credential may, said independently of the code. */
+/** The rights of each credential, independent of the code. */
 const credentials: Readonly<
   Record<string, { as?: UserName | TokenName; text?: string; may: (action: string) => boolean }>
 > = {
@@ -99,7 +102,7 @@ const strangers: Readonly<Record<string, { as?: UserName | TokenName; text?: str
   garbage: { text: 'garbage' },
 };
 
-/** An address that finds nothing, so that what is allowed is refused for another reason. */
+/** A path that finds nothing, so that an allowed request is refused for another reason. */
 const address = (path: string): string =>
   path.replace(':id', '999999').replace(':provider', 'github').replace('*', 'github');
 
@@ -111,9 +114,9 @@ const ask = ({ ask: send }: PeopleWorld, row: Row, { as, text }: { as?: UserName
   });
 
 describe('the table', () => {
-  it('has every route of the server, and no other', async () => {
+  it('contains every route of the server, and no other', async () => {
     const key = ({ method, path, action }: Row): string => `${method} ${path} ${action}`;
-    // nothing is asked of it
+    // it requires no permission
     const deps = newTestDeps(
       { dialect: { lock: () => null, compile: () => ({ sql: '', params: [], ids: [] }) } } as never,
       model,
@@ -131,13 +134,13 @@ describe('the table', () => {
     expect(served.toSorted()).toEqual(table.map(key).sort());
   });
 
-  it('asks for actions that roles can be given', () => {
+  it('names only actions that can be granted to roles', () => {
     const known = new Set(actionsOf(model));
     expect(table.filter((row) => !known.has(row.action))).toEqual([]);
   });
 });
 
-describe.each(dialects)('who may what on %s', (dialect) => {
+describe.each(dialects)('access on %s', (dialect) => {
   const people = usePeople(dialect, { grants, custom });
 
   it.each(Object.keys(credentials))('%s', async (name) => {
@@ -145,7 +148,7 @@ describe.each(dialects)('who may what on %s', (dialect) => {
     const wrong: string[] = [];
     for (const row of table) {
       const { status, text } = await ask(people(), row, credential);
-      // only users have a self
+      // only users have `me`
       const needsUser = ['user.me', 'auth.changePassword'].some((it) => row.action.endsWith(it));
       const isUser = credential.as === 'reader' || credential.as === 'editor';
       const expected = !may(row.action)
@@ -167,7 +170,7 @@ describe.each(dialects)('who may what on %s', (dialect) => {
     expect(wrong).toEqual([]);
   });
 
-  it('what is not in the table is 404, or 405 where the path is known, for everybody', async () => {
+  it('a path that is not in the table is 404, and a wrong method 405, for every caller', async () => {
     const paths = new Map<string, Set<string>>();
     for (const { path, method } of table) paths.set(path, (paths.get(path) ?? new Set()).add(method));
     for (const as of [undefined, 'full'] as const) {
@@ -175,7 +178,7 @@ describe.each(dialects)('who may what on %s', (dialect) => {
       for (const [path, known] of paths) {
         for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
           if (known.has(method)) continue;
-          // `/users/count` with another method than GET is a user of that name
+          // with other methods `/users/count` is a user with the id `count`
           const isUser = /^\/api\/users\/(count|me)$/.test(path) && (method === 'PUT' || method === 'DELETE');
           const { status } = await ask(people(), { method, path, action: '' }, as ? { as } : {});
           const single = /^\/api\/[\w-]+$/.test(path) && method === 'GET';

@@ -1,6 +1,6 @@
 /**
- * `draftAndPublish` switched off or on after entries were made (DR10): nobody's drafts are published
- * without an explicit word, and nothing that was seen is hidden.
+ * `draftAndPublish` switched off or on after entries were created (DR10): no draft is published without an explicit
+ * command, and no visible entry becomes hidden.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { check, sync } from '../../src/cli/database.js';
@@ -51,7 +51,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
   const { changing, post, titles, command, drafts } = opened(dialect, true);
   const dryRun = { dryRun: true, publishDrafts: [uid] };
 
-  it('DR10: hides the drafts as before, and says so', async () => {
+  it('DR10: the drafts stay hidden, and the start reports them', async () => {
     await post({ title: 'seen' });
     await post({ title: 'draft', publishedAt: null });
     await changing().start(note(false));
@@ -67,12 +67,12 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
     expect(await titles()).toEqual(['seen', 'new']);
   });
 
-  it('check --json says how many', async () => {
+  it('check --json gives their number', async () => {
     const { out } = await command((dir) => check(dir, { json: true }));
     expect(JSON.parse(out)).toMatchObject({ ok: false, drafts: [{ uid: 'api::note.note', count: 1 }] });
   });
 
-  it('check says it and fails', async () => {
+  it('check reports them and fails', async () => {
     const { out } = await command((dir) => check(dir, { json: false }));
     expect(out).toContain(`\nStored differently than the schema files declare:\n  ${uid}: draftAndPublish is off`);
     expect(process.exitCode).toBe(1);
@@ -93,7 +93,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
     expect(await drafts()).toBe(0);
   });
 
-  it('then the type is served without drafts; new rows are still none for v4', async () => {
+  it('then the type is served without drafts, and v4 sees no new rows as drafts', async () => {
     await changing().start({});
     expect(changing().warnings).toEqual([]);
     expect(await titles()).toEqual(['seen', 'draft', 'new']);
@@ -109,7 +109,7 @@ describe.each(dialects)('drafts switched off on %s', (dialect) => {
 describe.each(dialects)('drafts switched on on %s', (dialect) => {
   const { changing, post, titles, command } = opened(dialect, false);
 
-  it('DR10: what was seen stays seen: it is published when it was made, as v4 does it', async () => {
+  it('DR10: existing entries stay visible: they are published as of their creation, as in v4', async () => {
     await post({ title: 'one' });
     await post({ title: 'two' });
     await changing().run(
@@ -127,10 +127,10 @@ describe.each(dialects)('drafts switched on on %s', (dialect) => {
     expect(publishedAt).toBe(createdAt);
   });
 
-  /** The file of the next start, for a command before it. */
+  /** The file that the next start will use, for a command before it. */
   const writeNote = (): void => changing().write(note(true));
 
-  it('drafts are drafts from now on, also for v4, which would publish those that it had not heard of', async () => {
+  it('new drafts stay drafts, also for v4, which would otherwise publish them', async () => {
     await post({ title: 'three', publishedAt: null });
     await changing().start({});
     expect(await titles()).toEqual(['one', 'two']);

@@ -1,6 +1,6 @@
 /**
- * Attributes whose type was changed after their column was made: nothing in the database is altered (ST9),
- * so the column comes first, `check` says how to change it, and no request is a 500.
+ * Attributes whose type was changed after their column was created: the server never alters columns (ST9), so the
+ * column takes precedence, `check` prints how to change it, and no request is a 500.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CheckReport, check } from '../../src/cli/database.js';
@@ -47,7 +47,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
 
   const post = (values: Json) => changing.server.send('POST', '/api/things', { body: { data: values } });
 
-  it('the start warns of each, and says what it is served as', () => {
+  it('the start warns of each column, and says what it is served as', () => {
     const columns =
       dialect === 'sqlite' ? ['grade', 'count', 'day', 'notes'] : ['name', 'grade', 'count', 'day', 'notes'];
     expect(changing.warnings.map((it) => /column things\.(\w+) is/.exec(it)?.[1])).toEqual(columns);
@@ -58,7 +58,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     );
   });
 
-  it('a text that the column cannot hold is refused with its attribute', async () => {
+  it('a text that the column cannot hold is refused, naming the attribute', async () => {
     const { status, body } = await post({ name: 'x'.repeat(300) });
     if (dialect === 'sqlite') expect(status).toBe(200);
     else {
@@ -68,7 +68,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect((await post({ name: 'x'.repeat(255) })).status).toBe(200);
   });
 
-  it('values are read, filtered, sorted and written as they are stored', async () => {
+  it('values are read, filtered, sorted and written according to the column type', async () => {
     const { body } = await changing.server.get('/api/things/1');
     expect(data(body).attributes).toMatchObject({ grade: 'low', count: 10, day: '2024-02-29', notes: { a: 1 } });
     for (const query of ['[grade][$gt]=a&filters[grade][$lt]=z', '[count][$gt]=9', '[day][$lt]=2024-03-01'])
@@ -82,12 +82,12 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect(data(made.body).attributes).toMatchObject({ grade: 'high', count: 12345, day: '2024-01-01' });
   });
 
-  it('a default that the column cannot hold is no default', async () => {
+  it('a default that the column cannot hold is not applied', async () => {
     const { status, body } = await post({});
     expect([status, data(body).attributes['grade']]).toEqual([200, null]);
   });
 
-  it('check --json gives the same statements as text', async () => {
+  it('check --json contains the same statements as the text', async () => {
     for (const [name, value] of Object.entries(changing.database.env)) vi.stubEnv(name, value);
     const { out } = await printed(() => check(changing.dir, { json: false }));
     const report = JSON.parse((await printed(() => check(changing.dir, { json: true }))).out) as CheckReport;
@@ -103,7 +103,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     for (const [name, value] of Object.entries(changing.database.env)) vi.stubEnv(name, value);
     const { out } = await printed(() => check(changing.dir, { json: false }));
     expect(process.exitCode).toBe(1);
-    // a value that the new type cannot have would stop PostgreSQL's statement
+    // a value that cannot be converted would make PostgreSQL's statement fail
     await changing.run("update things set grade = '7'", 'delete from things where id > 1');
     const statements = [...out.matchAll(/To change it: (.*)/g)].flatMap(([, it = '']) => it.split('; '));
     await changing.run(...statements.map((it) => it.replace(/;$/, '')));
@@ -129,7 +129,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
 });
 
 const typeNames = Object.keys(scalarTypes) as readonly ScalarTypeName[];
-/** One type for each way of storing values. */
+/** One type for each column type. */
 const storedApart = [...new Map(typeNames.map((it) => [scalarTypes[it].column, it])).values()];
 const samples: Readonly<Record<ScalarTypeName, unknown>> = {
   string: 'text',
@@ -153,14 +153,14 @@ const samples: Readonly<Record<ScalarTypeName, unknown>> = {
   blocks: [],
 };
 
-describe.each(dialects)('every change of a type into another on %s', (dialect) => {
+describe.each(dialects)('every change from one type to another on %s', (dialect) => {
   let changing: Changing;
   const pairs = storedApart.flatMap((from) => typeNames.map((to) => ({ from, to, name: `${from}_to_${to}` })));
   const attributes = (pick: 'from' | 'to'): Json =>
     Object.fromEntries(
       pairs.map((it) => [
         it.name,
-        // unique columns would need values of their own
+        // unique columns would need distinct values
         { type: it[pick] === 'uid' ? 'string' : it[pick], enum: ['a', 'b'], private: false },
       ]),
     );

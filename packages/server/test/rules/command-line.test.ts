@@ -1,4 +1,4 @@
-/** The command line as people and scripts call it: usage, exit codes, the project's folder. Needs the build in dist/. */
+/** The command line: usage, exit codes, the project's folder. Needs the build in dist/. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -41,7 +41,7 @@ const makeProject = (): void => {
 };
 
 describe('the command line', () => {
-  it('--version and --help end with 0', async () => {
+  it('--version and --help exit with 0', async () => {
     expect(await run(['--version'])).toEqual({ code: 0, out: `${version}\n`, said: '' });
     const help = await run(['--help']);
     expect(help).toMatchObject({ code: 0, said: '' });
@@ -53,19 +53,19 @@ describe('the command line', () => {
     [['start', '--projct', 'x'], /unknown option '--projct'.*Did you mean --project\?/s],
     [['explain'], /missing required argument 'url'/],
     [['token', 'create'], /required option '--type <type>' not specified/],
-  ])('a wrong command line ends with 2: %j', async (args, said) => {
+  ])('a usage error exits with 2: %j', async (args, said) => {
     const result = await run(args);
     expect(result.code).toBe(2);
     expect(result.said).toMatch(said);
   });
 
-  it('what fails for another reason ends with 1', async () => {
+  it('any other failure exits with 1', async () => {
     const result = await run(['check', '--project', 'nowhere']);
     expect(result).toMatchObject({ code: 1, out: '' });
     expect(result.said).toContain(`There is no folder ${path.join(fs.realpathSync(dir), 'nowhere')}`);
   });
 
-  it('Q16: start says that a project of v4 is lenient', async () => {
+  it('Q16: start reports that a v4 project is served leniently', async () => {
     makeProject();
     fs.writeFileSync(path.join(dir, 'package.json'), '{ "dependencies": { "@strapi/strapi": "4.26.2" } }');
     const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
@@ -80,7 +80,7 @@ describe('the command line', () => {
     expect(log).toContain('api.strict is false, the default of projects that depend on @strapi/strapi: ');
   });
 
-  it('the project is the current folder when none is named', async () => {
+  it('the project is the current folder by default', async () => {
     makeProject();
     const result = await run(['check']);
     expect(result.out).toContain('1 content type, 0 components, ');
@@ -104,7 +104,7 @@ describe('start', () => {
     await once(child, 'exit');
   };
 
-  it('a second process on one SQLite file is warned about, and a killed one is forgotten', async () => {
+  it('a second process on a SQLite file causes a warning; a killed one does not', async () => {
     makeProject();
     const first = await start(0);
     expect(first.text).toContain('serving ');
@@ -121,7 +121,7 @@ describe('start', () => {
 });
 
 describe('the environment', () => {
-  it('a URL of PostgreSQL without a client means PostgreSQL', () => {
+  it('a PostgreSQL URL without a client selects PostgreSQL', () => {
     const url = 'postgresql://db.example/site';
     expect(readEnvironment(dir, { DATABASE_URL: url }).DATABASE_CLIENT).toBe('postgres');
     expect(readEnvironment(dir, { DATABASE_URL: url, DATABASE_CLIENT: 'sqlite' }).DATABASE_CLIENT).toBe('sqlite');
@@ -132,7 +132,7 @@ describe('the environment', () => {
     expect(environmentSchema.parse({}).DATABASE_CLIENT).toBe('sqlite');
   });
 
-  it('values that cannot be used are named all at once, with what is expected', () => {
+  it('all invalid values are named at once, with what is expected', () => {
     const given = { DATABASE_CLIENT: 'mysql', PORT: 'http', SMTP_PORT: '70000', LOG_LEVEL: 'loud' };
     const fault = (() => {
       try {

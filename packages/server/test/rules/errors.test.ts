@@ -1,4 +1,4 @@
-/** What a refusal says (ER2): every fault of a request, each with path, message, name and code. */
+/** The content of error responses (ER2): every fault of a request, each with path, message, name and code. */
 import { describe, expect, it } from 'vitest';
 import { formatIssue, issue, issueKinds, listNames, nearest, statusOf } from '../../src/errors.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
@@ -53,7 +53,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
   });
 
   it.each(['POST', 'PUT'])(
-    'ER1: %s names absent targets and taken values beside the faults of the body',
+    'ER1: %s reports missing targets and duplicate values together with the faults of the body',
     async (method) => {
       const taken = `taken-${method.toLowerCase()}`;
       const complete = await completeForm();
@@ -85,7 +85,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     },
   );
 
-  it('ER1: a PUT of an entry that is not there is 404, whatever its body lacks', async () => {
+  it('ER1: a PUT of a missing entry is 404, whatever its body lacks', async () => {
     const { status, codes } = await world.refused('PUT', '/api/forms/999999', { data: { title: 5, book: absentId } });
     expect([status, codes]).toEqual([404, ['http.not-found']]);
   });
@@ -98,11 +98,11 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['filters[title][$x]=1', /"\$x" is not a filter operator\. Expected one of \$eq, /],
     ['populate[zone][on][zz]=true', /has no component "zz"\. Expected one of parts\./],
     ['pagination[zz]=1', /"zz" is not a pagination parameter\. Expected one of page, pageSize, /],
-  ])('ER1: %s names what is known, since no name is near', async (query, words) => {
+  ])('ER1: %s lists the known names, because none is similar', async (query, words) => {
     expect((await world.refused('GET', `/api/forms?${query}`)).message).toMatch(words);
   });
 
-  it('ER1: a body with a key that is near to none names the keys that a body takes', async () => {
+  it('ER1: an unknown key that is similar to none lists the keys that a body accepts', async () => {
     const { message } = await world.refused('POST', '/api/forms', { data: { ...(await completeForm()), zz: 1 } });
     expect(message).toMatch(/^zz: .* has no attribute "zz"\. Expected one of (?!.*createdAt)title, /);
   });
@@ -134,7 +134,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['big', '9223372036854775808', 'big must be less than or equal to 9223372036854775807'],
     ['price', -100_000_000, 'price must be greater than or equal to -99999999.99'],
     ['price', 100_000_000, 'price must be less than or equal to 99999999.99'],
-  ])('BO5: %s past what both databases hold, %s, names the bound that it passes', async (name, value, message) => {
+  ])('BO5: %s beyond the range of both databases, %s, names the limit', async (name, value, message) => {
     expect((await world.refused('POST', '/api/sheets', { data: { [name]: value } })).messages).toEqual([message]);
   });
 
@@ -145,7 +145,7 @@ describe.each(dialects)('refusals on %s', (dialect) => {
     ['big', '9223372036854775807'],
     ['price', -99_999_999.99],
     ['price', 99_999_999.99],
-  ])('BO5: %s takes the bound itself, %s', async (name, value) => {
+  ])('BO5: %s accepts the limit itself, %s', async (name, value) => {
     const id = await world.create('sheets', { [name]: value });
     expect((await world.read(`/api/sheets/${id}`)).attributes[name]).toBe(value);
     expect((await world.send('GET', `/api/sheets?filters[${name}]=${value}`)).body).toMatchObject({ data: [{ id }] });
@@ -164,11 +164,11 @@ describe('suggestions', () => {
     expect(nearest(text, ['id', meant, 'zebra'])).toBe(meant);
   });
 
-  it.each(['zz', 'x', 'ix', 'abc', 'like'])('%s is none: too few of its letters would remain', (text) => {
+  it.each(['zz', 'x', 'ix', 'abc', 'like'])('%s gets no suggestion: too few letters match', (text) => {
     expect(nearest(text, ['id', 'y', 'ab', 'lte', 'name'])).toBe(text === 'abc' ? 'ab' : undefined);
   });
 
-  it('a long list of known names is cut', () => {
+  it('a long list of known names is truncated', () => {
     const names = Array.from({ length: 23 }, (_, i) => `n${i}`);
     expect(listNames(names.slice(0, 20))).toBe(names.slice(0, 20).join(', '));
     expect(listNames(names)).toBe(`${names.slice(0, 20).join(', ')} and 3 more`);
@@ -181,7 +181,7 @@ describe('the table of codes', () => {
       expect(statusOf[name], code).toSatisfy((status: number) => status >= 400 && status < 600);
   });
 
-  it('a code takes its own facts only', () => {
+  it('a code accepts its own facts only', () => {
     expect(formatIssue(issue('body.min', ['n'], { min: 3 }))).toBe('n must be greater than or equal to 3');
     // @ts-expect-error another code's facts
     issue('body.min', ['n'], { max: 3 });

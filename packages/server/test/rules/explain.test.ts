@@ -1,4 +1,4 @@
-/** `explain`: what a URL means for a caller, and what the caller will not be shown. */
+/** `explain`: what a URL means for a caller, and what the caller does not get. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type ExplainOptions, explain } from '../../src/cli/explain.js';
 import { newPeopleWorld, type PeopleWorld } from '../world/people.js';
@@ -30,7 +30,7 @@ describe.each(dialects)('explain on %s', (dialect) => {
     return text;
   };
 
-  it('says what the caller may not see, and why', async () => {
+  it('reports what the caller may not see, and why', async () => {
     const { out } = await explained('/api/films?fields=id&populate=lender,confidant,director');
     expect(out).toContain('\n  left out: film.lender (role:public may not api::donor.donor.find)\n');
     expect(out).toContain('\n  left out: film.confidant (hidden from everyone)\n');
@@ -52,7 +52,7 @@ describe.each(dialects)('explain on %s', (dialect) => {
     expect([...out.matchAll(/left out: (\S+)/g)].map((it) => it[1])).toEqual(names);
   });
 
-  it('says when the caller may not read at all', async () => {
+  it('reports that the caller may not read at all', async () => {
     expect((await explained('/api/genres', { as: 'role:editor' })).said).toBe(
       '(role:editor may not api::genre.genre.find; explained anyway)\n',
     );
@@ -62,18 +62,18 @@ describe.each(dialects)('explain on %s', (dialect) => {
     ['role:editr', /There is no role of type "editr"; did you mean "editor"\?/],
     ['token:nobody', /There is no API token named "nobody"/],
     ['editor', /--as takes role:TYPE or token:NAME, not "editor"/],
-  ])('--as %s is a fault in words', async (as, words) => {
+  ])('--as %s gives a clear message', async (as, words) => {
     await expect(explained('/api/films', { as })).rejects.toThrow(words);
   });
 
   it.each(['/api/films', 'api/films', 'http://localhost:1337/api/films', 'https://cms.example/api/films/#top'])(
-    'takes %s',
+    'accepts %s',
     async (url) => {
       expect((await explained(url)).out).toContain('type: api::film.film');
     },
   );
 
-  it('lists the paths that are read, and no other', async () => {
+  it('lists the readable paths only', async () => {
     const fault = await explained('/api/lobby/1').catch((it: unknown) => String(it));
     expect(fault).toMatch(
       /\/api\/lobby\/1 is not a route that reads content\. Routes: .*\/api\/films\/:id.*\/api\/lobby(,|$)/,

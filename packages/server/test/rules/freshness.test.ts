@@ -7,7 +7,7 @@ import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { dialects, type Entry, useWorld, type World } from '../world/world.js';
 
-/** Writes from another process would write: over a connection of its own. */
+/** Writes as another process would: over a connection of its own. */
 const writeElsewhere = async (world: World, text: string): Promise<void> => {
   const { DATABASE_FILENAME, DATABASE_URL } = world.env;
   const db = world.dialect === 'sqlite' ? await openSqlite(DATABASE_FILENAME!) : await openPostgres(DATABASE_URL!);
@@ -17,7 +17,7 @@ const writeElsewhere = async (world: World, text: string): Promise<void> => {
   await db.close();
 };
 
-/** A promise that somebody else fulfils. */
+/** A promise that is resolved from outside. */
 const signal = (): { readonly told: Promise<void>; readonly tell: () => void } => {
   let tell: () => void = () => undefined;
   const told = new Promise<void>((resolve) => {
@@ -33,7 +33,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     { id: 5, attributes: { title, director: { data: { id: 2, attributes: { name } } } } },
   ];
 
-  it('RQ19: a changed row shows in the next answer, wherever in it it stands', async () => {
+  it('RQ19: a changed row shows in the next response, wherever it occurs in it', async () => {
     expect((await world.read(list)).data).toEqual(film('underXscore', 'Bo'));
     await world.update('films', 5, 'title', 'Renamed');
     expect((await world.read(list)).data).toEqual(film('Renamed', 'Bo'));
@@ -41,7 +41,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     expect((await world.read(list)).data).toEqual(film('Renamed', 'Boris'));
   });
 
-  it('a row written by another process shows in the next answer', async () => {
+  it('a row written by another process shows in the next response', async () => {
     const one = '/api/films/1?fields=tagline';
     expect((await world.read<Entry>(one)).data.attributes).toEqual({ tagline: 'A pastry, a storm' });
     await writeElsewhere(world, "update films set tagline = 'Elsewhere' where id = 1");
@@ -67,7 +67,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     expect((await world.read(people)).meta.pagination).toMatchObject({ total: 5 });
   });
 
-  it('a 404 ends when the entry appears, and an entry that goes becomes one', async () => {
+  it('a 404 ends when the entry is created, and a deleted entry becomes a 404', async () => {
     expect((await world.get('/api/people/60')).status).toBe(404);
     await world.insert('people', [{ id: 60, name: 'Late' }]);
     expect((await world.get('/api/people/60')).status).toBe(200);
@@ -75,7 +75,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     expect((await world.get('/api/people/60')).status).toBe(404);
   });
 
-  it('publishing and unpublishing show at once', async () => {
+  it('publishing and unpublishing take effect at once', async () => {
     const url = '/api/films?fields=id&filters[id]=9';
     expect(await world.ids(url)).toEqual([]);
     await world.update('films', 9, 'published_at', 1_700_000_000_000);
@@ -84,7 +84,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     expect(await world.ids(url)).toEqual([]);
   });
 
-  it('the entity tag changes with the answer', async () => {
+  it('the entity tag changes with the response', async () => {
     const url = '/api/genres/1?fields=name';
     const { headers } = await world.get(url);
     const before = String(headers['etag']);
@@ -97,7 +97,7 @@ describe.each(dialects)('freshness on %s', (dialect) => {
     expect((await world.get(url)).headers['etag']).toBe(before);
   });
 
-  it('many readers and a writer at once: nobody sees an old value after the write', async () => {
+  it('with many readers and a writer, nobody sees an old value after the write', async () => {
     const url = '/api/reels/5?fields=frames';
     for (let frames = 1; frames <= 10; frames++) {
       const during = Promise.all(Array.from({ length: 5 }, () => world.read<Entry>(url)));
@@ -114,7 +114,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
   const titleOf = (id: number): Statement =>
     world.db.dialect.compile(sql`select title from films where id = ${sql.lit(id)}`);
 
-  it('RQ19: a read sees the database as it was at its first statement, whatever is written before its last', async () => {
+  it('RQ19: a read sees the database as of its first statement, whatever is written before its last', async () => {
     const change = "update films set title = 'Changed' where id = 1";
     // SQLite: another connection writes between two statements. PostgreSQL: the read waits for a lock in between.
     let between: () => readonly Statement[];
@@ -158,10 +158,10 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
     expect((await world.read<Entry>('/api/films/1?fields=title')).data.attributes).toEqual({ title: 'Changed' });
   });
 
-  it('a read does not wait for a running write, and sees what was before it', async () => {
+  it('a read does not wait for a running write, and sees the state before it', async () => {
     const { db } = world;
     const nothing = db.dialect.compile(sql`select 1`);
-    // the reader's connection is there before
+    // the reader's connection is already open
     await Promise.all([db.read(() => readRows(titleOf(2))), db.read(() => readRows(titleOf(2)))]);
     let seen: unknown = null;
     let reading: Promise<void> = Promise.resolve();
@@ -173,7 +173,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
         .then((rows) => {
           seen = rows[0]?.[0];
         });
-      // bounded by statements, not by time
+      // bounded by a number of statements, not by time
       for (let i = 0; i < 500 && seen === null; i++) await tx.run(nothing);
       during = seen;
     });
@@ -186,7 +186,7 @@ describe.each(dialects)('one snapshot on %s', (dialect) => {
 describe.each(dialects)('without cached responses on %s', (dialect) => {
   const world = useWorld(dialect, { responseCacheBytesMax: 0 });
 
-  it('the same request answers the same twice, and follows a change', async () => {
+  it('the same request gets the same response twice, and a new one after a change', async () => {
     const url = '/api/films/2?fields=title';
     const first = await world.get(url);
     const second = await world.get(url);

@@ -1,4 +1,4 @@
-/** What becomes of refusals inside hooks, on both databases: what was refused is undone, and no refusal is lost. */
+/** Refusals inside hooks, on both databases: what was refused is rolled back, and no refusal is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Handlers } from '../../src/handlers/handlers.js';
 import { dialects } from '../world/databases.js';
@@ -15,7 +15,7 @@ type HookOf = (event: Event) => Promise<void> | void;
 
 describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
   let world: SmallWorld;
-  /** Hooks of the test that runs, by type and name. */
+  /** Hooks of the current test, by type and name. */
   let hooks: Readonly<Record<string, Readonly<Record<string, HookOf>>>> = {};
   const names = ['beforeCreate', 'afterCreate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'];
   const handlersOf = (uid: string): Handlers =>
@@ -37,7 +37,7 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     (await Promise.all(['notes', 'trails', 'leafs'].map(world.rows))).flat().map((row) => String(row['text']));
   const post = async (): Promise<number> => (await world.send('POST', '/api/notes', { data: { text: 'note' } })).status;
 
-  it('a creation whose own hook refuses is undone when the hook around it lives with that', async () => {
+  it('a creation refused by its own hook is rolled back even if the outer hook catches the refusal', async () => {
     hooks = {
       [NOTE]: {
         beforeCreate: async ({ content }) => {
@@ -56,7 +56,7 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await stored()).toEqual(['note', 'instead']);
   });
 
-  it('an update and a deletion whose hooks refuse are undone too', async () => {
+  it('an update and a deletion whose hooks refuse are rolled back too', async () => {
     await world.insert('trails', [
       { id: 1, text: 'one' },
       { id: 2, text: 'two' },
@@ -74,7 +74,7 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await stored()).toEqual(['note', 'one', 'two']);
   });
 
-  it('what went well inside what was refused later is undone with it, and with it alone', async () => {
+  it('successful writes inside a part that is refused later are rolled back with it, and no others', async () => {
     hooks = {
       [NOTE]: {
         afterCreate: async ({ content }) => {
@@ -94,7 +94,7 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await stored()).toEqual(['note', 'before', 'after', 'leaf before', 'leaf after']);
   });
 
-  it('a refusal that nobody waits for refuses the request, also when another call is waited for', async () => {
+  it('a refusal that is not awaited refuses the request, even if another call is awaited', async () => {
     hooks = {
       [NOTE]: {
         afterCreate: async ({ content }) => {
@@ -107,7 +107,7 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await stored()).toEqual([]);
   });
 
-  it('a refusal may be waited for later than it happens', async () => {
+  it('a refusal may be awaited later than it occurs', async () => {
     hooks = {
       [NOTE]: {
         afterCreate: async ({ content }) => {
@@ -127,13 +127,13 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     ['Promise.allSettled', async (call: Promise<unknown>) => expect(await Promise.allSettled([call])).toHaveLength(1)],
     ['then', (call: Promise<unknown>) => call.then(() => undefined)],
     ['finally', (call: Promise<unknown>) => call.finally(() => undefined).then(() => undefined)],
-  ])('%s waits for a call', async (_name, wait) => {
+  ])('%s awaits a call', async (_name, wait) => {
     hooks = { [NOTE]: { afterCreate: async ({ content }) => void (await wait(content.create(TRAIL, { text: 't' }))) } };
     expect(await post()).toBe(200);
     expect(await stored()).toEqual(['note', 't']);
   });
 
-  it('a fault that is no refusal is a 500 in the log whatever the hook makes of it, and undoes all', async () => {
+  it('an error that is not a refusal is a 500 in the log, whatever the hook does, and rolls everything back', async () => {
     hooks = {
       [NOTE]: { beforeCreate: async ({ content }) => void (await content.create(TRAIL, {}).catch(() => undefined)) },
       [TRAIL]: {

@@ -1,4 +1,4 @@
-/** Bounds of a request (src/limits.ts): what is refused, and that what the rules promise still works below them. */
+/** Limits of a request (src/limits.ts): what is refused, and that everything below the limits works. */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { refusal } from '../world/server.js';
@@ -17,7 +17,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     );
   });
 
-  it('FL17: a list takes hundreds of values, at any index, and loses none', async () => {
+  it('FL17: a list accepts hundreds of values, at any index, and loses none', async () => {
     const list = (count: number): string =>
       Array.from({ length: count }, (_none, i) => `filters[id]=${i + 4}`).join('&');
     expect(await world.ids(`/api/films?${list(500)}`)).toEqual([4, 5, 7, 8]);
@@ -41,7 +41,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     });
   });
 
-  // film 1 has the answer 2, which is the answer to 1, and so on round
+  // film 1 has the answer 2, which is the answer to 1, and so on in a cycle
   const around = (levels: number): readonly string[] =>
     Array.from({ length: levels }, (_none, i) => (i % 2 === 0 ? 'answer' : 'answerTo'));
 
@@ -56,7 +56,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((await world.read<Entry>(`/api/films/1?fields=id&populate=${around(levels).join('.')}`)).data).toEqual(data);
   });
 
-  it('RQ18: what multiplies with every level ends in a refusal, and the server goes on', async () => {
+  it('RQ18: a query whose result multiplies with every level is refused, and the server continues', async () => {
     const crowd = 60;
     await world.insert(
       'people',
@@ -85,7 +85,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
       'components_parts_facts',
       ids.map((id) => ({ id, text: `fact ${id}` })),
     );
-    // ranks run against the ids
+    // ranks are in reverse order of ids
     await world.insert(
       'films_components',
       ids.map((id, i) => ({
@@ -101,7 +101,7 @@ describe.each(dialects)('limits on %s', (dialect) => {
     expect((data.attributes['facts'] as readonly Entry[]).map((it) => it.id)).toEqual([...ids].reverse());
   });
 
-  it('RQ18: a whole answer that is too large is 400', async () => {
+  it('RQ18: a response that is too large is 400', async () => {
     const text = 'x'.repeat(1024 * 1024);
     await world.insert(
       'reels',

@@ -1,9 +1,9 @@
-/** Who may see what (AC5; AC2). The role public may not find donors. */
+/** Permissions on content (AC5; AC2). The public role may not find donors. */
 import { describe, expect, it } from 'vitest';
 import { newTestServer, refusal } from '../world/server.js';
 import { dialects, type Entry, publicActions, useWorld, type World } from '../world/world.js';
 
-/** A server that looks at permissions anew. */
+/** A server that reads permissions anew for every request. */
 const ask = async (world: World, url: string, headers?: Record<string, string>) => {
   const server = await newTestServer(world.db, world.model);
   try {
@@ -23,7 +23,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     '/api/donors/abc',
     '/api/donors?fields=nope',
     '/api/donors?populate=*',
-  ])('AC4: %s is 403, whatever else is asked', async (url) => {
+  ])('AC4: %s is 403, whatever else the request contains', async (url) => {
     expect((await world.get(url)).body).toEqual(
       refusal(403, 'ForbiddenError', 'Forbidden', { code: 'http.forbidden' }),
     );
@@ -58,7 +58,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     }
   });
 
-  it('AC5: what is asked of a hidden relation is checked all the same (AC5)', async () => {
+  it('AC5: the options of a hidden relation are still validated (AC5)', async () => {
     expect(await world.refusal('/api/films?populate[lender][fields]=nme')).toMatchObject({
       status: 400,
       at: 'populate[lender][fields]',
@@ -91,7 +91,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     expect(refusal.message).toContain('is not available');
   });
 
-  it('F8: a private relation is absent for everybody', async () => {
+  it('F8: a private relation is absent for every caller', async () => {
     for (const query of [
       'populate=confidant',
       'populate[confidant]=true',
@@ -108,12 +108,12 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     expect(Object.keys(data.attributes).sort()).toEqual(['body', 'credit', 'poster']);
   });
 
-  it('AC6: a relation to users is hidden as long as users are', () => {
+  it('AC6: a relation to users is hidden unless the caller may find users', () => {
     expect(publicActions(world.model)).not.toContain('plugin::users-permissions.user.find');
   });
 
   it.each([undefined, 'Basic YTpi', 'Bearer', 'Bearer ', 'Bearer one two', 'Token abc', ''])(
-    'AC2: Authorization "%s" is the role public',
+    'AC2: Authorization "%s" is anonymous',
     async (authorization) => {
       const { status } = await world.get('/api/films', authorization === undefined ? {} : { authorization });
       expect(status).toBe(200);
@@ -121,7 +121,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
   );
 
   it.each(['Bearer nonsense', 'bearer nonsense', 'BEARER a.b.c', 'Bearer   spaced'])(
-    'AC3: an unknown token in "%s" is 401, also where public may read',
+    'AC3: an unknown token in "%s" is 401, even where public may read',
     async (authorization) => {
       for (const url of ['/api/films', '/api/films/1', '/api/donors', '/api/films?fields=nope'])
         expect((await world.get(url, { authorization })).body).toEqual(
@@ -130,7 +130,7 @@ describe.each(dialects)('permissions on %s', (dialect) => {
     },
   );
 
-  it('AC3: on an unknown path nobody looks at credentials', async () => {
+  it('AC3: on an unknown path credentials are not checked', async () => {
     expect((await world.get('/api/nothing', { authorization: 'Bearer nonsense' })).status).toBe(404);
   });
 });
@@ -144,7 +144,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
   const populated = async (): Promise<unknown> =>
     (await ask(world, '/api/films/1?fields=id&populate[lender][fields]=name')).body;
 
-  it('AC5: findOne of the target does not help populate, and another role neither; find does', async () => {
+  it('AC5: populate requires find on the target; findOne or another role’s permission is not enough', async () => {
     const hidden = { data: { id: 1, attributes: {} }, meta: {} };
     await grant(100, 'api::donor.donor.findOne', 2);
     await grant(101, 'api::donor.donor.find', 1);
@@ -163,7 +163,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
     expect(await populated()).toEqual(hidden);
   });
 
-  it('AC1: list and one entry are two permissions', async () => {
+  it('AC1: reading a list and reading one entry are separate permissions', async () => {
     const actions = publicActions(world.model);
     await world.remove('up_permissions', actions.indexOf('api::genre.genre.find') + 1);
     expect((await ask(world, '/api/genres')).status).toBe(403);
@@ -176,7 +176,7 @@ describe.each(dialects)('granting and revoking on %s', (dialect) => {
     expect((await ask(world, '/api/genres/1')).status).toBe(403);
   });
 
-  it('AC1: a single type is read by find', async () => {
+  it('AC1: reading a single type requires find', async () => {
     const actions = publicActions(world.model);
     expect((await ask(world, '/api/house-rules')).status).toBe(200);
     await world.remove('up_permissions', actions.indexOf('api::house-rules.house-rules.find') + 1);

@@ -1,15 +1,15 @@
-/** URLs of PostgreSQL: what they mean, and that no message holds a password. */
+/** PostgreSQL URLs: what they mean, and that no message contains a password. */
 import { describe, expect, it } from 'vitest';
 import { readAddress } from '../../src/sql/postgres/address.js';
 
-describe('the URL of a PostgreSQL', () => {
+describe('PostgreSQL URLs', () => {
   it.each([
     ['postgres://u:p@h:5433/d', 'postgres://h:5433/d'],
     ['postgresql://u:p%40%2F@h/d?sslmode=require&search_path=cms', 'postgres://h/d'],
     ['postgres://u:p@a:1,b:2/d', 'postgres://a:1,b:2/d'],
     ['postgres://u:p@q@h/d', 'postgres://h/d'],
     ['postgres://h/d?password=p', 'postgres://h/d'],
-  ])('%s is told as %s', (url, place) => {
+  ])('%s is shown as %s', (url, place) => {
     expect(readAddress(url).place).toBe(place);
   });
 
@@ -42,7 +42,7 @@ describe('the URL of a PostgreSQL', () => {
     ['sesame', 'The PostgreSQL URL does not begin with postgres://'],
     ['postgres://u:ses/ame@h/d', /^The PostgreSQL URL is invalid; special characters in the password/],
     ['postgres://u:sesame@h:port/d', /^The PostgreSQL URL is invalid; special characters in the password/],
-  ])('%s is refused without being repeated', (url, message) => {
+  ])('%s is refused without being quoted', (url, message) => {
     expect(() => readAddress(url)).toThrow(message);
     expect(() => readAddress(url)).not.toThrow('sesame');
   });

@@ -1,4 +1,4 @@
-/** A v4 project's own code is not run, and never without a word; routes that guard something stop the start. */
+/** A v4 project's own code is not run, and is always reported; routes with guards refuse the start. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -32,7 +32,7 @@ const routes = (config: string): string =>
 const core = (options: string): string =>
   `'use strict';\nconst { createCoreRouter } = require('@strapi/strapi').factories;\nmodule.exports = createCoreRouter('api::book.book'${options});\n`;
 
-describe('code that v4 generates is not needed', () => {
+describe('code that v4 generated unchanged is not needed', () => {
   it.each([
     [route, `/**\n * book router\n */\n\n${core('')}`],
     [
@@ -94,7 +94,7 @@ describe('code that is not run', () => {
     expect(kindOf(file, source)).toBe('code');
   });
 
-  it('what is not code, is ours, or belongs to the administration is not listed', () => {
+  it('files that are not code, are Dovetail’s, or belong to the admin panel are not listed', () => {
     writeFiles(dir, {
       ...sound,
       'src/api/book/handlers.ts': 'export default {};',
@@ -110,7 +110,7 @@ describe('code that is not run', () => {
   });
 });
 
-describe('routes that guard something', () => {
+describe('routes with guards', () => {
   it.each([
     [routes(`, config: { policies: ['is-owner'] }`)],
     [routes(`, config: { middlewares: ['api::book.log'] }`)],
@@ -127,7 +127,7 @@ describe('routes that guard something', () => {
     [`const guarded = require('../guarded');\nmodule.exports = guarded;`],
     [`module.exports = { routes: [guarded] };`],
   ])('%s', (source) => {
-    // what cannot be told by the text counts as a guard
+    // what the text does not decide is treated as a guard
     expect(kindOf(route, source)).toBe('guard');
   });
 });
@@ -227,7 +227,7 @@ describe.each(dialects)('RQ4: actions without a route on %s', (dialect) => {
 describe('start', () => {
   const guarded: Files = { ...sound, [route]: routes(`, config: { policies: ['is-owner'] }`) };
 
-  it('is refused, with file and cure, and before a database is made', async () => {
+  it('is refused with the file and what to do, before a database is created', async () => {
     writeFiles(dir, guarded);
     const fault = await start(dir).catch((it: unknown) => it);
     expect(fault).toBeInstanceOf(StartFault);
@@ -237,7 +237,7 @@ describe('start', () => {
     expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
   });
 
-  it.each([route, 'src/api/book', './src/api/'])('a configuration that names it lets it be: %s', (name) => {
+  it.each([route, 'src/api/book', './src/api/'])('is allowed if the configuration lists the file: %s', (name) => {
     writeFiles(dir, guarded);
     expect(missedCode(findCode(dir, [name]))).toEqual([]);
     expect(findCode(dir, [name])).toEqual([{ file: route, kind: 'guard', ignored: true }]);
@@ -251,7 +251,7 @@ describe('start', () => {
     ],
     ['src/plugins/p/server/routes/index.js', "module.exports = [{ path: '/p', config: { policies: ['own'] } }];"],
     ['src/index.js', "strapi.server.routes([{ path: '/i', config: { middlewares: ['own'] } }]);"],
-  ])('a guard in %s counts as one of a route', (file, source) => {
+  ])('a guard in %s is treated like one in a route', (file, source) => {
     expect(kindOf(file, source)).toBe('guard');
   });
 
@@ -259,7 +259,7 @@ describe('start', () => {
     expect(kindOf('src/api/book/routes/book.json', '{"routes":[{"path":"/b","config":{"policies":[]}}]}')).toBe('code');
   });
 
-  it('a name that fits no file is refused, with the nearest one', () => {
+  it('a configured name that matches no file is refused, with the nearest one', () => {
     writeFiles(dir, guarded);
     expect(() => findCode(dir, ['src/api/book/routes/bok.js'])).toThrow(
       `project.ignoreCode: no code file matches "src/api/book/routes/bok.js"; did you mean "${route}"?`,

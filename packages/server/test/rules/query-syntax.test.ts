@@ -1,4 +1,4 @@
-/** The query string itself: what can be read, what is ignored, what is refused (RQ13, RQ12, RQ11). */
+/** The syntax of the query string: what is read, what is ignored, what is refused (RQ13, RQ12, RQ11). */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { dialects, useWorld } from '../world/world.js';
@@ -22,14 +22,14 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     expect(await world.ids('/api/films?filters[title]=The%2BCat')).toEqual([]);
   });
 
-  it('RQ10: an equals sign in a value belongs to it', async () => {
+  it('RQ10: an equals sign in a value is part of it', async () => {
     expect(await world.ids('/api/films?filters[title]=a=b')).toEqual([]);
     await world.update('films', 8, 'title', 'a=b');
     expect(await world.ids('/api/films?filters[title]=a=b')).toEqual([8]);
     await world.update('films', 8, 'title', null);
   });
 
-  it.each(['%', '%E0%A4%A', '%zz'])('RQ10: the broken escape %s stays text', async (text) => {
+  it.each(['%', '%E0%A4%A', '%zz'])('RQ10: the broken escape %s is kept as text', async (text) => {
     const { status } = await world.get(`/api/films?filters[title][$contains]=${text}`);
     expect(status).toBe(200);
   });
@@ -115,7 +115,7 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     'pagination[page=1',
     'pagination.page=2',
     'publicationState.x=preview',
-  ])('RQ11: %s cannot be read and is refused', async (query) => {
+  ])('RQ11: %s is malformed and refused', async (query) => {
     const key = query.slice(0, query.lastIndexOf('='));
     expect(await world.refusal(`/api/films?${query}`)).toMatchObject({
       status: 400,
@@ -125,7 +125,7 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     });
   });
 
-  it('RQ12: more parameters than may be are refused, so that none is lost', async () => {
+  it('RQ12: more parameters than allowed are refused, so that none is lost', async () => {
     const query = (count: number): string =>
       [...Array.from({ length: count - 1 }, (_none, i) => `x${i}=1`), 'filters[id]=1'].join('&');
     expect(await world.ids(`/api/films?${query(1000)}`)).toEqual([1]);
@@ -137,7 +137,7 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
   });
 
   it.each(['constructor', 'hasOwnProperty', 'toString', '__proto__', 'valueOf'])(
-    'RQ11: the name %s is a name like any other',
+    'RQ11: the name %s is treated like any other',
     async (name) => {
       for (const [query, at] of [
         [`filters[${name}]=x`, `filters[${name}]`],
@@ -155,11 +155,11 @@ describe.each(dialects)('query syntax on %s', (dialect) => {
     },
   );
 
-  it('RQ12: a repeated key is a list, never the last value alone', async () => {
+  it('RQ12: a repeated key is a list, not its last value', async () => {
     expect(await world.ids('/api/films?filters[id]=1&filters[id]=2&filters[id]=3')).toEqual([1, 2, 3]);
   });
 
-  it('RQ10: deep brackets are read as far as filters may nest', async () => {
+  it('RQ10: brackets are read as deep as filters may be nested', async () => {
     const nested = (levels: number): string => `filters${'[$and][0]'.repeat(levels)}[id]=1`;
     expect(await world.ids(`/api/films?${nested(20)}`)).toEqual([1]);
     expect(await world.refusal(`/api/films?${nested(60)}`)).toMatchObject({

@@ -1,4 +1,4 @@
-/** Relations whose sides contradict each other, over HTTP: read and written as v4 does it (ST3). */
+/** Relations whose sides contradict each other, over HTTP: read and written as in v4 (ST3). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -23,7 +23,7 @@ const files = {
   [typeFile('category')]: contentType('category', {
     name: { type: 'string' },
     products: toMany('api::product.product', { inversedBy: 'categories' }),
-    // nobody keeps links for this one
+    // no links are stored for this one
     offers: { type: 'relation', relation: 'oneToMany', target: 'api::product.product', mappedBy: 'offer' },
   }),
   // no kind: a collection
@@ -82,7 +82,7 @@ describe.each(dialects)('both sides of a relation say inversedBy, on %s', (diale
     ]);
   });
 
-  it('disconnecting from either side is seen from both', async () => {
+  it('disconnecting from either side shows on both', async () => {
     await put('/api/products/2', { categories: [] });
     await put('/api/categorys/2', { products: [3] });
     expect(await linked('/api/categorys/1', 'products')).toEqual([1, 3]);
@@ -90,12 +90,12 @@ describe.each(dialects)('both sides of a relation say inversedBy, on %s', (diale
     expect(await linked('/api/products/1', 'categories')).toEqual([1]);
   });
 
-  it('filters go through the same rows', async () => {
+  it('filters use the same rows', async () => {
     const { body } = await server.get('/api/categorys?fields=id&filters[products][name]=p3&sort=id');
     expect((body as { data: { id: number }[] }).data.map((it) => it.id)).toEqual([1, 2]);
   });
 
-  it('an attribute without links is left out, and populate=* goes on', async () => {
+  it('an attribute without links is left out, and populate=* works', async () => {
     const { status, body } = await server.get('/api/categorys/1?populate=*');
     expect(status).toBe(200);
     expect(Object.keys((body as { data: { attributes: Json } }).data.attributes).sort()).toEqual([
@@ -108,7 +108,7 @@ describe.each(dialects)('both sides of a relation say inversedBy, on %s', (diale
 });
 
 describe('check', () => {
-  it('tells what is wrong in schema files that it goes on with', async () => {
+  it('reports the errors in schema files that do not prevent the start', async () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-sides-'));
     try {
       writeFiles(dir, files);

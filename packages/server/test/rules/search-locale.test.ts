@@ -18,7 +18,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['films', '*', []],
     ['films', '%5C', [4]],
     ['films', 'nothing at all', []],
-    // a number is looked for in the digits of numbers, as answers show them
+    // a number is searched in the digits of numbers, as responses show them
     ['films', '1920', [2, 4]],
     ['films', '92', [2, 4]],
     ['films', '4', [3, 4]],
@@ -35,7 +35,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['reels', '2.5', [1]],
     ['reels', '483647', [4]],
     ['reels', '740993', [1]],
-    // drafts and their words stay hidden
+    // drafts are not found
     ['films', 'draft', []],
     ['films', 'secret', []],
     ['reels', '9007199254740993', [1]],
@@ -57,13 +57,13 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['people', '$2a$10', 'a password'],
     ['reels', 'worth little', 'a private attribute'],
     ['people', 'Em', 'an attribute with searchable: false'],
-  ])('FL14: %s?_q=%s does not look into %s', async (types, text, _what) => {
+  ])('FL14: %s?_q=%s does not search %s', async (types, text, _what) => {
     const found = await world.read(`/api/${types}?fields=id&_q=${encodeURIComponent(text)}`);
     // `Em` is the nickname of 3 and part of the names of 3 (émile) and 4 (Emile)
     expect(found.data.map((it) => it.id)).toEqual(text === 'Em' ? [4] : []);
   });
 
-  it('FL14: digits are looked for in ids', async () => {
+  it('FL14: digits are searched in ids', async () => {
     const ids = [731, 1731, 732];
     await world.insert(
       'genres',
@@ -82,14 +82,14 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     expect(await world.ids(`/api/films?${query}`)).toHaveLength(7);
   });
 
-  it('FL14: _q is joined to filters by AND, and acts with sort and pages', async () => {
+  it('FL14: _q is joined to filters by AND, and works with sort and pagination', async () => {
     expect(await world.ids('/api/films?_q=clair&filters[year]=1920')).toEqual([2]);
     expect(await world.ids('/api/films?_q=clair&sort=year:desc')).toEqual([2, 1]);
     expect(await world.ids('/api/films?_q=clair&pagination[start]=1')).toEqual([2]);
     expect(await world.ids('/api/films?_q=draft&publicationState=preview')).toEqual([6, 9]);
   });
 
-  it('SO8: on one entry _q acts on nothing', async () => {
+  it('SO8: _q has no effect on one entry', async () => {
     expect((await world.read<Entry>('/api/films/1?_q=nothing')).data.id).toBe(1);
   });
 
@@ -119,7 +119,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     expect(meta.pagination).toMatchObject({ total: expected.length });
   });
 
-  it('LO1: locale is a filter beside the others', async () => {
+  it('LO1: locale is combined with filters', async () => {
     expect(await world.ids('/api/notices?locale=all&filters[text][$contains]=ll')).toEqual([1, 3, 5]);
     expect(await world.ids('/api/notices?filters[text][$contains]=ll')).toEqual([1, 5]);
     expect(await world.ids('/api/notices?filters[text][$contains]=again')).toEqual([5]);
@@ -135,7 +135,7 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     expect(await world.ids('/api/films?locale=fr')).toHaveLength(7);
   });
 
-  it('LO1: entries carry their siblings as localizations', async () => {
+  it('LO1: entries include the entries of other locales as localizations', async () => {
     const { data } = await world.read('/api/notices?locale=all&fields=locale&populate[localizations][fields]=locale');
     expect(data.slice(0, 3)).toEqual([
       { id: 1, attributes: { locale: 'en', localizations: { data: [{ id: 2, attributes: { locale: 'fr' } }] } } },

@@ -1,4 +1,4 @@
-/** The first data of a project, `database/seed`: written once; all that is wrong with it comes in one message. */
+/** Initial data of a project, `database/seed`: written once; all errors in it are reported in one message. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -40,7 +40,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  /** Starts with these files besides; gives the warnings. */
+  /** Starts with these additional files; returns the warnings. */
   const start = async (files: Files): Promise<readonly string[]> => {
     writeFiles(dir, files);
     const warnings: string[] = [];
@@ -58,7 +58,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
   };
   const rows = (text: string) => database.db.read(() => readRows(database.db.dialect.compile(sql`${sql.raw(text)}`)));
 
-  it('are written with their links, whichever comes first', async () => {
+  it('are written with their links, in either order', async () => {
     await start({
       [seed('books')]: { emma: { title: 'Emma', author: 'jane' } },
       [seed('authors')]: { jane: { name: 'Jane' } },
@@ -69,7 +69,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     expect(await rows('select headline from covers')).toEqual([['Hello']]);
   });
 
-  it('all faults of all files come in one message, and nothing is written', async () => {
+  it('all errors of all files are reported in one message, and nothing is written', async () => {
     expect(
       await faultOf({
         [seed('book')]: {},
@@ -109,7 +109,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     expect(await rows('select count(*) from things')).toEqual([[expect.toSatisfy((it) => Number(it) === 0)]]);
   });
 
-  it.each(['null', '[]', '5', '{'])('a file that holds %s is a fault in words', async (text) => {
+  it.each(['null', '[]', '5', '{'])('a file that contains %s gives a clear message', async (text) => {
     const [head, line] = await faultOf({ [seed('things')]: text });
     expect(head).toBe('The seeds have an error, and nothing was written:');
     expect(line).toMatch(
@@ -119,7 +119,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     );
   });
 
-  it('a change after the first start is told at every start, by file, until the files are as they were', async () => {
+  it('files changed after the first start are reported at every start, until they are restored', async () => {
     const things = { one: { code: 'a' } };
     expect(await start({ [seed('things')]: things, [seed('authors')]: {} })).toEqual([]);
     expect(await start({})).toEqual([]);
@@ -134,7 +134,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     expect(await start({ [seed('things')]: things, [seed('authors')]: {} })).toEqual([]);
   });
 
-  it('seeds that are added to a database made without any are told', async () => {
+  it('seeds added to a database that was created without any are reported', async () => {
     expect(await start({})).toEqual([]);
     expect(await start({ [seed('things')]: {} })).toEqual([expect.stringContaining('things.json (new)')]);
   });

@@ -1,6 +1,6 @@
 /**
- * Texts of statements do not depend on pages and values, so that a database plans each once; what a connection to
- * PostgreSQL keeps prepared is bounded all the same.
+ * Texts of statements do not depend on pages and values, so a database plans each only once; the number of statements
+ * that a PostgreSQL connection keeps prepared is bounded nevertheless.
  */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -11,7 +11,7 @@ import { dialects, useWorld } from '../world/world.js';
 
 const prepared: Statement = { sql: 'select count(*)::int4 from pg_prepared_statements', params: [], ids: [] };
 
-/** Prepared statements of the connections that a burst of reads meets. */
+/** Prepared statements of the connections that serve a burst of reads. */
 const preparedOn = async (db: Db): Promise<readonly number[]> =>
   (await Promise.all(Array.from({ length: 20 }, () => db.read(() => readRows(prepared))))).map(([row]) =>
     Number(row?.[0]),
@@ -20,14 +20,14 @@ const preparedOn = async (db: Db): Promise<readonly number[]> =>
 describe.each(dialects)('texts of statements on %s', (dialect) => {
   const world = useWorld(dialect, { responseCacheBytesMax: 0 });
 
-  /** Different texts that so many requests run. */
+  /** Distinct texts that the given requests run. */
   const textsOf = async (urlOf: (i: number) => string, count: number): Promise<number> => {
     const texts = new Set<string>();
     for (let i = 0; i < count; i++) for (const text of await world.statements(urlOf(i))) texts.add(text);
     return texts.size;
   };
 
-  it('300 pages of 100 sizes run three texts: the first page, any other, and the count', async () => {
+  it('300 pages of 100 sizes run three texts: the first page, any other page, and the count', async () => {
     const pages = (i: number) => `/api/films?pagination[page]=${1 + (i % 50)}&pagination[pageSize]=${1 + (i % 100)}`;
     expect(await textsOf(pages, 300)).toBe(3);
   });
@@ -39,7 +39,7 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
     expect(await textsOf((i) => `/api/films?${list(i)}`, 300)).toBe(20);
   });
 
-  it('a list that is filled up finds what its values find, and no other', async () => {
+  it('a padded list finds exactly what its values find', async () => {
     const ids = (query: string) => world.ids(`/api/films?fields=id&${query}`);
     const three = [1911, 1920, 1931].map((year, i) => `filters[year][$in][${i}]=${year}`).join('&');
     expect(await ids(three)).toEqual([1, 2, 4, 5]);
@@ -49,7 +49,7 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
     expect(await ids('filters[year][$in][0]=1911')).toEqual([1]);
   });
 
-  it('pages join up to the whole list, with a sort and without', async () => {
+  it('pages join up to the full list, with and without a sort', async () => {
     for (const sort of ['', '&sort=title:desc']) {
       const whole = await world.ids(`/api/films?fields=id${sort}`);
       const joined: number[] = [];
@@ -65,7 +65,7 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
 describe('prepared statements of PostgreSQL', () => {
   const world = useWorld('postgres', { responseCacheBytesMax: 0 });
 
-  it('thousands of pages and values leave few', async () => {
+  it('thousands of pages and values leave few prepared statements', async () => {
     for (let i = 0; i < 2000; i += 20)
       await Promise.all(
         Array.from({ length: 20 }, (_it, j) =>
@@ -90,7 +90,7 @@ describe('prepared statements of PostgreSQL', () => {
     }
   });
 
-  it('the one that was unused longest makes room', async () => {
+  it('the least recently used one is evicted', async () => {
     const { db } = world;
     const texts = Array.from({ length: limits.statementsMax + 200 }, (_it, i) =>
       db.dialect.compile(sql`select ${sql.lit(i)}::int4`),

@@ -31,13 +31,13 @@ describe.each(dialects)('statements on %s', (dialect) => {
   });
 
   it.each(['/api/films?fields=nope', '/api/films/abc', '/api/donors', '/api/nothing'])(
-    'what is refused costs no statement: %s',
+    'a refused request costs no statement: %s',
     async (url) => {
       expect(await world.statements(url)).toEqual([]);
     },
   );
 
-  it('their number and their texts do not depend on how many entries there are', async () => {
+  it('their number and their texts do not depend on the number of entries', async () => {
     const urls = [
       '/api/people?pagination[pageSize]=100&populate=pupils.mentor.directed',
       '/api/films?pagination[pageSize]=100&populate=*',
@@ -70,7 +70,7 @@ describe.each(dialects)('statements with cached responses on %s', (dialect) => {
   const world = useWorld(dialect);
 
   const url = '/api/films?populate=director';
-  /** PostgreSQL's version is one for all its databases, and other tests write to theirs meanwhile. */
+  /** PostgreSQL's version is shared by all its databases, and other tests write to theirs meanwhile */
   const attemptsMax = dialect === 'sqlite' ? 1 : 100;
   const costKept = async (): Promise<readonly string[]> => {
     let texts: readonly string[] = [];
@@ -78,7 +78,7 @@ describe.each(dialects)('statements with cached responses on %s', (dialect) => {
     return texts;
   };
 
-  it('equal requests that come at once are one read', async () => {
+  it('equal concurrent requests share one read', async () => {
     const asked = '/api/films?populate=genres&sort=id';
     for (let i = 0; i < attemptsMax; i++) {
       // a change: nothing is cached for the next version

@@ -1,4 +1,6 @@
-/** Files below `/uploads` (RQ15): which are served, with which headers, and that none runs in our origin (RQ15). */
+/**
+ * Files below `/uploads` (RQ15): which are served, with which headers, and that none can run code in the API's origin.
+ */
 import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
@@ -19,7 +21,7 @@ describe('uploads', () => {
   const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 
   beforeAll(async () => {
-    // the folder is not there yet
+    // the folder does not exist yet
     app = await newServer(newTestDeps(world.db, world.model, { uploadsDir: folder }));
     await app.listen({ host: '127.0.0.1', port: 0 });
   });
@@ -34,7 +36,7 @@ describe('uploads', () => {
     fs.writeFileSync(file, text);
   };
 
-  it('RQ15: a folder that is made after the start is served', async () => {
+  it('RQ15: a folder created after the start is served', async () => {
     expect((await get('/uploads/late.txt')).json()).toEqual(notFound);
     put('late.txt');
     const answer = await get('/uploads/late.txt');
@@ -51,7 +53,7 @@ describe('uploads', () => {
   it.each([
     ...['png', 'jpg', 'JPEG', 'gif', 'webp', 'avif', 'heic', 'bmp', 'tiff', 'ico', 'apng'],
     ...['mp4', 'webm', 'mov', 'mp3', 'ogg', 'wav', 'flac', 'woff', 'woff2', 'ttf', 'otf', 'pdf', 'txt', 'log'],
-  ])('RQ15: .%s is shown', async (ext) => {
+  ])('RQ15: .%s is displayed', async (ext) => {
     put(`a.${ext}`);
     const { statusCode, headers } = await get(`/uploads/a.${ext}`);
     expect([statusCode, headers['content-disposition']]).toEqual([200, undefined]);
@@ -114,7 +116,7 @@ describe('uploads', () => {
     expect(headers['content-type']).not.toBe(undefined);
   });
 
-  it('RQ15: every file says that nothing in it may run, whatever its type is, and 304 and 206 too', async () => {
+  it('RQ15: every file has headers that forbid running code, whatever its type; 304 and 206 too', async () => {
     put('c.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>');
     put('c.png');
     const policies = [];
@@ -150,7 +152,7 @@ describe('uploads', () => {
       const head = await app.inject({ method: 'HEAD', url: `/uploads/${name}`, headers });
       expect([found.statusCode, head.statusCode, head.payload]).toEqual([200, 200, '']);
       expect(found.headers['content-encoding']).toBe(name === 'e.txt' ? 'gzip' : undefined);
-      // it says how a body travels, and there is none
+      // it describes the encoding of a body, and HEAD has none
       const { date: _found, 'transfer-encoding': _chunked, ...expected } = found.headers;
       const { date: _head, ...heard } = head.headers;
       expect(heard).toEqual(expected);
@@ -168,7 +170,7 @@ describe('uploads', () => {
     },
   );
 
-  // ---- over a socket: the injector would tidy the paths
+  // ---- over a socket: the injector would normalise the paths
 
   const raw = (target: string): Promise<string> =>
     new Promise((resolve, reject) => {
@@ -181,7 +183,7 @@ describe('uploads', () => {
       socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`);
     });
 
-  it('RQ15: nothing outside of the folder, no folder and no hidden file is served', async () => {
+  it('RQ15: only visible files inside the folder are served, and no folders', async () => {
     put('g/h.txt', 'inside');
     put('.env', 'secret');
     put('.git/config', 'secret');
@@ -206,12 +208,12 @@ describe('uploads', () => {
       expect([target, text.slice(0, 12)]).toEqual([target, 'HTTP/1.1 404']);
       expect(JSON.parse(text.slice(text.indexOf('\r\n\r\n') + 4))).toEqual(notFound);
     }
-    // RQ2: what cannot be decoded
+    // RQ2: paths that cannot be decoded
     for (const target of ['a%00.txt', '%', 'a%zz'])
       expect((await raw(`/uploads/${target}`)).slice(0, 12)).toBe('HTTP/1.1 400');
   });
 
-  it('RQ15: a folder that is itself a link is served', async () => {
+  it('RQ15: a folder that is itself a symbolic link is served', async () => {
     const linked = path.join(dir, 'linked');
     fs.symlinkSync(folder, linked);
     put('i.txt');

@@ -1,4 +1,7 @@
-/** Until locales can be written: a locale that a write does not understand is refused, and single types keep their own entry. */
+/**
+ * As long as other locales cannot be written: a write with an unsupported locale is refused, and single types keep
+ * their own entry.
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';

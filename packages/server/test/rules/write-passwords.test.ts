@@ -1,4 +1,4 @@
-/** Passwords of a body (BO16): hashed in threads, before the transaction, a bounded number. */
+/** Passwords of a body (BO16): hashed in threads, before the transaction, and limited in number. */
 import bcrypt from '@node-rs/bcrypt';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
 import { limits } from '../../src/limits.js';
@@ -25,7 +25,7 @@ const project: SmallProject = {
 
 describe.each(dialects)('passwords of a body on %s', (dialect) => {
   let world: SmallWorld;
-  /** Transactions that began and passwords that were hashed, in order. */
+  /** Begins of transactions and hashings of passwords, in order. */
   const events: string[] = [];
   const watch = (db: Db): Db => ({
     ...db,
@@ -42,7 +42,7 @@ describe.each(dialects)('passwords of a body on %s', (dialect) => {
 
   const drawers = (count: number) => Array.from({ length: count }, (_none, i) => ({ key: `key ${i}` }));
 
-  it('BO5: those of components and zones are hashed too, with the rounds of their attribute', async () => {
+  it('BO5: passwords in components and zones are hashed too, with the rounds of their attribute', async () => {
     const data = { secret: 'one', drawers: [{ key: 'two', box: { key: 'three' } }] };
     const zone = [{ __component: 'parts.drawer', key: 'four' }];
     expect((await world.send('POST', '/api/safes', { data: { ...data, zone } })).status).toBe(200);
@@ -72,7 +72,7 @@ describe.each(dialects)('passwords of a body on %s', (dialect) => {
     expect(events).toEqual([...Array.from({ length: 20 }, () => 'hash'), 'transaction']);
   });
 
-  it('others write and read while twenty passwords are hashed', async () => {
+  it('other requests are served while twenty passwords are hashed', async () => {
     const ended: string[] = [];
     const slow = world.send('POST', '/api/safes', { data: { drawers: drawers(20) } }).then(() => ended.push('slow'));
     for (let i = 0; i < 5; i++) {
@@ -85,7 +85,7 @@ describe.each(dialects)('passwords of a body on %s', (dialect) => {
     expect(ended).toEqual(['quick', 'quick', 'quick', 'quick', 'quick', 'slow']);
   });
 
-  it('more passwords than the limit are a 400 that names the first of them, and store nothing', async () => {
+  it('more passwords than the limit are a 400 that names the first excess one, and nothing is stored', async () => {
     const before = await world.rows('safes');
     const { status, body } = await world.send('POST', '/api/safes', {
       data: { drawers: drawers(limits.passwordsMax + 1) },
