@@ -401,7 +401,7 @@ export type ScalarTypeName = keyof typeof table;
 export const scalarTypes: Readonly<Record<ScalarTypeName, ScalarType>> = table;
 export const isScalarTypeName = (name: string): name is ScalarTypeName => Object.hasOwn(table, name);
 
-/** The types whose values stay hidden unless the schema file says `"private": false` (issue point 1 of reading). */
+/** The types whose values stay hidden unless the schema file says `"private": false` (F2). */
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
 /** The type that has a unique index in the database (ST7). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';

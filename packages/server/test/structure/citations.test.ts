@@ -1,4 +1,4 @@
-/** What code and tests cite exists in docs/rules, and what docs/rules promises has an example and is named in the title of a test. */
+/** What code, tests and ARCHITECTURE.md cite exists in docs/rules, and what docs/rules promises has an example and is named in the title of a test. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -83,5 +83,12 @@ describe('citations', () => {
   it('every rule has an example, which test/docs runs', () => {
     const without = rules.filter((it) => !it.steps.some((step) => 'answers' in step && step.answers.length > 0));
     expect(without.map((it) => it.id)).toEqual([]);
+  });
+
+  it('every file that ARCHITECTURE.md names exists', () => {
+    const text = fs.readFileSync(path.join(root, 'ARCHITECTURE.md'), 'utf8');
+    const named = [...text.matchAll(/`((?:src|test|bench)\/[\w/.-]+)`/g)].map((it) => it[1]!);
+    expect(named.length).toBeGreaterThan(20);
+    expect(named.filter((it) => !fs.existsSync(path.join(root, 'packages/server', it)))).toEqual([]);
   });
 });

@@ -15,6 +15,12 @@ it('the oracle asks with every filter operator', () => {
   expect([...operatorNames].sort()).toEqual(Object.keys(operators).sort());
 });
 
+it('FL2: docs/rules/filters.md names every filter operator', () => {
+  const page = fs.readFileSync(new URL('../../../../docs/rules/filters.md', import.meta.url), 'utf8');
+  const [, rule = ''] = /^## FL2\. (.*?)^```/ms.exec(page) ?? [];
+  expect([...rule.matchAll(/`(\$[a-zA-Z]+)`/g)].map((it) => it[1]).sort()).toEqual(Object.keys(operators).sort());
+});
+
 it('Q16: docs/lenient.md lists what lenient mode leaves out', () => {
   const page = fs.readFileSync(new URL('../../../../docs/lenient.md', import.meta.url), 'utf8');
   const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z-]+)` \|/gm)].map((it) => it[1]);
