@@ -45,7 +45,7 @@ export const guardReason = ({ file }: CodeFile): string => {
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   return /^src\/api\/[^/]+\/routes\//.test(file)
     ? 'declares policies, middlewares or auth, or only or except in a form that cannot be read'
-    : 'declares policies, middlewares or auth';
+    : 'adds middlewares or routes with policies, or replaces a controller';
 };
 
 /** Refuses the start if code may guard access: without it the project would expose what the code protects. */
@@ -137,7 +137,7 @@ const ofContentType = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^
 const mayRestrict = (projectDir: string, file: string, text: string): boolean => {
   if (isRoute.test(file)) return mayGuard(text);
   const [, api = '', name = ''] = ofContentType.exec(file) ?? [];
-  if (name === '') return changesRoutes(file, text);
+  if (name === '') return changesRoutes(file, text) || addsMiddlewares(file, text) || replacesController(file, text);
   // others belong to no content type, so only routes of their own lead to them, and those are not served
   const belongsToType =
     /createCore(?:Controller|Service)\b/.test(text) || fs.existsSync(path.join(projectDir, api, 'content-types', name));
@@ -154,6 +154,17 @@ const changesRoutes = (file: string, text: string): boolean =>
   /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/.test(file) &&
   /\broutes?\b/.test(`${file} ${text}`) &&
   /\b(?:policies|middlewares|auth)\b['"]? ?[:=.]/.test(text);
+
+/** Middlewares of a project see every request, and may refuse it. */
+const addsMiddlewares = (file: string, text: string): boolean =>
+  /^config\/(?:env\/[^/]+\/)?middlewares\./.test(file)
+    ? /(['"])(?!strapi::)[\w-]+::|\bresolve\b|\brequire\b|\bimport\b/.test(text)
+    : /^src\/(?:extensions|plugins|index\.)/.test(file) && /\bserver(?:\.app)?\.use\b/.test(text);
+
+/** `plugin.controllers.user.find = …` */
+const replacesController = (file: string, text: string): boolean =>
+  /^src\/(?:extensions|index\.)/.test(file) &&
+  /\bcontrollers?\b(?:\.\w+|\[ ?['"][\w-]+['"] ?\]|\( ?['"][^'"]+['"] ?\))+ ?=(?![=>])/.test(text);
 
 /** Removes comments, but not inside strings, and collapses white space. */
 const bare = (source: string): string =>

@@ -81,7 +81,11 @@ describe('code that is not run', () => {
     ['config/api.json', '{}'],
     ['config/cron-tasks.js', ''],
     ['config/env/production/server.js', ''],
-    ['config/middlewares.js', `module.exports = ['strapi::logger', 'global::limit'];`],
+    [
+      'config/middlewares.js',
+      `module.exports = ['strapi::logger', { name: 'strapi::cors', config: { origin: ['https://x.example'] } }];`,
+    ],
+    ['src/extensions/users-permissions/strapi-server.js', 'module.exports = (plugin) => plugin;'],
     ['database/migrations/1.js', ''],
     [route, routes('')],
     [route, routes(', config: { policies: [], middlewares: [ ] }')],
@@ -251,6 +255,14 @@ describe('start', () => {
     ],
     ['src/plugins/p/server/routes/index.js', "module.exports = [{ path: '/p', config: { policies: ['own'] } }];"],
     ['src/index.js', "strapi.server.routes([{ path: '/i', config: { middlewares: ['own'] } }]);"],
+    ['src/index.js', 'module.exports = { register({ strapi }) { strapi.server.use(async (ctx, next) => next()); } };'],
+    ['config/middlewares.js', `module.exports = ['strapi::logger', 'global::closed-paths'];`],
+    ['config/middlewares.js', `module.exports = [{ resolve: '../src/closed-paths' }];`],
+    ['config/env/production/middlewares.ts', `export default ['api::note.closed'];`],
+    [
+      'src/extensions/users-permissions/strapi-server.js',
+      'module.exports = (plugin) => { plugin.controllers.user.find = (ctx) => ctx.forbidden(); return plugin; };',
+    ],
   ])('a guard in %s is treated like one in a route', (file, source) => {
     expect(kindOf(file, source)).toBe('guard');
   });
