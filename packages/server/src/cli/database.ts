@@ -12,10 +12,13 @@ import {
   applyChanges,
   describeDrafts,
   describeStoredColumns,
+  describeUnlocalized,
   planChanges,
   readStored,
+  readUnlocalized,
   type StoredColumn,
   storedColumns,
+  type Unlocalized,
 } from './layout.js';
 import {
   compareDatabase,
@@ -58,6 +61,8 @@ export interface CheckReport {
   readonly otherTypes: readonly StoredColumn[];
   /** Types whose drafts were switched off while they had some. */
   readonly drafts: readonly { readonly uid: Uid; readonly count: number }[];
+  /** Localized types with entries that are in no locale. */
+  readonly unlocalized: readonly Unlocalized[];
   /** Dovetail's own additions to v4's layout. */
   readonly ownIndexes: readonly NamedIndex[];
 }
@@ -82,7 +87,7 @@ export const check = async (dir: string, { json }: CheckOptions): Promise<void> 
   try {
     const diff = await compareDatabase(project, db);
     const stored = await readStored(project.model, diff, db);
-    const report = reportOf(project, diff, stored, db);
+    const report = reportOf(project, diff, stored, await readUnlocalized(project.model, db, diff), db);
     process.stdout.write(`${json ? JSON.stringify(report, null, 2) : inWords(report, project, diff, stored)}\n`);
     if (!report.ok) process.exitCode = 1;
   } finally {
@@ -154,11 +159,22 @@ const publication = (uid: string, { model }: Project, { drafts }: Stored, { dial
 const isMissing = ({ missingTables, missingColumns, missingIndexes }: TableDiff): boolean =>
   missingTables.length + missingColumns.length + missingIndexes.length > 0;
 
-const reportOf = (project: Project, diff: TableDiff, stored: Stored, db: Db): CheckReport => {
+const reportOf = (
+  project: Project,
+  diff: TableDiff,
+  stored: Stored,
+  unlocalized: readonly Unlocalized[],
+  db: Db,
+): CheckReport => {
   const code = findCode(project.dir, project.config.project.ignoreCode);
   const drafts = [...stored.drafts].filter(([, count]) => count > 0).map(([uid, count]) => ({ uid, count }));
   return {
-    ok: !isMissing(diff) && diff.otherTypes.length === 0 && drafts.length === 0 && !code.some(isUnwatched),
+    ok:
+      !isMissing(diff) &&
+      diff.otherTypes.length === 0 &&
+      drafts.length === 0 &&
+      unlocalized.length === 0 &&
+      !code.some(isUnwatched),
     database: db.place,
     types: [...project.model.types.values()]
       .filter((it) => it.origin === 'project')
@@ -174,6 +190,7 @@ const reportOf = (project: Project, diff: TableDiff, stored: Stored, db: Db): Ch
     surplus: { tables: diff.surplusTables, columns: diff.surplusColumns },
     otherTypes: storedColumns(diff.otherTypes, asStored(project.model, stored), db),
     drafts,
+    unlocalized,
     ownIndexes: diff.ownIndexes.map(namedIndex),
   };
 };
@@ -216,6 +233,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     section('Stored differently than the schema files declare:', [
       ...describeStoredColumns(report.otherTypes),
       ...describeDrafts(stored),
+      ...describeUnlocalized(report.unlocalized),
     ]),
   ].join('');
   const own = section(

@@ -19,7 +19,11 @@ export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogge
   logAdditions(diff, logger);
   const stored = await readStored(project.model, diff, db);
   const model = asStored(project.model, stored);
-  for (const note of [...describeStoredColumns(storedColumns(diff.otherTypes, model, db)), ...describeDrafts(stored)])
+  for (const note of [
+    ...describeStoredColumns(storedColumns(diff.otherTypes, model, db)),
+    ...describeDrafts(stored),
+    ...describeUnlocalized(await readUnlocalized(project.model, db)),
+  ])
     logger.warn(note);
   return { ...project, model };
 };
@@ -55,17 +59,33 @@ export interface Changes {
 }
 
 export const planChanges = (model: Model, diff: TableDiff, db: Db): Changes => {
-  const isNew = (type: EntryType): boolean =>
-    type.draftAndPublish &&
-    diff.missingColumns.some((it) => it.table === type.table && it.column.name === PUBLISHED_AT);
-  const newDrafts = [...model.types.values()].filter(isNew);
-  return { statements: [...planAdditions(diff, db), ...newDrafts.map((type) => publishAll(type, db))], newDrafts };
+  const lacks = ({ table }: EntryType, column: string): boolean =>
+    diff.missingColumns.some((it) => it.table === table && it.column.name === column);
+  const types = [...model.types.values()];
+  const newDrafts = types.filter((type) => type.draftAndPublish && lacks(type, PUBLISHED_AT));
+  const newLocalized = types.filter((type) => type.localized && lacks(type, LOCALE));
+  const statements = [
+    ...planAdditions(diff, db),
+    ...newDrafts.map((type) => publishAll(type, db)),
+    // as in v4, or no list would show the entries that are there
+    ...newLocalized.map((type) => localizeAll(type, db)),
+  ];
+  return { statements, newDrafts };
 };
 
 const PUBLISHED_AT = 'published_at';
+const LOCALE = 'locale';
 
 const publishAll = ({ table }: EntryType, { dialect }: Db): Statement =>
   dialect.compile(sql`update ${sql.table(table)} set published_at = created_at where published_at is null`);
+
+/** Puts entries without a locale into the default locale: v4's setting, or `en`. */
+const localizeAll = ({ table }: EntryType, { dialect }: Db): Statement => {
+  const setting = sql`select trim(value, '"') from strapi_core_store_settings where ${sql.ref('key')} = 'plugin_i18n_default_locale' order by id limit 1`;
+  return dialect.compile(
+    sql`update ${sql.table(table)} set ${sql.ref(LOCALE)} = coalesce((${setting}), 'en') where ${sql.ref(LOCALE)} is null`,
+  );
+};
 
 /**
  * Compares, adds what is missing and runs further statements in one transaction. Concurrent processes take turns; all but
@@ -194,3 +214,39 @@ export const describeDrafts = ({ drafts }: Stored): readonly string[] =>
       ([uid, count]) =>
         `${uid}: draftAndPublish is off in its schema file, and its table holds ${count} ${count === 1 ? 'draft' : 'drafts'}. They are hidden: the type is served with drafts as before. To publish them: dovetail sync --publish-drafts ${uid}; or switch draftAndPublish on again, or delete them, as v4 would at its next start`,
     );
+
+/** Entries of a localized type that are in no locale, so that only `locale=all` lists them. */
+export interface Unlocalized {
+  readonly uid: Uid;
+  readonly count: number;
+  /** SQL that puts them into the default locale. */
+  readonly statement: string;
+}
+
+/** @param diff if nothing was added yet: columns that are still missing have no such entries. */
+export const readUnlocalized = async (model: Model, db: Db, diff?: TableDiff): Promise<readonly Unlocalized[]> => {
+  const isMissing = ({ table }: EntryType): boolean =>
+    diff !== undefined &&
+    (diff.missingTables.some((it) => it.name === table) ||
+      diff.missingColumns.some((it) => it.table === table && it.column.name === LOCALE));
+  const types = [...model.types.values()].filter((type) => type.localized && !isMissing(type));
+  if (types.length === 0) return [];
+  const counts = types.map(({ table }) =>
+    db.dialect.compile(sql`select count(*) from ${sql.table(table)} where ${sql.ref(LOCALE)} is null`),
+  );
+  const rows = await db.read(() => readAll(counts));
+  return types
+    .map((type, i) => ({
+      uid: type.uid,
+      count: Number(rows[i]?.[0]?.[0]),
+      statement: localizeAll(type, db).sql,
+    }))
+    .filter(({ count }) => count > 0);
+};
+
+/** One line per type. */
+export const describeUnlocalized = (found: readonly Unlocalized[]): readonly string[] =>
+  found.map(
+    ({ uid, count, statement }) =>
+      `${uid}: ${count} ${count === 1 ? 'entry has' : 'entries have'} no locale (null), so that lists show ${count === 1 ? 'it' : 'them'} with locale=all only, as in v4. To put ${count === 1 ? 'it' : 'them'} into the default locale: ${statement};`,
+  );
