@@ -1,4 +1,7 @@
-/** What code, tests and ARCHITECTURE.md cite exists in docs/rules, and what docs/rules promises has an example and is named in the title of a test. */
+/**
+ * The rules that code and tests cite exist in docs/rules, and each rule has an example and is named in the title of a test;
+ * the files that ARCHITECTURE.md names exist.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
