@@ -1,6 +1,6 @@
 /**
- * Recorded cases: their form, and how an answer is compared with what was recorded (README.md). Shared by the tests and
- * by `run.mjs`, so it imports nothing but Node.
+ * Recorded cases: their format, and how a response is compared with the recorded one (README.md). Shared by the tests
+ * and by `run.mjs`, so it imports nothing but Node.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ export type Suite = (typeof suites)[number];
 
 /** All passwords of the recorded data. */
 export const password = 'Passw0rd!';
-/** What the recorded tokens were signed and hashed with. */
+/** The secrets with which the recorded tokens were signed and hashed. */
 export const secrets = { jwtSecret: 'conformance-jwt-secret', apiTokenSalt: 'conformance-token-salt' } as const;
 
 export interface RecordedRequest {
@@ -35,7 +35,7 @@ export type FormPart =
 
 export interface Expected {
   readonly status: number | '<500' | readonly number[];
-  /** Exact, but of a Content-Type only the type without parameters. */
+  /** Exact, except that a Content-Type is compared without parameters. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   readonly match?: 'subset';
@@ -54,7 +54,7 @@ export interface Case extends Partial<Step> {
   readonly steps?: readonly Step[];
   readonly databases?: readonly string[];
   readonly match?: 'subset';
-  /** Whether the message of an error counts too. */
+  /** Whether the message of an error is compared too. */
   readonly message?: boolean;
 }
 
@@ -113,7 +113,7 @@ export const stepsOf = (it: Case): readonly Step[] => it.steps ?? [{ request: it
 
 export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => request.method === 'GET');
 
-/** Whether a request that was answered so may have changed the data. */
+/** Whether a request with that response may have changed the data. */
 export const mayHaveChanged = ({ method, path: target }: RecordedRequest, { status }: Answer): boolean =>
   method !== 'GET' && status < 400 && !target.startsWith('/api/auth/');
 
@@ -128,7 +128,7 @@ const placeholders: Readonly<Record<string, (actual: unknown) => boolean>> = {
 type Fields = Readonly<Record<string, unknown>>;
 const isObject = (it: unknown): it is Fields => it !== null && typeof it === 'object' && !Array.isArray(it);
 
-/** Where an answer is not what its step expects; empty when it is. */
+/** The differences between a response and what its step expects; empty if there are none. */
 export const differences = (answer: Answer, { expect }: Step, it: Case): readonly Difference[] => {
   const found: Difference[] = [];
   const { status } = expect;
@@ -152,7 +152,7 @@ interface HowToCompare {
 
 const compareBodies = (expected: unknown, actual: unknown, how: HowToCompare): readonly Difference[] => {
   if (!isObject(expected) || !isObject(expected['error'])) return compare(expected, actual, '', how.isSubset);
-  // of an error answer status and name count always, the message where the case says so, details never
+  // of an error response status and name are always compared, the message if the case says so, details never
   const wanted = expected['error'];
   const given = isObject(actual) ? actual['error'] : undefined;
   if (!isObject(actual) || !isObject(given)) return [{ at: '/error', expected: wanted, actual: given ?? actual }];
@@ -190,7 +190,7 @@ const compare = (expected: unknown, actual: unknown, at: string, isSubset: boole
   ];
 };
 
-/** The first differences in words. */
+/** The first differences as text. */
 export const sayDifferences = (found: readonly Difference[]): string => {
   const first = found
     .slice(0, 3)
@@ -211,12 +211,12 @@ export interface Target {
 }
 
 export interface Played {
-  /** The first step that went wrong, in words; null when the answers are as recorded. */
+  /** The first step that failed, as text; null if all responses are as recorded. */
   readonly fault: { readonly where: string; readonly text: string; readonly status: number | null } | null;
   readonly changed: boolean;
 }
 
-/** Plays the steps of a case up to the first that goes wrong. */
+/** Plays the steps of a case up to the first that fails. */
 export const play = async (it: Case, target: Target): Promise<Played> => {
   let changed = false;
   const answers: unknown[] = [];

@@ -31,7 +31,7 @@ type DatabaseName = 'sqlite' | 'postgres';
 interface Options {
   /** A shell command that starts the server in the foreground. */
   readonly start: string;
-  /** A server that runs already: only GET requests are played. */
+  /** A running server: only GET requests are played. */
   readonly base: string | null;
   /** A folder whose files are laid over the copy of the project; null for that of the kit. */
   readonly overlay: string | null;
@@ -39,7 +39,7 @@ interface Options {
   readonly json: string | null;
 }
 
-/** What a run of the cases needs of a database. */
+/** What playing the cases needs from a database. */
 interface Databases {
   readonly name: DatabaseName;
   /** A copy of the recorded data: environment variables under which the server opens it. */
@@ -113,7 +113,7 @@ const main = async (): Promise<number> => {
 const mentions = (it: Case, text: string): boolean =>
   [it.id, it.rule, it.note, ...stepsOf(it).map(({ request }) => request.path)].some((part) => part?.includes(text));
 
-/** Plays the cases and prints the failed ones, the totals of each rule, and the sum; the number of failed ones. */
+/** Plays the cases; prints the failed ones, the totals of each rule, and the sum; returns the number of failed ones. */
 const playAll = async (kit: Kit, cases: readonly Case[], databases: Databases, options: Options): Promise<number> => {
   const began = performance.now();
   const wanted = cases.filter((it) => it.databases?.includes(databases.name) ?? true);
@@ -134,7 +134,7 @@ const playAll = async (kit: Kit, cases: readonly Case[], databases: Databases, o
       results.set(it, played);
       const { fault } = played;
       if (fault) console.log(`FAIL ${it.id} [${it.rule}] ${fault.where}: ${fault.text}`);
-      // data that may have changed, or a server that may have been hurt, is not for the next case
+      // the next case gets neither data that may have changed nor a server that may have been affected
       if (played.changed || !server.isRunning() || (isHostile(it) && queue.some((next) => !isHostile(next)))) {
         await server.stop();
         server = null;
@@ -227,7 +227,7 @@ const newServer = async (kit: Kit, databases: Databases, { start, overlay }: Opt
   throw new Error(`${why}\n${tail}`);
 };
 
-/** Ends the shell, the server, and whatever else it started. */
+/** Ends the shell, the server, and their child processes. */
 const endGroup = async (child: ChildProcess): Promise<void> => {
   const signal = (name: NodeJS.Signals | 0): boolean => {
     try {

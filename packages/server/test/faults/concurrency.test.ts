@@ -1,6 +1,6 @@
 /**
- * Sixteen clients at once on one list, on children that move, on pairs (BO8, R17). Every answer is the state
- * after its own write, and `updatedAt` never repeats: so the answers put in that order must be one serial history.
+ * Sixteen concurrent clients on one list, on children that move, and on pairs (BO8, R17). Every response is the state
+ * after its own write, and `updatedAt` never repeats, so the responses ordered by it must form one serial history.
  */
 import { describe, expect, it } from 'vitest';
 import { openPostgres } from '../../src/sql/postgres/open.js';
@@ -13,7 +13,7 @@ const seed = seedOfRun();
 const requests = Number(process.env['DOVETAIL_CONCURRENT_REQUESTS'] ?? 1200);
 const clients = 16;
 
-/** The same database behind one server; on PostgreSQL behind two, as two processes would be. */
+/** The same database behind one server; on PostgreSQL behind two, like two processes. */
 const withServers = async (
   dialect: (typeof dialects)[number],
   work: (world: RelationsWorld, servers: readonly TestServer[]) => Promise<void>,
@@ -31,7 +31,7 @@ const withServers = async (
   }
 };
 
-/** Every client sends its share, one request after the other. */
+/** Every client sends its share sequentially. */
 const atOnce = async (
   count: number,
   client: (index: number, random: Random, turn: number) => Promise<void>,
@@ -121,7 +121,7 @@ describe.each(dialects)('concurrent writers on %s', (dialect) => {
       expect(new Set(done.map((it) => it.at)).size, 'no version twice').toBe(done.length);
       let list: readonly number[] = books.slice(0, 12);
       done.forEach((it, i) => {
-        // an element whose anchor comes later in the array is placed after it: the model is for the plain case
+        // no anchors further back in the array, which the model does not cover
         const ids = it.change.connect.map((element) => element.id);
         const waits = it.change.connect.some(({ position }, place) => {
           const anchor = (position['before'] ?? position['after']) as number | undefined;
@@ -144,9 +144,9 @@ describe.each(dialects)('concurrent writers on %s', (dialect) => {
     }),
   );
 
-  it(`R17: one list from both sides loses nothing (seed ${seed})`, { timeout: 3_600_000 }, () =>
+  it(`R17: concurrent changes of a list from both sides lose nothing (seed ${seed})`, { timeout: 3_600_000 }, () =>
     withServers(dialect, async (world, servers) => {
-      // each client alone decides about its own book, from either side; all move theirs around the others
+      // each client changes only its own book, from either side; all move theirs around the others
       const books = await world.createMany('books', clients);
       const [shelf, other] = (await world.createMany('shelves', 2)) as [number, number];
       const linked = new Map<number, boolean>(books.map((id) => [id, false]));

@@ -1,6 +1,6 @@
 /**
- * A serving process is killed in the midst of writes, again and again. After each restart every answered write is there,
- * no write is half there, and no row is left without its owner.
+ * A server process is killed during writes, again and again. After each restart every acknowledged write is stored, no
+ * write is stored partially, and no row lacks its owner.
  */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
@@ -23,7 +23,7 @@ const seed = seedOfRun();
 const kills = Number(process.env['DOVETAIL_KILLS'] ?? 8);
 const clients = 8;
 
-/** The name that the killed server's connections go by; the test has connections of its own. */
+/** The application name of the killed server's connections; the test has connections of its own. */
 const victim = 'victim';
 
 const namedEnv = ({ env: { DATABASE_URL, ...env } }: RelationsWorld): Readonly<Record<string, string>> =>
@@ -31,13 +31,13 @@ const namedEnv = ({ env: { DATABASE_URL, ...env } }: RelationsWorld): Readonly<R
 
 const serve = (world: RelationsWorld): Promise<Served> => serveInProcess(relationsProjectDir, namedEnv(world));
 
-/** Kills some turns of the event loop later: in the midst of whatever the server does then. */
+/** Kills the server some turns of the event loop later, whatever it is doing then. */
 const killSoon = async (child: ChildProcess, random: Random): Promise<void> => {
   for (let turns = random.below(4000); turns > 0; turns--) await new Promise(setImmediate);
   child.kill('SIGKILL');
 };
 
-/** Whether PostgreSQL still works for a killed server: its last commit may be on its way. */
+/** Whether PostgreSQL is still working for a killed server: its last commit may be in progress. */
 const isServed = async (world: RelationsWorld): Promise<boolean> => {
   if (world.dialect === 'sqlite') return false;
   const statement = world.db.dialect.compile(
@@ -46,7 +46,7 @@ const isServed = async (world: RelationsWorld): Promise<boolean> => {
   return (await world.db.read(() => readRows(statement))).length > 0;
 };
 
-/** What a client knows of one entry: the number of the last answered write, and of one that got no answer. */
+/** What a client knows of one entry: the number of the last acknowledged write, and of one without a response. */
 interface Known {
   readonly id: number;
   answered: number;
@@ -57,12 +57,12 @@ interface Known {
 interface Client {
   readonly random: Random;
   readonly entries: Known[];
-  /** Number of a creation that got no answer. */
+  /** Number of a creation without a response. */
   creation: number | null;
 }
 
 describe.each(dialects)('a killed server on %s', (dialect) => {
-  it(`loses no answered write and leaves no half one (${kills} kills, seed ${seed})`, {
+  it(`loses no acknowledged write and leaves no partial one (${kills} kills, seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);
@@ -77,7 +77,10 @@ describe.each(dialects)('a killed server on %s', (dialect) => {
     let number = 0;
     let served: Served | null = null;
     try {
-      /** Every entry shows the number of its last answered write or of the one without an answer, in every part. */
+      /**
+       * Checks that every part of every entry shows the number of its last acknowledged write or of the one without a
+       * response.
+       */
       const checkAll = async (url: string): Promise<void> => {
         const answer = await fetch(`${url}/holders?pagination[pageSize]=100&${stateQuery}`);
         const body = (await answer.json()) as { data: Entry[] };
@@ -105,7 +108,7 @@ describe.each(dialects)('a killed server on %s', (dialect) => {
             known.pending = null;
           }
         }
-        // what is left was created without an answer: whole, and asked for
+        // the rest was created without a response: complete, and as requested
         for (const entry of found.values()) {
           const v = Number(String(entry.attributes['name']).slice(1));
           const client = all.find((it) => it.creation === v);
@@ -141,7 +144,7 @@ describe.each(dialects)('a killed server on %s', (dialect) => {
             if (left === 0) void killSoon(child, random);
             return entry;
           } catch (fault) {
-            // the connection broke: nobody knows what became of this one
+            // the connection broke: the outcome is unknown
             if (left <= 0 && fault instanceof TypeError) return null;
             if (left <= 0 && fault instanceof SyntaxError) return null;
             throw fault;
@@ -185,7 +188,7 @@ describe.each(dialects)('a killed server on %s', (dialect) => {
       process.stdout.write(
         `${dialect}: ${kills} kills, ${totals.answered} answered writes all there; ${totals.lostAnswers} got no answer, ${totals.lostButDone} of them were done\n`,
       );
-      // kills that hit nobody would say nothing
+      // kills outside of any write would prove nothing
       expect(totals.lostAnswers).toBeGreaterThan(kills);
     } finally {
       served?.child.kill('SIGKILL');

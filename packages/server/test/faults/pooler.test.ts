@@ -1,6 +1,6 @@
 /**
- * PostgreSQL behind PgBouncer, which has five connections to it, in session and in transaction mode: what is answered
- * and stored is the same as without it, and nothing stays in a transaction.
+ * PostgreSQL behind PgBouncer with five server connections, in session and in transaction mode: responses and stored
+ * data are the same as without it, and nothing stays in a transaction.
  */
 import { sql } from 'kysely';
 import { Client } from 'pg';
@@ -42,7 +42,7 @@ const reads: readonly string[] = [
 /** The text of a statement and its values. */
 const compiled = (db: Db, text: string): Statement => db.dialect.compile(sql`${sql.raw(text)}`);
 
-/** States of the connections to a database, as the server sees them, without the one that asks. */
+/** States of the connections to a database, as the server sees them, except the one that asks. */
 const statesOf = async (url: string): Promise<readonly string[]> => {
   const admin = new Client(inject('postgresUrl'));
   await admin.connect();
@@ -53,7 +53,7 @@ const statesOf = async (url: string): Promise<readonly string[]> => {
   return rows.map((it) => it.state);
 };
 
-/** Faults of statements inside transactions, more than there are connections. */
+/** More failing statements inside transactions than there are connections. */
 const failOften = async (db: Db): Promise<void> => {
   const fault = compiled(db, 'select 1 / 0');
   const fine = compiled(db, 'select 1');
@@ -67,7 +67,7 @@ const failOften = async (db: Db): Promise<void> => {
     ...Array.from({ length: 30 }, () => db.write((tx) => tx.runAll([fine, fault, fine]))),
     ...Array.from({ length: 30 }, () =>
       db.write(async (tx) => {
-        // a fault that the work catches ends its transaction all the same
+        // an error that the work catches fails its transaction all the same
         await tx.run(fault).catch(() => undefined);
       }),
     ),
@@ -78,8 +78,8 @@ const failOften = async (db: Db): Promise<void> => {
   expect(await db.write((tx) => tx.run(fine))).toEqual([[1]]);
 };
 
-describe('a fault inside a transaction', () => {
-  it('ends it and frees its connection', async () => {
+describe('an error inside a transaction', () => {
+  it('ends it and releases its connection', async () => {
     const world = await newRelationsWorld('postgres');
     try {
       await failOften(world.db);
@@ -127,7 +127,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     }
   });
 
-  it('writes relations, positions, components and zones, and refuses what it must', async () => {
+  it('writes relations, positions, components and zones, and refuses invalid values', async () => {
     const send = async (method: string, url: string, data?: unknown): Promise<{ status: number; entry: Entry }> => {
       const { status, body } = await pooledShelves.server.send(
         method,
@@ -153,7 +153,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     await shelves.expectNoOrphans();
   });
 
-  it('24 clients at once read and write', async () => {
+  it('serves 24 concurrent readers and writers', async () => {
     const books = await shelves.createMany('books', 4);
     const { server } = pooledShelves;
     await Promise.all(
@@ -180,7 +180,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     await shelves.expectNoOrphans();
   });
 
-  it('a fault inside a transaction frees its connection', async () => {
+  it('an error inside a transaction releases its connection', async () => {
     await failOften(pooledShelves.db);
     const states = await statesOf(shelves.env['DATABASE_URL']!);
     expect(states).not.toContain('idle in transaction (aborted)');

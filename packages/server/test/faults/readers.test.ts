@@ -1,4 +1,4 @@
-/** Clients that ask for large responses and never read them: what waits for them is bounded, and others are served. */
+/** Clients that request large responses and never read them: pending bytes are bounded, and others are served. */
 import crypto from 'node:crypto';
 import { once } from 'node:events';
 import net, { type AddressInfo } from 'node:net';
@@ -11,18 +11,18 @@ import { newTestDeps } from '../world/server.js';
 import { worldModel } from '../world/world.js';
 
 const MB = 1024 * 1024;
-/** More than the kernel takes for a connection (4 MB to send, and what the client's side has room for). */
+/** More than the kernel buffers for a connection (4 MB to send, plus the client's receive buffer). */
 const LARGE_BYTES = 12 * MB;
-/** No compression makes it small. */
+/** Incompressible. */
 const text = crypto.randomBytes((LARGE_BYTES * 3) / 4).toString('base64');
 const LARGE = '/api/films?large';
-/** No one of them acts unless a test makes it small. */
+/** None of them takes effect unless a test lowers it. */
 const unbounded: WaitingBounds = { bytesMax: 4096 * MB, keptMs: 3_600_000, stalledMs: 3_600_000, lookMs: 20 };
 
 let database: TestDatabase;
 let app: FastifyInstance;
 let port: number;
-/** Responses that the server has made, one after the other. */
+/** Responses that the server has produced, in order. */
 let made = 0;
 /** What the response to `?slow` waits for. */
 let slow: Promise<unknown>;
@@ -58,7 +58,7 @@ afterEach(async () => {
 const head = (method: string, url: string, accept = 'identity'): string =>
   `${method} ${url} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nAccept-Encoding: ${accept}\r\n\r\n`;
 
-/** Asks, and reads nothing. */
+/** Sends a request and reads nothing. */
 const ask = async (sent = head('GET', LARGE)): Promise<net.Socket> => {
   const socket = net.connect({ port, host: '127.0.0.1' });
   sockets.push(socket);
@@ -69,7 +69,7 @@ const ask = async (sent = head('GET', LARGE)): Promise<net.Socket> => {
   return socket;
 };
 
-/** The status line's code, once the client begins to read. */
+/** The code in the status line, once the client begins to read. */
 const statusOf = async (socket: net.Socket): Promise<number> => {
   socket.resume();
   const [bytes] = (await once(socket, 'data')) as [Buffer];
@@ -83,7 +83,7 @@ const connections = (): Promise<number> =>
     app.server.getConnections((fault, count) => (fault ? reject(fault) : resolve(count))),
   );
 
-/** Looks again whenever the server has had a turn. */
+/** Checks again after each turn of the server. */
 const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => {
   while (!(await holds())) await new Promise(setImmediate);
 };
@@ -91,7 +91,7 @@ const until = async (holds: () => boolean | Promise<boolean>): Promise<void> => 
 const small = async (): Promise<unknown> => (await fetch(`http://127.0.0.1:${port}/api/films`)).json();
 
 describe('clients that do not read', () => {
-  it('all that waits is bounded: beyond it the next is told to try again, and small responses go on', async () => {
+  it('pending bytes are bounded: beyond the limit a request gets 503, and small responses are still served', async () => {
     await serve({ bytesMax: 40 * MB });
     const before = process.memoryUsage().arrayBuffers;
     const asked = await Promise.all(Array.from({ length: 60 }, () => ask()));
@@ -104,7 +104,7 @@ describe('clients that do not read', () => {
     expect(await small()).toEqual({ data: 'small' });
   });
 
-  it('a 503 for want of room says when to try again, and keeps nothing of the response', async () => {
+  it('a 503 for lack of room has Retry-After, and keeps nothing of the response', async () => {
     await serve({ bytesMax: LARGE_BYTES + 1024 });
     await ask();
     await until(() => made === 1);
@@ -113,7 +113,7 @@ describe('clients that do not read', () => {
     expect(await answer.json()).toMatchObject({ data: null, error: { status: 503, name: 'ServiceUnavailableError' } });
   });
 
-  it('who has waited long enough gives way: the one that waits longest is closed, the next is served', async () => {
+  it('after a minimum time the response pending longest is evicted, and the next request is served', async () => {
     await serve({ bytesMax: 40 * MB, keptMs: 0 });
     for (let asked = 1; asked <= 20; asked++) {
       await ask();
@@ -125,7 +125,7 @@ describe('clients that do not read', () => {
     expect((await answer.text()).length).toBeGreaterThan(LARGE_BYTES);
   });
 
-  it('a client that reads gets all of a response larger than the bound', async () => {
+  it('a client that reads gets the whole of a response larger than the limit', async () => {
     await serve({ bytesMax: MB });
     for (let asked = 1; asked <= 2; asked++) {
       const answer = await fetch(`http://127.0.0.1:${port}${LARGE}`);
@@ -134,7 +134,7 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('what a write has to say is never refused', async () => {
+  it('responses to writes are never refused', async () => {
     await serve({ bytesMax: LARGE_BYTES + 1024 });
     const reader = await ask();
     await until(() => made === 1);
@@ -144,7 +144,7 @@ describe('clients that do not read', () => {
     await once(reader, 'close');
   });
 
-  it('a connection without progress is closed, whatever is asked on it and however often', async () => {
+  it('a connection without progress is closed, whatever is requested on it', async () => {
     await serve({ stalledMs: 300 });
     for (const sent of [head('GET', LARGE), head('GET', LARGE).repeat(20), head('GET', LARGE, 'gzip')]) {
       const before = made;
@@ -155,7 +155,7 @@ describe('clients that do not read', () => {
     expect(await small()).toEqual({ data: 'small' });
   });
 
-  it('room that a closed connection took is free for the next, also for what it had piled up', async () => {
+  it('closing a connection frees the room of all its pending responses', async () => {
     await serve({ bytesMax: 3 * LARGE_BYTES + 4096 });
     for (let asked = 1; asked <= 10; asked++) {
       const socket = await ask(head('GET', LARGE).repeat(3));
@@ -166,7 +166,7 @@ describe('clients that do not read', () => {
     }
   });
 
-  it('a connection without progress is closed when its time is over, not after a multiple of it', async () => {
+  it('a connection without progress is closed on time, not after a multiple of the timeout', async () => {
     await serve({ stalledMs: 1000 });
     await ask();
     await until(() => made === 1);
@@ -175,7 +175,7 @@ describe('clients that do not read', () => {
     expect(late.aborted).toBe(false);
   });
 
-  /** Until a connection that does not read has been closed. */
+  /** Resolves when a connection that does not read has been closed. */
   const stall = async (): Promise<void> => {
     const before = await connections();
     await ask();
@@ -195,7 +195,7 @@ describe('clients that do not read', () => {
     await stall();
     await stall();
     expect(await connections()).toBe(1);
-    // most of it still waits
+    // most of it is still pending
     expect(received).toBeLessThan(3 * LARGE_BYTES);
     clearInterval(reading);
   });

@@ -1,6 +1,6 @@
 /**
- * A write whose k-th statement fails, for every k, leaves every table as it was, and the next write works (BO10).
- * The last k stands for a fault after all statements and before the commit.
+ * If the k-th statement of a write fails, for every k, every table is unchanged and the next write works (BO10). The
+ * last k is a failure after all statements and before the commit.
  */
 import { describe, expect, it } from 'vitest';
 import type { Db, Rows, Statement, Tx } from '../../src/sql/dialect.js';
@@ -8,7 +8,7 @@ import { dialects, files, newRelationsWorld, type RelationsWorld } from '../worl
 
 class Injected extends Error {}
 
-/** Which statement of the next write fails; none when it is never reached. */
+/** Which statement of the next write fails; none if it is never reached. */
 interface Fuse {
   failAt: number;
   ran: number;
@@ -45,7 +45,7 @@ interface Prepared {
 }
 interface Form {
   readonly title: string;
-  /** Makes what the write works on; each attempt starts from the same rows. */
+  /** Creates what the write works on; each attempt starts with the same rows. */
   readonly prepare: (world: RelationsWorld) => Promise<Prepared>;
 }
 
@@ -249,7 +249,7 @@ const forms: readonly Form[] = [
 ];
 
 describe.each(dialects)('failing statements on %s', (dialect) => {
-  it('BO10: no form of write leaves a half behind, whichever statement fails', async () => {
+  it('BO10: no kind of write is stored partially, whichever statement fails', async () => {
     const fuse: Fuse = { failAt: 0, ran: 0 };
     const world = await newRelationsWorld(dialect, {}, (db) => faulty(db, fuse));
     let faults = 0;
@@ -262,7 +262,7 @@ describe.each(dialects)('failing statements on %s', (dialect) => {
           const answer = await world.send(method, url, body);
           fuse.failAt = 0;
           if (answer.status === 200) {
-            // it ran to its end: every statement has failed once, and the commit
+            // it succeeded: every statement, and the commit, has failed once
             expect(k, title).toBe(fuse.ran + 2);
             break;
           }
@@ -273,7 +273,7 @@ describe.each(dialects)('failing statements on %s', (dialect) => {
         expect(await world.dump(), title).not.toBe(before);
         await world.expectNoOrphans();
       }
-      // the forms above are long; a watch that sees nothing must not pass
+      // the writes above need many statements; a watch that sees none must not pass
       expect(faults).toBeGreaterThan(250);
       process.stdout.write(`${dialect}: ${faults} injected faults, ${forms.length} forms of write\n`);
     } finally {

@@ -1,4 +1,4 @@
-/** Hostile and nearly valid bodies: no answer of 500 or more, and a refused one changes nothing. */
+/** Hostile and nearly valid bodies: no 5xx, and a refused one changes nothing. */
 import { describe, expect, it } from 'vitest';
 import type { Attribute, EntryType, Model } from '../../src/model/model.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
@@ -122,7 +122,7 @@ const anyValue = (random: Random, depth: number): unknown => {
   return anyObject(random, depth);
 };
 
-/** Own keys, `__proto__` among them. */
+/** Own keys, including `__proto__`. */
 const objectOf = (pairs: readonly (readonly [string, unknown])[]): unknown => {
   const made: Record<string, unknown> = {};
   for (const [key, value] of pairs)
@@ -238,7 +238,7 @@ const somePairs = (
   return random.chance(0.08) ? [...pairs, [random.pick(keys), anyValue(random, 2)]] : pairs;
 };
 
-/** A text that is hardly JSON any more. */
+/** A corrupted JSON text. */
 const damaged = (text: string, random: Random): string => {
   const at = random.below(text.length + 1);
   return random.pick([
@@ -311,7 +311,7 @@ describe.each(dialects)('hostile bodies on %s', (dialect) => {
       await world.expectNoOrphans();
       const said = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
       process.stdout.write(`${dialect}: ${said.join(', ')}\n`);
-      // both must have been tried
+      // the run must contain both accepted and refused bodies
       expect(Math.min(statuses.get(200) ?? 0, statuses.get(400) ?? 0)).toBeGreaterThan(bodies / 40);
     } finally {
       await world.close();

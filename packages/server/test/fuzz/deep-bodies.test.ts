@@ -1,6 +1,6 @@
 /**
- * Bodies that are deep or wide up to the bound of a body, in every place where a body takes a value (R6
- * to 9): a refusal below 500 with a short message, and nothing changed.
+ * Bodies as deep or wide as the body limit allows, in every place where a body takes a value (R6 to 9): refused with a
+ * status below 500 and a short message, without any change.
  */
 import { describe, expect, it } from 'vitest';
 import { formatIssue, issue } from '../../src/errors.js';
@@ -9,7 +9,7 @@ import { allOfAccounts, usePeople } from '../world/people.js';
 import { dialects, useRelationsWorld } from '../world/relations/world.js';
 
 const json = { 'content-type': 'application/json' };
-/** Room for what stands around a value. */
+/** Room for what surrounds a value. */
 const bytesMax = limits.bodyBytesMax - 1000;
 
 const lists = (depth: number): string => `${'['.repeat(depth)}${']'.repeat(depth)}`;
@@ -36,7 +36,7 @@ const hostile: readonly (readonly [name: string, value: string])[] = [
   ['NUL characters', `"${'\\u0000'.repeat(bytesMax / 6)}"`],
 ];
 
-/** Attribute and what stands around the value. */
+/** Attribute and what surrounds the value. */
 const places: readonly (readonly [plural: string, before: string, after: string])[] = [
   ['sheets', '', ''],
   ['sheets', '{"data":', '}'],
@@ -67,40 +67,36 @@ const places: readonly (readonly [plural: string, before: string, after: string]
 describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
-  it.each(hostile)(
-    'R6, CO3, BO15: %s, wherever a value stands, is a 4xx',
-    { timeout: 120_000 },
-    async (name, value) => {
-      // long texts are good texts, and an id in a body is ignored
-      const isHarmless = /text|ids/.test(name);
-      const [shelf] = await world.createMany('shelves', 1);
-      const before = await world.dump();
-      for (const [plural, opening, closing] of places) {
-        const body = `${opening}${value}${closing}`;
-        const where = `${plural} ${opening}…${closing} with ${name}`;
-        for (const [method, url] of [
-          ['POST', `/api/${plural}`],
-          ...(plural === 'shelves' ? [['PUT', `/api/shelves/${shelf}`] as const] : []),
-        ] as const) {
-          const answer = await world.send(method, url, body, json);
-          if (answer.status === 200 && isHarmless) continue;
-          expect
-            .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
-            .toSatisfy((it: number) => it >= 400 && it < 500);
-          if (answer.status !== 400) continue;
-          const { error } = answer.body as {
-            error: { message: string; details: { errors: readonly { message: string }[] } };
-          };
-          const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
-          expect.soft(longest, where).toBeLessThan(2000);
-          expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
-        }
+  it.each(hostile)('R6, CO3, BO15: %s in place of any value is a 4xx', { timeout: 120_000 }, async (name, value) => {
+    // long texts are valid texts, and an id in a body is ignored
+    const isHarmless = /text|ids/.test(name);
+    const [shelf] = await world.createMany('shelves', 1);
+    const before = await world.dump();
+    for (const [plural, opening, closing] of places) {
+      const body = `${opening}${value}${closing}`;
+      const where = `${plural} ${opening}…${closing} with ${name}`;
+      for (const [method, url] of [
+        ['POST', `/api/${plural}`],
+        ...(plural === 'shelves' ? [['PUT', `/api/shelves/${shelf}`] as const] : []),
+      ] as const) {
+        const answer = await world.send(method, url, body, json);
+        if (answer.status === 200 && isHarmless) continue;
+        expect
+          .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
+          .toSatisfy((it: number) => it >= 400 && it < 500);
+        if (answer.status !== 400) continue;
+        const { error } = answer.body as {
+          error: { message: string; details: { errors: readonly { message: string }[] } };
+        };
+        const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
+        expect.soft(longest, where).toBeLessThan(2000);
+        expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
       }
-      if (!isHarmless) expect((await world.dump()) === before, `${name} changes rows`).toBe(true);
-    },
-  );
+    }
+    if (!isHarmless) expect((await world.dump()) === before, `${name} changes rows`).toBe(true);
+  });
 
-  it('BO5: json takes what is wide, and refuses what is deep', async () => {
+  it('BO5: json accepts wide values and refuses deep ones', async () => {
     for (const value of [wide('0'), wide('{}'), manyKeys])
       expect((await world.send('POST', '/api/sheets', `{"data":{"meta":${value}}}`, json)).status).toBe(200);
     for (const value of [lists(6_000), objects(6_000), lists(bytesMax / 2)])
@@ -115,7 +111,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
     return tree;
   };
 
-  it('limits: a component inside itself is written and read up to the bound', { timeout: 60_000 }, async () => {
+  it('limits: a recursive component is written and read up to the limit', { timeout: 60_000 }, async () => {
     const depth = limits.componentDepthMax;
     const trees = async () => (await world.rows('components_parts_trees')).length;
     const before = await trees();
@@ -134,7 +130,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
     ['one more than the bound', limits.componentDepthMax + 1],
     ['1,000', 1_000],
     ['15,000', 15_000],
-  ])('limits: a component inside itself, %s deep, is a 400 that names the bound', async (_name, depth) => {
+  ])('limits: a recursive component nested %s deep is a 400 that names the limit', async (_name, depth) => {
     const body = `{"data":{"tree":${'{"branch":'.repeat(depth - 1)}{"word":"x"}${'}'.repeat(depth - 1)}}}`;
     const holder = await world.create('holders');
     for (const [method, url] of [
@@ -161,7 +157,7 @@ describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
 describe.each(dialects)('deep and wide bodies of accounts on %s', (dialect) => {
   const people = usePeople(dialect, { grants: { editor: allOfAccounts } });
 
-  it.each(hostile)('AC1: %s, wherever a value stands, is a 4xx', { timeout: 120_000 }, async (name, value) => {
+  it.each(hostile)('AC1: %s in place of any value is a 4xx', { timeout: 120_000 }, async (name, value) => {
     const roles = '/api/users-permissions/roles';
     for (const [method, url, before, after] of [
       ['POST', '/api/auth/local', '', ''],
@@ -198,7 +194,7 @@ describe.each(dialects)('deep and wide bodies of accounts on %s', (dialect) => {
 });
 
 describe('printing a refused value', () => {
-  /** A value that counts how many of its members are looked at. */
+  /** A value that counts how many of its members are read. */
   const counted = (make: (i: number) => unknown): { value: unknown; reads: () => number } => {
     let reads = 0;
     const list = new Proxy(Array.from({ length: 100_000 }), {
@@ -219,7 +215,7 @@ describe('printing a refused value', () => {
     ['numbers', (i: number) => i],
     ['lists', () => [[[[]]]]],
     ['objects', (i: number) => ({ id: i })],
-  ])('looks at no more of a long list of %s than it shows', (_name, make) => {
+  ])('reads no more of a long list of %s than it prints', (_name, make) => {
     const { value, reads } = counted(make);
     expect(said(value).length).toBeLessThan(300);
     expect(reads()).toBeLessThan(100);
@@ -240,7 +236,7 @@ describe('printing a refused value', () => {
     expect(said(value)).toContain(`\`${text}\``);
   });
 
-  it('cuts long texts and what is nested in itself', () => {
+  it('truncates long texts and deep nesting', () => {
     expect(said('x'.repeat(1000))).toContain(`\`"${'x'.repeat(199)}…\``);
     const circle: unknown[] = [];
     circle.push(circle);

@@ -22,13 +22,13 @@ const seed = seedOfRun();
 const total = Number(process.env['DOVETAIL_FUZZ'] || 40_000);
 const counts = { sqlite: Math.ceil(total * 0.75), postgres: Math.ceil(total * 0.25) } as const;
 const httpCount = Math.min(2_000, Math.ceil(total / 16));
-/** Strings tried on one project before the next one is made. */
+/** Strings tried on one project before the next one is generated. */
 const perScene = 2_500;
-/** What a busy machine may add to the longest read. */
+/** What a busy machine may add to the duration of the longest read. */
 const slackMs = 3_000;
 const corpusDir = path.join(import.meta.dirname, 'corpus');
 
-/** Refusals of a whole request; every other one names the parameter. */
+/** Refusals of a whole request; every other refusal names the parameter. */
 const budgets: ReadonlySet<IssueCode> = new Set([
   'query.too-many-parameters',
   'read.too-expensive',
@@ -44,7 +44,7 @@ const corpus = fs
   .flatMap((file) => fs.readFileSync(path.join(corpusDir, file), 'utf8').split('\n'))
   .filter((line) => line !== '' && !line.startsWith('# '));
 
-/** What was seen of a run; one example of each kind of fault. */
+/** The results of a run, with one example of each kind of fault. */
 interface Tally {
   readonly faults: Map<string, string>;
   answered: number;
@@ -54,7 +54,7 @@ interface Tally {
 }
 
 describe.each(dialects)(`fuzz on %s, seed ${seed}`, (dialect) => {
-  test('the kept finds', async () => {
+  test('the corpus', async () => {
     const scene = newScene(seed);
     const stage = await newStage(scene, dialect);
     const reader = newReader(stage.db);
@@ -84,12 +84,12 @@ describe.each(dialects)(`fuzz on %s, seed ${seed}`, (dialect) => {
   test(`${counts[dialect]} query strings`, { timeout: 1_800_000 }, async () => {
     const tally = newTally();
     for (let done = 0, i = 0; done < counts[dialect]; i++) {
-      // PostgreSQL goes another way than SQLite
+      // PostgreSQL has code of its own
       const scene = newScene(seed + i + (dialect === 'postgres' ? 500 : 0));
       const stage = await newStage(scene, dialect);
       try {
         const random = newRandom(scene.seed).fork(`fuzz ${dialect}`);
-        // every fourth project is read with v4's leniency
+        // every fourth project is read in lenient mode
         const lenient = { ...stage, context: { ...stage.context, strict: i % 4 !== 3 } };
         const reader = newReader(stage.db);
         for (let n = 0; n < perScene && done < counts[dialect]; n++, done++)
@@ -102,7 +102,7 @@ describe.each(dialects)(`fuzz on %s, seed ${seed}`, (dialect) => {
       `${dialect}: ${tally.answered} answered, ${tally.refused} refused, slowest ${Math.round(tally.slowestMs)} ms: ${tally.slowest.slice(0, 300)}`,
     );
     expect([...tally.faults.values()].join('\n\n')).toBe('');
-    // strings that are all refused at the door would prove little
+    // strings that are all refused at once would prove little
     expect(tally.answered).toBeGreaterThan(counts[dialect] * 0.1);
     expect(tally.refused).toBeGreaterThan(counts[dialect] * 0.1);
   });
@@ -138,7 +138,7 @@ describe.each(dialects)(`fuzz on %s, seed ${seed}`, (dialect) => {
   });
 });
 
-/** A request line carries bytes below 128 only; whoever sends others sends them percent-encoded. */
+/** A request line contains bytes below 128 only; others are sent percent-encoded. */
 const asciiOf = (search: string): string =>
   search.replace(/[^\x21-\x7e]/gu, (char) => [...Buffer.from(char)].map((byte) => `%${byte.toString(16)}`).join(''));
 
@@ -146,7 +146,7 @@ const told = (scene: Scene, dialect: string): string => `DOVETAIL_SEED=${scene.s
 
 const newTally = (): Tally => ({ faults: new Map(), answered: 0, refused: 0, slowestMs: 0, slowest: '' });
 
-/** Reads once and holds the answer against the promises. */
+/** Reads once and checks the response. */
 const check = async (
   { uid, action, id, search }: Asked,
   scene: Scene,

@@ -1,11 +1,11 @@
-/** Query strings: valid ones, almost valid ones, and such as somebody sends who means harm. */
+/** Query strings: valid, nearly valid, and hostile. */
 import type { Random } from '../oracle/random.js';
 import { anyRequest } from '../oracle/request.js';
 import { attributesOf, isVisible, type ProjectSpec, type TypeSpec } from '../oracle/schema.js';
 import { spell } from '../oracle/spelling.js';
 import type { World } from '../oracle/world.js';
 
-/** Longer URLs are refused before anybody reads them (`limits.urlBytesMax`). */
+/** Longer URLs are refused unread (`limits.urlBytesMax`). */
 const charactersMax = 16_000;
 
 export interface Asked {
@@ -30,7 +30,7 @@ export const anyAsked = (project: ProjectSpec, world: World, random: Random): As
           : roll < 94
             ? costly(type, project, random)
             : noise(random);
-  // half of a surrogate pair cannot stand in a URL: it comes percent-encoded
+  // a URL cannot contain a lone surrogate, only its percent-encoded bytes
   return { uid, action, id, search: search.slice(0, charactersMax).replace(/\p{Surrogate}/gu, '%ED%A0%80') };
 };
 
@@ -104,7 +104,7 @@ const keys = [
   '%ED%A0%80',
   'A'.repeat(300),
 ];
-/** Texts that are odd for one type or another. */
+/** Texts that are unusual for some type. */
 export const values: readonly string[] = [
   '',
   'true',
@@ -283,7 +283,7 @@ const namesOfKind = (type: TypeSpec, kind: 'scalar' | 'link' | 'part'): readonly
   return names.length > 0 ? names : ['nope'];
 };
 
-// ---- meant to harm
+// ---- hostile
 
 const hostile = (type: TypeSpec, random: Random): string => {
   const name = (): string => anyName(type, random);
@@ -364,7 +364,7 @@ const hostile = (type: TypeSpec, random: Random): string => {
   return random.chance(0.25) ? `${search}&${random.pick(templates)()}` : search;
 };
 
-// ---- valid and as much work as can be asked for
+// ---- valid, and as expensive as possible
 
 const costly = (type: TypeSpec, project: ProjectSpec, random: Random): string => {
   const most = random.pick([3, 10, 30, 200, 1500]);
@@ -398,7 +398,7 @@ const costly = (type: TypeSpec, project: ProjectSpec, random: Random): string =>
 const many = (count: number, make: (i: number) => string): string =>
   Array.from({ length: count }, (_, i) => make(i)).join('&');
 
-/** Up to `most` real steps through relations and components; at least one name, where there is one. */
+/** Up to `most` existing steps through relations and components; at least one name, if there is one. */
 const walk = (
   type: TypeSpec,
   most: number,
@@ -415,7 +415,7 @@ const walk = (
     const step = random.pick(steps);
     names.push(step.name);
     end = project.types.get(step.kind === 'link' ? step.target : step.kind === 'part' ? step.components[0]! : '')!;
-    // files lead nowhere
+    // files have no relations
     if (end.kind === 'files') break;
   }
   return { names: names.length > 0 ? names : ['id'], end };
@@ -426,11 +426,11 @@ const noise = (random: Random): string => {
   return Array.from({ length: random.between(1, 60) }, () => random.pick(alphabet)).join('');
 };
 
-// ---- kept finds
+// ---- corpus
 
 /**
  * A line of the corpus for one type: `{scalar}`, `{link}`, `{part}` and `{component}` stand for names of that type, in
- * order of its attributes and round again.
+ * the order of its attributes, cyclically.
  */
 export const fillLine = (line: string, type: TypeSpec): string => {
   const components = attributesOf(type).flatMap((it) => (it.kind === 'part' ? it.components : []));

@@ -1,6 +1,6 @@
 /**
- * The oracle: answers a request by plain loops over a world in memory, straight from the rules of the specification and
- * the contract. It shares no code with the server and knows nothing of SQL, plans or batches.
+ * The oracle: answers a request with plain loops over a world in memory, directly from the rules of the specification
+ * and the contract. It shares no code with the server and knows nothing of SQL, plans or batches.
  */
 import type { Condition, OptionsSpec, Request, SortSpec, State, Test } from './request.js';
 import {
@@ -24,13 +24,13 @@ export interface OracleAnswer {
 export interface Facts {
   readonly project: ProjectSpec;
   readonly world: World;
-  /** Where NULL stands when ascending: the databases differ (SO5). */
+  /** Where NULL is placed when ascending: the databases differ (SO5). */
   readonly nulls: 'first' | 'last';
   readonly rest: { readonly defaultLimit: number; readonly maxLimit: number };
   readonly defaultLocale: string;
 }
 
-/** SQL's three values: null is "unknown". */
+/** SQL's three-valued logic: null is "unknown". */
 type Truth = boolean | null;
 
 /** An entry together with its type. */
@@ -104,7 +104,7 @@ const pageOf = (
   return { from: (number - 1) * pageSize, size: pageSize, meta: { page: number, pageSize, ...counts } };
 };
 
-/** `_q` with a text that is no number (FL14). */
+/** `_q` with a text that is not a number (FL14). */
 const isFound = ({ type, entry }: Found, text: string): boolean =>
   attributesOf(type).some((it) => {
     if (it.kind !== 'scalar' || it.hidden || !it.searchable || familyOf(it.type) !== 'text') return false;
@@ -112,14 +112,14 @@ const isFound = ({ type, entry }: Found, text: string): boolean =>
     return typeof value === 'string' && fold(value).includes(fold(text));
   });
 
-/** Lower case, letter by letter. */
+/** Lower case, character by character. */
 const fold = (text: string): string => [...text].map((it) => it.toLowerCase()).join('');
 
-// ---- what an entry is linked to
+// ---- linked entries
 
 /**
- * Entries behind a link or part in stored order: by rank, then by id of the target, in zones by id of the row
- * (ST8). Rows whose target is gone, or is none of the attribute's components, do not count.
+ * Entries of a link or part in stored order: by rank, then by id of the target, in zones by id of the row (ST8). Rows
+ * whose target is gone, or is not one of the attribute's components, are skipped.
  */
 const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: Facts): readonly Found[] => {
   const { world, project } = facts;
@@ -148,7 +148,7 @@ const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: 
     }
   }
   found.sort((a, b) => compareNullable(a.rank, b.rank, facts.nulls) || a.tie - b.tie);
-  // the same file may hang on one attribute twice: it is shown once
+  // one file may be linked to an attribute twice: it is shown once
   const seen = new Set<string>();
   return found
     .map((it) => it.found)
@@ -176,14 +176,14 @@ const scalarOf = (type: TypeSpec, name: string): ScalarSpec => {
 const readValue = ({ entry }: Found, attribute: ScalarSpec): Value =>
   attribute === idSpec ? entry.id : entry.values.get(attribute.name)!;
 
-// ---- answers
+// ---- responses
 
 const wrapped = (found: Found, options: OptionsSpec, state: State, facts: Facts): unknown => ({
   id: found.entry.id,
   attributes: inside(found, options, state, facts),
 });
 
-/** The fields that are asked for, and what is populated (F8, Q12). */
+/** The selected fields and the populated attributes (F8, Q12). */
 const inside = (found: Found, options: OptionsSpec, state: State, facts: Facts): Record<string, unknown> => {
   const { type } = found;
   const { fields, populate } = options;
@@ -232,7 +232,7 @@ const showPart = (
   return attribute.shape === 'one' ? (shown[0] ?? null) : shown;
 };
 
-/** Visible targets that meet the filters, in the asked order, ties in the stored one (Q8). */
+/** Visible targets that match the filters, in the requested order, ties in stored order (Q8). */
 const chosen = (
   attribute: LinkSpec | PartSpec,
   owner: Found,
@@ -268,7 +268,7 @@ const showZone = (
 
 // ---- filters
 
-/** Whether an entry is kept: unknown is not enough. */
+/** Whether a filter keeps an entry: unknown is not enough. */
 const holds = (condition: Condition, found: Found, state: State, facts: Facts): boolean =>
   truth(condition, found, found.type, state, facts, false) === true;
 

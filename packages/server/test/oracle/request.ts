@@ -1,4 +1,4 @@
-/** Random valid requests, as trees of what is meant; `spelling.ts` writes them as query strings. */
+/** Random valid requests as trees of their meaning; `spelling.ts` writes them as query strings. */
 import type { Random } from './random.js';
 import {
   type AttributeSpec,
@@ -17,9 +17,9 @@ export interface Request {
   readonly uid: string;
   readonly action: 'find' | 'findOne' | 'single';
   readonly id: number | null;
-  /** Seed of the spelling: one request can be written in many ways. */
+  /** Seed of the spelling: a request can be written in many ways. */
   readonly style: string;
-  /** Names, `*` and `id`; null where none are asked for. */
+  /** Names, `*` and `id`; null if none are requested. */
   readonly fields: readonly string[] | null;
   readonly populate: PopulateSpec | null;
   readonly filter: Condition | null;
@@ -39,7 +39,7 @@ export interface PopulateSpec {
 
 export interface MemberSpec {
   readonly name: string;
-  /** Written with a flag that says no. */
+  /** Written with a falsy flag. */
   readonly isOff: boolean;
   readonly options: OptionsSpec;
   /** The detailed strategy of zones: options by component. */
@@ -54,18 +54,18 @@ export interface OptionsSpec {
   readonly state: State | null;
 }
 
-/** What is asked of an entry. */
+/** A condition on an entry. */
 export type Condition =
   | { readonly kind: 'all' | 'any'; readonly members: readonly Condition[] }
   | { readonly kind: 'not'; readonly member: Condition }
   | { readonly kind: 'scalar'; readonly name: string; readonly test: Test }
   | { readonly kind: 'related'; readonly name: string; readonly member: Condition };
 
-/** What is asked of a value. */
+/** A condition on a value. */
 export type Test =
   | { readonly kind: 'all' | 'any'; readonly members: readonly Test[] }
   | { readonly kind: 'not'; readonly member: Test }
-  /** Without terms: `$eq` and `$ne` given no value, which ask for NULL. */
+  /** Without terms: `$eq` and `$ne` without a value, which compare with NULL. */
   | { readonly kind: 'compare'; readonly operator: string; readonly terms: readonly Term[] }
   | { readonly kind: 'null'; readonly operator: '$null' | '$notNull'; readonly flag: boolean };
 
@@ -74,7 +74,7 @@ export interface SortSpec {
   readonly direction: 'asc' | 'desc';
 }
 
-/** A number of the pagination: how it is written (null: without a value) and which number it is. */
+/** A pagination number: how it is written (null: without a value) and its value. */
 export interface Amount {
   readonly text: string | null;
   readonly value: number;
@@ -109,23 +109,23 @@ export const anyRequest = (project: ProjectSpec, world: World, random: Random): 
     fields: random.chance(0.5) ? anyFields([type], context) : null,
     populate: random.chance(0.7) ? anyPopulate([type], random.between(1, 3), context) : null,
     filter: random.chance(isList ? 0.6 : 0.3) ? anyCondition([type], 3, context) : null,
-    // which of several rows of a single type answers is not for a request to say (RQ13)
+    // a request does not determine which of several rows of a single type is returned (RQ13)
     sort: action !== 'single' && random.chance(0.5) ? anySort([type], context) : [],
     page: isList && random.chance(0.4) ? anyPage(random) : null,
     state: random.chance(0.35) ? random.pick(['live', 'preview', 'preview']) : null,
     locale: isList && random.chance(0.3) ? random.pick(['en', 'fr', 'all', 'xx']) : null,
-    // whether `_q` looks at the server's own `locale` is not settled
+    // it is undefined whether `_q` searches the server's own `locale`
     search: isList && !type.localized && random.chance(0.08) ? anySearch(random) : null,
   };
 };
 
-/** Text that is no number: what `_q` does with numbers is left to its own tests. */
+/** Text that is not a number: `_q` with numbers has tests of its own. */
 const anySearch = (random: Random): string => {
   const { text } = anyPiece('text', random);
   return text.trim() === '' || Number.isFinite(Number(text)) ? 'alpha' : text;
 };
 
-/** Attributes that all types at one place have alike; in zones there are several types. */
+/** Attributes that all types at one place have in common; in zones there are several types. */
 const commonScalars = (types: readonly TypeSpec[]): readonly ScalarSpec[] => {
   const [first, ...others] = types;
   if (!first) return [];
@@ -174,7 +174,7 @@ const anyPopulate = (types: readonly TypeSpec[], depth: number, context: Context
   };
 };
 
-/** A name with nothing but names inside: it can be written with dots. */
+/** A name with nothing but names below it, which can be written with dots. */
 const plainMember = (types: readonly TypeSpec[], name: string, depth: number, context: Context): MemberSpec => {
   const { random } = context;
   const targets = targetsOf(types, name, context.project);
@@ -217,9 +217,9 @@ const anyMember = (types: readonly TypeSpec[], name: string, depth: number, cont
   return { ...plain, options: anyOptions(targets, depth, context) };
 };
 
-/** The types that a name leads to, from all types at one place that have it. */
+/** The target types of a name, from all types at one place that have it. */
 const targetsOf = (types: readonly TypeSpec[], name: string, project: ProjectSpec): readonly TypeSpec[] => {
-  // creators are users of the administration, of which this test knows nothing
+  // creators are users of the administration, which the oracle does not model
   if (name === 'createdBy' || name === 'updatedBy') return [];
   const uids = types.flatMap((type) => {
     const attribute = type.attributes.get(name);
@@ -292,7 +292,7 @@ const searching = [
   '$endsWithi',
 ];
 
-/** The operators that the oracle asks with, by its own knowledge. */
+/** The operators that the oracle uses, listed independently. */
 export const operatorNames: readonly string[] = [...new Set([...comparing, ...searching, '$null', '$notNull'])];
 
 const anyTest = (attribute: ScalarSpec, depth: number, context: Context): Test => {
@@ -356,7 +356,7 @@ const anySortPath = (types: readonly TypeSpec[], depth: number, context: Context
       return [step.name, ...anySortPath([stepTarget(step, project)], depth - 1, context)];
     }
   }
-  // JSON has an order of its own in each database (SO7)
+  // each database orders JSON in its own way (SO7)
   const scalars = commonScalars(types).filter((it) => familyOf(it.type) !== 'json');
   return [random.pick([...scalars, idSpec]).name];
 };
@@ -377,11 +377,11 @@ const anyPage = (random: Random): PageSpec => {
   }
   const start = maybe([0, 1, 2, 3, 5, 20, -1]);
   const limit = random.chance(0.04) ? everything : maybe([1, 2, 3, 5, 10, 100, 101, 0, -1, -2]);
-  // at least one of the two makes it an offset
+  // at least one of the two makes it offset pagination
   return { kind: 'offset', start: start ?? (limit === null ? amount(1) : null), limit, withCount };
 };
 
-/** The path of a request below the prefix of the API. */
+/** The path of a request, without the prefix of the API. */
 export const pathOf = ({ uid, action, id }: Request, project: ProjectSpec): string => {
   const type = project.types.get(uid)!;
   if (type.uid === FILES) throw new Error('files have routes of their own');

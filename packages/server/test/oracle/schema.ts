@@ -1,6 +1,6 @@
 /**
- * A random project: its content types and components as this test understands them, and the same as schema files. What
- * the loader makes of the files is the loader's business: the oracle works with what stands here.
+ * A random project: its content types and components as the oracle understands them, and the same as schema files. The
+ * oracle does not depend on how the loader reads the files.
  */
 import fs from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ export interface LinkSpec {
   readonly target: string;
   readonly hidden: boolean;
   readonly relation: RelationName;
-  /** Owner and attribute whose links these are, seen from this side: `api::a.a author`. */
+  /** Owner and attribute that store these links, seen from this side: `api::a.a author`. */
   readonly links: string;
   readonly side: 'owner' | 'inverse';
   /** `column`: a join column of the owner; `table`: a link table; `files`: the table of the file library. */
@@ -139,7 +139,7 @@ export const anyProject = (random: Random): ProjectSpec => {
   if (random.chance(0.5)) contentTypes.push(contentTypeDraft(contentTypes.length, 'single', true, random));
   if (random.chance(0.6)) contentTypes.push(contentTypeDraft(contentTypes.length, 'collection', false, random));
   for (const draft of [...components, ...contentTypes]) addScalars(draft, random);
-  // a component contains only such as come before it: no circles
+  // a component contains only earlier ones, so there are no cycles
   components.forEach((draft, i) => {
     addParts(draft, components.slice(0, i), random);
   });
@@ -186,7 +186,7 @@ const contentTypeDraft = (i: number, kind: 'collection' | 'single', findable: bo
 };
 
 const componentDraft = (i: number, random: Random): Draft => {
-  // one component is named like a content type: its link tables need an `inv_` column
+  // one component has the name of a content type: its link tables need an `inv_` column
   const singular = ['box', 'article', 'link-list', 'deep2'][i]!;
   const uid = `${i % 2 === 0 ? 'parts' : 'page-bits'}.${singular}`;
   return newDraft(
@@ -200,7 +200,7 @@ const add = (draft: Draft, spec: AttributeSpec, json: object): void => {
   draft.json[spec.name] = json;
 };
 
-/** Hides an attribute now and then, by its own flag or by the list of the type. */
+/** Sometimes hides an attribute, by its own flag or by the list of its type. */
 const anyPrivacy = (draft: Draft, name: string, random: Random): { hidden: boolean; json: object } => {
   if (random.chance(0.04)) {
     draft.privateNames.push(name);
@@ -286,7 +286,7 @@ const mirror: Readonly<Record<RelationName, RelationName>> = {
 const shapeOf = (relation: RelationName): 'one' | 'many' =>
   relation === 'oneToMany' || relation === 'manyToMany' ? 'many' : 'one';
 
-/** A relation of one side or of both; the owner is the side that this adds first. */
+/** A relation with one side or two; the owner is the side that is added first. */
 const addRelation = (owner: Draft, target: Draft, random: Random): void => {
   const both = owner.kind !== 'component' && random.chance(0.6);
   const relation = random.pick(
@@ -345,7 +345,7 @@ const addRelation = (owner: Draft, target: Draft, random: Random): void => {
   );
 };
 
-/** What the server adds to every content type (ST1). */
+/** Attributes that the server adds to every content type (ST1). */
 const addSystem = (draft: Draft, random: Random): void => {
   const scalar = (name: string, type: ScalarName): void => {
     const hidden = random.chance(0.04);
@@ -373,7 +373,7 @@ const addSystem = (draft: Draft, random: Random): void => {
   });
 };
 
-/** Creator fields are absent under the default handlers (rule Q9): a name that shows nothing. */
+/** Creator fields are absent without a handler (rule Q9): names that select nothing. */
 const creator = (uid: string, name: string): LinkSpec => ({
   kind: 'link',
   name,
@@ -388,7 +388,7 @@ const creator = (uid: string, name: string): LinkSpec => ({
   inverse: null,
 });
 
-/** The file library (Q12): what of it may be seen. */
+/** The file library (Q12): its visible attributes. */
 const filesSpec = (): TypeSpec => {
   const scalars: readonly (readonly [string, ScalarName])[] = [
     ...['name', 'alternativeText', 'caption', 'hash', 'ext', 'mime', 'url', 'previewUrl', 'provider'].map(
@@ -456,5 +456,5 @@ export const isVisible = (project: ProjectSpec, attribute: AttributeSpec): boole
 
 export const attributesOf = (type: TypeSpec): readonly AttributeSpec[] => [...type.attributes.values()];
 
-/** `id` is asked for like an attribute. */
+/** `id` can be requested like an attribute. */
 export const idSpec: ScalarSpec = { kind: 'scalar', name: 'id', type: 'integer', hidden: false, searchable: false };

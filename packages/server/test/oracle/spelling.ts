@@ -9,7 +9,9 @@ interface TreeObject extends ReadonlyMap<string, Tree> {}
 const isObject = (tree: Tree): tree is TreeObject => tree instanceof Map;
 const isList = (tree: Tree): tree is readonly Tree[] => Array.isArray(tree);
 
-/** The query string of a request, without `?`. Each part draws from its own stream, so that none moves another. */
+/**
+ * The query string of a request, without `?`. Each part has its own random stream, so that no part changes the others.
+ */
 export const spell = (request: Request): string => {
   const of = (part: string): Random => newRandom(`${request.style}/${part}`);
   const parts: (readonly [string, Tree])[] = [];
@@ -42,7 +44,7 @@ const listPairs = (key: string, items: readonly Tree[], random: Random): readonl
   const areTexts = items.every((it) => typeof it === 'string');
   if (areTexts && items.length > 1 && random.chance(0.2)) return items.flatMap((it) => pairsOf(key, it, random));
   if (areTexts && random.chance(0.3)) return items.flatMap((it) => pairsOf(`${key}[]`, it, random));
-  // holes between indexes are closed, and order is that of the indexes
+  // gaps between indexes are closed, and indexes give the order
   const step = random.chance(0.15) ? random.between(2, 9) : 1;
   return random
     .shuffle(items.map((it, i) => ({ it, i })))
@@ -73,7 +75,7 @@ const spellFields = (names: readonly string[], random: Random): Tree => {
 
 // ---- populate
 
-/** Nothing inside but names: the only form that lists and dots can say. */
+/** Only names below: the only form that lists and dots can express. */
 const isPlain = ({ isOff, options, fragments }: MemberSpec): boolean =>
   !isOff &&
   fragments === null &&
@@ -86,7 +88,7 @@ const isPlain = ({ isOff, options, fragments }: MemberSpec): boolean =>
 const spellPopulate = (populate: PopulateSpec, random: Random, depth = 0): Tree => {
   const { all, members } = populate;
   if (all && members.length === 0) {
-    // `true` in place of the names is settled for the root only
+    // `true` in place of names is defined for the root only
     const forms: Tree[] = ['*', '*', ['*']];
     if (depth === 0) forms.push('true');
     return random.pick(forms);
@@ -165,7 +167,7 @@ const spellRelated = (member: Condition, random: Random): Tree => {
   return spellObject(member, 'related', random);
 };
 
-/** Several objects as one, where their keys differ. */
+/** Several objects merged into one, if their keys differ. */
 const merged = (members: readonly TreeObject[], random: Random): TreeObject | null => {
   const entries = members.flatMap((it) => [...it]);
   const keys = new Set(entries.map(([key]) => key));
@@ -203,7 +205,7 @@ const spellSort = (keys: readonly SortSpec[], random: Random): Tree => {
   const roll = random.below(10);
   if (roll < 2) return keys.map((it) => spellSortObject(it, random));
   const firsts = new Set(keys.map((it) => it.path[0]));
-  // names of one object are in the order of their first mention
+  // names of one object are in the order of their first occurrence
   if (roll < 4 && firsts.size === keys.length)
     return new Map(keys.flatMap((it) => [...(spellSortObject(it, random) as TreeObject)]));
   const texts = keys.map(({ path, direction }) => {

@@ -1,4 +1,4 @@
-/** Values of every scalar type: what is stored, what a query says, what an answer shows. */
+/** Values of every scalar type: stored, in a query, and in a response. */
 import type { Random } from './random.js';
 
 export type ScalarName =
@@ -24,10 +24,10 @@ export type ScalarName =
 
 export type Family = 'text' | 'ordered' | 'boolean' | 'json';
 
-/** Text, dates and times as strings, instants as milliseconds, JSON wrapped so that it is told from text. */
+/** Text, dates and times as strings, instants as milliseconds, JSON wrapped to distinguish it from text. */
 export type Value = string | number | bigint | boolean | { readonly json: unknown } | null;
 
-/** A value in a query: how it is written there and what it means. */
+/** A value in a query: how it is written and what it means. */
 export interface Term {
   readonly text: string;
   readonly value: Exclude<Value, null>;
@@ -74,7 +74,7 @@ const instants = [
   1_709_251_200_123, 1_709_251_200_124, 1_709_251_200_000, 0, -1, -86_400_000, 946_684_799_999, 1_600_000_000_500,
   -61_000_000_000_000,
 ];
-/** Around the years 1 and 9999, where texts of years change their form. Few, so that they do not hide other faults. */
+/** Around the years 1 and 9999, where the text form of years changes. Few, so that they do not hide other faults. */
 const farInstants = [
   253_402_300_799_999, 253_402_300_800_000, -62_135_596_800_000, -62_135_596_800_001, -62_170_000_000_000,
 ];
@@ -125,7 +125,7 @@ const stored: Readonly<Record<ScalarName, readonly Exclude<Value, null>[]>> = {
   blocks: [{ json: [{ type: 'paragraph', children: [{ type: 'text', text: 'Hello é' }] }] }, { json: [] }],
 };
 
-/** The types that the oracle knows, by its own knowledge. */
+/** The types that the oracle knows, listed independently. */
 export const scalarNames: readonly string[] = Object.keys(stored);
 
 export const familyOf = (type: ScalarName): Family => {
@@ -156,7 +156,7 @@ export const anyValue = (type: ScalarName, id: number, random: Random): Value =>
   return type === 'uid' ? `${random.pick(['slug', 'Slug', 'x-é'])}-${id}` : random.pick(stored[type]);
 };
 
-/** A value as a query may write it: often one that is stored somewhere. */
+/** A value as a query may write it, often one that is stored somewhere. */
 export const anyTerm = (type: ScalarName, random: Random): Term => {
   switch (type) {
     case 'uid': {
@@ -203,7 +203,7 @@ export const anyTerm = (type: ScalarName, random: Random): Term => {
   }
 };
 
-/** A part of some stored text, for operators that search inside. */
+/** A part of some stored text, for substring operators. */
 export const anyPiece = (type: ScalarName, random: Random): Term => {
   const { text } = anyTerm(type, random);
   const points = [...text];
@@ -230,7 +230,7 @@ const instantTerm = (random: Random): Term => {
   return { value, text: random.pick(forms) };
 };
 
-/** How a value stands in an answer (F8). */
+/** The JSON form of a value in a response (F8). */
 export const jsonOf = (type: ScalarName, value: Value): unknown => {
   if (value === null) return null;
   if (typeof value === 'bigint') return String(value);
@@ -240,7 +240,7 @@ export const jsonOf = (type: ScalarName, value: Value): unknown => {
   return value;
 };
 
-/** How a value is handed to the database, in the neutral form of `insertRows`. */
+/** The form of a value for `insertRows`. */
 export const rowValueOf = (value: Value): string | number | boolean | null => {
   if (typeof value === 'bigint') return String(value);
   return value !== null && typeof value === 'object' ? JSON.stringify(value.json) : value;

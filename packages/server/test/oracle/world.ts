@@ -1,5 +1,5 @@
 /**
- * Random entries, links and parts of a project, kept in memory. Rows look as real databases have them: ids with gaps,
+ * Random entries, links and parts of a project, kept in memory. Rows are like those of real databases: ids with gaps,
  * ranks that do not follow ids; in a messy world also ranks that are NULL or equal, several rows of a to-one link, and
  * rows whose target is gone (ST4, ST5, ST8, ST10).
  */
@@ -17,9 +17,9 @@ export interface LinkRow {
   readonly id: number;
   readonly owner: number;
   readonly target: number;
-  /** Place of the target in the owner's list, where the relation keeps one. */
+  /** Rank of the target in the owner's list, if the relation stores one. */
   readonly ownerRank: number | null;
-  /** Place of the owner in the target's list, where the relation keeps one. */
+  /** Rank of the owner in the target's list, if the relation stores one. */
   readonly targetRank: number | null;
 }
 
@@ -45,7 +45,7 @@ export interface World {
   readonly entries: ReadonlyMap<string, ReadonlyMap<number, Entry>>;
   /** Rows of link tables and join columns by `LinkSpec.links`. */
   readonly links: ReadonlyMap<string, readonly LinkRow[]>;
-  /** By the uid of what contains the parts. */
+  /** By the uid of the owner of the parts. */
   readonly parts: ReadonlyMap<string, readonly PartRow[]>;
   readonly files: readonly FileRow[];
 }
@@ -95,7 +95,10 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
   return growth;
 };
 
-/** Rows of parts in no order that their components have: equal ranks go by the row in zones, by the component elsewhere. */
+/**
+ * Rows of parts in an order different from that of their components: equal ranks are ordered by row in zones, by
+ * component elsewhere.
+ */
 const renumbered = (rows: readonly PartRow[], random: Random): PartRow[] =>
   random.shuffle(rows).map((row, i) => ({ ...row, id: i + 1 }));
 
@@ -136,7 +139,7 @@ const addParts = (type: TypeSpec, owner: Entry, attribute: PartSpec, growth: Gro
   }
   if (!isMessy || !random.chance(0.2)) return;
   const rank = random.pick([null, 1, 2]);
-  // a row that is gone, a component that the attribute no longer holds, one that no schema file knows
+  // a missing row, a component that the attribute no longer lists, one that no schema file declares
   add(random.pick(attribute.components), 90_000 + random.below(3), rank);
   const others = [...project.types.values()].filter(
     (it) => it.kind === 'component' && !attribute.components.includes(it.uid),

@@ -1,8 +1,8 @@
 /**
- * Two servers on one database, in turns: ours over HTTP, and v4's writes of relations in SQL. Whoever wrote last, both read
- * the same lists in the same order, from either side, and what we commit has the ranks that v4's arithmetic relies on:
- * distinct whole numbers from 1 on. Other ranks, left by v4 or an earlier version of ours, are put right by the next change
- * that names the list.
+ * Two servers take turns on one database: Dovetail over HTTP, and v4's writes of relations as SQL. After each turn both
+ * read the same lists in the same order, from either side, and the ranks that Dovetail commits are those that v4's
+ * arithmetic relies on: distinct integers from 1. Other ranks, left by v4 or an earlier version, are repaired by the
+ * next change that names the list.
  */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -42,7 +42,7 @@ const sideOf = (plural: string, targets: string, { name, path, inverseRank }: Li
   inverseRank,
 });
 
-/** The list after a change. */
+/** The list after a change, computed naively. */
 const changed = (list: readonly Id[], change: Change): readonly Id[] =>
   'set' in change ? [...new Set(change.set)] : moved(list, change);
 
@@ -64,9 +64,9 @@ const randomChange = (list: readonly Id[], targets: readonly Id[], random: Rando
 };
 
 /**
- * v4's writes. A set numbers the list 1 to N; a creation with `connect` numbers it from 0; a positioned `connect` computes
- * provisional ranks and then numbers the list 1 to N. New links go last on the other side, and lists there from which a link
- * is removed are renumbered.
+ * v4's writes. A set numbers the list 1 to N; a creation with `connect` numbers it from 0; a positioned `connect`
+ * computes provisional ranks and then numbers the list 1 to N. New links go last on the other side, where lists from
+ * which a link is removed are renumbered.
  */
 const newV4 = (world: RelationsWorld) => {
   const { db } = world;
@@ -74,7 +74,7 @@ const newV4 = (world: RelationsWorld) => {
   const run = (tx: Tx, query: Sql): Promise<Rows> => tx.run(dialect.compile(query));
   const name = (column: string): Sql => sql`${sql.ref(column)}`;
 
-  /** Numbers lists 1 to N by a window over the old values. */
+  /** Numbers lists 1 to N with a window function over the old ranks. */
   const renumber = async (tx: Tx, { table, from, rank }: Side, owners: readonly Id[]): Promise<void> => {
     if (rank === null || owners.length === 0) return;
     const numbered = sql`select id, row_number() over (partition by ${name(from)} order by ${name(rank)}) as place from ${sql.table(table)} where ${name(from)} in (${sql.join(owners)})`;
@@ -108,7 +108,7 @@ const newV4 = (world: RelationsWorld) => {
         ? []
         : [sql`coalesce((select max(${name(inverseRank)}) from ${sql.table(table)} where ${name(to)} = ${id}), 0) + 1`];
     const values = [sql`${owner}`, sql`${id}`, ...(rank === null ? [] : [sql`${place}`]), ...last];
-    // bound numbers have no type of their own on PostgreSQL
+    // bound numbers are untyped on PostgreSQL
     const cast = values.map((it) => sql`cast(${it} as double precision)`);
     await run(tx, sql`insert into ${sql.table(table)} (${sql.join(columns)}) values (${sql.join(cast)})`);
   };
@@ -129,7 +129,7 @@ const newV4 = (world: RelationsWorld) => {
       sql`select ${name(to)}, ${rank === null ? sql`0` : name(rank)} from ${sql.table(table)} where ${name(from)} = ${owner} order by 2, 1`,
     )) as readonly [Id, number][];
 
-  /** Provisional orders of what is connected: n new ones that share a base get `floor(base) + i / (n + 1)`. */
+  /** Provisional ranks of connected entries: n new ones with the same base get `floor(base) + i / (n + 1)`. */
   const provisional = (stored: readonly (readonly [Id, number])[], connect: readonly Element[]): Map<Id, number> => {
     interface Computed {
       readonly id: Id;
@@ -195,7 +195,7 @@ const newV4 = (world: RelationsWorld) => {
         for (const [place, id] of ids.entries()) await upsert(tx, side, owner, id, place);
       }),
 
-    /** What upgrades, uploads, races and earlier versions leave. */
+    /** Ranks as left by upgrades, uploads, races and earlier versions. */
     damage: (side: Side, owner: Id, random: Random): Promise<void> =>
       db.write(async (tx) => {
         const { table, from, to, rank } = side;
@@ -218,7 +218,7 @@ const newV4 = (world: RelationsWorld) => {
 const isSound = (ranks: readonly unknown[]): boolean =>
   ranks.every((it, i) => Number.isInteger(it) && Number(it) >= 1 && Number(it) > Number(ranks[i - 1] ?? 0));
 
-/** The two sides of a relation that orders both, and of one that orders one. */
+/** The two sides of a relation that is ordered on both, and of one that is ordered on one. */
 const relationsOf = (world: RelationsWorld): readonly (readonly [Side, Side | null])[] => {
   const sides = relationSides(world.model);
   const find = (plural: string, name: string): Side => {
@@ -234,8 +234,8 @@ const relationsOf = (world: RelationsWorld): readonly (readonly [Side, Side | nu
   ];
 };
 
-describe.each(dialects)('beside v4 on %s', (dialect) => {
-  it(`R5, ST13: ${turns} turns of both leave lists that both read alike (seed ${seed})`, {
+describe.each(dialects)('alternating with v4 on %s', (dialect) => {
+  it(`R5, ST13: after ${turns} turns of both servers, both read the same lists (seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);
@@ -254,7 +254,7 @@ describe.each(dialects)('beside v4 on %s', (dialect) => {
               await v4.list(it, owner),
             );
       };
-      /** Lists that v4 left numbered from 0; it would misplace what comes first itself (R5). */
+      /** Lists that v4 numbered from 0; it would misplace new first entries itself (R5). */
       const fromZero = new Set<string>();
       for (let turn = 0; turn < turns; turn++) {
         const relation = random.pick(relations);
@@ -293,7 +293,9 @@ describe.each(dialects)('beside v4 on %s', (dialect) => {
     }
   });
 
-  it(`R5, ST13: turns of both on a list that is read in part (seed ${seed})`, { timeout: 600_000 }, async () => {
+  it(`R5, ST13: turns of both servers on a list that is read partially (seed ${seed})`, {
+    timeout: 600_000,
+  }, async () => {
     const world = await newRelationsWorld(dialect);
     try {
       const random = newRandom(`${seed}/beside v4 long ${dialect}`);
@@ -334,7 +336,7 @@ describe.each(dialects)('beside v4 on %s', (dialect) => {
     }
   });
 
-  it('ST13: files and components get whole ranks by the next change of their list', async () => {
+  it('ST13: files and components get integer ranks with the next change of their list', async () => {
     const world = await newRelationsWorld(dialect);
     try {
       const id = await world.create('holders', {
@@ -347,7 +349,7 @@ describe.each(dialects)('beside v4 on %s', (dialect) => {
       });
       const run = (text: string): Promise<unknown> =>
         world.db.write((tx) => tx.run({ sql: text, params: [], ids: [] }));
-      // as uploads leave them, and earlier versions
+      // as uploads and earlier versions leave them
       await run('update files_related_morphs set "order" = 1');
       await run('update holders_components set "order" = "order" / 2.0');
       const { attributes } = await world.read(`/api/holders/${id}?populate[cards]=true&populate[zone]=true`);
@@ -382,7 +384,7 @@ describe.each(dialects)('beside v4 on %s', (dialect) => {
     }
   });
 
-  it('ST13: what v4 puts after an entry that we placed comes right after it', async () => {
+  it('ST13: what v4 places after an entry that Dovetail placed comes right after it', async () => {
     const world = await newRelationsWorld(dialect);
     try {
       const v4 = newV4(world);

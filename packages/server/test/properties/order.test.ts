@@ -1,4 +1,4 @@
-/** `applyMoves` against a model written from the words of R5, and what ranks promise (ST13). */
+/** `applyMoves` against a model written from the text of R5, and the guarantees for ranks (ST13). */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { limits } from '../../src/limits.js';
@@ -9,8 +9,9 @@ const seed = seedOfRun();
 const runs = Number(process.env['DOVETAIL_ORDER_RUNS'] ?? 5000);
 
 /**
- * The words again: disconnect first; then element by element, each against the list as changed so far; one whose anchor
- * comes later in the array waits and is placed right after its anchor; no anchor, or a circle, and nothing is done.
+ * R5 as code: disconnect first; then element by element, each against the list as changed so far; an element whose
+ * anchor comes later in the array waits and is placed right after its anchor; a missing anchor or a cycle changes
+ * nothing.
  */
 const modelMoves = (list: readonly number[], { disconnect, connect }: Moves): readonly number[] | null => {
   let order = list.filter((id) => !disconnect.includes(id));
@@ -23,7 +24,7 @@ const modelMoves = (list: readonly number[], { disconnect, connect }: Moves): re
           ? others.length
           : others.indexOf(position.anchor) + (position.kind === 'after' ? 1 : 0);
     order = [...others.slice(0, at), id, ...others.slice(at)];
-    // whoever waited for this one follows at once, in the order of the array
+    // elements that waited for this one follow at once, in the order of the array
     for (const follower of waiting.filter((it) => 'anchor' in it.position && it.position.anchor === id)) {
       waiting = waiting.filter((it) => it !== follower);
       place(follower);
@@ -52,7 +53,7 @@ const moves: fc.Arbitrary<Moves> = fc.record({
 const list = fc.uniqueArray(id, { maxLength: 8 });
 
 describe('applyMoves', () => {
-  test(`R5: is what its words say (seed ${seed})`, () => {
+  test(`R5: applyMoves gives what the model gives (seed ${seed})`, () => {
     let [accepted, refused] = [0, 0];
     fc.assert(
       fc.property(list, moves, (from, change) => {
@@ -68,11 +69,11 @@ describe('applyMoves', () => {
       }),
       { seed, numRuns: runs },
     );
-    // both kinds must have been tried
+    // the run must contain both accepted and refused moves
     expect(Math.min(accepted, refused)).toBeGreaterThan(runs / 20);
   });
 
-  test(`R5: no id twice, none lost, unmoved ones keep their order (seed ${seed})`, () => {
+  test(`R5: no id is repeated or lost, and unmoved ones keep their order (seed ${seed})`, () => {
     fc.assert(
       fc.property(list, moves, (from, change) => {
         const got = applyMoves(from, change, ['list']);
@@ -89,7 +90,7 @@ describe('applyMoves', () => {
     );
   });
 
-  test(`R5: one move made twice is made once (seed ${seed})`, () => {
+  test(`R5: repeating a move changes nothing (seed ${seed})`, () => {
     fc.assert(
       fc.property(list, id, position, (from, moved, to) => {
         const change = { disconnect: [], connect: [{ id: moved, position: to }] };
@@ -100,7 +101,7 @@ describe('applyMoves', () => {
     );
   });
 
-  test('R5: 3,000 elements that all wait for a later one are placed', () => {
+  test('R5: 3,000 elements that each wait for a later one are placed', () => {
     const count = 3000;
     const connect: Move[] = Array.from({ length: count }, (_it, i) => ({
       id: i + 1,
@@ -131,7 +132,7 @@ describe('rankList', () => {
     { weight: 1, arbitrary: fc.constantFrom(0, -1, 1e-9, 5e-324, 2 ** 29, limits.rankMax, 2 ** 53, 1e300) },
     { weight: 2, arbitrary: fc.constant(null) },
   );
-  /** v4 puts what it positions at `floor(neighbour) + i / (n + 1)`, or below 1 at the start (ST13). */
+  /** v4 positions an entry at `floor(neighbour) + i / (n + 1)`, or below 1 at the start (ST13). */
   const isSound = (ranks: readonly number[]): boolean =>
     ranks.every((it, i) => Number.isInteger(it) && it > (ranks[i - 1] ?? 0) && it <= limits.rankMax);
   const dense = (length: number): Ranked[] => Array.from({ length }, (_it, i) => ({ id: i + 1, rank: i + 1 }));
@@ -144,7 +145,7 @@ describe('rankList', () => {
     };
   };
 
-  test(`ST13: ranks are whole numbers and strictly increasing, whatever was stored (seed ${seed})`, () => {
+  test(`ST13: ranks are strictly increasing integers, whatever was stored (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.array(rank, { maxLength: 30 }), (stored) => {
         const ranks = rankList(stored.map((it, i) => ({ id: i + 1, rank: it })));
@@ -155,7 +156,7 @@ describe('rankList', () => {
     );
   });
 
-  test(`ST13: a list in order keeps every rank; a removal changes none (seed ${seed})`, () => {
+  test(`ST13: a sorted list keeps every rank; a removal changes none (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.uniqueArray(fc.integer({ min: 1, max: 100_000 }), { maxLength: 30 }), fc.nat(), (given, at) => {
         const stored = [...given].sort((a, b) => a - b).filter((_it, i) => i !== at % (given.length + 1));
@@ -165,7 +166,7 @@ describe('rankList', () => {
     );
   });
 
-  test(`ST13: in a short dense list a move changes the ranks from its place to the next gap (seed ${seed})`, () => {
+  test(`ST13: in a short dense list a move changes the ranks up to the next gap (seed ${seed})`, () => {
     fc.assert(
       fc.property(fc.integer({ min: 2, max: 60 }), fc.nat(), fc.nat(), (length, from, to) => {
         const stored = dense(length);
@@ -182,7 +183,7 @@ describe('rankList', () => {
     );
   });
 
-  test('ST13: 1,000 moves in a list of 10,000 number it anew once, and change one rank each', () => {
+  test('ST13: 1,000 moves in a list of 10,000 renumber it once, and change one rank each', () => {
     const count = 10_000;
     let list = dense(count);
     const changes: number[] = [];
@@ -202,7 +203,7 @@ describe('rankList', () => {
     ['the place after the last one', (list: readonly Ranked[], added: Ranked) => withAdded(list, added), 110],
     ['the start', (list: readonly Ranked[], added: Ranked) => [added, ...list], 2],
     ['the end', (list: readonly Ranked[], added: Ranked) => [...list, added], 0],
-  ] as const)('ST13: 2,000 new ones at %s of a long list number it anew seldom', (_where, put, max) => {
+  ] as const)('ST13: 2,000 new entries at %s of a long list rarely renumber it', (_where, put, max) => {
     let list = dense(1000);
     let renumbered = 0;
     for (let i = 0; i < 2000; i++) {

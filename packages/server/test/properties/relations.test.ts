@@ -29,7 +29,7 @@ type Lists = Map<Id, readonly Id[]>;
 interface ModelSide {
   readonly side: RelationSide;
   readonly lists: Lists;
-  /** The other side of the same links; null where nothing shows them. */
+  /** The other side of the same links; null if no attribute shows them. */
   other: ModelSide | null;
 }
 
@@ -48,7 +48,7 @@ const newSides = (sides: readonly RelationSide[]): readonly ModelSide[] => {
 
 const listOf = ({ lists }: ModelSide, id: Id): readonly Id[] => lists.get(id) ?? [];
 
-/** What the side shows: without a stored order, by id. */
+/** What the side shows: ordered by id if it has no stored order. */
 const shownList = (it: ModelSide, id: Id): readonly Id[] =>
   it.side.attribute.shape === 'many' && it.side.attribute.path.rank === null
     ? [...listOf(it, id)].sort((a, b) => a - b)
@@ -95,11 +95,11 @@ interface Element {
   readonly position?: Position;
 }
 
-/** A body value with the list that it must lead to; null: it must be refused. */
+/** A body value with the resulting list; null: it must be refused. */
 interface Step {
   readonly value: unknown;
   readonly result: readonly Id[] | null;
-  /** Ids that it disconnects; what it connects again is a new link. */
+  /** Disconnected ids; those connected again get new links. */
   readonly gone?: readonly Id[];
 }
 
@@ -147,7 +147,7 @@ const newStep = (shape: 'one' | 'many', current: readonly Id[], targets: readonl
       const connect = chosen.map((id): Element => {
         const anchor = known.length > 0 ? random.pick(known) : null;
         known.push(id);
-        // now and then an anchor that is not there
+        // sometimes an anchor that does not exist
         const named = random.chance(0.02) ? random.pick(targets) : anchor;
         const kind = random.below(5);
         if (kind === 0) return { id };
@@ -160,7 +160,7 @@ const newStep = (shape: 'one' | 'many', current: readonly Id[], targets: readonl
         ...(gone.length > 0 ? { disconnect: written(gone, random) } : {}),
       };
       if (shape === 'one') return { value, gone, result: connect.length > 0 ? last(connect.map((it) => it.id)) : rest };
-      // an anchor further back in the array makes its followers wait: that is what test/properties/order.test.ts is for
+      // no anchors further back in the array: test/properties/order.test.ts covers them
       const waits = connect.some(({ position }, i) => {
         const anchor =
           position && 'before' in position ? position.before : position && 'after' in position ? position.after : null;
@@ -185,7 +185,7 @@ const expectSide = async (world: RelationsWorld, it: ModelSide, ids: readonly Id
   expect(await shownSide(world, it), `${it.side.plural}.${it.side.attribute.name} after ${what}`).toEqual(wanted);
 };
 
-/** Distinct whole numbers from 1 on as ranks of each list of each link table, from both sides (ST13). */
+/** Checks that the ranks of each list of each link table are distinct integers from 1, on both sides (ST13). */
 const expectRanks = async (world: RelationsWorld, sides: readonly ModelSide[], what: string): Promise<void> => {
   for (const { side } of sides) {
     const { table, from, rank } = side.attribute.path;
@@ -204,7 +204,7 @@ const expectRanks = async (world: RelationsWorld, sides: readonly ModelSide[], w
 };
 
 describe.each(dialects)('relations on %s', (dialect) => {
-  test(`R1 to R10, R11, R5: ${steps} random writes show what the model shows (seed ${seed})`, {
+  test(`R1 to R10, R11, R5: after ${steps} random writes both sides show what the model shows (seed ${seed})`, {
     timeout: 3_600_000,
   }, async () => {
     const world = await newRelationsWorld(dialect);
@@ -263,7 +263,7 @@ describe.each(dialects)('relations on %s', (dialect) => {
           await world.expectNoOrphans();
         }
       }
-      // a run that only refuses or only accepts would say nothing
+      // a run that only refuses or only accepts would prove nothing
       expect(Math.min(accepted, refused * 10)).toBeGreaterThan(steps / 4);
     } finally {
       await world.close();

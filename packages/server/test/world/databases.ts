@@ -1,4 +1,4 @@
-/** Fresh databases for tests, real ones, on both engines. */
+/** Fresh, real databases for tests, on both engines. */
 import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
@@ -13,7 +13,7 @@ import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } fr
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { newFolder } from './folders.js';
 
-/** What tests of both databases run on: both, unless DOVETAIL_DATABASES names one (`npm run test:quick`). */
+/** The databases that tests run on: both, unless DOVETAIL_DATABASES names one (`npm run test:quick`). */
 export const dialects: readonly DialectName[] = (['sqlite', 'postgres'] as const).filter(
   (it) => process.env['DOVETAIL_DATABASES']?.split(',').includes(it) ?? true,
 );
@@ -36,12 +36,12 @@ const freshName = (): string => {
 export const newDatabase = async (dialect: DialectName, server?: string): Promise<TestDatabase> =>
   dialect === 'sqlite' ? newSqlite() : newPostgres(server ?? inject('postgresUrl'));
 
-/** Paths of a database that was written elsewhere: a SQLite file, and an SQL script for PostgreSQL. */
+/** Paths of a database recorded elsewhere: a SQLite file, and an SQL script for PostgreSQL. */
 export type GivenData = Readonly<Record<DialectName, string>>;
 
 /**
- * A database as `fill` leaves it, for the price of an empty one: the first in a run that asks for the name fills a
- * template, of which everybody gets a copy. The template begins empty, or with the given data.
+ * A database as `fill` leaves it, at the cost of an empty one: the first use of the name in a run fills a template, of
+ * which every caller gets a copy. The template begins empty, or with the given data.
  */
 export const copiedDatabase = async (
   dialect: DialectName,
@@ -94,7 +94,7 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
   };
 };
 
-/** Two workers may fill the same template at once: each fills its own file, and the names are the same. */
+/** Two workers may fill the same template at once: each fills its own file, and they have the same content. */
 const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>, given?: string): Promise<void> => {
   const building = `${template}.${freshName()}`;
   if (given !== undefined) fs.copyFileSync(given, building);
@@ -118,7 +118,7 @@ const fillPostgres = async (
   try {
     await runScript(server, `alter database ${name} rename to ${template}`);
   } catch (fault) {
-    // the other worker was first
+    // the other worker was faster
     if (!(await isDatabase(server, template))) throw fault;
     await runScript(server, `drop database ${name} with (force)`);
   }
@@ -145,7 +145,7 @@ const urlOf = (server: string, name: string): string => {
 
 export type NamedRow = Readonly<Record<string, unknown>>;
 
-/** Runs a statement as another program would, past the server; PostgreSQL gives all values as text. */
+/** Runs a statement as another program would; PostgreSQL returns all values as text. */
 export const queryOf = async ({ db, env }: TestDatabase, statement: string): Promise<readonly NamedRow[]> => {
   if (db.dialect.name === 'sqlite') {
     const connection = new Sqlite(env['DATABASE_FILENAME']!);
@@ -179,7 +179,7 @@ export const createTables = async (db: Db, model: Model): Promise<readonly Table
 
 /**
  * Inserts rows; values in the neutral form of `DbValue` (instants as milliseconds, JSON as text, bigints as digits).
- * Explicit ids are welcome; afterwards the sequence goes on behind the greatest.
+ * With explicit ids, the sequence afterwards continues after the greatest.
  */
 export const insertRows = async (
   db: Db,
@@ -216,7 +216,9 @@ const rowsPerStatement = 300;
 
 type Row = Parameters<typeof insertRows>[2][number];
 
-/** Runs of neighbours with the same columns, in order: rows without an id get theirs in the order of the list. */
+/**
+ * Groups of consecutive rows with the same columns, in order: rows without an id get theirs in the order of the list.
+ */
 const byColumns = (rows: readonly Row[]): readonly (readonly [names: readonly string[], rows: readonly Row[]])[] => {
   const runs: [string[], Row[]][] = [];
   for (const row of rows) {

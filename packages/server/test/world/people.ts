@@ -1,6 +1,6 @@
 /**
- * Users, roles and API tokens beside the shared world. Roles: authenticated (1), public (2), editor (3). All passwords
- * are `Passw0rd!`. Grants come in before the server looks at them for the first time.
+ * Users, roles and API tokens for the shared world. Roles: authenticated (1), public (2), editor (3). All passwords are
+ * `Passw0rd!`. Grants are inserted before the server first reads permissions.
  */
 import crypto from 'node:crypto';
 import bcrypt from '@node-rs/bcrypt';
@@ -62,14 +62,14 @@ export const firstGrants: Readonly<Partial<Record<RoleName, readonly string[]>>>
   ].map((it) => `${plugin}.auth.${it}`),
   authenticated: [`${plugin}.user.me`, `${plugin}.auth.changePassword`],
 };
-/** Everything about users and roles. */
+/** All actions on users and roles. */
 export const allOfAccounts: readonly string[] = [
   ...['find', 'findOne', 'count', 'me', 'create', 'update', 'destroy'].map((it) => `${plugin}.user.${it}`),
   ...['find', 'findOne', 'createRole', 'updateRole', 'deleteRole'].map((it) => `${plugin}.role.${it}`),
   `${plugin}.permissions.getPermissions`,
 ];
 
-/** A JWT as v4's library makes it, or as an attacker would. */
+/** A JWT as v4's library makes it, or a forged one. */
 export const jwtOf = (
   payload: Readonly<Record<string, unknown>>,
   { secret = secrets.jwtSecret, alg = 'HS256' } = {},
@@ -80,7 +80,7 @@ export const jwtOf = (
   return `${signed}.${digest === undefined ? '' : crypto.createHmac(digest, secret).update(signed).digest('base64url')}`;
 };
 
-/** A token of a user as v4 would have given it. */
+/** A token of a user as v4 would have issued it. */
 export const jwtFor = (id: unknown): string => jwtOf({ id, iat: 1_700_000_000, exp: 4_102_444_800 });
 
 export const bearer = (text: string): { readonly authorization: string } => ({ authorization: `Bearer ${text}` });
@@ -88,9 +88,9 @@ export const bearer = (text: string): { readonly authorization: string } => ({ a
 export interface PeopleWorld {
   readonly world: World;
   readonly server: TestServer;
-  /** Mails that left, oldest first. */
+  /** E-mails that were sent, oldest first. */
   readonly mails: Mail[];
-  /** Sends a request; `as` is a user, an API token, or nobody. */
+  /** Sends a request; `as` is a user, an API token, or anonymous. */
   ask(
     method: string,
     url: string,
@@ -100,7 +100,7 @@ export interface PeopleWorld {
       readonly headers?: Record<string, string>;
     },
   ): Promise<TestAnswer>;
-  /** Logs in and gives the JWT; the status must be 200. */
+  /** Logs in and returns the JWT; the status must be 200. */
   login(identifier: string, word?: string): Promise<string>;
   setting(name: 'advanced' | 'grant' | 'email', value: unknown): Promise<void>;
   /** One column of a user. */

@@ -32,7 +32,7 @@ export { files, times, transcript } from './project/rows.js';
 
 export const projectDir = path.join(path.dirname(fileURLToPath(import.meta.url)), 'project');
 
-/** What an answer holds that is no error. */
+/** The content of a successful response. */
 export interface Entry {
   readonly id: number;
   readonly attributes: Readonly<Record<string, unknown>>;
@@ -47,12 +47,12 @@ export const meta = (total: number, pageSize = 25): Envelope<unknown>['meta'] =>
   pagination: { page: 1, pageSize, pageCount: Math.ceil(total / pageSize), total },
 });
 
-/** What a refusal says, without its envelope. */
+/** The content of an error response, without its envelope. */
 export interface Said {
   readonly status: number;
   readonly name: string;
   readonly message: string;
-  /** Bracket path of the first error: `filters[title][$nope]`; null where the refusal has no path. */
+  /** Bracket path of the first error: `filters[title][$nope]`; null if the error has no path. */
   readonly at: string | null;
   /** Bracket paths of all errors in order. */
   readonly all: readonly string[];
@@ -72,24 +72,27 @@ export interface World {
   readonly env: Readonly<Record<string, string>>;
   readonly server: TestServer;
   get(url: string, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** The body of an answer that must be 200; `Data` is what the caller asked for. */
+  /** The body of a response that must be 200; `Data` is the type that the caller expects. */
   read<Data = readonly Entry[]>(url: string): Promise<Envelope<Data>>;
-  /** Ids of a list in its order. */
+  /** Ids of a list, in order. */
   ids(url: string): Promise<readonly number[]>;
-  /** What an error answer says; the answer must be one. */
+  /** The content of a response that must be an error. */
   refusal(url: string): Promise<Said>;
   insert(table: string, rows: Parameters<typeof insertRows>[2]): Promise<void>;
-  /** Sets one column of one row behind the server's back. */
+  /** Sets one column of one row directly in the database. */
   update(table: string, id: number, column: string, value: DbValue): Promise<void>;
   remove(table: string, id: number): Promise<void>;
-  /** SQL texts that reading a URL runs, asked several times at once if need be, without the look at permissions that any request may start. */
+  /**
+   * SQL texts that reading a URL runs (repeated if asked to), without the query for permissions that any request may
+   * start.
+   */
   statements(url: string, times?: number): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
 export const worldModel = (): Model => modelIn(projectDir);
 
-/** Actions that the role public has: find and findOne of every type but `donor`. */
+/** Actions of the public role: find and findOne of every type but `donor`. */
 export const publicActions = (model: Model): readonly string[] =>
   [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'donor')
@@ -161,10 +164,10 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
 export const useWorld = (dialect: DialectName, options: WorldOptions = {}): World =>
   openedForTests(() => newWorld(dialect, options));
 
-/** Stands in the log of statements for a look at the database's version. */
+/** Stands for a version query in the log of statements. */
 export const versionLook = 'version';
 
-/** The same database, with the SQL text of every statement that is read written down. */
+/** The same database, recording the SQL text of every statement. */
 const logged = (db: Db, log: string[]): Db => ({
   ...db,
   version: () => {
@@ -189,7 +192,7 @@ const logged = (db: Db, log: string[]): Db => ({
 const said = (answer: TestAnswer): Said => {
   const { status, name, message, errors } = errorOf(answer);
   const all = errors.map(({ path: [first = '', ...rest] }) => `${first}${rest.map((it) => `[${it}]`).join('')}`);
-  // with several errors the message only counts them; each has words of its own
+  // with several errors the message only counts them; each has a message of its own
   return { status, name, message: errors[0]?.message ?? message, at: all[0] ?? null, all };
 };
 

@@ -1,11 +1,11 @@
 /**
- * The rows of the world: a small film archive. Every oddity stands beside its row. `Lost Draft` (film 6) and
- * `Second Draft` (film 9) are drafts, and every kind of link of a published entry leads to one of them.
+ * The rows of the shared world: a small film archive. Every irregularity has a comment at its row. `Lost Draft` (film
+ * 6) and `Second Draft` (film 9) are drafts, and every kind of link of a published entry leads to one of them.
  */
 type Value = string | number | boolean | null;
 type Row = Readonly<Record<string, Value>>;
 
-/** Instants of all rows, in milliseconds; `times` is what answers show. */
+/** Timestamps of all rows, in milliseconds; `times` is how responses show them. */
 const [created, updated, published] = [1_700_000_000_000, 1_700_000_060_000, 1_700_000_120_000];
 export const times = {
   createdAt: '2023-11-14T22:13:20.000Z',
@@ -13,14 +13,14 @@ export const times = {
   publishedAt: '2023-11-14T22:15:20.000Z',
 } as const;
 
-/** Names of columns once, then one line of values for each row; ids count from 1 where no `id` is among the names. */
+/** Column names once, then one line of values per row; without a column `id`, ids count from 1. */
 const rows = (names: readonly string[], values: readonly (readonly Value[])[]): readonly Row[] =>
   values.map((line, i) => ({ id: i + 1, ...Object.fromEntries(names.map((name, at) => [name, line[at] ?? null])) }));
 
 const entries = (names: readonly string[], values: readonly (readonly Value[])[]): readonly Row[] =>
   rows(names, values).map((row) => ({ ...row, created_at: created, updated_at: updated }));
 
-/** As `entries`, published but for the ids in `drafts`. */
+/** Like `entries`, published except for the ids in `drafts`. */
 const publishable = (
   names: readonly string[],
   values: readonly (readonly Value[])[],
@@ -34,7 +34,7 @@ const publishable = (
 const parts = ['entity_id', 'component_id', 'component_type', 'field', 'order'];
 const hash = `$2a$10$${'x'.repeat(53)}`;
 
-/** A file as answers show it, but for its times; `formats` is parsed there. */
+/** A file as responses show it, without its times; `formats` is parsed there. */
 export const files = [
   {
     name: 'poster.png',
@@ -243,7 +243,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
         '["x","y"]',
         json(transcript),
       ],
-      // only a label, and that is empty
+      // only a label, which is empty
       [''],
       [
         'Negative',
@@ -372,7 +372,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
       [4, 4, 'people.credit', 'credit', null],
       [4, 3, 'people.credit', 'credit', null],
       [1, 3, 'parts.fact', 'facts', 1],
-      // a tie of ranks
+      // equal ranks
       [1, 2, 'parts.fact', 'facts', 2],
       [1, 1, 'parts.fact', 'facts', 2],
       [1, 98, 'parts.fact', 'facts', 3],
@@ -381,7 +381,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
       // no rank
       [2, 5, 'parts.fact', 'facts', null],
       [2, 6, 'parts.fact', 'facts', 1],
-      // in one zone: ids that occur in several components, a tie, an unknown component, a lost row
+      // in one zone: ids that occur in several components, equal ranks, an unknown component, a missing row
       [1, 1, 'blocks.quote', 'body', 1],
       [1, 1, 'blocks.related', 'body', 2],
       [1, 1, 'blocks.gallery', 'body', 3],
@@ -424,7 +424,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
         [2, 1, 'api::film.film', 'stills', 1],
         [3, 1, 'api::film.film', 'stills', 2],
         [1, 1, 'api::film.film', 'stills', 2],
-        // of an entry that is gone
+        // of an entry that no longer exists
         [1, 999, 'api::film.film', 'poster', 1],
         [2, 1, 'api::person.person', 'portrait', 1],
         [2, 1, 'people.credit', 'portrait', 1],
@@ -446,7 +446,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
         [6, 1, 3],
         [4, 1, null],
         [3, 2, 1],
-        // two rows of a to-one relation, and a tie in the list of person 2
+        // two rows of a to-one relation, and equal ranks in the list of person 2
         [5, 3, 1],
         [5, 2, 1],
         [9, 2, 2],
@@ -567,7 +567,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
       ['film_id', 'inv_film_id', 'film_order', 'inv_film_order'],
       [
         [1, 2, 1, 1],
-        // of itself
+        // related to itself
         [1, 1, 2, 1],
         [3, 1, 1, 2],
         [3, 6, 2, 1],
@@ -800,7 +800,7 @@ export const worldRows: readonly (readonly [table: string, rows: readonly Row[]]
   ],
   ['components_blocks_related_donor_links', rows(['related_id', 'donor_id'], [[1, 1]])],
 
-  // ---- who may what; the actions of the role public come from the model, see world.ts
+  // ---- permissions; the actions of the public role come from the model, see world.ts
   [
     'up_roles',
     entries(

@@ -39,18 +39,18 @@ export interface Entry {
 }
 export type Row = Readonly<Record<string, unknown>>;
 
-/** What a refusal says. */
+/** The parsed content of an error response. */
 export interface Said {
   readonly status: number;
   readonly name: string;
   readonly message: string;
-  /** Dotted path of each error, in the order of the answer. */
+  /** Dotted path of each error, in the order of the response. */
   readonly paths: readonly string[];
   readonly messages: readonly string[];
   readonly codes: readonly string[];
 }
 
-/** The relations of one type as tests walk them: shelf's own, book's inverse sides. */
+/** The relations of one type, as the tests use them: shelf's own, book's inverse sides. */
 export interface RelationSide {
   readonly plural: string;
   readonly attribute: LinkAttribute;
@@ -65,20 +65,20 @@ export interface RelationsWorld {
   readonly env: Readonly<Record<string, string>>;
   readonly server: TestServer;
   send(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** Creates an entry, which must succeed. */
+  /** Creates an entry; fails if the server refuses. */
   create(plural: string, data?: Data): Promise<number>;
-  /** Several entries of one type, empty, written without the server. */
+  /** Creates empty entries of one type directly in the database. */
   createMany(plural: string, count: number): Promise<readonly number[]>;
-  /** Updates an entry, which must succeed, and gives it back with `query` applied. */
+  /** Updates an entry and returns it, read with `query`; fails if the server refuses. */
   update(plural: string, id: number, data: Data, query?: string): Promise<Entry>;
   read(url: string): Promise<Entry>;
-  /** Ids that an attribute of an entry shows over HTTP, in order; of one side or of many. */
+  /** Ids that an attribute of an entry shows over HTTP, in order, for one or many. */
   ids(plural: string, id: number, attribute: string): Promise<readonly number[]>;
-  /** A write that must be refused and must change nothing at all. */
+  /** A write that must be refused and change nothing. */
   refused(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<Said>;
-  /** Work that must leave every row of every table as it is. */
+  /** Runs work that must leave every row of every table unchanged. */
   unchanged(work: () => Promise<void>): Promise<void>;
-  /** Rows of a table in order of their ids. */
+  /** Rows of a table by id. */
   rows(table: string): Promise<readonly Row[]>;
   /** All rows of all tables as one text. */
   dump(): Promise<string>;
@@ -87,7 +87,7 @@ export interface RelationsWorld {
   close(): Promise<void>;
 }
 
-/** Ids of the files in the library and what they are. */
+/** Ids of the files in the library, by kind. */
 export const files = { picture: 1, photo: 2, drawing: 3, paper: 4, film: 5, song: 6 } as const;
 const mimes: Readonly<Record<keyof typeof files, string>> = {
   picture: 'image/png',
@@ -124,7 +124,7 @@ const fill = async (db: Db, tables: ReadonlyMap<string, Table>, model: Model): P
   );
 };
 
-/** All sides of all relations between shelves and books that anybody may see. */
+/** All sides of all visible relations between shelves and books. */
 export const relationSides = (model: Model): readonly RelationSide[] =>
   ['shelf', 'book'].flatMap((singular) => {
     const type = model.types.get(`api::${singular}.${singular}`)!;
@@ -157,7 +157,7 @@ export const newRelationsWorld = async (
       sql`select ${sql.join(columnsOf(name).map((it) => sql.id(it)))} from ${sql.table(name)} order by id`,
     );
   const names = [...tables.keys()].sort();
-  // PostgreSQL is quicker with one statement than with a hundred
+  // one statement is faster on PostgreSQL than a hundred
   const statements =
     dialect === 'sqlite'
       ? names.map(statementOf)
@@ -239,7 +239,7 @@ export const newRelationsWorld = async (
   };
 };
 
-/** Ids below an attribute of an answer. */
+/** Ids in an attribute of a response. */
 export const idsOf = (entry: Entry, attribute: string): readonly number[] => {
   const shown = entry.attributes[attribute] as { data: Entry | readonly Entry[] | null } | undefined;
   if (shown === undefined) throw new Error(`${attribute} is not in the answer`);
@@ -250,7 +250,7 @@ export const idsOf = (entry: Entry, attribute: string): readonly number[] => {
 const printed = (row: readonly unknown[]): string =>
   JSON.stringify(row, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 
-/** The words of an error answer. */
+/** The message of an error response. */
 export const said = (answer: TestAnswer): Said => {
   const { errors, ...rest } = errorOf(answer);
   return {
