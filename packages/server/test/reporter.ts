@@ -1,11 +1,11 @@
-/** What a test run prints beside the failures: a line for each file in logs, and a plain line at the end that says how it went. */
+/** What a test run prints besides failures: one line per file in logs, and a plain summary line at the end. */
 import type { Reporter, TestModule } from 'vitest/node';
 
 const say = (line: string): void => {
   process.stdout.write(`${line}\n`);
 };
 
-/** A line for each file that passed; for logs, where nothing can be drawn over. The failed ones are told in full anyway. */
+/** One line per file that passed, for logs, where lines cannot be redrawn. Failed ones are reported in full anyway. */
 const fileLines: Reporter = {
   onTestModuleEnd: (file) => {
     if (!file.ok()) return;
@@ -25,7 +25,7 @@ const closingLine: Reporter = {
   },
 };
 
-/** Files and blocks that failed without one of their tests: they did not load, or a hook threw. */
+/** Files and blocks that failed outside of a test: they did not load, or a hook threw. */
 const brokenParts = (file: TestModule): readonly unknown[] =>
   [file, ...file.children.allSuites()].filter((it) => it.errors().length > 0);
 

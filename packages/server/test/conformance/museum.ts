@@ -1,4 +1,4 @@
-/** The rules of the museum's cases that are not served yet; their cases are left out until they are. */
+/** Rules of the museum's cases that are not supported yet; their cases are skipped until they are. */
 import type { Case } from './cases.js';
 
 const pending = new Set([

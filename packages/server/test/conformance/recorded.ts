@@ -32,7 +32,7 @@ const loadProject = async (kit: Kit): Promise<RecordedProject> => {
   return { kit, model: loaded.model, handlers: await loadHandlers(overlay, loaded.model) };
 };
 
-/** On a port, since the in-process injector rewrites what it takes for a URL. */
+/** On a port, because the in-process injector normalises URLs. */
 const newRecordedServer = async (
   dialect: DialectName,
   { kit, model, handlers }: RecordedProject,
@@ -74,7 +74,7 @@ export const testSuite = (kit: Kit, suite: Suite, which: (it: Case) => boolean =
     afterAll(() => server?.close());
 
     const wanted = cases.filter((it) => it.databases?.includes(dialect) ?? true);
-    // reads first: what they ask for must not depend on the writes before them
+    // reads first: their results must not depend on the writes before them
     for (const it of [...wanted.filter(isRead), ...wanted.filter((one) => !isRead(one))]) {
       test(titleOf(it), async () => {
         server ??= await newRecordedServer(dialect, project, logins);

@@ -1,4 +1,4 @@
-/** Requests as they were recorded: no URL object touches the path. */
+/** Sends requests exactly as recorded: no URL object normalises the path. */
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import type { Answer, FormPart, RecordedRequest } from './cases.ts';
 
 const timeoutMs = 30_000;
 
-/** Where requests go, and the folder of the files that they send. */
+/** The server's address, and the folder of the files to send. */
 export interface Recipient {
   readonly base: string;
   readonly files: string;
@@ -53,7 +53,7 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 const boundary = '----recorded-cases';
 
-/** Written by hand, because a part must be able to have no Content-Type. */
+/** Written by hand, because a part may lack a Content-Type. */
 const formOf = (parts: readonly FormPart[], files: string): Payload => {
   const quoted = (text: string): string => `"${text.replace(/"/g, '%22').replace(/\r/g, '%0D').replace(/\n/g, '%0A')}"`;
   const chunks = parts.flatMap((part) => {

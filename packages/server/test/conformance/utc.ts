@@ -1,2 +1,3 @@
-// Recorded times are UTC, and PostgreSQL's columns hold the server's wall clock. Before the modules that ask for the zone.
+// Recorded times are UTC, and PostgreSQL's columns hold the server's local time. Import this before modules that read
+// the time zone.
 process.env['TZ'] = 'UTC';

@@ -1,6 +1,6 @@
 /**
- * The examples of docs/rules are run on the example magazine, and the answers must be those on the pages. With
- * DOVETAIL_WRITE_DOCS=1 the answers are written into the pages instead: read the difference before you commit it.
+ * Runs the examples of docs/rules on the example magazine; the responses must be those on the pages. With
+ * DOVETAIL_WRITE_DOCS=1 the responses are written into the pages instead: review the diff before you commit it.
  */
 import fs from 'node:fs';
 import http from 'node:http';
@@ -24,14 +24,14 @@ import {
 
 const isWriting = process.env['DOVETAIL_WRITE_DOCS'] === '1';
 
-// ---- what a page shows of an answer
+// ---- what a page shows of a response
 
-/** Characters of a text on a page. */
+/** Maximum characters of a text on a page. */
 const textMax = 70;
 
 const shortened = (text: string): string => (text.length > textMax ? `${text.slice(0, textMax)}…` : text);
 
-/** No details of errors, and no values that each run makes anew. */
+/** Leaves out the details of errors and values that differ in each run. */
 const shownBody = ({ body, text }: TestAnswer): unknown => {
   const { error } = (body ?? {}) as { error?: { status: number; name: string; message: string } };
   if (error) return { error: { status: error.status, name: error.name, message: error.message } };
@@ -43,7 +43,7 @@ const shownBody = ({ body, text }: TestAnswer): unknown => {
   });
 };
 
-/** The status, and of headers and body what the page shows. */
+/** The status, and the headers and the part of the body that the page shows. */
 const shownResponse = (answer: TestAnswer, onPage: string): string => {
   const [head = '', body] = onPage.split(/\n\n(.*)/s);
   const headers = head
@@ -74,14 +74,14 @@ const written = (text: string): string =>
     })
     .replace(/<([\d,]+) characters>/g, (_, count: string) => 'x'.repeat(Number(count.replaceAll(',', ''))));
 
-/** The magazine of a page, and what the next step needs to know of the last. */
+/** The magazine of a page, and what later steps need from earlier ones. */
 interface Scene {
   readonly magazine: Magazine;
   tag: string;
 }
 
 const ask = async (scene: Scene, { method, url, headers, body }: Request): Promise<TestAnswer> => {
-  // on most pages the public asks, who may only read; what writes has a token
+  // most pages ask as the public, who may only read; writes use a token
   const credential = method === 'GET' || url.startsWith('/api/auth/') ? {} : { Authorization: `Bearer ${token}` };
   const given = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('<tag>', scene.tag)]);
   const answer = await scene.magazine.send(method, written(url), {
@@ -92,7 +92,7 @@ const ask = async (scene: Scene, { method, url, headers, body }: Request): Promi
   return answer;
 };
 
-/** The answer in the form of the page. */
+/** The response in the form of the page. */
 const answerOf = async (scene: Scene, step: Question, expected: Answer | undefined): Promise<readonly string[]> => {
   if (step.kind === 'statement') return [printRows(await scene.magazine.query(step.text))];
   const answers = await Promise.all(step.requests.map((it) => ask(scene, it)));
@@ -151,12 +151,12 @@ for (const page of readPages()) {
     // a rule that changes files or tables has a magazine of its own
     const isOwn = ({ steps }: Rule): boolean => !steps.every(isRead);
     const shared = page.rules.filter((it) => it.steps.length > 0 && !isOwn(it));
-    if (shared.length > 0) describe('one after the other', () => withMagazine(shared));
+    if (shared.length > 0) describe('all steps in order', () => withMagazine(shared));
     for (const rule of page.rules.filter(isOwn)) describe(rule.id, () => withMagazine([rule]));
   });
 }
 
-/** What both databases answer is written as SQLite answers it. */
+/** A response that is the same on both databases is written as SQLite's. */
 const writePage = (file: string, dialect: DialectName, answers: Written): void => {
   const lines = fs.readFileSync(file, 'utf8').split('\n');
   const places = readPage(file).rules.flatMap(({ id, steps }) =>

@@ -1,6 +1,6 @@
 /**
- * What PostgreSQL cannot do now because of others is a 503 with Retry-After, and nothing is changed; what costs too much by
- * itself stays a 400.
+ * What PostgreSQL cannot do because of other clients is a 503 with Retry-After, without any change; what is too
+ * expensive by itself stays a 400.
  */
 import { sql } from 'kysely';
 import { Client } from 'pg';
@@ -24,7 +24,7 @@ const expectBusy = ({ status, headers, body }: TestAnswer): void => {
   expect(body).toMatchObject({ data: null, error: { name: 'ServiceUnavailableError' } });
 };
 
-/** Runs a text in a read transaction. */
+/** Runs a statement in a read transaction. */
 const reading = (db: Db, text: string): Promise<Rows> => {
   function* program(): ReadProgram<Rows> {
     const [rows = []] = yield [db.dialect.compile(sql`${sql.raw(text)}`)];
@@ -33,7 +33,7 @@ const reading = (db: Db, text: string): Promise<Rows> => {
   return db.read(program);
 };
 
-/** The code of the refusal that work ends with. */
+/** The code of the refusal that the work throws. */
 const refusalOf = async (work: Promise<unknown>): Promise<string | undefined> => {
   const fault: unknown = await work.then(
     () => null,
@@ -54,7 +54,7 @@ describe("another session's locks on PostgreSQL", () => {
     await world.close();
   });
 
-  it('a locked table is busy for readers and writers, and served again afterwards', async () => {
+  it('a locked table is a 503 for readers and writers, and is served again afterwards', async () => {
     const id = await world.create('shelves', { name: 'before' });
     await other.query('begin; lock table shelves in access exclusive mode');
     try {
@@ -71,7 +71,7 @@ describe("another session's locks on PostgreSQL", () => {
     expect((await world.update('shelves', id, { name: 'after' })).attributes['name']).toBe('after');
   });
 
-  it('a locked row is busy for its writers alone', async () => {
+  it('a locked row is a 503 for its writers only', async () => {
     const id = await world.create('shelves', { name: 'before' });
     await other.query('begin');
     await other.query('update shelves set name = $1 where id = $2', ['theirs', id]);
@@ -85,7 +85,7 @@ describe("another session's locks on PostgreSQL", () => {
     expect((await world.read(`/api/shelves/${id}`)).attributes['name']).toBe('theirs');
   });
 
-  it('a statement that somebody cancels is busy, one that takes too long by itself is too expensive', async () => {
+  it('a statement cancelled by someone else is a 503, one that takes too long by itself is a 400', async () => {
     const slow = reading(world.db, "select 'canceled here', pg_sleep(60)");
     const running =
       "select pid from pg_stat_activity where query like '%canceled here%' and state = 'active' and pid <> pg_backend_pid()";
@@ -105,7 +105,7 @@ describe('a PostgreSQL with too many clients', () => {
   });
   afterAll(() => postgres.stop());
 
-  it('a process that has one connection does with it, one that has none is busy', async () => {
+  it('a process with one connection works with it, one with none responds 503', async () => {
     const world = await newRelationsWorld('postgres', {}, undefined, postgres.url);
     const url = world.env['DATABASE_URL']!;
     const late = await openPostgres(url);
@@ -125,7 +125,7 @@ describe('a PostgreSQL with too many clients', () => {
         Array.from({ length: 20 }, (_it, i) => server.get(`/api/shelves?filters[id][$ne]=${-i}`)),
       );
       for (const { status, text } of answers) expect(status, text).toBe(200);
-      // its only connections end, and others take their places
+      // its only connections end, and other clients take their slots
       await others[0]!.query(
         "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'dovetail' and datname = current_database()",
       );
@@ -149,8 +149,8 @@ describe('a PostgreSQL with too many clients', () => {
   });
 });
 
-describe('connections to PostgreSQL that are all taken', () => {
-  it('who waits too long for one is busy, and the line moves on', async () => {
+describe('PostgreSQL connections that are all in use', () => {
+  it('a request that waits too long for one is a 503, and the queue moves on', async () => {
     const world = await newRelationsWorld('postgres');
     let release = (): void => undefined;
     const released = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Damaged rows: a component that contains itself. v4 makes none, but a request that meets one must end. */
+/** Damaged rows: a component that contains itself. v4 never stores one, but a request that meets one must end. */
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { dialects, files, useRelationsWorld } from '../world/relations/world.js';
@@ -31,7 +31,7 @@ describe.each(dialects)('a component that contains itself, on %s', (dialect) => 
     links: await world.rows('components_parts_trees_components'),
   });
 
-  it('reads show as many levels of it as were asked for', async () => {
+  it('reads show as many of its levels as were requested', async () => {
     const { holder } = await newCircle();
     const words: string[] = [];
     for (let tree: Tree | null | undefined = await treeOf(holder, 5); tree; tree = tree.branch) words.push(tree.word);
@@ -39,14 +39,14 @@ describe.each(dialects)('a component that contains itself, on %s', (dialect) => 
     await world.send('DELETE', `/api/holders/${holder}`);
   });
 
-  it('deleting its entry takes it away', async () => {
+  it('deleting its entry deletes it', async () => {
     const rows = await treeRows();
     const { holder } = await newCircle();
     expect((await world.send('DELETE', `/api/holders/${holder}`)).status).toBe(200);
     expect(await treeRows()).toEqual(rows);
   });
 
-  it('replacing it takes it away', async () => {
+  it('replacing it deletes it', async () => {
     const rows = await treeRows();
     const { holder } = await newCircle();
     await world.update('holders', holder, { tree: { word: 'new' } });
@@ -55,21 +55,21 @@ describe.each(dialects)('a component that contains itself, on %s', (dialect) => 
     expect(await treeRows()).toEqual(rows);
   });
 
-  it('removing the inner one keeps the outer one, which the request keeps', async () => {
+  it('removing the inner one keeps the outer one that the request names', async () => {
     const { holder, root } = await newCircle();
     await world.update('holders', holder, { tree: { id: root.id, branch: null } });
     expect(await treeOf(holder)).toEqual({ id: root.id, word: 'root', branch: null });
     await world.update('holders', holder, { tree: null });
   });
 
-  it('cutting the circle mends it', async () => {
+  it('breaking the cycle repairs it', async () => {
     const { holder, root, leaf } = await newCircle();
     await world.update('holders', holder, { tree: { id: root.id, branch: { id: leaf.id, branch: null } } });
     expect(await treeOf(holder, 2)).toMatchObject({ word: 'root', branch: { word: 'leaf', branch: null } });
     await world.expectNoOrphans();
   });
 
-  it('publishing looks at each of its components once', async () => {
+  it('publishing checks each of its components once', async () => {
     const [book] = await world.createMany('books', 1);
     const complete = {
       title: 'Title',

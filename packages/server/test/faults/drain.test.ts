@@ -1,4 +1,4 @@
-/** How a server stops: nobody who has sent a request, or is about to, is cut off (RQ20). */
+/** Graceful shutdown: no client that has sent a request, or is about to, is cut off (RQ20). */
 import { once } from 'node:events';
 import http from 'node:http';
 import net, { type AddressInfo } from 'node:net';
@@ -12,13 +12,13 @@ const request = 'GET /api/films/1 HTTP/1.1\r\nHost: x\r\n\r\n';
 const health = 'GET /_health HTTP/1.1\r\nHost: x\r\n\r\n';
 const codes = (text: string): readonly number[] => [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map((it) => Number(it[1]));
 
-/** A connection that keeps what it hears. */
+/** A connection that records what it receives. */
 interface Client {
-  /** Sends, and waits until one more response has begun to arrive. */
+  /** Sends a request, and waits until one more response has begun to arrive. */
   ask(sent: string): Promise<void>;
   send(sent: string): void;
   heard(): string;
-  /** How the server ended the connection. */
+  /** How the server closed the connection. */
   readonly closed: Promise<'ended' | 'reset'>;
 }
 
@@ -56,7 +56,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
   };
   afterEach(() => app.close());
 
-  it('RQ20: requests that wait in the kernel are answered, those on their way to the process too', async () => {
+  it('RQ20: connections waiting in the kernel are served, and so are requests in transit', async () => {
     const port = await serve();
     // the first request stops the server, the others wait in the kernel
     let stopped: Promise<number> | undefined;
@@ -81,12 +81,12 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await stopped).toBe(0);
   });
 
-  it('RQ20: first /_health is 503, and all else goes on as before', async () => {
+  it('RQ20: at first /_health is 503, and everything else works as before', async () => {
     const port = await serve();
     const kept = await connect(port);
     await kept.ask(health);
     let goOn = (): void => undefined;
-    // the delay lasts until the test has seen enough
+    // the delay lasts until the test is done with it
     const delay = new Promise<void>((resolve) => {
       goOn = resolve;
     });
@@ -103,7 +103,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await Promise.all([kept.closed, other.closed])).toEqual(['ended', 'ended']);
   });
 
-  it('RQ20: a kept connection may ask once more; the response says that it ends', async () => {
+  it('RQ20: a keep-alive connection may send one more request; its response says Connection: close', async () => {
     const port = await serve();
     const kept = await connect(port);
     await kept.ask(request);
@@ -116,7 +116,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await stopped).toBe(0);
   });
 
-  it('RQ20: a connection that stays quiet is ended, not reset', async () => {
+  it('RQ20: an idle connection is closed, not reset', async () => {
     const port = await serve();
     const [used, unused] = [await connect(port), await connect(port)];
     await used.ask(request);
@@ -124,7 +124,7 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(await Promise.all([used.closed, unused.closed])).toEqual(['ended', 'ended']);
   });
 
-  it('RQ20: nobody is accepted any more', async () => {
+  it('RQ20: no more connections are accepted', async () => {
     const port = await serve();
     await app.drain();
     const socket = net.connect(port, '127.0.0.1');
@@ -132,11 +132,11 @@ describe.each(dialects)('stopping on %s', (dialect) => {
     expect(fault.code).toBe('ECONNREFUSED');
   });
 
-  it('RQ20: what does not end in time is cut off, and counted', async () => {
+  it('RQ20: requests that do not finish in time are cut off and counted', async () => {
     const port = await serve();
     const [slow, quick] = [await connect(port), await connect(port)];
     await quick.ask(request);
-    // its body never comes
+    // its body never arrives
     slow.send('POST /api/films HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 9\r\n\r\n{');
     await once(app.server, 'request');
     expect(await app.drain({ idleMs: 0, msMax: 100 })).toBe(1);

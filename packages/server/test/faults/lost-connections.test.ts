@@ -1,6 +1,6 @@
 /**
- * PostgreSQL ends connections under load: one by one, and all at once with a restart. The serving process lives, clients
- * see nothing but 200 and 503, and every write is whole and stored if it was answered 200.
+ * PostgreSQL closes connections under load: one by one, and all at once with a restart. The server process survives,
+ * clients see only 200 and 503, and every write that was answered 200 is completely stored.
  */
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
@@ -9,7 +9,7 @@ import { type Served, serveInProcess } from '../world/process.js';
 import { type Entry, newRelationsWorld, type RelationsWorld, relationsProjectDir } from '../world/relations/world.js';
 import { shownState, stateOf, stateQuery } from './states.js';
 
-/** The name that the serving process's connections go by. */
+/** The application name of the server process's connections. */
 const victim = 'victim';
 const writers = 6;
 const readers = 4;
@@ -17,18 +17,18 @@ const readers = 4;
 interface Writer {
   readonly id: number;
   answered: number;
-  /** Numbers of writes that came back with 503 since. */
+  /** Numbers of writes that have been answered 503 since. */
   unknown: number[];
 }
 
 interface Load {
   readonly statuses: Map<string, number>;
-  /** Waits until so many more requests of each kind are answered 200. */
+  /** Waits until the given number of further requests of each kind are answered 200. */
   goOn(count: number): Promise<void>;
   stop(): Promise<void>;
 }
 
-/** Writers with an entry each, and readers of all; every answer is 200 or 503. */
+/** Writers with one entry each, and readers of all entries; every response is 200 or 503. */
 const startLoad = (url: string, entries: readonly Writer[], books: readonly number[]): Load => {
   const statuses = new Map<string, number>();
   let isOver = false;
@@ -82,7 +82,7 @@ const startLoad = (url: string, entries: readonly Writer[], books: readonly numb
   };
 };
 
-/** Serves a world, disturbs it under load, and looks at what is left. */
+/** Serves a world, disturbs it under load, and checks the result. */
 const survive = async (
   world: RelationsWorld,
   { url, child }: Served,
@@ -123,8 +123,8 @@ const connected = async (url: string): Promise<Client> => {
   return client;
 };
 
-describe('connections that PostgreSQL ends', () => {
-  it('terminated one after the other under load, 30 times all of them', async () => {
+describe('connections closed by PostgreSQL', () => {
+  it('all of them terminated one after the other under load, 30 times', async () => {
     const world = await newRelationsWorld('postgres');
     const admin = await connected(inject('postgresUrl'));
     const served = await serveInProcess(relationsProjectDir, envOf(world));
@@ -141,7 +141,7 @@ describe('connections that PostgreSQL ends', () => {
           await load.goOn(2);
         }
       });
-      // rounds that hit nobody would say nothing
+      // rounds that hit no connection would prove nothing
       expect(terminated).toBeGreaterThan(30);
       expect(statuses.get('PUT 503')).toBeGreaterThan(0);
     } finally {
@@ -151,14 +151,14 @@ describe('connections that PostgreSQL ends', () => {
     }
   });
 
-  describe('with the server', () => {
+  describe('PostgreSQL restarts', () => {
     let postgres: PostgresServer;
     beforeAll(async () => {
       postgres = await startPostgres();
     });
     afterAll(() => postgres.stop());
 
-    it('restarted under load, 3 times', async () => {
+    it('under load, 3 times', async () => {
       const world = await newRelationsWorld('postgres', {}, undefined, postgres.url);
       const served = await serveInProcess(relationsProjectDir, envOf(world));
       try {

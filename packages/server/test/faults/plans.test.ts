@@ -1,4 +1,4 @@
-/** Plans are kept by URL, and anybody can make up URLs: whatever they are, they fit the heap. */
+/** Plans are cached by URL, and clients can make up URLs: whatever they are, the cached plans fit into the heap. */
 import { once } from 'node:events';
 import { describe, expect, it } from 'vitest';
 import { serveInProcess } from '../world/process.js';

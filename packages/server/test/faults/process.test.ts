@@ -1,4 +1,4 @@
-/** The process of `start`: what a project's code leaves running does not end it, and it stops when it is told to. */
+/** The process of `start`: errors in a project's background code do not end it, and it stops when told to. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -10,7 +10,7 @@ import { serveInProcess } from '../world/process.js';
 
 const dist = fileURLToPath(new URL('../../dist', import.meta.url));
 
-/** `find` takes what to do from the query string, and answers at once. */
+/** `find` takes what to do from the query string, and responds at once. */
 const handlers = `
 import { EventEmitter } from 'node:events';
 const boom = () => { throw new Error('looked at'); };
@@ -39,7 +39,7 @@ interface Watched {
   readonly child: ChildProcess;
   readonly exited: Promise<number | null>;
   get(search: string): Promise<unknown>;
-  /** The first line of the log that is written from now on and has the field. */
+  /** The next log line that has the field. */
   logged(field: string): Promise<Record<string, unknown>>;
 }
 
@@ -91,7 +91,7 @@ const serve = async (config: object = {}): Promise<Watched> => {
 };
 
 describe('the process', () => {
-  it('lives on when code of the project throws outside of a request; the log has it with an id', async () => {
+  it('survives code of the project that throws outside of a request, and logs it with an id', async () => {
     const { get, logged, child, exited } = await serve();
     for (const how of ['timer', 'promise', 'emitter']) {
       for (const what of ['error', 'text', 'nothing', 'proxy', 'getters', 'refusal']) {
@@ -106,21 +106,21 @@ describe('the process', () => {
     expect(await exited).toBe(0);
   });
 
-  it('ends with 1 after a fault of its own, and finishes what it was asked', async () => {
+  it('exits with 1 after an uncaught error of its own, once running requests are done', async () => {
     const { get, logged, exited } = await serve();
     expect(await get('timer=own')).toEqual({ data: 'timer' });
     expect(await logged('faultId')).toMatchObject({ level: 60 });
     expect(await exited).toBe(1);
   });
 
-  it.each(['SIGTERM', 'SIGINT'] as const)('%s ends it with 0 when nothing had to be cut off', async (signal) => {
+  it.each(['SIGTERM', 'SIGINT'] as const)('%s makes it exit with 0 if no request had to be cut off', async (signal) => {
     const { get, child, exited } = await serve();
     await get('alive');
     child.kill(signal);
     expect(await exited).toBe(0);
   });
 
-  it('ends with 1 when a request had to be cut off, and says how many', async () => {
+  it('exits with 1 if requests had to be cut off, and logs how many', async () => {
     const { get, child, exited, logged } = await serve();
     const cut = get('never').catch((fault: TypeError) => fault.message);
     await get('alive');

@@ -1,4 +1,7 @@
-/** What a write reads has the bounds of a GET: its response, what hooks read, and everything in one transaction together. */
+/**
+ * The reads of a write have the limits of a GET: its response, reads of hooks, and all reads of one transaction
+ * together.
+ */
 import { once } from 'node:events';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
@@ -10,10 +13,10 @@ import { dialects, type RelationsWorld, relationsProjectDir, useRelationsWorld }
 import { newTestServer } from '../world/server.js';
 
 const CROWD = 60;
-/** Sorts books by a walk through all shelves and books, many times over: 60 to the power of 9 ways. */
+/** Sorts books through all shelves and books, repeatedly: 60 to the power of 9 paths. */
 const endlessSort = `${'manyManyOf.manyMany.'.repeat(4)}manyManyOf.name`;
 
-/** A shelf that every book stands on, as they do on all others. */
+/** A shelf with every book on it. */
 const crowd = async (world: RelationsWorld): Promise<number> => {
   const shelves = await world.createMany('shelves', CROWD);
   const books = await world.createMany('books', CROWD);
@@ -29,7 +32,7 @@ describe.each(dialects)('slow reads inside writes on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
   const statementMsMax = dialect === 'sqlite' ? limits.sqliteStatementMsMax : limits.readMsMax;
 
-  it('a response that takes too long is refused and the entry unchanged; health and SIGTERM get their answer', async () => {
+  it('a response that takes too long is refused and the entry unchanged; health and SIGTERM are answered', async () => {
     const shelf = await crowd(world);
     const before = await world.dump();
     const { url, child } = await serveInProcess(relationsProjectDir, world.env);
@@ -53,7 +56,7 @@ describe.each(dialects)('slow reads inside writes on %s', (dialect) => {
     }
   });
 
-  it('short statements without end are ended, and the bound that was passed is the one that is told', async () => {
+  it('endless short statements are ended, and the message names the limit that was exceeded', async () => {
     const { db } = world;
     const statement = db.dialect.compile(sql`select count(*) from books`);
     function* endless(): ReadProgram<never> {
@@ -66,11 +69,11 @@ describe.each(dialects)('slow reads inside writes on %s', (dialect) => {
   });
 });
 
-// on PostgreSQL a hook's own bound is as short as that of a statement
+// on PostgreSQL the time limit of a hook equals that of a statement
 describe('slow reads of hooks on sqlite', () => {
   const world = useRelationsWorld('sqlite');
 
-  it('what a hook reads in the transaction has the same bound', async () => {
+  it('reads of a hook in the transaction have the same limit', async () => {
     const shelf = await crowd(world);
     const server = await newTestServer(world.db, world.model, {}, undefined, {
       handlers: new Map([

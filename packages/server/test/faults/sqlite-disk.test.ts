@@ -1,4 +1,7 @@
-/** SQLite on a disk that is really full: requests are refused and say why, nothing is lost, and there is no restart. */
+/**
+ * SQLite on a disk that is really full: requests are refused with the reason, nothing is lost, and no restart is
+ * needed.
+ */
 import { once } from 'node:events';
 import path from 'node:path';
 import Database from 'better-sqlite3';
@@ -18,7 +21,7 @@ const full = { data: null, error: { status: 503, details: { errors: [{ code: 'da
 describe('a full disk for temporary files', () => {
   const world = useWorld('sqlite');
 
-  it('sorting what does not fit is 503 as often as it is asked for, other reads go on, and with room it works', async () => {
+  it('sorts that need more space are 503 each time, other reads continue, and with free space they work', async () => {
     const [rows, start] = [4_000, 3_900];
     // more than a connection keeps in memory
     const remark = 'x'.repeat((2 * limits.sqliteCacheKibMax * 1024) / rows);
@@ -96,7 +99,7 @@ describe('a full disk for the database', () => {
       const rowsOfOne = await Promise.all(tables.map(rowsOf));
       disk.fill();
       const refused: unknown[] = [];
-      // what the journal already has room for goes through
+      // what fits into the journal's existing pages succeeds
       while (refused.length < 3 * limits.sqliteReadersMax) {
         const answer = await create();
         if (answer.status !== 200) refused.push(answer.body);
@@ -107,7 +110,7 @@ describe('a full disk for the database', () => {
         (await server.send('PUT', url, { body: { data: { name: 'changed', cards: [card] } } })).body,
       ).toMatchObject(full);
       expect((await server.get(url)).text).toContain('"name":"holder"');
-      // it serves reads: an orchestrator that took it away would make things worse
+      // it still serves reads: an orchestrator that stopped it would make things worse
       expect((await server.get('/_health')).status).toBe(204);
       expect(said).toEqual([expect.stringContaining(`No space is left for ${file}`)]);
       disk.makeRoom();
@@ -121,7 +124,7 @@ describe('a full disk for the database', () => {
       await db.close();
     }));
 
-  it('what SQLite has rolled back by itself is not half stored when the work goes on regardless', () =>
+  it('work that continues after SQLite has rolled back by itself stores nothing', () =>
     withSmallDisk(16, async (disk) => {
       const faults: unknown[] = [];
       const db = await openSqlite(path.join(disk.dir, 'data.db'), { onUnavailable: (fault) => faults.push(fault) });

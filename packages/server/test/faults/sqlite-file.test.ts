@@ -1,4 +1,7 @@
-/** The SQLite file goes away under a running server: that is noticed and said, and no write is lost in it. */
+/**
+ * The SQLite file is replaced or removed under a running server: this is noticed and logged, and no write is lost in
+ * it.
+ */
 import { once } from 'node:events';
 import fs from 'node:fs';
 import { sql } from 'kysely';
@@ -43,7 +46,7 @@ describe('the database file under a running server', () => {
     }));
 
   it.each(ways)(
-    '%s: writes and health are 503, the log says so once, and all is well when it is back',
+    '%s: writes and health are 503, the log says so once, and everything works once it is back',
     (_way, replace) =>
       withWorld(async (world, file) => {
         const shelf = await world.create('shelves', { name: 'before' });
@@ -78,7 +81,7 @@ describe('the database file under a running server', () => {
       }),
   );
 
-  it('connections that cannot be opened take no place from those that can', () =>
+  it('connections that fail to open do not use up the pool', () =>
     withWorld(async ({ db }, file) => {
       const slow = db.dialect.compile(
         sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select count(*) from n`,
@@ -117,7 +120,7 @@ describe('the database file under a running server', () => {
       expect(fs.statSync(`${file}-wal`).size).toBeLessThan(2 * limits.sqliteJournalBytesMax);
     }));
 
-  it('closing it waits for reads that have begun', () =>
+  it('close waits for running reads', () =>
     withWorld(async (_world, file) => {
       const db = await openSqlite(file);
       const statement = db.dialect.compile(

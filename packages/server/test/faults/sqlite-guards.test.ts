@@ -1,6 +1,6 @@
 /**
- * On SQLite a statement stops everybody else, so every one that may be long looks at the time while it runs, whatever it
- * does: scan, filter, sort, count, walk through relations. With no time at all each of them is refused.
+ * On SQLite a statement blocks all other requests, so every statement that may run long checks its deadline while it
+ * runs, whatever it does: scan, filter, sort, count, follow relations. With a deadline of zero each of them is refused.
  */
 import { beforeAll, describe, expect, it, vi } from 'vitest';
 import { useRelationsWorld } from '../world/relations/world.js';
@@ -14,12 +14,12 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   return { limits: Object.defineProperty({ ...limits }, 'sqliteStatementMsMax', { get }) };
 });
 
-/** So many that some of any rows are looked at. */
+/** Enough rows for a check of some rows to happen. */
 const CROWD = 200;
 const ids = Array.from({ length: CROWD }, (_none, i) => 1000 + i);
 const director = 5;
 
-describe('statements on sqlite that have no time', () => {
+describe('statements on sqlite with a deadline of zero', () => {
   const world = useWorld('sqlite');
   beforeAll(async () => {
     await world.insert(
@@ -63,10 +63,10 @@ describe('statements on sqlite that have no time', () => {
   });
 });
 
-describe('a write on sqlite that has no time', () => {
+describe('a write on sqlite with a deadline of zero', () => {
   const world = useRelationsWorld('sqlite');
 
-  it('is refused when it looks for a unique value in a table without an index of it', async () => {
+  it('is refused when it checks a unique value in a table without an index on it', async () => {
     await world.createMany('forms', CROWD);
     bounds.hasTime = false;
     const said = await world.refused('POST', '/api/forms', { data: { tag: 'mine', publishedAt: null } }).finally(() => {

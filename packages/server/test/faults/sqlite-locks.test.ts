@@ -1,4 +1,7 @@
-/** A SQLite file that another program has locked: others are served meanwhile, who needs the lock waits its time. */
+/**
+ * A SQLite file locked by another program: other requests are served meanwhile, and those that need the lock wait for a
+ * limited time.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -38,7 +41,7 @@ describe('a write lock of another program', () => {
     expect((await write).status).toBe(200);
   });
 
-  it('a write whose time is over is 503 with Retry-After, those behind it too, and the next one works', async () => {
+  it('a write that waits too long is 503 with Retry-After, and so are those queued behind it; the next one works', async () => {
     const shelf = await world.create('shelves', { name: 'shelf' });
     const other = lock();
     const writes = ['one', 'two', 'three'].map((name) =>
@@ -54,7 +57,7 @@ describe('a write lock of another program', () => {
   });
 });
 
-describe('another program that writes all the time', () => {
+describe('another program that writes continuously', () => {
   const world = useRelationsWorld('sqlite');
   /** A process that holds the write lock for 40 ms of each 45 ms and takes it back at once when it has lost it. */
   const holdAgainAndAgain = async (file: string): Promise<() => Promise<void>> => {
@@ -85,7 +88,7 @@ describe('another program that writes all the time', () => {
     };
   };
 
-  it('does not keep writes out: each gets its turn between two of the other program', async () => {
+  it('does not starve writes: each gets its turn between two of the other program', async () => {
     const shelf = await world.create('shelves', { name: 'shelf' });
     const release = await holdAgainAndAgain(world.env['DATABASE_FILENAME']!);
     try {
@@ -102,7 +105,7 @@ describe('another program that writes all the time', () => {
 });
 
 describe('an exclusive lock of another program', () => {
-  /** A file that is not in WAL mode: a writer in it keeps readers out. */
+  /** A file that is not in WAL mode: a writer blocks its readers. */
   const lockedFile = () => {
     const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-locks-'));
     const file = path.join(dir, 'data.db');
@@ -111,7 +114,7 @@ describe('an exclusive lock of another program', () => {
     return { dir, file, other };
   };
 
-  it('reads wait for its end', async () => {
+  it('reads wait until it is released', async () => {
     const { dir, file, other } = lockedFile();
     const db = await openSqlite(file, { readOnly: true });
     other.exec('begin exclusive');
@@ -122,7 +125,7 @@ describe('an exclusive lock of another program', () => {
         isAnswered = true;
       }),
     );
-    // others get their turn
+    // lets others run
     for (let i = 0; i < 20; i++) await new Promise(setImmediate);
     expect(isAnswered).toBe(false);
     other.close();
@@ -132,7 +135,7 @@ describe('an exclusive lock of another program', () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  it('commands wait their time and say so in one line', async () => {
+  it('commands wait for a limited time and report it in one line', async () => {
     const { dir, file, other } = lockedFile();
     other.exec('begin exclusive');
     const main = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../dist/cli/main.js');

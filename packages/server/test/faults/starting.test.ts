@@ -1,4 +1,7 @@
-/** Starts on PostgreSQL: several at once on one database, on databases that v4 made, and on servers that let nobody in. */
+/**
+ * Starting on PostgreSQL: several processes at once on one database, on databases made by v4, and on servers that
+ * refuse connections.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
@@ -16,7 +19,7 @@ const root = path.join(import.meta.dirname, '../../../..');
 const magazine = path.join(root, 'examples/magazine');
 const main = path.join(root, 'packages/server/dist/cli/main.js');
 
-/** Runs a command until it ends. */
+/** Runs a command until it exits. */
 const run = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
@@ -40,7 +43,7 @@ const change = ({ db }: TestDatabase, text: string) =>
   db.write((tx) => tx.run(db.dialect.compile(sql`${sql.raw(text)}`)));
 
 describe('processes that start together on one empty database', () => {
-  it.each([2, 2, 4])('%i of them all serve, and what they make is there once', async (count) => {
+  it.each([2, 2, 4])('all %i of them serve, and initial data is created once', async (count) => {
     const database = await newDatabase('postgres');
     const served = await Promise.allSettled(
       Array.from({ length: count }, () => serveInProcess(magazine, database.env)),
@@ -97,7 +100,7 @@ describe('a link table with a name of 55 characters', () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  it('ST7: gets both indexes of our own, once, also on a database that v4 made', async () => {
+  it('ST7: gets both of our own indexes, once, on a database made by v4 too', async () => {
     expect(await run(['sync', '--project', dir], database.env)).toEqual({ code: 0, said: '' });
     const made = await rowsOf(database, ownIndexes);
     expect(made).toHaveLength(2);
@@ -111,7 +114,7 @@ describe('a link table with a name of 55 characters', () => {
     expect(await rowsOf(database, ownIndexes)).toEqual(made);
   });
 
-  it.each(['sync', 'start'])('%s tells a statement that the database refuses in one line', async (command) => {
+  it.each(['sync', 'start'])('%s reports a statement that the database rejects in one line', async (command) => {
     await change(database, 'drop table if exists places cascade');
     await change(database, 'create view places as select 1 as id');
     const { code, said } = await run([command, '--project', dir], { ...database.env, PORT: String(await freePort()) });
@@ -123,7 +126,7 @@ describe('a link table with a name of 55 characters', () => {
   });
 });
 
-describe('a server that lets nobody in', () => {
+describe('a server that refuses connections', () => {
   let postgres: PostgresServer;
   beforeAll(async () => {
     postgres = await startPostgres('max_connections=8', 'superuser_reserved_connections=0', 'reserved_connections=0');
@@ -131,7 +134,7 @@ describe('a server that lets nobody in', () => {
   afterAll(() => postgres.stop());
   const plain = /\nCheck DATABASE_URL, or DATABASE_HOST, .*\n$/;
 
-  it('too many clients are told in a line', async () => {
+  it('too many clients are reported in one line', async () => {
     const clients = Array.from({ length: 8 }, () => new Client(postgres.url));
     try {
       for (const client of clients) await client.connect();
@@ -146,7 +149,7 @@ describe('a server that lets nobody in', () => {
     }
   });
 
-  it('a server that is down, and a wrong password, are told in a line without the password', async () => {
+  it('a server that is down, and a wrong password, are reported in one line without the password', async () => {
     const down = new URL(postgres.url);
     down.port = String(await freePort());
     down.password = 'sesame';

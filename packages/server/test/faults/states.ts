@@ -1,7 +1,7 @@
-/** A write of which every part tells its number: a half one would tell two. */
+/** A write in which every part contains its number, so that a partial write shows two numbers. */
 import { type Entry, idsOf } from '../world/relations/world.js';
 
-/** The whole state that write number `v` asks for; every part of it tells the number. */
+/** The complete state that write number `v` requests; every part of it contains the number. */
 export const stateOf = (v: number, books: readonly number[]) => {
   const turned = books.map((_it, i) => books[(i + v) % books.length]!);
   return {
@@ -16,11 +16,11 @@ export const stateOf = (v: number, books: readonly number[]) => {
   };
 };
 
-/** Shows the whole state. */
+/** The query that shows the complete state. */
 export const stateQuery =
   'populate[card][populate][many][fields]=id&populate[card][populate][inner][populate][books][fields]=id&populate[cards][populate][list][fields]=id&populate[zone][populate]=books&populate[gallery][fields]=id';
 
-/** An answer in the form of `stateOf`. */
+/** A response in the form of `stateOf`. */
 export const shownState = ({ attributes }: Entry) => {
   const of = (owner: unknown, name: string): readonly number[] =>
     idsOf({ id: 0, attributes: owner as Entry['attributes'] }, name);

@@ -1,4 +1,4 @@
-/** A serving process is stopped under load, on connections that are kept: every request that reached it is answered. */
+/** A server process is stopped under load on keep-alive connections: every request that reached it is answered. */
 import { once } from 'node:events';
 import http from 'node:http';
 import { describe, expect, it } from 'vitest';

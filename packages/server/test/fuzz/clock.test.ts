@@ -1,4 +1,4 @@
-/** Requests that could run for ever on densely linked data end in time (`limits.readMsMax`), on both databases. */
+/** Requests that could run forever on densely linked data end in time (`limits.readMsMax`), on both databases. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { createTables, dialects, insertRows, newDatabase } from '../world/databa
 import { defaultSettings } from '../world/server.js';
 
 const entryCount = 60;
-/** Links of each entry: seven steps lead along 8^7 ways. */
+/** Links of each entry: seven steps follow 8^7 paths. */
 const linkCount = 8;
 const slackMs = 3_000;
 

@@ -1,4 +1,4 @@
-/** Every scalar type under every operator with every odd text: each is answered or refused by name (ER5). */
+/** Every scalar type with every operator and every unusual text: each is answered, or refused with its path (ER5). */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -57,7 +57,7 @@ const stored: Readonly<Record<string, string | number | boolean>> = {
 };
 
 describe.each(dialects)('sweep on %s', (dialect) => {
-  test('no text under any operator of any type throws', async () => {
+  test('no text with any operator on any type throws', async () => {
     const model = newModel();
     const { db, drop } = await newDatabase(dialect);
     try {
@@ -92,12 +92,12 @@ describe.each(dialects)('sweep on %s', (dialect) => {
           for (const it of answer.issues)
             if (it.path.length === 0) thrown.push(`${search}: ${it.code} names no parameter`);
       };
-      // lone surrogates cannot come in a URL
+      // a URL cannot contain lone surrogates
       const texts = [...new Set(values)].filter((it) => it.isWellFormed());
       for (const type of [...typeNames.map((it) => `a${it}`), 'id']) {
         for (const text of texts) {
           for (const operator of operators) {
-            // the other operators make the same comparison of the same value
+            // the other operators compare in the same way
             if (['$eq', '$gte', '$contains', '$null'].includes(operator))
               await ask(`filters[${type}][${operator}]=${text}`);
           }

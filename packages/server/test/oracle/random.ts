@@ -1,16 +1,16 @@
-/** Random choices that a seed repeats exactly. */
+/** Random choices that are repeatable by seed. */
 
 export interface Random {
-  /** A whole number from 0 up to, but not including, `end`. */
+  /** An integer from 0 up to, but not including, `end`. */
   below(end: number): number;
-  /** A whole number from `low` to `high`, both included. */
+  /** An integer from `low` to `high`, both included. */
   between(low: number, high: number): number;
   chance(probability: number): boolean;
   pick<T>(items: readonly T[]): T;
   shuffle<T>(items: readonly T[]): T[];
   /** Up to `count` different items, in random order. */
   sample<T>(items: readonly T[], count: number): T[];
-  /** A stream of its own: what one part draws does not move the others. */
+  /** A stream of its own, so that the draws of one part do not affect the others. */
   fork(label: string): Random;
 }
 
@@ -45,14 +45,14 @@ export const newRandom = (seed: number | string): Random => {
   };
 };
 
-/** FNV-1a, so that neighbouring seeds begin far apart. */
+/** FNV-1a, so that similar seeds give unrelated streams. */
 const hash = (text: string): number => {
   let value = 0x811c9dc5;
   for (const char of text) value = Math.imul(value ^ char.codePointAt(0)!, 0x01000193);
   return value;
 };
 
-/** The seed of a run: `DOVETAIL_SEED`, where `random` draws one; otherwise the same each time. */
+/** The seed of a run: `DOVETAIL_SEED`, where `random` draws one; the same each time by default. */
 export const seedOfRun = (): number => {
   const given = process.env['DOVETAIL_SEED'];
   if (given === undefined || given === '') return 20_240_229;

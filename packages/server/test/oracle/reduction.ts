@@ -1,4 +1,4 @@
-/** Makes a failing request smaller for as long as it still fails, so that a report shows the fault and little else. */
+/** Shrinks a failing request as long as it still fails, so that a report shows little besides the fault. */
 import type { Condition, OptionsSpec, PopulateSpec, Request, Test } from './request.js';
 import { noOptions } from './request.js';
 

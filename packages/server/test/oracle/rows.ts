@@ -12,7 +12,7 @@ import type { World } from './world.js';
 
 type Row = Readonly<Record<string, string | number | boolean | null>>;
 
-/** Inserts a world and the public role that may find what the project says. */
+/** Inserts a world and a public role with the permissions of the project. */
 export const insertWorld = async (
   db: Db,
   { project, world, model, tables }: { project: ProjectSpec; world: World; model: Model; tables: readonly Table[] },
@@ -23,7 +23,7 @@ export const insertWorld = async (
     if (!table) throw new Error(`the model has no table "${name}"`);
     return table;
   };
-  // the heap of PostgreSQL keeps the order of insertion: it must not happen to be the order of ids
+  // PostgreSQL's heap keeps the order of insertion, which must not happen to be the order of ids
   const insert = (table: string, rows: readonly Row[]): Promise<void> =>
     insertRows(db, tableOf(table), random.shuffle(rows));
   for (const spec of project.types.values()) {
@@ -84,7 +84,7 @@ const insertLinks = async (
   const { path, inverseRank } = type.attributes.get(spec.name) as LinkAttribute;
   const links = world.links.get(spec.links)!;
   if (spec.storage === 'column') {
-    // after all entries are there: types may point at each other in circles
+    // after all entries exist: types may refer to each other in cycles
     await db.write(async (tx) => {
       for (const { owner, target } of links) {
         await tx.run(

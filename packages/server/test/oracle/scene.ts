@@ -1,4 +1,4 @@
-/** A random project with its world in memory, and the same in a real database. One seed makes the same scene again. */
+/** A random project with its world in memory, and the same in a real database. The same seed gives the same scene. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -26,7 +26,7 @@ export interface Scene {
 export interface Stage {
   readonly dialect: DialectName;
   readonly db: Db;
-  /** What the public role may do, for reading without HTTP. */
+  /** The permissions of the public role, for reading without HTTP. */
   readonly context: ResolveContext;
   drop(): Promise<void>;
 }
@@ -58,12 +58,12 @@ export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stag
   return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale } };
 };
 
-/** The types that every project has; their tables are most of the work of a new database. */
+/** The types that every project has; creating their tables is most of the work of a new database. */
 const builtinOf = ({ types }: Model): Model => ({
   types: new Map([...types].filter(([, type]) => type.origin === 'builtin')),
 });
 
-/** What the oracle needs to answer as that database must. */
+/** What the oracle needs to know to answer like that database. */
 export const factsFor = ({ project, world }: Scene, dialect: DialectName): Facts => ({
   project,
   world,

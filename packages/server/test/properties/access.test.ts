@@ -1,6 +1,6 @@
 /**
- * Who may less never sees more: whatever a caller with fewer permissions is answered, the fuller caller is answered too,
- * with the same entries and at least the same keys (AC5; AC1).
+ * A caller with fewer permissions never sees more: whatever it gets, a caller with more permissions gets too, with the
+ * same entries and at least the same keys (AC5; AC1).
  */
 import { describe, expect, test } from 'vitest';
 import { newGate } from '../../src/access/access.js';
@@ -16,7 +16,7 @@ const seed = seedOfRun();
 const sceneCount = 3;
 const requestCount = 120;
 
-/** The path of something in `less` that `more` does not have; null where there is none. */
+/** The path of something in `less` that `more` lacks; null if there is none. */
 const surplus = (less: unknown, more: unknown, at = 'body'): string | null => {
   if (Array.isArray(less)) {
     if (!Array.isArray(more) || more.length !== less.length) return `${at}: lists differ`;
@@ -37,7 +37,7 @@ const surplus = (less: unknown, more: unknown, at = 'body'): string | null => {
 
 const first = (found: readonly (string | null)[]): string | null => found.find((it) => it !== null) ?? null;
 
-/** Keys anywhere in a body. */
+/** All keys in a body. */
 const keysIn = (value: unknown): number => {
   if (value === null || typeof value !== 'object') return 0;
   const members = Object.values(value);
@@ -80,7 +80,7 @@ describe.each(dialects)(`access on %s, seed ${seed}`, (dialect) => {
       }
       await stage.drop();
     }
-    // the property would hold for nothing at all, too
+    // the property would also hold if nothing were returned
     expect(answered).toBeGreaterThan(sceneCount * requestCount * 0.3);
     expect(narrowed).toBeGreaterThan(10);
     expect(refused).toBeGreaterThan(10);

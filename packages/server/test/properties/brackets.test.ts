@@ -1,6 +1,6 @@
 /**
- * The bracket grammar against `qs`, the parser of the dialect (RQ10): whatever both accept must mean the same.
- * What this server refuses on purpose is left out: unbalanced brackets, a key used as value and as object, `__proto__`.
+ * The bracket grammar against `qs`, the dialect's parser (RQ10): whatever both accept must mean the same. Left out is
+ * what this server refuses on purpose: unbalanced brackets, a key used as value and as object, `__proto__`.
  */
 import fc from 'fast-check';
 import qs from 'qs';
@@ -12,7 +12,7 @@ import { seedOfRun } from '../oracle/random.js';
 const runs = 20_000;
 const seed = seedOfRun();
 
-/** A parsed tree as `qs` gives it; undefined where a key is a value and an object at once. */
+/** A tree as parsed by `qs`; undefined if a key is a value and an object at once. */
 type Plain = null | string | readonly Plain[] | { readonly [key: string]: Plain };
 
 const plainOf = (node: RawNode): Plain | undefined => {
@@ -45,7 +45,7 @@ const readOurs = (search: string): Record<string, Plain> | undefined => {
 };
 
 const readTheirs = (search: string): unknown =>
-  // JSON takes away the missing prototypes
+  // JSON removes the missing prototypes
   JSON.parse(
     JSON.stringify(
       qs.parse(search, {
@@ -107,7 +107,7 @@ const write = ({ name, segments, isAppended, value: text }: Pair, isSparing: boo
   return text === null ? key : `${key}=${encode(text)}`;
 };
 
-/** Pairs whose keys begin alike, so that they meet in one tree. */
+/** Pairs whose keys begin alike, so that they share one tree. */
 const search = fc
   .tuple(fc.array(pair, { minLength: 1, maxLength: 4 }), fc.boolean(), fc.array(fc.nat({ max: 7 }), { maxLength: 3 }))
   .map(([pairs, isSparing, copies]) => {
@@ -118,14 +118,14 @@ const search = fc
     return [...pairs, ...related].map((it) => write(it, isSparing)).join('&');
   });
 
-/** Indexes and empty brackets of one list: which comes first is nobody's promise. */
+/** Indexes and empty brackets in one list: their relative order is undefined. */
 const mixesIndexes = (node: RawNode): boolean =>
   !('kind' in node) &&
   ((node.appended.length > 0 && (node.members.size > 0 || node.values.length > 0)) ||
     [...node.members.values(), ...node.appended].some(mixesIndexes));
 
 describe(`readBrackets, seed ${seed}`, () => {
-  test('means the same as qs wherever both accept', () => {
+  test('reads as qs does wherever both accept', () => {
     let compared = 0;
     fc.assert(
       fc.property(search, (text) => {
@@ -137,18 +137,18 @@ describe(`readBrackets, seed ${seed}`, () => {
       }),
       { numRuns: runs, seed },
     );
-    // the property must not become empty by a change of the generators
+    // the generators must keep producing input that both accept
     expect(compared).toBeGreaterThan(runs / 3);
   });
 
-  // not yet: names behind empty brackets belong to one element for qs, to one element each here, so that
+  // a known difference: names after empty brackets belong to one element in qs, to one element each here, so that
   // filters[$or][][a]=1&filters[$or][][b]=2 is an AND there and an OR here
   test.fails.each([
     'filters[$or][][title]=x&filters[$or][][kind]=y',
     'sort[][title]=asc&sort[][kind]=desc',
-    // an index has no leading zero for qs: this is an object there and a list here
+    // in qs an index has no leading zero: this is an object there and a list here
     'filters[title][$in][01]=x',
-  ])('means the same as qs: %s', (text) => {
+  ])('reads as qs does: %s', (text) => {
     expect(readOurs(text)).toEqual(readTheirs(text));
   });
 

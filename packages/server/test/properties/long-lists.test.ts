@@ -1,6 +1,6 @@
 /**
- * Lists that are longer than what a change reads of them: a few moves read the rows near them only, and must lead to the
- * same list as if all had been read. Ranks that leave no room, are tied or are missing fall back to the whole list.
+ * Lists too long to be read in full: a few moves read only the rows near them, and must give the same list as if all
+ * rows had been read. Lists without room, or with tied or missing ranks, fall back to reading the whole list.
  */
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
@@ -11,7 +11,7 @@ import { type Element, type Id, type Moves, moved } from './moves.js';
 const seed = seedOfRun();
 const steps = Number(process.env['DOVETAIL_LONG_LIST_STEPS'] ?? 120);
 
-/** Some moves near one place of the list, where excerpts touch each other, or anywhere. */
+/** Some moves near one place of the list, where the excerpts meet, or anywhere. */
 const randomMoves = (list: readonly Id[], outside: readonly Id[], random: Random): Moves => {
   const place = random.below(list.length);
   const near = random.chance(0.6) ? list.slice(Math.max(0, place - 4), place + 5) : list;
@@ -66,7 +66,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
       await tx.run({ sql: `update shelves_many_many_links set ${set} where ${where}`, params: [], ids: [] });
     });
 
-  it(`R3 to R9: ${steps} changes of a few entries lead where the whole list would (seed ${seed})`, {
+  it(`R3 to R9: ${steps} changes of a few entries give what the whole list would (seed ${seed})`, {
     timeout: 600_000,
   }, async () => {
     const random = newRandom(`${seed}/long ${dialect}`);
@@ -75,7 +75,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     for (let i = 0; i < steps; i++) {
       const absent = [...list, ...outside].filter((id) => !now.includes(id));
       now = await put(url, randomMoves(now, absent, random), now);
-      // stays long: what went comes back at the end
+      // keeps the list long: removed entries come back at the end
       if (now.length <= limits.wholeListMax + 10) {
         const back = [...list, ...outside].filter((id) => !now.includes(id)).slice(0, 10);
         now = await put(url, { disconnect: [], connect: back.map((id) => ({ id, position: { end: true } })) }, now);
@@ -84,7 +84,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     await expectRanks(url, now.length);
   });
 
-  it('R5: before the same entry again and again, until there is no room', async () => {
+  it('R5: positioning before the same entry again and again, until there is no room', async () => {
     const { url, list } = await setUp();
     let now = list;
     for (let i = 0; i < 30; i++)
@@ -92,7 +92,7 @@ describe.each(dialects)('long lists on %s', (dialect) => {
     await expectRanks(url, list.length);
   });
 
-  it('ST10: tied and missing ranks near the change are put right', async () => {
+  it('ST10: tied and missing ranks near the change are repaired', async () => {
     const { url, list } = await setUp();
     const shelf = Number(url.split('/').at(-1));
     await update('book_order = 50', `shelf_id = ${shelf} and book_id in (${list.slice(49, 53).join()})`);

@@ -1,4 +1,4 @@
-/** The algebra of R3 to R9 in the plainest way. */
+/** The algebra of R3 to R9, implemented naively. */
 export type Id = number;
 export type Position =
   | { readonly start: true }
@@ -7,7 +7,7 @@ export type Position =
   | { readonly after: Id };
 export interface Element {
   readonly id: Id;
-  /** At the end where it is not given. */
+  /** At the end by default. */
   readonly position?: Position;
 }
 export interface Moves {
@@ -15,7 +15,7 @@ export interface Moves {
   readonly connect: readonly Element[];
 }
 
-/** The list after the moves; every anchor is there when its turn comes. */
+/** The list after the moves; every anchor exists when it is needed. */
 export const moved = (list: readonly Id[], { disconnect, connect }: Moves): readonly Id[] => {
   let order = list.filter((id) => !disconnect.includes(id));
   for (const { id, position = { end: true } } of connect) {

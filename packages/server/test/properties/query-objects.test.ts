@@ -1,4 +1,4 @@
-/** A query as an object means what the same query means as a query string, whatever its texts are. */
+/** A query as an object means what the same query means as a query string, whatever texts it contains. */
 import fc from 'fast-check';
 import qs from 'qs';
 import { describe, expect, test } from 'vitest';
@@ -10,7 +10,7 @@ import { seedOfRun } from '../oracle/random.js';
 
 const seed = seedOfRun();
 
-/** What a query amounts to, without the forms in which it was given. */
+/** The meaning of a query, without the forms in which it was given. */
 const meaning = (query: RawQuery): unknown => Object.fromEntries([...query].map(([name, node]) => [name, said(node)]));
 const said = (node: RawNode): unknown => {
   const shape = shapeOf(node);
@@ -28,13 +28,13 @@ const said = (node: RawNode): unknown => {
   }
 };
 
-/** Texts that query strings have a meaning for, and any others; NUL is refused in both. */
+/** Texts with a meaning in query strings, and arbitrary ones; NUL is refused in both forms. */
 const text = fc.oneof(
   fc.constantFrom('a&populate=*', 'x]=1', '[0]', '%00', '%5B', '+', '#', 'a=b', '', 'true', '*', 'a,b.c', '😀', '"'),
   fc.string({ unit: 'grapheme' }).filter((it) => !it.includes('\0')),
 );
 const value = fc.oneof(text, fc.integer(), fc.double({ noNaN: true }), fc.boolean(), fc.constant(null));
-/** Names that a query string can carry. */
+/** Names that a query string can contain. */
 const name = fc.constantFrom(
   'title',
   '$eq',
@@ -50,7 +50,7 @@ const name = fc.constantFrom(
 );
 const tree = fc.letrec((tie) => ({
   node: fc.oneof({ maxDepth: 4 }, value, tie('list'), tie('object')),
-  // qs leaves out what is empty
+  // qs leaves out empty values
   list: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
   object: fc.dictionary(name, tie('node'), { minKeys: 1, maxKeys: 3, noNullPrototype: true }),
 }));
@@ -61,7 +61,7 @@ const write = (object: QueryObject): string =>
   qs.stringify(object, { strictNullHandling: true, arrayFormat: 'indices', allowEmptyArrays: false });
 
 describe(`queries as objects, seed ${seed}`, () => {
-  test('mean what qs writes of them', () => {
+  test('mean the same as their query strings written by qs', () => {
     fc.assert(
       fc.property(query, (object) => {
         const asText = unwrap(textQuery(write(object)).read());
@@ -71,7 +71,7 @@ describe(`queries as objects, seed ${seed}`, () => {
     );
   });
 
-  test('a query string as an object, asked again, means the same', () => {
+  test('a query string as an object means the same when it is run again', () => {
     fc.assert(
       fc.property(query, (object) => {
         const asked = unwrap(textQuery(write(object)).read());
@@ -81,7 +81,7 @@ describe(`queries as objects, seed ${seed}`, () => {
     );
   });
 
-  test('have equal keys when they are equal, and others when they are not', () => {
+  test('have equal keys if they are equal, and different keys otherwise', () => {
     fc.assert(
       fc.property(query, query, (one, other) => {
         const isSame = JSON.stringify(one) === JSON.stringify(other);

@@ -20,7 +20,7 @@ const handlers: Handlers = {
 export default handlers;
 `;
 
-/** What the compiler prints; it reads the declarations of the built package. */
+/** The output of the compiler, which reads the declarations of the built package. */
 const compiled = (text: string): string => {
   const dir = newFolder();
   const write = (name: string, content: string): void => fs.writeFileSync(path.join(dir, name), content);
@@ -46,6 +46,6 @@ it('dovetail/handlers type-checks without @types/node, with skipLibCheck off', (
   expect(compiled(source)).toBe('');
 });
 
-it('a misspelt handler is seen', () => {
+it('a misspelt handler is an error', () => {
   expect(compiled(source.replace('async find(', 'async fnd('))).toMatch(/'fnd' does not exist in type 'Handlers'/);
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest';
 
 const src = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../src');
 
-/** From what all stand on to what stands on all; a folder imports from itself and from what is before it. */
+/** From the lowest folder to the highest; a folder imports from itself and from folders before it. */
 const order = [
   'base',
   'sql',
@@ -22,7 +22,7 @@ const order = [
   'http',
   'cli',
 ];
-/** Files beside the folders. */
+/** Files outside of the folders. */
 const base = ['errors.ts', 'single-flight.ts', 'limits.ts'];
 
 interface Arrow {
@@ -49,10 +49,10 @@ const arrowsOf = (file: string): readonly Arrow[] => {
 };
 const arrows = files.flatMap(arrowsOf);
 
-/** Place of a file's folder in the order; -1 for a folder that the order does not know. */
+/** Index of a file's folder in the order; -1 for an unknown folder. */
 const level = (file: string): number => order.indexOf(base.includes(file) ? 'base' : (file.split('/')[0] ?? ''));
 
-/** Circles of imports, each as a path that ends where it began. Depth first; every edge is walked once. */
+/** Import cycles, each as a path that ends where it began. Depth first; every edge is visited once. */
 const circlesOf = (edges: readonly Arrow[]): readonly string[] => {
   const targets = new Map<string, string[]>();
   for (const { from, to } of edges) targets.set(from, [...(targets.get(from) ?? []), to]);
@@ -79,11 +79,11 @@ describe('imports', () => {
     expect(arrows).toContainEqual({ from: 'sql/sqlite/open.ts', to: 'errors.ts' });
   });
 
-  it('name files that exist', () => {
+  it('name existing files', () => {
     expect(arrows.filter(({ to }) => !files.includes(to))).toEqual([]);
   });
 
-  it('every file stands in a folder of the order', () => {
+  it('every file is in a known folder', () => {
     expect(files.filter((file) => level(file) === -1)).toEqual([]);
   });
 
@@ -93,11 +93,11 @@ describe('imports', () => {
     );
   });
 
-  it('make no circles but the known ones', () => {
+  it('form no cycles except known ones', () => {
     expect(circlesOf(arrows)).toEqual([]);
   });
 
-  it('a circle would be seen', () => {
+  it('a cycle would be detected', () => {
     const edge = (from: string, to: string): Arrow => ({ from, to });
     expect(circlesOf([edge('a', 'b'), edge('b', 'c'), edge('c', 'b'), edge('a', 'c')])).toEqual(['b -> c -> b']);
     expect(circlesOf([edge('a', 'b'), edge('a', 'c'), edge('b', 'c')])).toEqual([]);

@@ -1,4 +1,4 @@
-/** What is added to a table of the sources must reach the oracle, which tries it by its own knowledge, and the docs. */
+/** Additions to the tables of the sources must also reach the oracle, which lists them independently, and the docs. */
 import fs from 'node:fs';
 import { expect, it } from 'vitest';
 import { scalarTypes } from '../../src/model/attributes.js';
@@ -11,7 +11,7 @@ it('the oracle knows every scalar type', () => {
   expect([...scalarNames].sort()).toEqual(Object.keys(scalarTypes).sort());
 });
 
-it('the oracle asks with every filter operator', () => {
+it('the oracle uses every filter operator', () => {
   expect([...operatorNames].sort()).toEqual(Object.keys(operators).sort());
 });
 
@@ -21,7 +21,7 @@ it('FL2: docs/rules/filters.md names every filter operator', () => {
   expect([...rule.matchAll(/`(\$[a-zA-Z]+)`/g)].map((it) => it[1]).sort()).toEqual(Object.keys(operators).sort());
 });
 
-it('Q16: docs/lenient.md lists what lenient mode leaves out', () => {
+it('Q16: docs/lenient.md lists what lenient mode ignores', () => {
   const page = fs.readFileSync(new URL('../../../../docs/lenient.md', import.meta.url), 'utf8');
   const listed = [...page.matchAll(/^\| `([a-z]+\.[a-z-]+)` \|/gm)].map((it) => it[1]);
   expect(listed.sort()).toEqual([...lenient].sort());

@@ -1,4 +1,4 @@
-/** The Node.js that the package asks for, and what an older one is told. */
+/** The Node.js versions that the package requires, and the message for others. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -27,7 +27,7 @@ describe('the runtime', () => {
     expect(engines.node).toBe('^22.18.0 || ^24.0.0 || >=26.0.0');
   });
 
-  it('is looked at before anything else is loaded', () => {
+  it('is checked before anything else is loaded', () => {
     const imports = [...read('src/cli/main.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
     expect(imports).toEqual(['./runtime.js']);
     const inner = [...read('src/cli/runtime.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);

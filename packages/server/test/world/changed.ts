@@ -1,4 +1,4 @@
-/** A project whose schema files change after its tables were made. */
+/** A project whose schema files change after its tables were created. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,14 +15,14 @@ import { newTestServer, type TestServer } from './server.js';
 export interface Changing {
   readonly dir: string;
   readonly database: TestDatabase;
-  /** What the last start warned about. */
+  /** The warnings of the last start. */
   readonly warnings: readonly string[];
   readonly server: TestServer;
-  /** Writes files over those that are there. */
+  /** Writes files over the existing ones. */
   write(files: Files): void;
-  /** Writes the files and starts anew. */
+  /** Writes the files and restarts. */
   start(files: Files): Promise<void>;
-  /** Rows of a statement, behind the server's back. */
+  /** Rows of a statement, read directly from the database. */
   rows(text: string): Promise<Rows>;
   run(...texts: readonly string[]): Promise<void>;
   close(): Promise<void>;

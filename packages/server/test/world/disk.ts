@@ -1,4 +1,7 @@
-/** A small file system in memory that a test can fill. Linux, and root to mount it; the test fails without them. */
+/**
+ * A small in-memory file system that a test can fill. Requires Linux, and root to mount it; the test fails without
+ * them.
+ */
 import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import os from 'node:os';
@@ -6,9 +9,9 @@ import path from 'node:path';
 
 export interface SmallDisk {
   readonly dir: string;
-  /** Takes all the room that is left. */
+  /** Uses up all free space. */
   fill(): void;
-  /** Gives back what `fill` took. */
+  /** Frees what `fill` used. */
   makeRoom(): void;
 }
 
@@ -19,7 +22,7 @@ export const withSmallDisk = async (megabytes: number, work: (disk: SmallDisk) =
   try {
     await work({ dir, fill: () => fill(ballast), makeRoom: () => fs.rmSync(ballast) });
   } finally {
-    // lazily: a server that a failed test has left behind may still use it
+    // lazily, because a server that a failed test left running may still use it
     execFileSync('umount', ['--lazy', dir]);
     fs.rmdirSync(dir);
   }

@@ -1,9 +1,12 @@
-/** Folders for databases of tests: in memory where the machine offers that, so that a busy disk does not slow the tests down. */
+/**
+ * Folders for test databases: in memory where the machine has such a folder, so that a busy disk does not slow the
+ * tests down.
+ */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** What a whole run needs at the most, with room to spare. */
+/** The most that a whole run needs, with room to spare. */
 const bytesNeeded = 2 * 1024 ** 3;
 
 const inMemory = '/dev/shm';
@@ -19,10 +22,10 @@ const parent = ((): string => {
 
 const prefix = 'dovetail-test-';
 
-/** A new folder; its name says which process made it. */
+/** A new folder, named after the process that created it. */
 export const newFolder = (): string => fs.mkdtempSync(path.join(parent, `${prefix}${process.pid}-`));
 
-/** Removes the folders of processes that were killed before they could do it themselves. */
+/** Removes the folders of processes that were killed before they could remove them. */
 export const removeAbandonedFolders = (): void => {
   for (const name of fs.readdirSync(parent)) {
     if (!name.startsWith(prefix)) continue;

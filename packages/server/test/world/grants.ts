@@ -7,7 +7,7 @@ export interface Grant {
   readonly action: string;
 }
 
-/** Id of the role public in every world whose roles are v4's two. */
+/** Id of the public role in every world with v4's two roles. */
 export const PUBLIC_ROLE = 2;
 
 export const insertGrants = async (

@@ -22,9 +22,9 @@ export interface Magazine {
   readonly send: TestServer['send'];
   /** Merges JSON into a file of the project, or replaces a file of another kind, and starts the server again. */
   write(file: string, text: string): Promise<void>;
-  /** Rows of a statement as another program sees them; values as the database prints them. */
+  /** Rows of a statement as another program sees them, with values as the database prints them. */
   query(statement: string): Promise<readonly NamedRow[]>;
-  /** What a shell on the same machine would do. */
+  /** Runs a shell command on the same machine. */
   command(text: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
     query: (statement) => queryOf(database, statement),
     command: async (text) => {
       if (!text.startsWith('kill -TERM')) throw new Error(`no example runs ${text}`);
-      // what the process does on SIGTERM, which would end the tests
+      // what the process would do on SIGTERM, which would end the tests
       void running.app.drain({ delay: setTimeout(running.stopDelaySeconds * 1000, null, { ref: false }) });
     },
     close: async () => {

@@ -1,7 +1,7 @@
 /** Worlds that are open while the tests of a file or block run. */
 import { afterAll, beforeAll } from 'vitest';
 
-/** Opens one before the tests and closes it behind them. */
+/** Opens one before the tests and closes it after them. */
 export const openForTests = <T extends { close(): Promise<void> }>(open: () => Promise<T>): (() => T) => {
   let opened: T | null = null;
   beforeAll(async () => {
@@ -14,7 +14,7 @@ export const openForTests = <T extends { close(): Promise<void> }>(open: () => P
   };
 };
 
-/** The same as an object, whose members are there from the first test on. */
+/** The same as an object, whose members can be used from the first test on. */
 export const openedForTests = <T extends { close(): Promise<void> }>(open: () => Promise<T>): T => {
   const it = openForTests(open);
   return new Proxy({} as T, { get: (_none, member) => it()[member as keyof T] });

@@ -40,7 +40,7 @@ default_pool_size = ${serverConnections}
   fs.chmodSync(dir, 0o755);
   const isRoot = process.getuid?.() === 0;
   const child = spawn('pgbouncer', [...(isRoot ? ['-u', 'nobody'] : []), settings], {
-    // Debian keeps it where only administrators look
+    // Debian installs it where only administrators look
     env: { ...process.env, PATH: `${process.env['PATH']}:/usr/sbin:/usr/local/sbin` },
     stdio: ['ignore', 'ignore', 'pipe'],
   });

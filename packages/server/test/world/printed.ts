@@ -1,7 +1,7 @@
-/** What a command prints. */
+/** Captures what a command prints. */
 import { vi } from 'vitest';
 
-/** For programs (`out`) and for people (`said`). */
+/** `out` is for programs, `said` for people. */
 export const printed = async (work: () => Promise<void>): Promise<{ readonly out: string; readonly said: string }> => {
   const text = { out: '', said: '' };
   const listen = (stream: NodeJS.WriteStream, key: 'out' | 'said') =>

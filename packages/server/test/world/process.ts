@@ -11,7 +11,7 @@ export interface Served {
   /** `http://127.0.0.1:1234/api` */
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it has logged; silent unless LOG_LEVEL is given. */
+  /** Its log; silent unless LOG_LEVEL is given. */
   log(): string;
 }
 
@@ -25,7 +25,7 @@ export const serveInProcess = async (
   nodeOptions: readonly string[] = [],
 ): Promise<Served> => {
   const port = await freePort();
-  // secrets are given, or they would be written to the project
+  // secrets are given, because otherwise they would be written to the project
   const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
   const own = { LOG_LEVEL: 'silent', TZ: 'UTC', ...secrets, ...env, PORT: String(port), HOST: '127.0.0.1' };
   const child = fork(script, [projectDir], {
@@ -50,7 +50,7 @@ export const serveInProcess = async (
   return { url: `http://127.0.0.1:${port}/api`, child, log: () => log };
 };
 
-/** A port of this machine that nobody listens on. */
+/** A free port on this machine. */
 export const freePort = async (): Promise<number> => {
   const probe = net.createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

@@ -20,7 +20,7 @@ export const contentType = (name: string, attributes: Json, changes: Json = {}):
 });
 export const component = (table: string, attributes: Json): Json => ({ collectionName: table, info: {}, attributes });
 
-/** A project without faults; tests add to it and change it. */
+/** A valid project; tests add to it and change it. */
 export const sound: Files = {
   [typeFile('book')]: contentType('book', {
     title: { type: 'string' },
@@ -34,7 +34,7 @@ export const sound: Files = {
   'src/components/shared/seo.json': component('components_shared_seos', { title: { type: 'string' } }),
 };
 
-/** The sound project with one more content type `thing` that has these attributes. */
+/** The valid project with one more content type `thing` that has these attributes. */
 export const withThing = (attributes: Json, changes: Json = {}): Files => ({
   ...sound,
   [typeFile('thing')]: contentType('thing', attributes, changes),

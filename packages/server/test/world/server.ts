@@ -1,4 +1,4 @@
-/** A server over a database, asked in-process: the whole HTTP stack, no port. */
+/** A server over a database, called in-process: the complete HTTP stack, without a port. */
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { expect } from 'vitest';
@@ -24,7 +24,7 @@ export interface TestServer {
     url: string,
     options?: { body?: unknown; headers?: Record<string, string> },
   ): Promise<TestAnswer>;
-  /** Waits for what goes on beside the answers. */
+  /** Waits for background work. */
   idle(): Promise<void>;
   close(): Promise<void>;
 }
@@ -47,7 +47,7 @@ export interface TestSecrets {
   readonly apiTokenSalt: string;
 }
 
-/** Secrets of every test server that is given no others. */
+/** Secrets of every test server that is given none. */
 export const secrets: TestSecrets = { jwtSecret: 'secret of the tests', apiTokenSalt: 'salt of the tests' };
 
 export interface TestPeople {
@@ -55,7 +55,7 @@ export interface TestPeople {
   readonly mode?: 'roles' | 'open';
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
-  /** Told of faults beside the answers; without it they are thrown at the test. */
+  /** Called with background errors; by default they fail the test. */
   readonly onFault?: (fault: unknown) => void;
   /** A project's handlers and hooks by type. */
   readonly handlers?: HandlersByType;
@@ -68,7 +68,7 @@ const rethrow = (fault: unknown): void => {
   throw fault;
 };
 
-/** Everything that a server needs, over a database; no log. */
+/** Everything that a server needs, over a database; without a log. */
 export const newTestDeps = (
   db: Db,
   model: Model,
@@ -125,7 +125,7 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
     try {
       parsed = answer.payload === '' ? null : JSON.parse(answer.payload);
     } catch {
-      // plain text stays text
+      // plain text is kept as text
     }
     return { status: answer.statusCode, headers: answer.headers, body: parsed, text: answer.payload };
   };
@@ -144,7 +144,7 @@ interface ErrorAnswer {
   readonly errors: readonly { readonly path: readonly string[]; readonly message: string; readonly code: string }[];
 }
 
-/** What an error answer says; it must be an envelope (ER1) with a status below 500. */
+/** The content of a response that must be an error envelope (ER1) with a status below 500. */
 export const errorOf = ({ status, body, text }: TestAnswer): ErrorAnswer => {
   const { data, error } = (body ?? {}) as {
     data?: unknown;

@@ -1,4 +1,7 @@
-/** A project of a test's own: a few schemas in a temporary folder, a fresh database, and a server that lets the public do everything. */
+/**
+ * A project for a single test: a few schemas in a temporary folder, a fresh database, and a server on which the public
+ * may do everything.
+ */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -24,17 +27,17 @@ export interface SmallProject {
 export interface SmallWorld {
   readonly db: Db;
   readonly model: Model;
-  /** Lines of the log from `error` on. */
+  /** Log lines of level `error` and above. */
   readonly logged: readonly string[];
   send(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
-  /** All rows of a table in the order of their ids. */
+  /** All rows of a table by id. */
   rows(table: string): Promise<readonly Readonly<Record<string, unknown>>[]>;
   insert(table: string, rows: Parameters<typeof insertRows>[2]): Promise<void>;
   close(): Promise<void>;
 }
 
 export interface SmallOptions extends TestPeople {
-  /** The database that the server sees in place of the real one. */
+  /** The database that the server gets instead of the real one. */
   readonly watch?: (db: Db) => Db;
 }
 
