@@ -116,8 +116,8 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
-  'query.locale-of-write': query<{ served: string | null }>(
-    ({ served }) => `entries are written in the locale ${print(served)} only`,
+  'query.locale-of-write': query(
+    () => 'a new entry is in the locale of its body, and any other write goes to the entry with the id',
   ),
   'query.unknown-parameter': query<Name>((it) => `there is no parameter "${it.name}"${didYouMean(it)}`),
   'query.unknown-name': query<AttributeName>((it) => `${it.type} has no attribute "${it.name}"${didYouMean(it)}`),
@@ -246,10 +246,10 @@ export const issueKinds = {
   'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
   'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
-  'body.locale': invalid<{ given: unknown; served: string | null }>(
-    ({ at, given, served }) =>
-      `${at}: entries are written in the locale ${print(served)} only, but the final value was: \`${print(given)}\`.`,
-  ),
+  'body.locale': named<{ value: unknown }>('ApplicationError', () => "This locale doesn't exist"),
+  'body.locale-kept': invalid(({ at }) => `${at}: an entry keeps its locale`),
+  'body.localizations': invalid(({ at }) => `${at}: siblings are added by POST to …/localizations`),
+  'body.single-exists': invalid(() => 'singleType.alreadyExists'),
   'body.too-many': invalid<{ max: number; what: string }>(
     ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,
   ),

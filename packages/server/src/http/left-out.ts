@@ -1,8 +1,8 @@
-/** Reports what lenient mode ignored in a request: in a response header, and once per name in the log (Q16). */
+/** Reports what was ignored in a request, by lenient mode or as a rule: in a response header, and once per name in the log (Q16). */
 import type { FastifyInstance, FastifyReply } from 'fastify';
 import { formatIssue } from '../errors.js';
 import { limits } from '../limits.js';
-import type { LeftOut } from '../query/lenient.js';
+import { type LeftOut, lenient } from '../query/lenient.js';
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -26,7 +26,7 @@ export const addLeftOut = (app: FastifyInstance): void => {
       else
         log.warn(
           { ignored: name, path: url.split('?')[0] },
-          `${name} had no effect (api.strict is false): ${formatIssue(issue)}`,
+          `${name} had no effect${lenient.has(issue.code) ? ' (api.strict is false)' : ''}: ${formatIssue(issue)}`,
         );
     }
     return this.header(LEFT_OUT_HEADER, headerOf(leftOut));

@@ -9,6 +9,7 @@ export const FILE_UID = 'plugin::upload.file';
 export const USER_UID = 'plugin::users-permissions.user';
 export const ROLE_UID = 'plugin::users-permissions.role';
 export const ADMIN_UID = 'admin::user';
+export const LOCALE_UID = 'plugin::i18n.locale';
 
 /** A condition that selects an attribute's rows in a shared table, such as `field = 'cover'`. */
 export interface FixedValue {

@@ -28,7 +28,7 @@ export const lenient: ReadonlySet<IssueCode> = new Set<IssueCode>([
 export interface LeftOut {
   /** Its dotted path: `populate.metadata.shareImage`, `data.titel`. */
   readonly name: string;
-  /** The issue that strict mode would have returned. */
+  /** The issue that strict mode would have returned, or the reason why it never has an effect. */
   readonly issue: Issue;
 }
 

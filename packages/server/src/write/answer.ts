@@ -1,12 +1,13 @@
 /** Writes an entry and reads the response in the same transaction. */
-import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
-import { type QuerySource, shapeOf } from '../query/raw.js';
+import { bug, catchRefusal, type Result, unwrap } from '../errors.js';
+import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { pipeline } from '../sql/pipeline.js';
 import { refuseChanged, type WriteRequest, type Writer, type Written } from './apply.js';
+import { readQueryLocale } from './locales.js';
 import { hashPasswords } from './passwords.js';
 import type { Session } from './session.js';
 
@@ -39,8 +40,12 @@ export const applyAndAnswer = async (
   const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
-  if (request.type.localized) checkLocale(show.query, context);
-  const { id, undecided, isHooked, run } = await writer.prepare(request, context, session);
+  const { locale, leftOut } = readQueryLocale(request.type, show.query);
+  const { id, undecided, isHooked, run } = await writer.prepare({ locale, ...request }, context, session);
+  const answered = (written: Written, answer: Answer): Answered => ({
+    written,
+    answer: { ...answer, leftOut: [...answer.leftOut, ...leftOut, ...written.leftOut] },
+  });
   const read = async (): Promise<Answer> => {
     const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
@@ -49,25 +54,12 @@ export const applyAndAnswer = async (
   if (undecided && !namesAnswer(undecided, (await read()).etag)) return refuseChanged();
   if (request.action === 'delete') {
     const answer = await read();
-    return withLeftOut(await run(), answer);
+    return answered(await run(), answer);
   }
-  if (isHooked) return withLeftOut(await run(), await read());
+  if (isHooked) return answered(await run(), await read());
   // the first statements of the read are sent together with the operations
-  return withLeftOut(...(await pipeline(run, read)));
+  return answered(...(await pipeline(run, read)));
 };
-
-/** Writes act in the default locale only; any other locale in the query would be silently ignored. */
-const checkLocale = (query: QuerySource, { defaultLocale: served }: ResolveContext): void => {
-  const node = unwrap(query.read()).get('locale');
-  if (!node) return;
-  const shape = shapeOf(node);
-  if (shape.kind !== 'text' || shape.text !== served) refuse(issue('query.locale-of-write', ['locale'], { served }));
-};
-
-const withLeftOut = (written: Written, answer: Answer): Answered => ({
-  written,
-  answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
-});
 
 /** One write in its own transaction. Passwords are hashed before it begins. */
 export const writeAndAnswer = async (

@@ -14,6 +14,7 @@ import { pipeline } from '../sql/pipeline.js';
 import { type Change, parseChange, readPublishedAt } from './change.js';
 import { acceptBody, type CheckContext, checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
+import { ignoredKeys, localeOfNew } from './locales.js';
 import { type PasswordHashes, withHashes } from './passwords.js';
 import { lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { runOperations } from './run.js';
@@ -29,6 +30,8 @@ export type WriteRequest = {
   readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
+  /** Which entry of a localized single type to write; the one in the default locale otherwise. */
+  readonly locale?: string | null;
 } & (
   | { readonly action: 'create'; readonly data: Data; readonly hashes?: PasswordHashes }
   | {
@@ -175,17 +178,10 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
   const event = { id: stored?.id ?? null, data: given.data, session };
   await hooks?.before?.(stored === null ? 'create' : 'update', event);
-  checkLocale(write, given.data, stored);
+  for (const it of ignoredKeys(type, given.data, stored ? stored.locale : (request.locale ?? undefined)))
+    write.leftOut.set(it.name, it);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
   return stored === null ? prepareCreate(write, given, publishedAt) : prepareUpdate(write, given, publishedAt, stored);
-};
-
-/** New entries are in the default locale, and no entry changes its locale: any other in the data would be silently ignored. */
-const checkLocale = ({ request: { type }, context }: Write, data: Data, stored: StoredEntry | null): void => {
-  const served = stored?.locale ?? context.defaultLocale;
-  const given = type.localized ? data['locale'] : undefined;
-  if (given !== undefined && given !== null && given !== served)
-    refuse(issue('body.locale', ['locale'], { given, served }));
 };
 
 /** Input of a create or update; hooks may change the data. */
@@ -211,9 +207,9 @@ interface StoredEntry {
   readonly locale: string | null;
 }
 
-/** An entry by id, or the one entry of a single type, in the default locale. */
+/** An entry by id, or the one entry of a single type in the locale of the request. */
 const findEntry = async (
-  { request: { type }, context, dialect, session }: Write,
+  { request: { type, locale: asked }, context, dialect, session }: Write,
   id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
@@ -221,7 +217,9 @@ const findEntry = async (
   const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
   const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
   const locale = type.localized ? column('locale') : sql`null`;
-  const inLocale = type.localized ? sql` where ${locale} = ${dialect.bind('string', context.defaultLocale)}` : sql``;
+  const inLocale = type.localized
+    ? sql` where ${locale} = ${dialect.bind('string', asked ?? context.defaultLocale)}`
+    : sql``;
   const where = type.kind === 'single' ? inLocale : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
   const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
   const [row] = (await session.tx.run(dialect.compile(query))) as readonly (readonly [
@@ -234,6 +232,10 @@ const findEntry = async (
   const [found, published, updated, inside] = row;
   return { id: found, publishedAt: published, version: updated === null ? null : Number(updated), locale: inside };
 };
+
+/** Whether a single type has an entry in any locale. */
+const hasEntries = async ({ request: { type }, dialect, session }: Write): Promise<boolean> =>
+  (await session.tx.run(dialect.compile(sql`select 1 from ${sql.table(type.table)} limit 1`))).length > 0;
 
 /** Checks the precondition: refuses if it fails, and leaves it undecided if the entry has no version. */
 const checkMatch = ({ request: { type, match = null } }: Write, stored: StoredEntry): PreparedWrite['undecided'] => {
@@ -262,6 +264,8 @@ const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
   tx: session.tx,
 });
 
+const localeContext = ({ context, dialect, session }: Write) => ({ context, dialect, tx: session.tx });
+
 // ---- the three actions
 
 const prepareCreate = async (
@@ -269,7 +273,7 @@ const prepareCreate = async (
   { data, hashes }: Given,
   publishedAt: PublishedAt,
 ): Promise<PreparedWrite> => {
-  const { request, context, now } = write;
+  const { request, now } = write;
   const { type } = request;
   if (request.match != null) return refuseChanged();
   const change = await acceptData(write, data, null, type.draftAndPublish && publishedAt === null);
@@ -278,7 +282,9 @@ const prepareCreate = async (
     // concurrent requests may create its entry
     await takeLocks([`single ${type.table}`], write);
     if ((await findEntry(write, null, 'plain')) !== null) return prepareWrite(write);
+    if (type.localized && (await hasEntries(write))) return refuse(issue('body.single-exists', []));
   }
+  const locale = type.localized ? await localeOfNew(request.locale ?? data['locale'], localeContext(write)) : null;
   const time = now();
   const [, checked] = await pipeline(
     () => takeLocks(lockNames(changes), write),
@@ -295,8 +301,7 @@ const prepareCreate = async (
   ];
   if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
-  if (type.localized && !change.values.some((it) => it.attribute.name === 'locale'))
-    system.push({ column: 'locale', kind: 'string', value: context.defaultLocale });
+  if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
   const { operations } = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
   return makePrepared(write, { action: 'create', id, version: time, data, operations, undecided: null });
 };

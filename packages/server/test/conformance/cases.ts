@@ -114,8 +114,11 @@ export const stepsOf = (it: Case): readonly Step[] => it.steps ?? [{ request: it
 export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => request.method === 'GET');
 
 /** Whether a request with that response may have changed the data. */
-export const mayHaveChanged = ({ method, path: target }: RecordedRequest, { status }: Answer): boolean =>
-  method !== 'GET' && status < 400 && !target.startsWith('/api/auth/');
+export const mayHaveChanged = ({ method, path: target }: RecordedRequest, { status }: Answer): boolean => {
+  // PostgreSQL does not give an id again that a refused request had reserved
+  const isWritten = status < 400 || (status === 400 && method === 'POST');
+  return method !== 'GET' && isWritten && !target.startsWith('/api/auth/');
+};
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const placeholders: Readonly<Record<string, (actual: unknown) => boolean>> = {

@@ -6,8 +6,6 @@ const pending = new Set([
 
   'i18n-copy',
 
-  'i18n-create',
-
   'i18n-locale-list',
 
   'i18n-list',
@@ -21,8 +19,6 @@ const pending = new Set([
   'i18n-shared',
 
   'i18n-single',
-
-  'i18n-update',
 
   'i18n-write',
 
