@@ -1,8 +1,8 @@
 /**
- * About the least work that makes the benchmark's articles and fills its list on PostgreSQL: one statement for all rows
- * of a request, which takes the body apart itself, and the answer comes from it. `begin`, the lock, the statement and
- * `commit` travel together on one connection; writers would wait for each other's lock anyway. Foreign keys and unique
- * indexes refuse what does not exist and what exists twice.
+ * Close to the least work that creates the benchmark's articles and fills its list on PostgreSQL: one statement writes
+ * all rows of a request; it parses the body itself and returns the response. `begin`, the lock, the statement and
+ * `commit` are sent together on one connection; writers would wait for each other's lock anyway. Foreign keys and
+ * unique indexes reject missing targets and duplicates.
  */
 import postgres from 'postgres';
 import { concat, entry, spread } from './baseline.mjs';
@@ -85,7 +85,7 @@ with d as materialized (
 )
 select answer from e`;
 
-/** @param rank a select of the rank that the article gets. */
+/** @param rank a select of the article's rank. */
 const placed = (rank, types) => `place as materialized (${rank}),
 link as (
   insert into articles_categories_links as l (article_id, category_id, category_order, article_order)
@@ -97,7 +97,7 @@ link as (
 update categories set updated_at = greatest(${now}, updated_at + interval '1 ms') from place where id = $1::int4
 returning ${answered('categories', types.category('categories'))}`;
 
-/** Parameters: the list's category, the article, and the one before which it stands. */
+/** Parameters: the list's category, the article, and the one that it is placed before. */
 const connectBefore = (types) => `
 with high as (
   select article_order as rank from articles_categories_links where category_id = $1::int4 and article_id = $3::int4
@@ -133,7 +133,7 @@ where n.id = l.id`;
 
 const locks = (...tables) => `select ${tables.map((it) => `pg_advisory_xact_lock(hashtext('${it}'))`).join(', ')}`;
 
-/** @param types the attributes of the entries that are answered. */
+/** @param types the attributes of the entries in the response. */
 export const newWriter = (url, types) => {
   const sql = postgres(url, {
     max: 1,
@@ -143,7 +143,7 @@ export const newWriter = (url, types) => {
   const statements = { create: create(types), before: connectBefore(types), last: connectLast(types) };
   const lockAll = locks('articles_author_links', 'articles_categories_links');
   const lockList = locks('articles_categories_links');
-  /** One transaction, sent at once; gives the rows of the last statement. */
+  /** One transaction, sent at once; returns the rows of the last statement. */
   const inOneGo = async (lock, ...work) => {
     const run = (text, params = []) => sql.unsafe(text, params, { prepare: true }).raw();
     const sent = [run('begin'), run(lock), ...work.map((it) => run(...it)), run('commit')];

@@ -1,8 +1,8 @@
 /**
- * About the least work that answers the benchmark's requests from PostgreSQL: one prepared statement for each, in one
- * round trip and so in one snapshot. It gives the JSON text of every entry or list, edge by edge; JavaScript splices.
- * (Nesting all in SQL, as on SQLite, is slower here: PostgreSQL starts every subquery anew.)
- * The bytes of the database go out as they come: texts are read and written as latin1, whatever they mean.
+ * Close to the least work that answers the benchmark's requests from PostgreSQL: one prepared statement each, in one
+ * round trip and therefore one snapshot. It returns the JSON text of every entry or list, by edge, and JavaScript
+ * splices them. (Nesting everything in SQL, as on SQLite, is slower here: PostgreSQL restarts every subquery.) The
+ * bytes of the database are sent unchanged: texts are read and written as latin1, whatever their encoding.
  * `node baseline-postgres.mjs URL PORT`
  */
 import postgres from 'postgres';
@@ -18,7 +18,7 @@ const sql = postgres(url, {
     plan_cache_mode: 'force_generic_plan',
     jit: 'off',
     max_parallel_workers_per_gather: 0,
-    // few rows are joined, always by an index; the planner guesses more of them and reads whole tables
+    // few rows are joined, always by an index; the planner overestimates them and would read whole tables
     enable_hashjoin: 'off',
     enable_mergejoin: 'off',
   },
@@ -39,7 +39,7 @@ const as = {
 };
 const types = attributesOf(as);
 
-// ---- parts of statements: rows of edge, owner, id, JSON text; single links have one row here, as v4 keeps them
+// ---- parts of statements: rows of edge, owner, id, JSON text; to-one links have one row here, as v4 stores them
 
 const one = (edge, owner, id, value, from) => `(select '${edge}', ${owner}, ${id}, ${value} ${from})`;
 /** One row for each owner. */
@@ -120,7 +120,7 @@ const star = [
   ),
 ];
 
-/** Texts that end with an open list are closed below, in `treeText`. */
+/** Texts that end with an open list are completed in `treeText`. */
 const tree = [
   articles('title', 'slug', 'publishedOn', 'views'),
   one(
@@ -217,7 +217,7 @@ const statements = {
   star: edges(firstPage, star),
   tree: edges(firstPage, [total, ...tree]),
   one: edges(`${published} and id = $1::int4`, tree),
-  // the category's articles are found once, for the page and for the count
+  // the category's articles are read once, for the page and for the count
   page: `
     with found as materialized (
       select a.id, a.views
@@ -231,7 +231,7 @@ const statements = {
     join articles e on e.id = page.id order by e.views desc, e.id`,
 };
 
-// ---- answers
+// ---- responses
 
 const rowsOf = (name, ...params) => sql.unsafe(statements[name], params, { prepare: true }).raw();
 const text = (bytes) => bytes.latin1Slice();
@@ -239,7 +239,7 @@ const text = (bytes) => bytes.latin1Slice();
 const listOf = (rows, page) =>
   `{"data":[${rows.map(([value]) => text(value)).join(',')}],"meta":${pagination(page, Number(text(rows[0][1])))}}`;
 
-/** Rows by edge and owner. The zone's elements keep their order in `zone`. */
+/** Rows by edge and owner. The elements of the zone keep their order in `zone`. */
 const placed = (rows) => {
   const edges = new Map();
   const zone = new Map();

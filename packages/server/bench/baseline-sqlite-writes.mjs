@@ -1,7 +1,7 @@
 /**
- * About the least work that makes the benchmark's articles and fills its list on SQLite: one transaction for each
- * request, prepared statements, and the answer from the statement that writes the entry. Foreign keys and unique indexes
- * refuse what does not exist and what exists twice.
+ * Close to the least work that creates the benchmark's articles and fills its list on SQLite: one transaction per
+ * request, prepared statements, and the response from the statement that writes the entry. Foreign keys and unique
+ * indexes reject missing targets and duplicates.
  */
 import Database from 'better-sqlite3';
 import { concat, entry, spread } from './baseline.mjs';
@@ -9,10 +9,10 @@ import { concat, entry, spread } from './baseline.mjs';
 const marks = (columns) => columns.map(() => '?').join(', ');
 const quote = (columns) => columns.map((it) => `"${it}"`).join(', ');
 
-/** @param types the attributes of the entries that are answered. */
+/** @param types the attributes of the entries in the response. */
 export const newWriter = (file, types) => {
   const db = new Database(file);
-  // as the server has it: WAL stays in the file, and the driver syncs it at checkpoints
+  // as in the server: WAL mode is stored in the file, and the driver syncs at checkpoints
   db.pragma('foreign_keys = on');
   db.pragma('busy_timeout = 5000');
   db.pragma('cache_size = -65536');
@@ -91,11 +91,11 @@ export const newWriter = (file, types) => {
     return body;
   });
 
-  // ---- the list: its order is the rank alone, so one number between two others is all that a place needs
+  // ---- the list: its order is the rank alone, so a position only needs a number between two others
 
   const pluck = (sql) => db.prepare(sql).pluck();
   const rankOf = pluck('select article_order from articles_categories_links where category_id = ? and article_id = ?');
-  // a plus makes the planner walk down the index of the ranks, where the next one is near
+  // the plus makes the planner scan the index of ranks downwards, where the next one is near
   const rankBelow = pluck(
     `select article_order from articles_categories_links
      where +category_id = ? and article_order < ? and article_id <> ? order by article_order desc limit 1`,

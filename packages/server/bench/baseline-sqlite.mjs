@@ -1,7 +1,8 @@
 /**
- * About the least work that answers the benchmark's requests from SQLite: one prepared statement for each, which makes
- * the whole body. As a blob it goes from the database to the socket without being decoded; one statement sees one
- * snapshot. `node baseline-sqlite.mjs FILE PORT`
+ * Close to the least work that answers the benchmark's requests from SQLite: one prepared statement each, which builds
+ * the whole body. It is read as a blob, so it reaches the socket without being decoded; one statement sees one
+ * snapshot.
+ * `node baseline-sqlite.mjs FILE PORT`
  */
 import Database from 'better-sqlite3';
 import { attributesOf, concat, data, element, entry, pageSize, part, serve } from './baseline.mjs';
@@ -28,7 +29,7 @@ const as = {
 };
 const types = attributesOf(as);
 
-// ---- parts of statements; every table has an alias of its own, its link table the same with l_
+// ---- parts of statements; every table has its own alias, its link table the same with l_
 
 /** The first row's value, `null` without one. */
 const first = (value, from) => `coalesce((select ${value} ${from} limit 1), 'null')`;
@@ -38,7 +39,7 @@ const all = (value, from, order, empty = '[]') =>
 
 const linked = (table, from, owner, to, target, e) =>
   `from ${table} l_${e} join ${target} ${e} on ${e}.id = l_${e}.${to} where l_${e}.${from} = ${owner}.id`;
-// a plus keeps the planner from choosing the index of a column that tells little
+// the plus keeps the planner from choosing the index of an unselective column
 const files = (uid, field, owner) =>
   `from files_related_morphs l_f join files f on f.id = l_f.file_id
    where l_f.related_id = ${owner}.id and +l_f.related_type = '${uid}' and +l_f.field = '${field}'`;
@@ -213,7 +214,7 @@ const statements = {
   one: `
     select ${body(`'{"data":'`, entry('e', tree), `',"meta":{}}'`)}
     from articles e where e.id = :number and e.published_at is not null`,
-  // the category's articles are found once, for the page and for the count
+  // the category's articles are read once, for the page and for the count
   page: `
     with found as materialized (
       select a.id, a.views

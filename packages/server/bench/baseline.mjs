@@ -1,15 +1,15 @@
 /**
- * What the two baselines share: the JSON of the benchmark's entries written as SQL by hand, and the least HTTP. They know
- * the requests of requests.mjs, the project in bench/project, and nothing else.
+ * What the two baselines share: the JSON of the benchmark's entries as hand-written SQL, and a minimal HTTP server.
+ * They know the requests of requests.mjs and the project in bench/project, and nothing else.
  */
 import http from 'node:http';
 import { filteredPage, requestsFor } from './requests.mjs';
 
-// ---- JSON as SQL; texts are concatenated, which both databases do faster than nesting JSON functions
+// ---- JSON as SQL; concatenating texts is faster on both databases than nesting JSON functions
 
 const literal = (text) => `'${text.replaceAll("'", "''")}'`;
 
-/** One text of several expressions; neighbouring literals become one. */
+/** Several expressions as one text; adjacent literals are merged. */
 export const concat = (...parts) => {
   const joined = [];
   for (const part of parts) {
@@ -25,7 +25,7 @@ const members = (pairs) =>
 
 /** The inside of an object, without its braces. */
 export const inside = (pairs) => concat(...members(pairs));
-/** @param end what follows the last pair; not the closing braces where JavaScript adds to the text. */
+/** @param end what follows the last pair; without the closing braces if JavaScript appends to the text. */
 export const entry = (e, pairs, end = '}}') =>
   concat(literal('{"id":'), `${e}.id`, literal(',"attributes":{'), ...members(pairs), literal(end));
 export const part = (e, pairs, end = '}') =>
@@ -42,7 +42,7 @@ export const attributesOf = (as) => {
   const typed = (...attributes) => {
     const parsed = attributes.flatMap((it) => it.split(' ')).map((it) => it.split(':'));
     const column = (name) => name.replace(/[A-Z]/g, (it) => `_${it.toLowerCase()}`);
-    /** @param names the attributes to take, all without any. */
+    /** @param names the attributes to include; all by default. */
     return (e, ...names) =>
       Object.fromEntries(
         parsed
@@ -80,13 +80,13 @@ export const pageSize = 25;
 export const pagination = (page, total) =>
   `{"pagination":{"page":${page},"pageSize":${pageSize},"pageCount":${Math.ceil(total / pageSize)},"total":${total}}}`;
 
-// ---- bodies of writes, checked as far as the database does not
+// ---- bodies of writes, validated as far as the database does not
 
 const kinds = ['essay', 'report', 'interview', 'notes'];
 const elements = ['sections.text', 'sections.quote'];
 const isList = (value) => Array.isArray(value);
 
-/** The data of a new article as it was sent; null where something is wrong with it. */
+/** The data of a new article as sent; null if it is invalid. */
 export const articleOf = (body) => {
   const { data } = body;
   const isRight =
@@ -101,7 +101,7 @@ export const articleOf = (body) => {
   return isRight ? data : null;
 };
 
-/** The one article that a list is to have, and the article before which it stands; null for the end. */
+/** The one article to connect to a list, and the article that it is placed before; null for the end. */
 export const moveOf = (body) => {
   const move = body.data?.articles?.connect?.[0];
   if (!Number.isInteger(move?.id)) return null;
@@ -109,7 +109,7 @@ export const moveOf = (body) => {
   return before === null || (Number.isInteger(before) && before !== move.id) ? { id: move.id, before } : null;
 };
 
-/** How long lists are ranked, as in src/write/order.ts: whole numbers, spread anew where there is no room between two. */
+/** How long lists are ranked, as in src/write/order.ts: integers, spread again when there is no room between two. */
 export const spread = { from: 2 ** 29, width: 2 ** 30, min: 2 ** 20, endStep: 2 ** 12 };
 
 // ---- HTTP

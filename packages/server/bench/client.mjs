@@ -1,13 +1,13 @@
 /**
- * A load generator that costs little beside the server it measures: keep-alive sockets that read into a buffer of their
- * own, and look at nothing but the status line and the length of an answer.
+ * A load generator that costs little compared with the server under test: keep-alive sockets that read into their own
+ * buffers, and parse nothing but the status line and the length of a response.
  */
 import net from 'node:net';
 
 /** @typedef {string | { method: string, path: string, body: unknown }} ClientRequest a text is the path of a GET */
 /** @typedef {{ requests: number, seconds: number, latenciesMs: number[] }} Slice */
 
-/** Answers for each connection that come first and are not counted. */
+/** Responses per connection that are received first and not counted. */
 const discarded = 2;
 
 /**
@@ -130,10 +130,10 @@ const textOf = (request, port) => {
 
 const nameOf = (request) => (typeof request === 'string' ? request : `${request?.method} ${request?.path}`);
 
-/** More than the head of any answer here. */
+/** More than the head of any response here. */
 const headBytesMax = 4096;
 
-/** Reads answers that say their length; calls back with the status when one is complete. */
+/** Reads responses with a Content-Length; calls back with the status when one is complete. */
 const newReader = (answered, fail) => {
   let head = '';
   let status = 0;

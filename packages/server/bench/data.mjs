@@ -12,13 +12,13 @@ export const isDraft = (article) => article % 20 === 7;
 
 const sizesOf = (articles) => ({ articles, authors: Math.max(1, Math.floor(articles / 10)), categories: 50 });
 
-/** @returns {TableRows[]} targets before the tables that link to them */
+/** @returns {TableRows[]} link targets before the tables that link to them */
 export const rowsOf = (articles) => {
   const sizes = sizesOf(articles);
   return [...settings(), ...entries(sizes), ...components(sizes), ...links(sizes), ...media(sizes)];
 };
 
-/** The category with a list as long as this; the articles after the first so many are not in it. */
+/** The category with a list of this length; the articles after the first so many are not in it. */
 export const longList = { category: 51, articles: 10_000 };
 
 /** The rows of the long list, for a data set of more articles. @returns {TableRows[]} */
@@ -39,7 +39,10 @@ export const longListRows = (articles) => {
   ];
 };
 
-/** The n-th body that makes an article: every scalar attribute, relations, media, a component with nested ones, a zone. */
+/**
+ * The n-th body that creates an article: every scalar attribute, relations, media, a component with nested ones, a
+ * zone.
+ */
 export const articleBody = (turn, articles) => {
   const { authors, categories } = sizesOf(articles);
   const file = (salt) => 1 + pick(turn, salt, articles);
@@ -89,15 +92,15 @@ export const articleBody = (turn, articles) => {
   };
 };
 
-/** The n-th entry that is put into the long list, and one of the list before which it can stand. */
+/** The n-th entry that is added to the long list, and an entry of the list that it can be placed before. */
 export const listMove = (turn, articles) => ({
   id: longList.articles + 1 + (turn % (articles - longList.articles)),
   before: 1 + pick(turn, 79, longList.articles),
 });
 
-// ---- chance and words
+// ---- random numbers and words
 
-/** A number below `bound` that depends on the id and on what it is for. */
+/** A number below `bound` that depends on the id and on its purpose. */
 const pick = (id, salt, bound) => {
   let hash = Math.imul(id ^ Math.imul(salt, 0x9e3779b1), 0x85ebca6b);
   hash = Math.imul(hash ^ (hash >>> 13), 0xc2b2ae35);
@@ -113,13 +116,13 @@ const word = (id, salt) => vocabulary[pick(id, salt, vocabulary.length)];
 
 const sentence = (id, salt) => {
   const said = Array.from({ length: 9 }, (_, i) => word(id, salt + i)).join(' ');
-  // typographic marks, as editors set them
+  // typographic punctuation, as editors insert it
   return `${said[0].toUpperCase()}${said.slice(1)}${pick(id, salt, 3) === 0 ? ' — “so it was”' : ''}.`;
 };
 const prose = (id, salt, sentences) =>
   Array.from({ length: sentences }, (_, i) => sentence(id, salt + i * 16)).join(' ');
 
-/** Texts are taken from a small stock: making them anew for every row would take longer than storing them. */
+/** Texts come from a small set: generating them for every row would take longer than storing them. */
 const stock = (salt, sentences) => {
   const texts = Array.from({ length: 97 }, (_, i) => prose(i, salt, sentences));
   return (id) => texts[pick(id, salt, texts.length)];
@@ -131,14 +134,14 @@ const heading = stock(900, 1);
 
 const two = (number) => String(number).padStart(2, '0');
 const start = Date.UTC(2024, 0, 1);
-/** Some minute of the two years from 2024 on, and milliseconds. */
+/** A minute in the two years from 2024 on, in milliseconds. */
 const instant = (id, salt) => start + pick(id, salt, 1_000_000) * 60_000 + (id % 60_000);
 
 function* range(count, rowFor) {
   for (let id = 1; id <= count; id++) yield rowFor(id);
 }
 
-/** Rows of link tables, numbered as they come. */
+/** Rows of link tables, numbered in order. */
 function* numbered(count, rowsFor) {
   let id = 0;
   for (let from = 1; from <= count; from++) for (const row of rowsFor(from)) yield [++id, ...row];
@@ -246,7 +249,7 @@ const entries = ({ articles, authors, categories }) =>
         ['essay', 'report', 'interview', 'notes'][pick(id, 24, 4)],
         pick(id, 25, 4) === 0 ? null : `desk-${pick(id, 25, 40)}@example.org`,
         'For editors only.',
-        // a prime: no two articles have the same number of views
+        // a prime, so that no two articles have the same number of views
         (id * 7919) % 1_000_003,
         String(9_007_199_254_740_993n + BigInt(id)),
         pick(id, 26, 50) / 10,
@@ -372,7 +375,7 @@ const links = ({ articles, authors, categories }) => [
   },
 ];
 
-/** Some ids up to `bound`, no two the same. */
+/** Some distinct ids up to `bound`. */
 const several = (id, salt, count, bound) => {
   const first = pick(id, salt, bound);
   return Array.from({ length: Math.min(count, bound) }, (_, i) => 1 + ((first + i * 7) % bound));

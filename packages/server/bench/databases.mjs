@@ -1,4 +1,4 @@
-/** Databases full of a data set: made with the server's own model and schema modules, filled in bulk. */
+/** Databases filled with a data set: created with the server's own model and schema modules, loaded in bulk. */
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import net from 'node:net';
@@ -17,7 +17,7 @@ export const projectDir = path.join(import.meta.dirname, 'project');
  *   `place` is a file or a URL, `env` what makes a Dovetail server open it.
  */
 
-/** Differs whenever a kept database no longer is what this program would make. */
+/** Changes whenever an existing database differs from what this program would create. */
 const stampOf = () => {
   const hash = crypto.createHash('sha1').update(fs.readFileSync(path.join(import.meta.dirname, 'data.mjs')));
   for (const file of fs.readdirSync(path.join(projectDir, 'src'), { recursive: true }).sort())
@@ -25,7 +25,7 @@ const stampOf = () => {
   return hash.digest().readInt32BE() & 0x7fffffff;
 };
 
-/** The tables of the bench project and the statements that make them: tables first, then indexes and keys. */
+/** The tables of the bench project and the statements that create them: tables first, then indexes and keys. */
 const planTables = async (dovetail, db) => {
   const loaded = dovetail.loadModel(projectDir);
   if (!loaded.ok) throw new Error(loaded.faults.map(dovetail.formatNote).join('\n'));
@@ -35,7 +35,7 @@ const planTables = async (dovetail, db) => {
   return {
     kindsOf: new Map(tables.map((table) => [table.name, new Map(table.columns.map((it) => [it.name, it.kind]))])),
     tables: additions.filter(isTable),
-    // on full tables they are made much faster than kept up to date row by row
+    // building them on full tables is much faster than updating them row by row
     afterwards: additions.filter((it) => !isTable(it)),
   };
 };
@@ -132,7 +132,7 @@ export const postgresServer = async (url, dir, keep) => {
   if (url !== undefined) return { url, stop: async () => undefined };
   const port = await freePort();
   const databaseDir = path.join(dir, 'postgres');
-  // the server runs as a user of its own where this program runs as root
+  // the server runs as a separate user if this program runs as root
   fs.chmodSync(dir, 0o755);
   const server = new EmbeddedPostgres({
     databaseDir,
@@ -202,7 +202,7 @@ const postgresAt = (url, articles) => ({
   env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
 });
 
-/** Drops what `postgresWorld` or `copyPostgres` has made. */
+/** Drops what `postgresWorld` or `copyPostgres` has created. */
 export const dropPostgresWorld = async (adminUrl, { place }) => {
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   await admin.unsafe(`drop database if exists ${new URL(place).pathname.slice(1)} with (force)`);
@@ -210,7 +210,7 @@ export const dropPostgresWorld = async (adminUrl, { place }) => {
 };
 
 const fillPostgres = async (url, batches, plan, progress) => {
-  // one connection without the statement timeout that the server gives its own
+  // one connection, without the server's statement timeout
   const sql = postgres(url, { max: 1, onnotice: () => undefined });
   try {
     for (const batch of batches) {
@@ -234,7 +234,7 @@ const fillPostgres = async (url, batches, plan, progress) => {
   }
 };
 
-/** The text form of COPY, in pieces of some size. */
+/** The text format of COPY, in chunks. */
 function* copyText(rows, kinds, count) {
   let text = '';
   let rowsSeen = 0;
@@ -252,12 +252,12 @@ function* copyText(rows, kinds, count) {
 const escapes = { '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' };
 const copyValue = (value, kind) => {
   if (value === null) return '\\N';
-  // the wall clock of the server's zone, as v4 stores it (ST2); both sides run under UTC
+  // the server's local time, as v4 stores it (ST2); both sides run in UTC
   if (kind === 'datetime') return new Date(value).toISOString().slice(0, -1);
   return typeof value === 'string' ? value.replace(/[\\\t\n\r]/g, (it) => escapes[it]) : String(value);
 };
 
-/** A port that nobody listens on right now. */
+/** A port that is free at the moment. */
 export const freePort = () =>
   new Promise((resolve, reject) => {
     const probe = net.createServer();

@@ -1,4 +1,4 @@
-/** Slices of load on several sides in turn. */
+/** Slices of load on several sides, alternating. */
 import { runExactly, runSlice, startReaders } from './client.mjs';
 
 export const median = (numbers) => {
@@ -57,7 +57,7 @@ export const measureWrites = async (ports, { requestFor, firstTurn, perSlice, ro
   );
 };
 
-/** Slices A B C A B C …, so that what else the machine does meets all sides alike; a first round is discarded. */
+/** Slices A B C A B C …, so that other load on the machine affects all sides alike; the first round is discarded. */
 const inTurn = async (ports, rounds, runOne) => {
   const slices = Object.fromEntries(Object.keys(ports).map((side) => [side, []]));
   for (let round = 0; round <= rounds; round++)
@@ -77,5 +77,5 @@ const inTurn = async (ports, rounds, runOne) => {
   );
 };
 
-/** How much faster the one side is: the median over the rounds, each compared within itself. */
+/** How much faster one side is: the median over the rounds, comparing within each round. */
 export const ratio = (one, other) => median(one.slices.map((rate, i) => rate / other.slices[i]));

@@ -1,8 +1,8 @@
-/** What the benchmark says on the terminal. */
+/** The benchmark's output on the terminal. */
 
 export const say = (text) => process.stdout.write(`${text}\n`);
 
-/** One line that is written over; null ends it. Without a terminal: a line now and then. */
+/** One line that is overwritten; null ends it. Without a terminal: an occasional line. */
 let saidAt = 0;
 export const progress = (text) => {
   if (process.stdout.isTTY) process.stdout.write(`\r\u001b[K${text ?? ''}`);
@@ -12,7 +12,7 @@ export const progress = (text) => {
   }
 };
 
-/** @param {[title: string, width: number][]} columns the first to the left, the others to the right. */
+/** @param {[title: string, width: number][]} columns the first is left-aligned, the others right-aligned. */
 export const newTable = (columns) => {
   const row = (cells) =>
     say(cells.map((cell, i) => (i === 0 ? cell.padEnd(columns[i][1]) : cell.padStart(columns[i][1]))).join(''));

@@ -1,4 +1,4 @@
-/** The two sides of a comparison, each a process of its own that answers HTTP on a port of its own. */
+/** The two sides of a comparison, each a separate process that serves HTTP on its own port. */
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -11,10 +11,10 @@ import { freePort, projectDir } from './databases.mjs';
 
 const running = new Set();
 
-/** Ends what still runs when this program ends before its time. */
+/** Ends the remaining processes if this program ends early. */
 export const stopAll = () => Promise.all([...running].map((it) => it.stop()));
 
-/** A project folder for the server, which keeps answers in so many MB; 0 makes each answer anew. */
+/** A project folder for the server, with so many MB of cached responses; 0 disables the cache. */
 export const makeProject = (dir, answersMb) => {
   fs.mkdirSync(dir, { recursive: true });
   fs.cpSync(path.join(projectDir, 'src'), path.join(dir, 'src'), { recursive: true });
@@ -75,7 +75,7 @@ const isHealthy = async (port) => {
   }
 };
 
-/** Resident memory of a process, where the system tells (Linux). */
+/** Resident memory of a process, if the system reports it (Linux). */
 const rssMb = (pid) => {
   try {
     const [, kib] = /VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));

@@ -1,10 +1,13 @@
-/** Where the server's processor time goes during one request repeated: Node's sampling profiler, summed by function. */
+/** Where the server spends CPU time while one request is repeated: Node's sampling profiler, summed by function. */
 import fs from 'node:fs';
 import path from 'node:path';
 import { runSlice } from './client.mjs';
 import { startDovetail } from './processes.mjs';
 
-/** @param requestFor the n-th request. @returns {Promise<{ where: string, share: number }[]>} shares of all time, the greatest first */
+/**
+ * @param requestFor the n-th request.
+ * @returns {Promise<{ where: string, share: number }[]>} shares of the total time, the greatest first
+ */
 export const profileRequest = async (dist, project, world, requestFor, { dir, connections }) => {
   const profiles = fs.mkdtempSync(path.join(dir, 'profile-'));
   const side = await startDovetail(dist, project, world, ['--cpu-prof', `--cpu-prof-dir=${profiles}`]);
@@ -13,7 +16,7 @@ export const profileRequest = async (dist, project, world, requestFor, { dir, co
   const [file] = fs.readdirSync(profiles);
   const { nodes, samples, timeDeltas } = JSON.parse(fs.readFileSync(path.join(profiles, file), 'utf8'));
   fs.rmSync(profiles, { recursive: true });
-  // the second half: the server has started and is warm
+  // the second half, when the server is warm
   const from = samples.length >> 1;
   const names = new Map(nodes.map(({ id, callFrame }) => [id, nameOf(callFrame)]));
   const times = new Map();

@@ -1,4 +1,4 @@
-/** The requests that are measured. The baselines know these and nothing else, by the same names. */
+/** The requests that are measured. The baselines implement only these, by the same names. */
 import { articleBody, isDraft, listMove, longList } from './data.mjs';
 
 const query = (parts) => parts.map((it) => it.replaceAll('[', '%5B').replaceAll(']', '%5D')).join('&');
@@ -34,7 +34,7 @@ const tree = query([
   `${zone}[sections.teasers][populate][articles][sort][0]=title:asc`,
 ]);
 
-/** The category that the fifth request asks for; every data set has articles in it. */
+/** The category in the fifth request; every data set has articles in it. */
 export const filteredCategory = 'category-7';
 export const filteredPage = (page) =>
   `/api/articles?${query([
@@ -90,7 +90,7 @@ export const writesFor = ({ articles }) => {
       request: (turn) => ({ method: 'POST', path: '/api/articles', body: articleBody(turn, articles) }),
       connections: 4,
       perSlice: 100,
-      // a hundred reads a second at most, lists and entries in turn
+      // a hundred reads a second at most, alternating between lists and entries
       readers: { connections: 2, pauseMs: 20, requestFor: (turn) => (turn % 2 === 0 ? list : one).url(turn) },
     },
     {
@@ -111,7 +111,7 @@ export const writesFor = ({ articles }) => {
   ];
 };
 
-/** Published articles all over the data, the same ones in every run. */
+/** Published articles spread over the data, the same in every run. */
 const randomIds = (articles) => {
   let state = 20_240_501;
   const ids = [];

@@ -1,4 +1,4 @@
-/** What writes have left in a database, read with nothing but the driver. */
+/** The rows that writes have left in a database, read with the driver alone. */
 import Database from 'better-sqlite3';
 import postgres from 'postgres';
 

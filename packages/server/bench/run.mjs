@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- --articles 10000`: Dovetail beside the least program that answers the same requests from the same
+ * `npm run bench -- --articles 10000`: Dovetail beside a minimal program that answers the same requests from the same
  * database. See `usage` for the options.
  */
 import assert from 'node:assert/strict';
@@ -167,7 +167,7 @@ const main = async () => {
   return undefined;
 };
 
-/** How the data of each database is made, copied and removed. */
+/** How the data of each database is created, copied and removed. */
 const storesFor = (dovetail, dir, adminUrl) => ({
   sqlite: {
     prepare: (articles) => sqliteWorld(dovetail, dir, articles, progress),
@@ -181,7 +181,7 @@ const storesFor = (dovetail, dir, adminUrl) => ({
   },
 });
 
-/** The parts of the server that the benchmark uses itself. */
+/** The server modules that the benchmark itself uses. */
 const loadDist = async (dist) => {
   if (!fs.existsSync(path.join(dist, 'cli/main.js')))
     throw new Error(`${dist} holds no build; run npm run build first`);
@@ -254,13 +254,13 @@ const compare = async ({ dovetail, projects, world, small, dir, options }) => {
   return figures;
 };
 
-/** The requests for this data: the last page of the filtered list is known once it is asked for. */
+/** The requests for this data: the last page of the filtered list is known once it has been requested. */
 const requestsOf = async (ports, { articles }) => {
   const { meta } = await (await fetch(`http://127.0.0.1:${ports.baseline}${filteredPage(1)}`)).json();
   return requestsFor({ articles, lastPage: meta.pagination.pageCount });
 };
 
-/** Both sides must give the same answers; a difference ends the run. */
+/** Both sides must give the same responses; a difference ends the run. */
 const checkEqual = async (ports, requests) => {
   for (const { name, url } of requests) {
     const turns = url(0) === url(1) ? 1 : 50;
@@ -278,7 +278,7 @@ const checkEqual = async (ports, requests) => {
   }
 };
 
-/** Many requests of all kinds but the slowest, most of them for different entries. */
+/** Many requests of all kinds except the slowest, most of them for different entries. */
 const soak = async (port, requests, connections) => {
   const named = Object.fromEntries(requests.map((it) => [it.name, it]));
   const mix = ['star', 'tree', ...Array(8).fill('one')].flatMap((name) => named[name] ?? []);
@@ -298,7 +298,7 @@ const startTime = async (dist, project, world) => {
   return median(times);
 };
 
-/** Milliseconds for an entry by id, by the number of articles; they ought to be the same. */
+/** Milliseconds for an entry by id, by the number of articles; they should be equal. */
 const timeById = async (dist, project, worlds) => {
   const ports = {};
   const urls = {};

@@ -1,4 +1,4 @@
-/** What the server asks its database for one request, seen at its own database interface and in this process. */
+/** The statements that the server runs for one request, observed at its own database interface in this process. */
 
 /**
  * Statements that a request costs, without begin and commit, and the rounds in which they go out.
@@ -121,7 +121,7 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
   });
 };
 
-/** A reader and a writer over a watched database, as the public role. */
+/** A reader and a writer over an instrumented database, as the public role. */
 const withServer = async (dovetail, project, world, watched, use) => {
   const db =
     world.name === 'sqlite' ? await dovetail.openSqlite(world.place) : await dovetail.openPostgres(world.place);

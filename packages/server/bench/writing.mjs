@@ -1,7 +1,7 @@
 /**
- * Dovetail and the baseline write the same entries, each into a database of its own; the two were the same before and are
- * compared, row by row, before anything is measured. Both have the durability that the driver or the server gives them:
- * SQLite in WAL mode syncs at checkpoints, and the PostgreSQL of our own (databases.mjs) never does.
+ * Dovetail and the baseline write the same entries, each to its own database; the databases are identical before, and
+ * are compared row by row before anything is measured. Both have the durability that the driver or the server gives
+ * them: SQLite in WAL mode syncs at checkpoints, and our own PostgreSQL (databases.mjs) never does.
  */
 import assert from 'node:assert/strict';
 import { longList, longListRows } from './data.mjs';
@@ -13,10 +13,10 @@ import { writesFor } from './requests.mjs';
 import { countRows, lastIds, rowsAfter } from './rows.mjs';
 import { countWrites, timeStatements } from './statements.mjs';
 
-/** The long list, and articles beside it that can be put into it. */
+/** The long list, and articles outside of it that can be added. */
 export const writtenArticles = longList.articles + 2000;
 
-/** Turns that a check uses; measuring begins after them, and a profile long after that. */
+/** Turns used by the checks; measuring begins after them, and a profile long after that. */
 const turns = { sent: 0, counted: 1, measured: 2, timed: 500_000, profiled: 1_000_000 };
 
 /**
@@ -94,7 +94,7 @@ const send = async (port, { method, path, body }) => {
   return { status: answer.status, body: await answer.json() };
 };
 
-/** Both sides must answer the same, but for times. */
+/** Both sides must give the same response, except for times. */
 const checkAnswers = async (ports, writes) => {
   for (const { name, request } of writes) {
     const [mine, other] = await Promise.all(

@@ -94,7 +94,7 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
   };
 };
 
-/** Two workers may fill the same template at once: each fills its own file, and they have the same content. */
+/** Two workers may fill the same template at once: each fills a file of its own and renames it. */
 const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>, given?: string): Promise<void> => {
   const building = `${template}.${freshName()}`;
   if (given !== undefined) fs.copyFileSync(given, building);
