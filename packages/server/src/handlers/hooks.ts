@@ -1,6 +1,6 @@
 /** Runs a project's hooks inside the transactions of writes. */
 import { limits } from '../limits.js';
-import type { HookEvent, HooksOf } from '../write/apply.js';
+import type { HooksOf, RunHook } from '../write/apply.js';
 import type { Session, WriteAction } from '../write/session.js';
 import { type ContentDeps, newContent } from './content.js';
 import { newEventContent } from './event.js';
@@ -16,24 +16,28 @@ export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf 
   return (type) => {
     const own = handlers.get(type.uid);
     if (!own) return undefined;
-    const run =
+    const find =
       (when: 'before' | 'after') =>
-      async (action: WriteAction, { id, data, session }: HookEvent): Promise<void> => {
+      (action: WriteAction): RunHook | undefined => {
         const name = `${when}${action[0]!.toUpperCase()}${action.slice(1)}` as HookName;
         const hook = own[name];
-        if (!hook) return;
+        if (!hook) return undefined;
         const title = `the hook ${name} of ${type.uid}`;
-        const depth = depths.get(session) ?? 0;
-        if (depth >= limits.hookDepthMax)
-          throw new Error(`${title}: hooks are nested more than ${limits.hookDepthMax} deep; does it trigger itself?`);
-        depths.set(session, depth + 1);
-        try {
-          await runHook(hook, title, { id, data, content: newContent(deps, session), refuse }, deps.hookMsMax);
-        } finally {
-          depths.set(session, depth);
-        }
+        return async ({ id, data, session }) => {
+          const depth = depths.get(session) ?? 0;
+          if (depth >= limits.hookDepthMax)
+            throw new Error(
+              `${title}: hooks are nested more than ${limits.hookDepthMax} deep; does it trigger itself?`,
+            );
+          depths.set(session, depth + 1);
+          try {
+            await runHook(hook, title, { id, data, content: newContent(deps, session), refuse }, deps.hookMsMax);
+          } finally {
+            depths.set(session, depth);
+          }
+        };
       };
-    return { before: run('before'), after: run('after') };
+    return { before: find('before'), after: find('after') };
   };
 };
 

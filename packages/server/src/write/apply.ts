@@ -72,15 +72,18 @@ export interface PreparedWrite {
  * the response.
  */
 export interface Hooks {
-  /** Before anything is checked. `data` may be changed; it is null for a delete. */
-  before?(action: WriteAction, event: HookEvent): Promise<void>;
-  /** After the operations, before the answer is read. */
-  after?(action: WriteAction, event: HookEvent): Promise<void>;
+  /** The hook that runs before anything is checked; undefined if there is none. It may change `data`. */
+  before(action: WriteAction): RunHook | undefined;
+  /** The one that runs after the operations, before the answer is read. */
+  after(action: WriteAction): RunHook | undefined;
 }
+
+export type RunHook = (event: HookEvent) => Promise<void>;
 
 export interface HookEvent {
   /** Null before the entry is created. */
   readonly id: number | null;
+  /** Null for a delete. */
   readonly data: Record<string, unknown> | null;
   readonly session: Session;
 }
@@ -177,7 +180,7 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   if (stored === null && action === 'update' && type.kind !== 'single') return refuse(issue('http.not-found', []));
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
   const event = { id: stored?.id ?? null, data: given.data, session };
-  await hooks?.before?.(stored === null ? 'create' : 'update', event);
+  await hooks?.before(stored === null ? 'create' : 'update')?.(event);
   for (const it of ignoredKeys(type, given.data, stored ? stored.locale : (request.locale ?? undefined)))
     write.leftOut.set(it.name, it);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
@@ -353,7 +356,7 @@ const prepareDelete = async (write: Write, id: number | null): Promise<PreparedW
   const stored = await findEntry(write, id, 'locked');
   if (stored === null) return refuse(issue('http.not-found', []));
   const undecided = checkMatch(write, stored);
-  await hooks?.before?.('delete', { id: stored.id, data: null, session });
+  await hooks?.before('delete')?.({ id: stored.id, data: null, session });
   const parts = await readParts(type, stored.id, context.model, session.tx, dialect);
   const operations = removalOf(type, stored.id, parts, context.model);
   const version = stored.version ?? 0;
@@ -418,11 +421,11 @@ const makePrepared = (
 ): PreparedWrite => ({
   id,
   undecided,
-  isHooked: hooks?.after !== undefined,
+  isHooked: hooks?.after(action) !== undefined,
   run: async () => {
     await runOperations(operations, dialect, session.tx);
     session.events.push({ action, type, id });
-    await hooks?.after?.(action, { id, data, session });
+    await hooks?.after(action)?.({ id, data, session });
     return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
   },
 });

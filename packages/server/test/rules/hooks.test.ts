@@ -1,6 +1,7 @@
 /** Refusals inside hooks, on both databases: what was refused is rolled back, and no refusal is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Handlers } from '../../src/handlers/handlers.js';
+import type { Db } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -145,5 +146,45 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     expect(await post()).toBe(500);
     expect(world.logged.join()).toContain('a bug of the project');
     expect(await stored()).toEqual([]);
+  });
+});
+
+describe.each(dialects)('a write of a type with handlers on %s', (dialect) => {
+  /** Whether the answer's first statements are sent while the entry's row is being inserted. */
+  let isPipelined = false;
+  const watchInserts = (db: Db): Db => ({
+    ...db,
+    write: (work) =>
+      db.write((tx) => {
+        let inserting = false;
+        return work({
+          ...tx,
+          runAll: async (statements) => {
+            isPipelined ||= inserting;
+            const isInsert = statements.some((it) => it.sql.includes('insert into "notes"'));
+            inserting ||= isInsert;
+            const results = await tx.runAll(statements);
+            if (isInsert) inserting = false;
+            return results;
+          },
+        });
+      }),
+  });
+  const create = async (handlers: Handlers): Promise<boolean> => {
+    isPipelined = false;
+    const world = await newSmallWorld(dialect, project, {
+      watch: watchInserts,
+      handlers: new Map([[NOTE, handlers]]),
+    });
+    expect((await world.send('POST', '/api/notes', { data: { text: 'note' } })).status).toBe(200);
+    await world.close();
+    return isPipelined;
+  };
+
+  it('sends the answer together with the operations unless a hook runs in between', async () => {
+    expect(
+      await create({ find: ({ next }) => next(), beforeCreate: () => undefined, afterUpdate: () => undefined }),
+    ).toBe(true);
+    expect(await create({ afterCreate: () => undefined })).toBe(false);
   });
 });
