@@ -166,7 +166,7 @@ export const limits = {
   waitingKeptMs: 5_000,
   /** Milliseconds without progress after which a connection is closed, so that a client cannot hold a response without reading it. */
   stalledMsMax: 30_000,
-  /** Milliseconds between two looks at the progress of connections with pending output. */
+  /** Milliseconds between two progress checks of connections with pending output. */
   stalledLookMs: 1_000,
   /** Milliseconds that requests in flight have to finish after SIGTERM. */
   drainMsMax: 10_000,

@@ -96,7 +96,7 @@ interface Progress {
 
 /**
  * Bytes that the kernel has taken for a connection. Node has no public name for them: a response is one write, of which
- * `writableLength` shows no progress. Node's own socket timeouts look at the same number.
+ * `writableLength` shows no progress. Node's own socket timeouts use the same number.
  */
 const sentBytesOf = (socket: net.Socket): number => {
   const { _handle: handle } = socket as net.Socket & { readonly _handle?: WriteHandle | null };

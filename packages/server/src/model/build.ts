@@ -38,17 +38,17 @@ export const buildModel = (drafts: Drafts, keeperOf: KeeperOf, privateAttributes
   return deepFreeze({ types });
 };
 
-interface Surroundings {
+interface BuildContext {
   readonly drafts: Drafts;
   readonly keeperOf: KeeperOf;
 }
 
-const buildType = (draft: Draft, around: Surroundings, privateAttributes: readonly string[]): EntryType => {
+const buildType = (draft: Draft, context: BuildContext, privateAttributes: readonly string[]): EntryType => {
   const attributes = new Map<string, Attribute>();
   const secret = new Set([...privateAttributes, ...draft.privateAttributes]);
   for (const [name, declared] of draft.attributes) {
     const hidden = declared.private === true || secret.has(name);
-    const built = buildAttribute(draft, name, declared, hidden, around);
+    const built = buildAttribute(draft, name, declared, hidden, context);
     if (built) attributes.set(name, built);
   }
   for (const it of systemAttributes(draft))
@@ -90,13 +90,13 @@ const buildAttribute = (
   name: string,
   declared: DeclaredAttribute,
   hidden: boolean,
-  around: Surroundings,
+  context: BuildContext,
 ): Attribute | null => {
   switch (declared.kind) {
     case 'scalar':
       return buildScalar(name, declared, hidden);
     case 'relation':
-      return buildRelation(draft, name, declared, hidden, around);
+      return buildRelation(draft, name, declared, hidden, context);
     case 'media':
       return buildMedia(draft, name, declared, hidden);
     case 'component': {
@@ -164,7 +164,7 @@ const buildRelation = (
   name: string,
   declared: DeclaredRelation,
   hidden: boolean,
-  { drafts, keeperOf }: Surroundings,
+  { drafts, keeperOf }: BuildContext,
 ): LinkAttribute | null => {
   const target = drafts.get(declared.target);
   const kept = keeperOf(draft, name);

@@ -5,7 +5,7 @@ import { isEnumerated, scalarTypes } from './attributes.js';
 import type { FileNotes } from './notes.js';
 import type { DeclaredAttribute, DeclaredScalar } from './schema.js';
 
-export interface Surroundings {
+export interface AttributeContext {
   readonly place: string;
   /** New entries may be drafts, which may be incomplete. */
   readonly draft: boolean;
@@ -14,30 +14,30 @@ export interface Surroundings {
 }
 
 /** Reports contradictions: v4 accepts most of them, but rejects some enumerations. */
-export const noteContradictions = (it: DeclaredAttribute, around: Surroundings, notes: FileNotes): void => {
+export const noteContradictions = (it: DeclaredAttribute, context: AttributeContext, notes: FileNotes): void => {
   switch (it.kind) {
     case 'relation':
     case 'morph':
     case 'media':
       return;
     case 'component':
-      if (it.repeatable) noteCrossed(it, 'min', 'max', around.place, notes);
+      if (it.repeatable) noteCrossed(it, 'min', 'max', context.place, notes);
       return;
     case 'zone':
-      noteCrossed(it, 'min', 'max', around.place, notes);
+      noteCrossed(it, 'min', 'max', context.place, notes);
       return;
     case 'scalar':
-      noteScalar(it, around, notes);
+      noteScalar(it, context, notes);
       return;
     default:
       never(it);
   }
 };
 
-const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes): void => {
+const noteScalar = (it: DeclaredScalar, context: AttributeContext, notes: FileNotes): void => {
   const { rules, type } = it;
-  const { place } = around;
-  if (isEnumerated(type)) noteValues(rules.values, around, notes);
+  const { place } = context;
+  if (isEnumerated(type)) noteValues(rules.values, context, notes);
   // evaluate both, to report both
   const isCrossed = [
     noteCrossed(rules, 'min', 'max', place, notes),
@@ -49,7 +49,7 @@ const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes):
   const parsed = scalarTypes[type].parseJson(rules.defaultValue, {
     rules: trusted,
     path: ['default'],
-    draft: around.draft,
+    draft: context.draft,
   });
   if (parsed.ok) return;
   for (const fault of parsed.issues) {
@@ -63,7 +63,7 @@ const noteScalar = (it: DeclaredScalar, around: Surroundings, notes: FileNotes):
 };
 
 /** v4 keeps the values usable as names in GraphQL: without signs and accents they must begin with a letter and differ. */
-const noteValues = (values: readonly string[], { place, isComponent }: Surroundings, notes: FileNotes): void => {
+const noteValues = (values: readonly string[], { place, isComponent }: AttributeContext, notes: FileNotes): void => {
   const at = `${place}.enum`;
   const names = new Map<string, string>();
   for (const value of values) {

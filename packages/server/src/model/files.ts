@@ -290,7 +290,7 @@ const reservedNames: readonly string[] = ['id', '__proto__', 'constructor', 'pro
 
 const readAttributes = (
   json: JsonObject,
-  around: { readonly draft: boolean; readonly isComponent: boolean },
+  context: { readonly draft: boolean; readonly isComponent: boolean },
   added: ReadonlySet<string>,
   notes: FileNotes,
 ): Pick<Draft, 'attributes' | 'faulty'> => {
@@ -307,7 +307,7 @@ const readAttributes = (
     const attribute = readAttribute(value, place, notes);
     if (attribute) {
       attributes.set(name, attribute);
-      noteContradictions(attribute, { ...around, place }, notes);
+      noteContradictions(attribute, { ...context, place }, notes);
     } else faulty.add(name);
     // column names keep only letters and digits
     if (columnName(name) === '') notes.fault(place, 'a name needs at least one letter or digit');

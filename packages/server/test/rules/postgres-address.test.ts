@@ -14,9 +14,9 @@ describe('PostgreSQL URLs', () => {
   });
 
   it('names hosts, user, password and schema', () => {
-    const { ways, searchPath } = readAddress('postgres://u:p%40@a:1,b:2/d?search_path=cms');
+    const { candidates, searchPath } = readAddress('postgres://u:p%40@a:1,b:2/d?search_path=cms');
     expect(searchPath).toBe('cms');
-    expect(ways).toMatchObject([
+    expect(candidates).toMatchObject([
       { host: 'a', port: 1, user: 'u', password: 'p@', database: 'd' },
       { host: 'b', port: 2, user: 'u', password: 'p@', database: 'd' },
     ]);
@@ -34,7 +34,7 @@ describe('PostgreSQL URLs', () => {
     ['?sslmode=verify-full', [{}]],
     ['?ssl=true', [true]],
   ])('%s tries TLS as libpq does', (query, ssl) => {
-    expect(readAddress(`postgres://h/d${query}`).ways.map((way) => way.ssl)).toEqual(ssl);
+    expect(readAddress(`postgres://h/d${query}`).candidates.map((it) => it.ssl)).toEqual(ssl);
   });
 
   it.each([

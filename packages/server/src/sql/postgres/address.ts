@@ -4,7 +4,7 @@ import { type ConnectionOptions, parse, toClientConfig } from 'pg-connection-str
 
 export interface Address {
   /** Connection settings to try, in order of preference: each host of the URL, with and without TLS where the URL leaves it open. */
-  readonly ways: readonly ClientConfig[];
+  readonly candidates: readonly ClientConfig[];
   /** The schema search path; null uses the server's default. */
   readonly searchPath: string | null;
   /** For messages: hosts and database, without user and password. */
@@ -17,7 +17,7 @@ export const readAddress = (url: string): Address => {
   const [first] = hosts as [ConnectionOptions];
   const names = hosts.map(({ host, port }) => `${host || 'localhost'}${port ? `:${port}` : ''}`);
   return {
-    ways: hosts.flatMap(waysOf),
+    candidates: hosts.flatMap(candidatesOf),
     searchPath: textOf(first['search_path']),
     place: `postgres://${names.join(',')}/${first.database ?? ''}`,
   };
@@ -49,10 +49,10 @@ const readHost = (url: string): ConnectionOptions => {
 const unreadable = (): Error =>
   new Error('The PostgreSQL URL is invalid; special characters in the password must be percent-encoded');
 
-const waysOf = (options: ConnectionOptions): readonly ClientConfig[] => {
-  const way: ClientConfig = { ...toClientConfig(options), fallback_application_name: 'dovetail' };
-  const plain = { ...way, ssl: false };
-  const encrypted = { ...way, ssl: { rejectUnauthorized: false } };
+const candidatesOf = (options: ConnectionOptions): readonly ClientConfig[] => {
+  const base: ClientConfig = { ...toClientConfig(options), fallback_application_name: 'dovetail' };
+  const plain = { ...base, ssl: false };
+  const encrypted = { ...base, ssl: { rejectUnauthorized: false } };
   switch (options['sslmode']) {
     case 'prefer':
       return [encrypted, plain];
@@ -61,7 +61,7 @@ const waysOf = (options: ConnectionOptions): readonly ClientConfig[] => {
     case 'no-verify':
       return [encrypted];
     default:
-      return [way];
+      return [base];
   }
 };
 

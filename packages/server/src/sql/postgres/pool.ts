@@ -23,11 +23,11 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export const openConnections = ({ ways }: Address, prepared: Prepared): Connections => {
-  let way = ways[0]!;
+export const openConnections = ({ candidates }: Address, prepared: Prepared): Connections => {
+  let candidate = candidates[0]!;
   let naming = prepared;
   const pool = new Pool({
-    ...way,
+    ...candidate,
     max: limits.connectionsMax,
     pipeline: true,
     keepAlive: true,
@@ -45,8 +45,8 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
   pool.on('remove', (client) => ready.delete(client));
 
   const useNextHost = (): void => {
-    way = ways[(ways.indexOf(way) + 1) % ways.length]!;
-    Object.assign(pool.options, way);
+    candidate = candidates[(candidates.indexOf(candidate) + 1) % candidates.length]!;
+    Object.assign(pool.options, candidate);
   };
 
   /** The server refuses more connections: stops growing the pool for a while. False if there are none to fall back on. */
@@ -62,7 +62,7 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
 
   const connect = async (): Promise<PoolClient> => {
     for (let tries = 1; ; tries++) {
-      const used = way;
+      const used = candidate;
       const isFull = pool.idleCount === 0 && pool.totalCount >= pool.options.max;
       if (isFull && pool.waitingCount >= limits.connectionsWaitingMax) throw busy('too many requests wait for one');
       try {
@@ -70,8 +70,8 @@ export const openConnections = ({ ways }: Address, prepared: Prepared): Connecti
       } catch (fault) {
         if (isFull) throw busy(`none was free for ${limits.connectMsMax} ms`);
         if (isTooManyConnections(fault) && stopGrowing()) continue;
-        if (tries >= ways.length) throw faultOf(fault);
-        if (way === used) useNextHost();
+        if (tries >= candidates.length) throw faultOf(fault);
+        if (candidate === used) useNextHost();
       }
     }
   };
