@@ -125,7 +125,7 @@ const buildScalar = (name: string, declared: DeclaredScalar, hidden: boolean): S
   name,
   type: declared.type,
   column: columnName(name),
-  hidden: hidden || (isSecretType(declared.type) && declared.private !== false),
+  hidden: hidden || isSecretType(declared.type),
   searchable: declared.searchable,
   rules: declared.rules,
 });

@@ -215,9 +215,8 @@ const addScalars = (draft: Draft, random: Random): void => {
     const type = random.pick(scalarTypes);
     let { hidden, json } = anyPrivacy(draft, name, random);
     if (type === 'password') {
-      const shown = !hidden && random.chance(0.5);
-      hidden = !shown;
-      if (shown) json = { private: false };
+      if (!hidden && random.chance(0.5)) json = { private: false };
+      hidden = true;
     }
     const searchable = !random.chance(0.1);
     if (!searchable) json = { ...json, searchable: false };

@@ -86,9 +86,9 @@ const attributes = `
   programme  relation    opener>film gala>film strand>film cycleFilms>film closing>film keynote>film
   programme  relation    extras>film lineup>film backup>film
   programme  creator     createdBy updatedBy
-  reel       open        label remark report condition contact barcode sealNumber recordedOn startsAt receivedAt
+  reel       open        label remark report condition contact barcode recordedOn startsAt receivedAt
   reel       open        scannedAt frames bytes length price nitrate metadata keywords transcript
-  reel       secret      vaultCode appraisal
+  reel       secret      vaultCode sealNumber appraisal
   reel       stamp       createdAt updatedAt
   reel       relation    film>film
   reel       signature   createdBy updatedBy
