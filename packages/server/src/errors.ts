@@ -313,6 +313,41 @@ export const issueKinds = {
   'account.unknown-action': invalid<{ action: string; near?: string | undefined }>(
     ({ at, action, near }) => `${at}: there is no action "${shorten(action)}"${didYouMean({ near })}`,
   ),
+  // ---- uploads: wording that v4's front ends know (ER4), where v4 has any
+  'form.malformed': invalid(() => 'The body is not valid multipart/form-data'),
+  'form.too-large': named('PayloadTooLargeError', () => 'FileTooBig'),
+  'form.too-many-parts': named<{ max: number }>(
+    'PayloadTooLargeError',
+    ({ max }) => `The form has more than ${max} parts`,
+  ),
+  'form.too-many-files': named<{ max: number }>(
+    'PayloadTooLargeError',
+    ({ max }) => `The form has more than ${max} files`,
+  ),
+  'form.encoded': named('UnsupportedMediaTypeError', () => 'Forms must not be compressed'),
+  'media.no-files': invalid(() => 'Files are empty'),
+  'media.field': invalid<{ name: string }>(({ name }) => `Files belong in the field "files", not "${shorten(name)}"`),
+  'media.file-name': named('ApplicationError', () => 'File name contains invalid characters'),
+  'media.not-an-image': named('ApplicationError', () => 'File is not a valid image'),
+  'media.too-many-pixels': named<{ max: number }>(
+    'ApplicationError',
+    ({ max }) => `The image has more than ${max} pixels`,
+  ),
+  'media.several-for-one': invalid(() => 'Cannot replace a file with multiple ones'),
+  'media.info': invalid<{ expected: 'object' | 'array'; value: unknown }>(
+    ({ at, expected, value }) =>
+      `${at} must be a \`${expected}\` type, but the final value was: \`null\` (cast from the value \`${print(value)}\`).`,
+  ),
+  'media.entity-absent': named('NotFoundError', () => 'Entity not found'),
+  'media.absent': named('NotFoundError', () => 'file.notFound'),
+  'media.store-failed': named(
+    'ServiceUnavailableError',
+    () => 'The store of the uploads is not available; nothing was changed',
+  ),
+  'media.disk-full': named(
+    'ServiceUnavailableError',
+    () => 'The disk that holds the uploads is full; nothing was changed',
+  ),
   // ---- refusals of a project's own handlers, in its own words
   'handler.refused': named<{ message: string }>('ApplicationError', ({ message }) => message),
   'handler.forbidden': named<{ message: string }>('ForbiddenError', ({ message }) => message),

@@ -126,6 +126,24 @@ export const limits = {
   requestMsMax: 60_000,
   /** Bytes of a JSON body (BO15). Above: 413. */
   bodyBytesMax: 1024 * 1024,
+  /** Bytes of the files of one form together: the default of v4's body parser. Above: 413. Configurable. */
+  formFileBytesMax: 200 * 1024 * 1024,
+  /** Files in one form. Each costs some statements. Above: 413. */
+  formFilesMax: 100,
+  /** Parts of one form. Above: 413. */
+  formPartsMax: 1_000,
+  /** Milliseconds for receiving a form: 200 MB at 0.5 Mbit/s. Above: 408. */
+  formMsMax: 60 * 60 * 1000,
+  /** Milliseconds in which at least one byte of a form must arrive. Above: 408. */
+  formStalledMsMax: 30_000,
+  /** Milliseconds for which the rest of a refused request is read, so that the client sees the response. Then the connection is closed. */
+  discardMsMax: 5_000,
+  /** Pixels of an image. Some decoders hold all of them, 4 bytes each. Above: 400. */
+  imagePixelsMax: 100_000_000,
+  /** Images that are processed at a time: one thread of the four in Node's pool, and at most 400 MB. */
+  imageThreadsMax: 1,
+  /** Seconds that processing one image may take. Above: 400. */
+  imageSecondsMax: 60,
   /** Nesting of a JSON value. SQLite's JSON functions stop at 1,000 (BO15). Above: 400. */
   jsonDepthMax: 500,
   /** Issues that one response lists; parsing of a body stops once it has more. */

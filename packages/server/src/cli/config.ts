@@ -112,6 +112,15 @@ export const configSchema = z.strictObject({
         ),
     })
     .prefault({}),
+  upload: z
+    .strictObject({
+      sizeLimit: z
+        .int()
+        .min(1)
+        .default(limits.formFileBytesMax)
+        .describe('Maximum size of the files of one request together, in bytes.'),
+    })
+    .prefault({}),
   memory: z
     .strictObject({
       answersMb: z

@@ -4,6 +4,8 @@ import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
 import type { HandlersByType } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
+import { limits } from '../limits.js';
+import { newLocalStore } from '../media/local-store.js';
 import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -21,6 +23,9 @@ export interface ProjectSiteOptions {
   readonly responseCacheBytesMax: number;
 }
 
+/** What the server serves under `/uploads`, and where v4 keeps its files. */
+const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
+
 /** Actions that the project's core routers leave out by `only` and `except`. */
 export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>
   unservedActions(dir, findCode(dir, config.project.ignoreCode));
@@ -28,7 +33,7 @@ export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): Re
 export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
   prefix: config.api.rest.prefix,
   corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
-  uploadsDir: path.join(dir, 'public/uploads'),
+  uploadsDir: uploadsDirOf(dir),
   trustProxy: config.server.trustProxy,
   attemptsMax: config.users.attemptsPerMinute,
   unserved: unservedOf({ dir, config }),
@@ -44,9 +49,17 @@ export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions):
     jwtLifetimeMs: config.users.jwtDays * 24 * 60 * 60 * 1000,
     mode: config.permissions.enabled ? 'roles' : 'open',
     mail: mailFor(project, logger),
+    media: {
+      store: newLocalStore(uploadsDirOf(project.dir)),
+      workDir: path.join(project.dir, '.tmp/uploads'),
+      bounds: {
+        fileBytesMax: config.upload.sizeLimit,
+        msMax: limits.formMsMax,
+        stalledMsMax: limits.formStalledMsMax,
+      },
+    },
     apiUrl: `${(config.server.url ?? `http://${env.HOST}:${env.PORT}`).replace(/\/$/, '')}${rest.prefix}`,
-    onFault: (fault) =>
-      logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'accounts: background error'),
+    onFault: (fault) => logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'background error'),
   });
 };
 

@@ -58,6 +58,7 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   const handlers = await loadProjectHandlers(project);
   const responseCacheBytesMax = config.memory.answersMb * 1024 * 1024;
   const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
+  await site.media.recover();
   warnOfOpenSite(project, logger);
   logLeniency(project, logger);
   const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });

@@ -6,10 +6,14 @@ import compress from '@fastify/compress';
 import type { FastifyInstance } from 'fastify';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
+import { IncomingForm } from '../media/receive.js';
 import { sendIssues } from './respond.js';
 
 /** Marks a body that is not valid JSON; such a request is refused first (RQ14). */
 class BrokenJson {}
+
+/** Marks a compressed form; files are rarely smaller for it, and its bound would be that of JSON. */
+class EncodedForm {}
 
 const parseJson = (bytes: Buffer): unknown => {
   if (bytes.length === 0) return undefined;
@@ -21,6 +25,13 @@ const parseJson = (bytes: Buffer): unknown => {
     return new BrokenJson();
   }
 };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** A body of type `multipart/form-data`, which has no `body`; null for any other. */
+    form: IncomingForm | null;
+  }
+}
 
 export const addBodies = async (app: FastifyInstance): Promise<void> => {
   // at its default quality brotli takes longer than the request itself; 4 is about as fast as gzip
@@ -35,12 +46,21 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseJson(body as Buffer)),
   );
+  // forms are read by the action, once it knows that the caller may send it
+  app.decorateRequest('form', null);
+  app.addContentTypeParser(/^multipart\/form-data/i, (request, stream, done) => {
+    const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
+    if (encoding !== 'identity') return done(null, new EncodedForm());
+    request.form = new IncomingForm(contentType, stream);
+    done(null, undefined);
+  });
   // any other content type counts as no body; the action reports its data as missing (BO17)
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
   app.addHook('preHandler', (request, reply, done) => {
     // the body of a DELETE is ignored (RQ1)
     if (request.method === 'DELETE') request.body = undefined;
     if (request.body instanceof BrokenJson) sendIssues(reply, [issue('http.malformed-body', [])]);
+    else if (request.body instanceof EncodedForm) sendIssues(reply, [issue('form.encoded', [])]);
     else done();
   });
 };

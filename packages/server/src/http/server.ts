@@ -13,6 +13,7 @@ import { addBodies } from './bodies.js';
 import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
 import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
+import { addFilePaths } from './file-routes.js';
 import { addHeaders } from './headers.js';
 import { addLeftOut } from './left-out.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
@@ -92,6 +93,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const attempts = await newAttempts(app, settings.attemptsMax);
   const taken = new Set(routes.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
+  addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
   return app;
 };

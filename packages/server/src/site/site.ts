@@ -10,6 +10,7 @@ import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { MailSender } from '../accounts/mail.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import type { HandlersByType } from '../handlers/load.js';
+import { type Media, type MediaOptions, newMedia } from '../media/media.js';
 import type { Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { newReader, type Reader } from '../read/find.js';
@@ -26,6 +27,7 @@ export interface SiteOptions {
   /** `open` lets anyone read and change all content. */
   readonly mode: 'roles' | 'open';
   readonly mail: MailSender;
+  readonly media: MediaOptions;
   /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
   /** Bytes of cached responses; 0 disables the cache, `limits.responseCacheBytesMax` by default. */
@@ -34,7 +36,7 @@ export interface SiteOptions {
   readonly hookMsMax?: number | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
-  /** Called with background errors: a mail could not be sent, the last use of a token could not be stored. */
+  /** Called with background errors: a mail could not be sent, the last use of a token could not be stored, an upload not be removed. */
   readonly onFault: (fault: unknown) => void;
 }
 
@@ -56,6 +58,7 @@ export interface Site {
   readonly writer: Writer;
   readonly callers: Callers;
   readonly accounts: Accounts;
+  readonly media: Media;
   /** Dependencies of account functions that the commands call without an endpoint. */
   readonly accountDeps: AccountDeps;
 }
@@ -92,5 +95,6 @@ export const newSite = (options: SiteOptions): Site => {
     now,
     onFault,
   };
-  return { model, handlers, settings, reader, writer, callers, accounts: newAccounts(accountDeps), accountDeps };
+  const media = newMedia({ ...options.media, db, model, reader, writer, settings, onFault });
+  return { model, handlers, settings, reader, writer, callers, accounts: newAccounts(accountDeps), media, accountDeps };
 };

@@ -24,17 +24,9 @@ const pending = new Set([
 
   'multipart',
 
-  'upload-delete',
-
-  'upload-file',
-
   'upload-image',
 
   'upload-info',
-
-  'upload-list',
-
-  'upload-name',
 
   'upload-order',
 

@@ -1,10 +1,15 @@
 /** A server over a database, called in-process: the complete HTTP stack, without a port. */
+import os from 'node:os';
+import path from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { type MailSender, noMail } from '../../src/accounts/mail.js';
 import type { HandlersByType } from '../../src/handlers/load.js';
 import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
+import { limits } from '../../src/limits.js';
+import { newLocalStore } from '../../src/media/local-store.js';
+import type { MediaOptions } from '../../src/media/media.js';
 import type { Model } from '../../src/model/model.js';
 import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
@@ -62,7 +67,19 @@ export interface TestPeople {
   /** Milliseconds that a hook may take. */
   readonly hookMsMax?: number | undefined;
   readonly secrets?: TestSecrets;
+  /** Where uploads are kept; by default below `uploadsDir`, as in a project. */
+  readonly media?: Partial<MediaOptions>;
 }
+
+/** As in a project with that folder; without one, nothing is there until something is uploaded. */
+const mediaIn = (uploadsDir: string | null): MediaOptions => {
+  const dir = uploadsDir ?? path.join(os.tmpdir(), `dovetail-no-uploads-${process.pid}`, 'public/uploads');
+  return {
+    store: newLocalStore(dir),
+    workDir: path.join(dir, '../../.tmp/uploads'),
+    bounds: { fileBytesMax: limits.formFileBytesMax, msMax: limits.formMsMax, stalledMsMax: limits.formStalledMsMax },
+  };
+};
 
 const rethrow = (fault: unknown): void => {
   throw fault;
@@ -80,6 +97,7 @@ export const newTestDeps = (
     onFault = rethrow,
     handlers = new Map(),
     secrets: own = secrets,
+    media,
     ...people
   }: TestPeople = {},
 ): ServerDeps => {
@@ -93,6 +111,7 @@ export const newTestDeps = (
     jwtLifetimeMs: 30 * 24 * 60 * 60 * 1000,
     mode,
     mail,
+    media: { ...mediaIn(settings.uploadsDir), ...media },
     apiUrl: `http://localhost${settings.prefix}`,
     responseCacheBytesMax,
     onFault,

@@ -1,21 +1,33 @@
-/** Detects a second process that serves the same SQLite file. */
+/** Claims on files and folders that a process holds until it exits: operating system locks, by way of SQLite. */
 import Database from 'better-sqlite3';
+
+export interface Claim {
+  release(): void;
+}
 
 /**
  * Claims the file until this process exits. The claim is an operating system lock on an empty file next to it, so it is
- * released even after a crash. False if another process holds it.
+ * released even after a crash. Null if another process holds it.
  */
-export const claimFile = (file: string): boolean => {
+export const claimFile = (file: string): Claim | null => {
   try {
-    const claim = new Database(`${file}-serving`, { timeout: 0 });
-    claim.exec('begin exclusive');
-    claims.push(claim);
-    return true;
+    const lock = new Database(claimOf(file), { timeout: 0 });
+    lock.exec('begin exclusive');
+    held.add(lock);
+    return {
+      release: () => {
+        held.delete(lock);
+        lock.close();
+      },
+    };
   } catch (fault) {
     // if the file cannot be created, other processes cannot be detected
-    return (fault as { readonly code?: unknown }).code !== 'SQLITE_BUSY';
+    return (fault as { readonly code?: unknown }).code === 'SQLITE_BUSY' ? null : { release: () => undefined };
   }
 };
 
+/** The empty file that carries the lock. */
+export const claimOf = (file: string): string => `${file}-serving`;
+
 /** Referenced here so that the garbage collector does not close them. */
-const claims: Database.Database[] = [];
+const held = new Set<Database.Database>();

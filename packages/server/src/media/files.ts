@@ -1,0 +1,198 @@
+/** What the endpoints of files do. Independent of HTTP. */
+import { type Caller, newGate } from '../access/access.js';
+import type { KnownCaller } from '../access/caller.js';
+import { bug, catchRefusal, issue, type Result, refuse, refused, unwrap } from '../errors.js';
+import { FILE_UID, typeOf } from '../model/model.js';
+import { type Grammar, textQuery } from '../query/brackets.js';
+import { noQuery } from '../query/objects.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Precondition } from '../read/etag.js';
+import { type Answer, answerOf } from '../read/find.js';
+import { applyAndAnswer } from '../write/answer.js';
+import type { Session } from '../write/session.js';
+import { readInfo, readInfos } from './info.js';
+import type { SavedObject } from './journal.js';
+import { type FileInfo, prepareFile } from './prepare.js';
+import type { Form, IncomingForm, Received } from './receive.js';
+import { type FileRow, findFile, lockFile } from './rows.js';
+import type { Storing } from './storing.js';
+
+export interface FileRequest {
+  readonly caller: KnownCaller;
+  readonly form: IncomingForm | null;
+  /** The parsed JSON body; undefined if there is none. */
+  readonly body: unknown;
+  /** The query string, without `?`. */
+  readonly search: string;
+  /** The file that the URL names; null if there is no such id. */
+  readonly id: number | null;
+  readonly match: Precondition | null;
+}
+
+export type FileAction = (request: FileRequest) => Promise<Result<Answer>>;
+
+export interface FileActions {
+  readonly find: FileAction;
+  readonly findOne: FileAction;
+  readonly upload: FileAction;
+  /** Changes what is known of a file, or replaces its content. */
+  readonly update: FileAction;
+  readonly destroy: FileAction;
+}
+
+export const newFileActions = (storing: Storing): FileActions => {
+  const { db, model, reader, writer, settings, store } = storing.deps;
+  const type = typeOf(model, FILE_UID);
+  const contextOf = (caller: Caller): ResolveContext => ({ ...settings, model, gate: newGate(caller, model) });
+  const showing = { query: noQuery, form: 'plain' } as const;
+
+  const read = async (id: number, context: ResolveContext, session: Session): Promise<Answer> => {
+    const answer = unwrap(await reader.readInside({ action: 'findOne', type, id, ...showing }, context, session.tx));
+    if (!answer) throw bug('files.not-readable', { id });
+    return answer;
+  };
+
+  const upload = async (form: Form, { caller }: FileRequest): Promise<Answer> => {
+    const received = filesOf(form);
+    if (received.length === 0) return refuse(issue('media.no-files', []));
+    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length));
+    const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
+    return storing.store(files, (stored) =>
+      writer.transaction(async (session) => {
+        const ids = await storing.insert(stored, session);
+        const texts: string[] = [];
+        for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
+        return answerOf(`[${texts.join(',')}]`, null, []);
+      }),
+    );
+  };
+
+  const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>
+    writer.transaction(async (session) => {
+      const request = { action: 'update', type, id, data: { ...info }, match } as const;
+      return (await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer })).answer;
+    });
+
+  const replace = async (row: FileRow, received: Received, info: FileInfo, request: FileRequest): Promise<Answer> => {
+    const { id } = row;
+    const { caller, match } = request;
+    const { values, objects } = await prepareFile({ received, info }, row, store);
+    /** The transaction may run twice, the store is changed once. */
+    let saved: readonly SavedObject[] | null = null;
+    return storing.during((record) =>
+      writer.transaction(async (session) => {
+        const stored = await lockFile(id, session.tx, db.dialect);
+        if (!stored) return refuse(issue('media.entity-absent', []));
+        const write = { action: 'update', type, id, data: values, match } as const;
+        const { answer, written } = await applyAndAnswer(write, showing, contextOf(caller), session, {
+          reader,
+          writer,
+        });
+        const isFirst = saved === null;
+        saved ??= await copiesOf(objects.keys());
+        const obsolete = stored.provider === store.provider ? stored.keys.filter((key) => !objects.has(key)) : [];
+        await record({
+          row: { kind: 'replaced', id, version: written.version },
+          written: [...objects.keys()],
+          obsolete,
+          saved,
+        });
+        if (isFirst) await storing.put(objects);
+        return answer;
+      }),
+    );
+  };
+
+  /** Copies of the objects that are there. */
+  const copiesOf = async (keys: Iterable<string>): Promise<readonly SavedObject[]> => {
+    const copies: SavedObject[] = [];
+    for (const key of keys) {
+      const path = await storing.newPath();
+      const copy = await storing.save(key, path);
+      if (copy) copies.push({ key, ...copy });
+    }
+    return copies;
+  };
+
+  const update = async (request: FileRequest): Promise<Answer> => {
+    const { id, body, form: incoming } = request;
+    const row = id === null ? null : await findFile(id, db);
+    if (!row) return refuse(issue('media.entity-absent', []));
+    if (!incoming) return changeInfo(row.id, unwrap(infoInJson(body)), request);
+    return storing.withForm(incoming, async (form) => {
+      const [file, ...others] = filesOf(form);
+      if (others.length > 0) return refuse(issue('media.several-for-one', []));
+      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1));
+      return file ? replace(row, file, info, request) : changeInfo(row.id, info, request);
+    });
+  };
+
+  const destroy = ({ id, caller, match }: FileRequest & { readonly id: number }): Promise<Answer> =>
+    storing.during((record) =>
+      writer.transaction(async (session) => {
+        const row = await lockFile(id, session.tx, db.dialect);
+        if (!row) return refuse(issue('media.absent', []));
+        const request = { action: 'delete', type, id, match } as const;
+        const { answer } = await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer });
+        const obsolete = row.provider === store.provider ? row.keys : [];
+        await record({ row: { kind: 'deleted', id }, written: [], obsolete, saved: [] });
+        return answer;
+      }),
+    );
+
+  return {
+    find: ({ caller, search }) =>
+      reader.read(
+        { action: 'find', type, id: null, query: textQuery(search, listGrammar), form: 'plain' },
+        contextOf(caller),
+      ),
+    findOne: async ({ caller, search, id }) => {
+      if (id === null) return absent();
+      const query = textQuery(search, entryGrammar);
+      const answer = await reader.read({ action: 'findOne', type, id, query, form: 'plain' }, contextOf(caller));
+      return !answer.ok && answer.issues[0]?.code === 'http.not-found' ? absent() : answer;
+    },
+    upload: async (request) => {
+      const { form: incoming } = request;
+      if (!incoming) return refused(issue('media.no-files', []));
+      return catchRefusal(() => storing.withForm(incoming, (form) => upload(form, request)));
+    },
+    update: (request) => catchRefusal(() => update(request)),
+    destroy: async (request) => {
+      const { id } = request;
+      return id === null ? absent() : catchRefusal(() => destroy({ ...request, id }));
+    },
+  };
+};
+
+const absent = (): Result<never> => refused(issue('media.absent', []));
+
+/** The files of the field `files`. Others would be lost, so they are refused beside them; alone they count as none, as in v4. */
+const filesOf = ({ files }: Form): readonly Received[] => {
+  const wanted = files.filter((it) => it.field === 'files');
+  const other = files.find((it) => it.field !== 'files');
+  return other && wanted.length > 0 ? refuse(issue('media.field', [], { name: other.field })) : wanted;
+};
+
+const textsOf = ({ fields }: Form, name: string): readonly string[] =>
+  fields.filter((it) => it.name === name).map((it) => it.value);
+
+const infoInJson = (body: unknown): Result<FileInfo> =>
+  readInfo(body !== null && typeof body === 'object' && 'fileInfo' in body ? body.fileInfo : {}, ['fileInfo']);
+
+// ---- queries
+
+/** v4 takes `start` and `limit` of files at the top level; here they are bounded like any pagination. */
+const listGrammar: Grammar = {
+  name: 'files',
+  place: (segments) => {
+    const [name] = segments;
+    return segments.length === 1 && (name === 'start' || name === 'limit') ? ['pagination', name] : segments;
+  },
+};
+
+/** One file is always shown whole: `fields` has no effect, as in v4. */
+const entryGrammar: Grammar = {
+  name: 'file',
+  place: (segments) => (segments[0] === 'fields' ? null : segments),
+};

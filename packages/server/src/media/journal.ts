@@ -1,0 +1,166 @@
+/**
+ * The store of uploads and the database cannot change in one transaction, so every change of the store is recorded first.
+ * If the process is killed, the next start reads the records of dead processes and completes or undoes what they began:
+ * the database decides which, because a change counts once its rows are committed.
+ */
+import crypto from 'node:crypto';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import { claimFile, claimOf } from '../sql/sqlite/claim.js';
+import type { StagedObject, Store } from './store.js';
+
+/** A change of the store that belongs to a change of rows. */
+export interface StoreChange {
+  readonly row: RowChange;
+  /** Keys that are put before the commit; removed if there is none. */
+  readonly written: readonly string[];
+  /** Keys that are removed after the commit. */
+  readonly obsolete: readonly string[];
+  /** Copies of objects that are replaced before the commit; put back if there is none. */
+  readonly saved: readonly SavedObject[];
+}
+
+/** What tells whether the rows were committed. */
+export type RowChange =
+  | { readonly kind: 'created'; readonly hash: string }
+  /** The version is `updatedAt` in epoch milliseconds. */
+  | { readonly kind: 'replaced'; readonly id: number; readonly version: number }
+  | { readonly kind: 'deleted'; readonly id: number };
+
+export interface SavedObject extends StagedObject {
+  readonly key: string;
+}
+
+export interface Journal {
+  /** A new path for a local file or folder; what is there is removed at the next start if this process dies. */
+  newPath(): Promise<string>;
+  /** Runs work that records its change before it touches the store, and ends with the commit of the rows. */
+  during<T>(work: (record: Recorder) => Promise<T>): Promise<T>;
+  /** Settles what processes that no longer run have left. */
+  recover(): Promise<void>;
+}
+
+/** Records a change, in place of one that the same work recorded before. */
+export type Recorder = (change: StoreChange) => Promise<void>;
+
+export interface JournalDeps {
+  /** A folder on the local disk, shared by all processes of a project. */
+  readonly root: string;
+  readonly store: Store;
+  readonly isCommitted: (row: RowChange) => Promise<boolean>;
+  /** Called with background errors. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): Journal => {
+  let own: Promise<string> | null = null;
+  /** The folder of this process. It exists only while it is claimed, so nobody takes it for that of a dead one. */
+  const open = (): Promise<string> => {
+    own ??= openFolder(root);
+    return own;
+  };
+
+  const complete = async (file: string, { obsolete, saved }: StoreChange): Promise<void> => {
+    for (const key of obsolete) await store.remove(key);
+    for (const it of saved) await fs.rm(it.path, { force: true });
+    await fs.rm(file, { force: true });
+  };
+
+  const undo = async (file: string, { saved, written }: StoreChange): Promise<void> => {
+    const kept = new Set(saved.map((it) => it.key));
+    // a copy that is gone was put back before this process was killed
+    for (const { key, ...object } of saved) if (await exists(object.path)) await store.put(key, object);
+    for (const key of written) if (!kept.has(key)) await store.remove(key);
+    for (const it of saved) await fs.rm(it.path, { force: true });
+    await fs.rm(file, { force: true });
+  };
+
+  const settle = async (file: string, change: StoreChange): Promise<void> =>
+    (await isCommitted(change.row)) ? complete(file, change) : undo(file, change);
+
+  const settleAll = async (folder: string): Promise<void> => {
+    for (const name of await fs.readdir(folder)) {
+      if (!name.endsWith('.json')) continue;
+      const file = path.join(folder, name);
+      const change = parsed(await fs.readFile(file, 'utf8'));
+      // an incomplete record: the process was killed before it changed anything
+      if (change) await settle(file, change);
+    }
+  };
+
+  return {
+    newPath: async () => path.join(await open(), crypto.randomUUID()),
+    during: async <T>(work: (record: Recorder) => Promise<T>): Promise<T> => {
+      const file = path.join(await open(), `${crypto.randomUUID()}.json`);
+      let recorded: StoreChange | null = null;
+      const record: Recorder = async (change) => {
+        await fs.writeFile(file, JSON.stringify(change), { flush: true });
+        recorded = change;
+      };
+      /** If this fails, the record remains for the next start. */
+      const end = async (how: (file: string, change: StoreChange) => Promise<void>): Promise<void> => {
+        if (recorded) await how(file, recorded).catch(onFault);
+      };
+      let result: T;
+      try {
+        result = await work(record);
+      } catch (fault) {
+        // not known to have failed: the connection may have been lost during the commit
+        await end(settle);
+        throw fault;
+      }
+      await end(complete);
+      return result;
+    },
+    recover: async () => {
+      for (const { name } of (await entriesOf(root)).filter((it) => it.isDirectory())) {
+        const folder = path.join(root, name);
+        const claim = claimFile(folder);
+        if (!claim) continue;
+        try {
+          await settleAll(folder);
+          await fs.rm(folder, { recursive: true, force: true });
+          await fs.rm(claimOf(folder), { force: true });
+        } catch (fault) {
+          onFault(fault);
+        } finally {
+          claim.release();
+        }
+      }
+    },
+  };
+};
+
+const openFolder = async (root: string): Promise<string> => {
+  await fs.mkdir(root, { recursive: true });
+  const folder = path.join(root, crypto.randomUUID());
+  claimFile(folder);
+  await fs.mkdir(folder);
+  return folder;
+};
+
+const entriesOf = async (root: string) => {
+  try {
+    return await fs.readdir(root, { withFileTypes: true });
+  } catch (fault) {
+    if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw fault;
+  }
+};
+
+const exists = async (file: string): Promise<boolean> => {
+  try {
+    await fs.access(file);
+    return true;
+  } catch {
+    return false;
+  }
+};
+
+const parsed = (text: string): StoreChange | null => {
+  try {
+    return JSON.parse(text) as StoreChange;
+  } catch {
+    return null;
+  }
+};

@@ -1,0 +1,176 @@
+/**
+ * Receives `multipart/form-data`: text fields into memory, files to a folder on the disk as they arrive. The request is
+ * read only as fast as the disk takes it.
+ */
+import { createWriteStream } from 'node:fs';
+import fs from 'node:fs/promises';
+import path from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Busboy, type BusboyInstance } from '@fastify/busboy';
+import { type Issue, issue, Refusal } from '../errors.js';
+import { limits } from '../limits.js';
+
+/** A form that has not been read yet: the body of such a request, so that permissions are checked before it arrives. */
+export class IncomingForm {
+  readonly contentType: string;
+  readonly stream: Readable;
+  constructor(contentType: string, stream: Readable) {
+    this.contentType = contentType;
+    this.stream = stream;
+  }
+}
+
+export interface Form {
+  /** Text fields in the order of the request. A name may repeat. */
+  readonly fields: readonly FormField[];
+  /** Files in the order of the request. */
+  readonly files: readonly Received[];
+  /** The folder that holds the files; what else is put there is removed with them. */
+  readonly dir: string;
+}
+
+export interface FormField {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** A received file. It exists until the work that `withForm` runs has ended. */
+export interface Received {
+  /** The name of the form field: `files`, `files.cover`. */
+  readonly field: string;
+  /** As the client gave it: not checked. */
+  readonly fileName: string;
+  /** The media type that the client gave, in lower case and without parameters; `text/plain` if it gave none (RFC 7578). */
+  readonly type: string;
+  readonly path: string;
+  readonly bytes: number;
+}
+
+export interface FormBounds {
+  /** Bytes of all files of a form together. Above: 413. */
+  readonly fileBytesMax: number;
+  /** Milliseconds until the whole form must have arrived. Above: 408. */
+  readonly msMax: number;
+  /** Milliseconds without any byte. Above: 408. */
+  readonly stalledMsMax: number;
+}
+
+/**
+ * Runs the work with a received form and removes the files, whatever happens. Throws `Refusal` for a form that is
+ * malformed, too large or too slow.
+ * @param dir a folder that does not exist yet.
+ */
+export const withForm = async <T>(
+  incoming: IncomingForm,
+  dir: string,
+  bounds: FormBounds,
+  work: (form: Form) => Promise<T>,
+): Promise<T> => {
+  await fs.mkdir(dir, { recursive: true });
+  try {
+    return await work(await receive(incoming, dir, bounds));
+  } finally {
+    await fs.rm(dir, { recursive: true, force: true });
+  }
+};
+
+const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds): Promise<Form> => {
+  const { stream } = incoming;
+  const parser = newParser(incoming);
+  const fields: FormField[] = [];
+  const files: Promise<Received>[] = [];
+  let fieldBytes = 0;
+  let fileBytes = 0;
+
+  const stage = async (field: string, content: Readable, fileName: string, type: string): Promise<Received> => {
+    const file = path.join(dir, String(files.length));
+    let bytes = 0;
+    async function* counted(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        fileBytes += chunk.length;
+        if (fileBytes > bounds.fileBytesMax) throw new Refusal(issue('form.too-large', []));
+        yield chunk;
+      }
+    }
+    await pipeline(content, counted, createWriteStream(file, { flags: 'wx' }));
+    return { field, fileName, type, path: file, bytes };
+  };
+
+  const timers: NodeJS.Timeout[] = [];
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const refuse = (it: Issue): void => reject(new Refusal(it));
+      const tooSlow = (): void => refuse(issue('http.too-slow', []));
+      const stalled = setTimeout(tooSlow, bounds.stalledMsMax);
+      timers.push(stalled, setTimeout(tooSlow, bounds.msMax));
+      stream.on('data', () => stalled.refresh());
+      stream.on('error', () => refuse(malformed()));
+      // the connection was closed
+      stream.on('close', () => stream.readableEnded || refuse(malformed()));
+      parser.on('error', () => refuse(malformed()));
+      parser.on('partsLimit', () => refuse(issue('form.too-many-parts', [], { max: limits.formPartsMax })));
+      parser.on('filesLimit', () => refuse(issue('form.too-many-files', [], { max: limits.formFilesMax })));
+      parser.on('field', (name: string | undefined, value: string, _nameTruncated: boolean, isTruncated: boolean) => {
+        fieldBytes += value.length;
+        if (isTruncated || fieldBytes > limits.bodyBytesMax) refuse(issue('http.body-too-large', []));
+        else fields.push({ name: name ?? '', value });
+      });
+      parser.on(
+        'file',
+        (name: string | undefined, content: Readable, fileName: string, _encoding: string, type: string) => {
+          const file = stage(name ?? '', content, unescaped(fileName), type);
+          file.catch((fault) => reject(stagingFault(fault)));
+          files.push(file);
+        },
+      );
+      parser.on('finish', resolve);
+      stream.pipe(parser);
+    });
+    const received = await Promise.all(files);
+    // a file input in which nothing was chosen
+    return { fields, files: received.filter((it) => it.fileName !== '' || it.bytes > 0), dir };
+  } catch (fault) {
+    stream.unpipe(parser);
+    // the rest of the request is discarded
+    stream.resume();
+    parser.destroy();
+    await Promise.allSettled(files);
+    throw stagingFault(fault);
+  } finally {
+    for (const timer of timers) clearTimeout(timer);
+  }
+};
+
+const malformed = (): Issue => issue('form.malformed', []);
+
+/** Every part with a file name is a file. */
+const newParser = ({ contentType }: IncomingForm): BusboyInstance => {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      // a slash in a name is refused, not cut off
+      preservePath: true,
+      isPartAFile: (_field, _type, fileName) => fileName !== undefined,
+      limits: {
+        fieldSize: limits.bodyBytesMax,
+        parts: limits.formPartsMax,
+        files: limits.formFilesMax,
+        headerPairs: 20,
+      },
+    });
+  } catch {
+    // no boundary
+    throw new Refusal(malformed());
+  }
+};
+
+/** The three characters that browsers escape in a name. */
+const unescaped = (name: string): string => name.replaceAll(/%22|%0d|%0a/gi, (escaped) => decodeURIComponent(escaped));
+
+/** An error of the disk as a `Refusal`, if it is full. */
+export const stagingFault = (fault: unknown): unknown => {
+  const { code } = fault as NodeJS.ErrnoException;
+  return code === 'ENOSPC' || code === 'EDQUOT' ? new Refusal(issue('media.disk-full', [])) : fault;
+};

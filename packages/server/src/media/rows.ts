@@ -1,0 +1,130 @@
+/** The rows of uploaded files that are read and written outside the ordinary lines. */
+import { sql } from 'kysely';
+import { bug } from '../errors.js';
+import { type Db, type Dialect, type Rows, readRows, type Statement, type Tx } from '../sql/dialect.js';
+import type { RowChange } from './journal.js';
+
+/** What is needed of a stored file to replace or remove its objects. */
+export interface FileRow {
+  readonly id: number;
+  readonly hash: string;
+  readonly ext: string;
+  readonly provider: string;
+  /** Keys of its objects: its own first, then those of its formats. */
+  readonly keys: readonly string[];
+}
+
+const fileStatement = (id: number, lock: 'plain' | 'locked', dialect: Dialect): Statement =>
+  dialect.compile(
+    sql`select id, hash, ext, provider, formats from files where id = ${dialect.bind('id', id)}${lock === 'locked' ? dialect.forUpdate : sql``}`,
+  );
+
+const fileRowOf = ([row]: Rows): FileRow | null => {
+  if (!row) return null;
+  const [id, hash, ext, provider, formats] = row;
+  const own = { hash: String(hash ?? ''), ext: String(ext ?? '') };
+  const keys = [own, ...formatsOf(formats)].map((it) => `${it.hash}${it.ext}`);
+  return { id: id as number, ...own, provider: String(provider ?? ''), keys: [...new Set(keys)] };
+};
+
+/** The column may hold anything: v4's plugins write it too. */
+const formatsOf = (formats: unknown): readonly { readonly hash: string; readonly ext: string }[] => {
+  const tree = treeOf(formats);
+  if (tree === null || typeof tree !== 'object') return [];
+  return Object.values(tree).flatMap((it: unknown) => {
+    if (it === null || typeof it !== 'object') return [];
+    const { hash, ext } = it as { readonly hash?: unknown; readonly ext?: unknown };
+    return typeof hash === 'string' && typeof ext === 'string' ? [{ hash, ext }] : [];
+  });
+};
+
+const treeOf = (json: unknown): unknown => {
+  if (typeof json !== 'string') return json;
+  try {
+    return JSON.parse(json);
+  } catch {
+    return null;
+  }
+};
+
+export const findFile = async (id: number, db: Db): Promise<FileRow | null> =>
+  fileRowOf(await db.read(() => readRows(fileStatement(id, 'plain', db.dialect))));
+
+export const lockFile = async (id: number, tx: Tx, dialect: Dialect): Promise<FileRow | null> =>
+  fileRowOf(await tx.run(fileStatement(id, 'locked', dialect)));
+
+export const isCommitted = async (change: RowChange, db: Db): Promise<boolean> => {
+  const { dialect } = db;
+  const condition =
+    change.kind === 'created'
+      ? sql`hash = ${dialect.bind('string', change.hash)}`
+      : sql`id = ${dialect.bind('id', change.id)}`;
+  const updatedAt = dialect.jsonValue('epoch', sql`updated_at`);
+  const rows = await db.read(() =>
+    readRows(dialect.compile(sql`select ${updatedAt} from files where ${condition} limit 1`)),
+  );
+  switch (change.kind) {
+    case 'created':
+      return rows.length > 0;
+    case 'deleted':
+      return rows.length === 0;
+    case 'replaced':
+      // a file that is gone was deleted later
+      return rows.length === 0 || Number(rows[0]![0]) >= change.version;
+  }
+};
+
+export interface Folder {
+  readonly id: number;
+  readonly path: string;
+}
+
+/** v4's setting that names the folder of uploads over the content API. */
+export const FOLDER_SETTING = 'plugin_upload_api-folder';
+
+const folderStatement = (dialect: Dialect): Statement =>
+  dialect.compile(
+    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = ${dialect.bind('string', FOLDER_SETTING)} order by id limit 1`,
+  );
+
+/** The folder `API Uploads`, if it was made already. */
+export const findFolder = async (tx: Tx, dialect: Dialect): Promise<Folder | null> => {
+  const [[value] = []] = await tx.run(folderStatement(dialect));
+  const id = idIn(value);
+  if (id === null) return null;
+  const [row] = await tx.run(
+    dialect.compile(sql`select id, path from upload_folders where id = ${dialect.bind('id', id)}`),
+  );
+  return row ? { id: row[0] as number, path: String(row[1]) } : null;
+};
+
+const idIn = (value: unknown): number | null => {
+  const tree = treeOf(value);
+  const id = tree !== null && typeof tree === 'object' && 'id' in tree ? tree.id : null;
+  return typeof id === 'number' && Number.isSafeInteger(id) ? id : null;
+};
+
+/** The next free number and name of a folder at the top. */
+export const nextFolder = async (
+  tx: Tx,
+  dialect: Dialect,
+): Promise<{ readonly pathId: number; readonly name: string }> => {
+  const [[last] = []] = await tx.run(dialect.compile(sql`select max(path_id) from upload_folders`));
+  const rows = await tx.run(dialect.compile(sql`select name from upload_folders where name like 'API Uploads%'`));
+  const taken = new Set(rows.map(([name]) => name));
+  const names = ['API Uploads', ...Array.from({ length: taken.size }, (_, i) => `API Uploads (${i + 1})`)];
+  const name = names.find((it) => !taken.has(it));
+  if (name === undefined) throw bug('rows.no-folder-name', { taken: taken.size });
+  return { pathId: Number(last ?? 0) + 1, name };
+};
+
+/** Names the folder in v4's setting. */
+export const setFolder = async (id: number, tx: Tx, dialect: Dialect): Promise<void> => {
+  const key = dialect.bind('string', FOLDER_SETTING);
+  await tx.run(dialect.compile(sql`delete from strapi_core_store_settings where ${sql.ref('key')} = ${key}`));
+  await tx.run(
+    dialect.compile(
+      sql`insert into strapi_core_store_settings (${sql.ref('key')}, value, type) values (${key}, ${JSON.stringify({ id })}, 'object')`,
+    ),
+  );
+};

@@ -1,0 +1,137 @@
+/** Stores files together with their rows: both, or neither. */
+import fs from 'node:fs/promises';
+import mimeTypes from 'mime-types';
+import { serverGate } from '../access/access.js';
+import { issue, Refusal } from '../errors.js';
+import { FILE_UID, type Model, typeOf } from '../model/model.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Reader } from '../read/find.js';
+import type { Db } from '../sql/dialect.js';
+import type { Writer } from '../write/apply.js';
+import type { Session } from '../write/session.js';
+import { newJournal, type Recorder } from './journal.js';
+import { type NewFile, type PreparedFile, prepareFile } from './prepare.js';
+import { type Form, type FormBounds, type IncomingForm, stagingFault, withForm } from './receive.js';
+import { type Folder, findFolder, isCommitted, nextFolder, setFolder } from './rows.js';
+import type { StagedObject, Store } from './store.js';
+
+export interface MediaOptions {
+  readonly store: Store;
+  /** A folder on the local disk for files on their way, shared by all processes of a project. */
+  readonly workDir: string;
+  readonly bounds: FormBounds;
+}
+
+export interface MediaDeps extends MediaOptions {
+  readonly db: Db;
+  readonly model: Model;
+  readonly reader: Reader;
+  readonly writer: Writer;
+  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
+  /** Called with background errors. */
+  readonly onFault: (fault: unknown) => void;
+}
+
+export interface Storing {
+  readonly deps: MediaDeps;
+  /** With the server's own rights. */
+  readonly own: ResolveContext;
+  /** Puts objects; a failure is a 503. */
+  put(objects: Iterable<readonly [key: string, object: StagedObject]>): Promise<void>;
+  /** Copies a stored object to a new local file; null if there is none. A failure is a 503. */
+  save(key: string, path: string): Promise<StagedObject | null>;
+  /** A new path for a local file. */
+  newPath(): Promise<string>;
+  /** Runs work that changes the store and ends with the commit of the rows. */
+  during<T>(work: (record: Recorder) => Promise<T>): Promise<T>;
+  /** Receives a form, runs the work with it and removes its files. Throws `Refusal`. */
+  withForm<T>(incoming: IncomingForm, work: (form: Form) => Promise<T>): Promise<T>;
+  /**
+   * Stores the files, then runs the work, which inserts their rows with `insert` in a transaction and ends with its
+   * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
+   */
+  store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>): Promise<T>;
+  /** Inserts the rows of stored files, in their order. Returns the ids. */
+  insert(stored: readonly PreparedFile[], session: Session): Promise<readonly number[]>;
+  /** Removes what uploads of killed processes have left; called once, at the start. */
+  recover(): Promise<void>;
+}
+
+export const newStoring = (deps: MediaDeps): Storing => {
+  const { db, model, store, writer, settings, onFault, bounds } = deps;
+  const own: ResolveContext = { ...settings, model, gate: serverGate };
+  const journal = newJournal({
+    root: deps.workDir,
+    store,
+    isCommitted: (row) => isCommitted(row, db),
+    onFault,
+  });
+  const withStore = async <T>(work: () => Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (fault) {
+      onFault(fault);
+      const known = stagingFault(fault);
+      throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
+    }
+  };
+  const put: Storing['put'] = (objects) =>
+    withStore(async () => {
+      for (const [key, object] of objects) await store.put(key, object);
+    });
+  const folderOf = async (session: Session): Promise<Folder> => {
+    const { tx } = session;
+    const { dialect } = db;
+    const found = await findFolder(tx, dialect);
+    if (found) return found;
+    // one process creates it, the others wait and then find it
+    const lock = dialect.lock(['dovetail upload folder']);
+    if (lock) await tx.run(lock);
+    const again = await findFolder(tx, dialect);
+    if (again) return again;
+    const { pathId, name } = await nextFolder(tx, dialect);
+    const path = `/${pathId}`;
+    const type = typeOf(model, 'plugin::upload.folder');
+    const { id } = await writer.apply({ action: 'create', type, data: { name, pathId, path } }, own, session);
+    await setFolder(id, tx, dialect);
+    return { id, path };
+  };
+  return {
+    deps,
+    own,
+    put,
+    save: (key, path) =>
+      withStore(async () => {
+        if (!(await store.get(key, path))) return null;
+        const mime = mimeTypes.lookup(key) || 'application/octet-stream';
+        return { path, bytes: (await fs.stat(path)).size, mime };
+      }),
+    newPath: journal.newPath,
+    during: journal.during,
+    recover: journal.recover,
+    withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
+    store: async (files, work) => {
+      const prepared: PreparedFile[] = [];
+      for (const file of files) prepared.push(await prepareFile(file, null, store));
+      const [first] = prepared;
+      if (!first) return work([]);
+      const objects = prepared.flatMap((it) => [...it.objects]);
+      return journal.during(async (record) => {
+        const row = { kind: 'created', hash: first.hash } as const;
+        await record({ row, written: objects.map(([key]) => key), obsolete: [], saved: [] });
+        await put(objects);
+        return work(prepared);
+      });
+    },
+    insert: async (stored, session) => {
+      if (stored.length === 0) return [];
+      const folder = await folderOf(session);
+      const ids: number[] = [];
+      for (const { values } of stored) {
+        const data = { ...values, folder: folder.id, folderPath: folder.path };
+        ids.push((await writer.apply({ action: 'create', type: typeOf(model, FILE_UID), data }, own, session)).id);
+      }
+      return ids;
+    },
+  };
+};
