@@ -142,6 +142,8 @@ export const limits = {
   imagePixelsMax: 100_000_000,
   /** Images that are processed at a time: one thread of the four in Node's pool, and at most 400 MB. */
   imageThreadsMax: 1,
+  /** Bytes of an SVG whose dimensions are read; of a larger one they are null. */
+  svgBytesMax: 10 * 1024 * 1024,
   /** Seconds that processing one image may take. Above: 400. */
   imageSecondsMax: 60,
   /** Nesting of a JSON value. SQLite's JSON functions stop at 1,000 (BO15). Above: 400. */

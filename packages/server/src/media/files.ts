@@ -12,7 +12,7 @@ import { applyAndAnswer } from '../write/answer.js';
 import type { Session } from '../write/session.js';
 import { readInfo, readInfos } from './info.js';
 import type { SavedObject } from './journal.js';
-import { type FileInfo, prepareFile } from './prepare.js';
+import type { FileInfo } from './prepare.js';
 import type { Form, IncomingForm, Received } from './receive.js';
 import { type FileRow, findFile, lockFile } from './rows.js';
 import type { Storing } from './storing.js';
@@ -76,7 +76,7 @@ export const newFileActions = (storing: Storing): FileActions => {
   const replace = async (row: FileRow, received: Received, info: FileInfo, request: FileRequest): Promise<Answer> => {
     const { id } = row;
     const { caller, match } = request;
-    const { values, objects } = await prepareFile({ received, info }, row, store);
+    const { values, objects } = await storing.prepare({ received, info }, row);
     /** The transaction may run twice, the store is changed once. */
     let saved: readonly SavedObject[] | null = null;
     return storing.during((record) =>

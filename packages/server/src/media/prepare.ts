@@ -1,6 +1,7 @@
 /** From a received file to what is stored of it: objects for the store and values for its row. */
 import { issue, refuse } from '../errors.js';
 import type { Data } from '../write/apply.js';
+import { type ImageSettings, processImage } from './image.js';
 import { extensionOf, isFileName, mediaTypeOf, newHash } from './naming.js';
 import type { Received } from './receive.js';
 import type { StagedObject, Store } from './store.js';
@@ -36,26 +37,48 @@ export interface KeptName {
 export const prepareFile = async (
   { received, info }: NewFile,
   kept: KeptName | null,
+  settings: ImageSettings,
   store: Store,
 ): Promise<PreparedFile> => {
-  const { fileName, path, bytes } = received;
-  if (bytes === 0) refuse(issue('media.no-files', []));
+  const { fileName } = received;
+  if (received.bytes === 0) refuse(issue('media.no-files', []));
   const name = info.name ?? fileName;
   if (!isFileName(fileName) || !isFileName(name)) refuse(issue('media.file-name', []));
   const mime = mediaTypeOf(received.type, fileName);
   const { hash, ext } = kept ?? { hash: newHash(name), ext: extensionOf(fileName, mime) };
+  const image = await processImage(received.path, received.bytes, settings);
+  const { path, bytes } = image ?? received;
   const key = `${hash}${ext}`;
+  const objects = new Map([[key, { path, bytes, mime }]]);
+  const formats: Record<string, unknown> = {};
+  for (const [format, made] of image?.formats ?? []) {
+    const own = `${format}_${hash}`;
+    objects.set(`${own}${ext}`, { path: made.path, bytes: made.bytes, mime });
+    formats[format] = {
+      name: `${format}_${name}`,
+      hash: own,
+      ext,
+      mime,
+      path: null,
+      width: made.width,
+      height: made.height,
+      size: kilobytes(made.bytes),
+      sizeInBytes: made.bytes,
+      url: store.urlOf(`${own}${ext}`),
+    };
+  }
   return {
     hash,
     mime,
-    objects: new Map([[key, { path, bytes, mime }]]),
+    objects,
     values: {
       name,
       alternativeText: info.alternativeText,
       caption: info.caption,
-      width: null,
-      height: null,
-      formats: kept ? {} : null,
+      width: image?.width ?? null,
+      height: image?.height ?? null,
+      // v4 leaves an empty object where a file was replaced
+      formats: objects.size > 1 || kept ? formats : null,
       hash,
       ext,
       mime,

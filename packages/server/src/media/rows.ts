@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { bug } from '../errors.js';
 import { type Db, type Dialect, type Rows, readRows, type Statement, type Tx } from '../sql/dialect.js';
+import type { ImageSettings } from './image.js';
 import type { RowChange } from './journal.js';
 
 /** What is needed of a stored file to replace or remove its objects. */
@@ -80,16 +81,28 @@ export interface Folder {
 }
 
 /** v4's setting that names the folder of uploads over the content API. */
-export const FOLDER_SETTING = 'plugin_upload_api-folder';
+const FOLDER_SETTING = 'plugin_upload_api-folder';
 
-const folderStatement = (dialect: Dialect): Statement =>
+const settingStatement = (key: string, dialect: Dialect): Statement =>
   dialect.compile(
-    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = ${dialect.bind('string', FOLDER_SETTING)} order by id limit 1`,
+    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = ${dialect.bind('string', key)} order by id limit 1`,
   );
+
+/** What v4's media library is set to. */
+export const readImageSettings = async (db: Db): Promise<ImageSettings> => {
+  const [[value] = []] = await db.read(() => readRows(settingStatement('plugin_upload_settings', db.dialect)));
+  const tree = treeOf(value);
+  const given: Readonly<Record<string, unknown>> = tree !== null && typeof tree === 'object' ? { ...tree } : {};
+  return {
+    sizeOptimization: given['sizeOptimization'] !== false,
+    responsiveDimensions: given['responsiveDimensions'] !== false,
+    autoOrientation: given['autoOrientation'] === true,
+  };
+};
 
 /** The folder `API Uploads`, if it was made already. */
 export const findFolder = async (tx: Tx, dialect: Dialect): Promise<Folder | null> => {
-  const [[value] = []] = await tx.run(folderStatement(dialect));
+  const [[value] = []] = await tx.run(settingStatement(FOLDER_SETTING, dialect));
   const id = idIn(value);
   if (id === null) return null;
   const [row] = await tx.run(

@@ -10,9 +10,9 @@ import type { Db } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import type { Session } from '../write/session.js';
 import { newJournal, type Recorder } from './journal.js';
-import { type NewFile, type PreparedFile, prepareFile } from './prepare.js';
+import { type KeptName, type NewFile, type PreparedFile, prepareFile } from './prepare.js';
 import { type Form, type FormBounds, type IncomingForm, stagingFault, withForm } from './receive.js';
-import { type Folder, findFolder, isCommitted, nextFolder, setFolder } from './rows.js';
+import { type Folder, findFolder, isCommitted, nextFolder, readImageSettings, setFolder } from './rows.js';
 import type { StagedObject, Store } from './store.js';
 
 export interface MediaOptions {
@@ -36,6 +36,8 @@ export interface Storing {
   readonly deps: MediaDeps;
   /** With the server's own rights. */
   readonly own: ResolveContext;
+  /** Reads a received file: its name, its type, and its formats if it is an image. Throws `Refusal`. */
+  prepare(file: NewFile, kept: KeptName | null): Promise<PreparedFile>;
   /** Puts objects; a failure is a 503. */
   put(objects: Iterable<readonly [key: string, object: StagedObject]>): Promise<void>;
   /** Copies a stored object to a new local file; null if there is none. A failure is a 503. */
@@ -75,6 +77,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
       throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
     }
   };
+  const prepare: Storing['prepare'] = async (file, kept) => prepareFile(file, kept, await readImageSettings(db), store);
   const put: Storing['put'] = (objects) =>
     withStore(async () => {
       for (const [key, object] of objects) await store.put(key, object);
@@ -99,6 +102,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
   return {
     deps,
     own,
+    prepare,
     put,
     save: (key, path) =>
       withStore(async () => {
@@ -112,7 +116,7 @@ export const newStoring = (deps: MediaDeps): Storing => {
     withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
     store: async (files, work) => {
       const prepared: PreparedFile[] = [];
-      for (const file of files) prepared.push(await prepareFile(file, null, store));
+      for (const file of files) prepared.push(await prepare(file, null));
       const [first] = prepared;
       if (!first) return work([]);
       const objects = prepared.flatMap((it) => [...it.objects]);
