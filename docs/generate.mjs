@@ -57,13 +57,19 @@ const samplesOf = {
   'body.too-many': { what: 'components' },
   'relation.unknown-key': { name: 'conect', near: 'connect' },
   'relation.media-connect': { name: 'connect' },
+  'form.too-many-parts': { max: 1000 },
+  'form.too-many-files': { max: 100 },
+  'media.field': { name: 'photos' },
+  'media.info': { at: 'fileInfo', expected: 'object', value: '{name' },
+  'media.type': { allowed: ['images'], ids: [8] },
+  'media.reference': { at: 'field', what: 'is not a media attribute of that type' },
   'account.unknown-action': { near: 'api::article.article.find' },
 };
 
 const wording = (code, { message }) => {
   const at = code.startsWith('query.') ? 'filters[title]' : 'title';
   const facts = new Proxy(
-    { ...samples, ...samplesOf[code], at },
+    { ...samples, at, ...samplesOf[code] },
     {
       get: (known, name) => {
         if (name in known) return known[name];

@@ -329,6 +329,11 @@ export const issueKinds = {
   'media.field': invalid<{ name: string }>(({ name }) => `Files belong in the field "files", not "${shorten(name)}"`),
   'media.file-name': named('ApplicationError', () => 'File name contains invalid characters'),
   'media.not-an-image': named('ApplicationError', () => 'File is not a valid image'),
+  'media.type': invalid<{ allowed: readonly string[]; ids: readonly number[] }>(
+    ({ at, allowed, ids }) =>
+      `${at} accepts only ${listNames(allowed)}; files of other types: ${shorten(ids.join(', '))}`,
+  ),
+  'media.reference': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'media.too-many-pixels': named<{ max: number }>(
     'ApplicationError',
     ({ max }) => `The image has more than ${max} pixels`,

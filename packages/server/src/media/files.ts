@@ -14,6 +14,7 @@ import { readInfo, readInfos } from './info.js';
 import type { SavedObject } from './journal.js';
 import type { FileInfo } from './prepare.js';
 import type { Form, IncomingForm, Received } from './receive.js';
+import { type Reference, readReference, updateFor } from './reference.js';
 import { type FileRow, findFile, lockFile } from './rows.js';
 import type { Storing } from './storing.js';
 
@@ -56,15 +57,29 @@ export const newFileActions = (storing: Storing): FileActions => {
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
     const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length));
+    const reference = readReference(form, model, caller);
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(files, (stored) =>
       writer.transaction(async (session) => {
         const ids = await storing.insert(stored, session);
+        if (reference) await addTo(reference, ids, caller, session);
         const texts: string[] = [];
         for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
         return answerOf(`[${texts.join(',')}]`, null, []);
       }),
     );
+  };
+
+  /** An update of the entry like any other, with the caller's rights. */
+  const addTo = async (
+    reference: Reference,
+    ids: readonly number[],
+    caller: KnownCaller,
+    session: Session,
+  ): Promise<void> => {
+    const { type, id, data } = await updateFor(reference, ids, caller, { model, tx: session.tx, dialect: db.dialect });
+    const adminId = caller.who.kind === 'token' ? caller.who.adminId : null;
+    await writer.apply({ action: 'update', type, id, data, adminId }, contextOf(caller), session);
   };
 
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>

@@ -1,13 +1,22 @@
-/** Checks of a write that need the database: targets exist, unique values are not taken (BO8, CO10). */
+/** Checks of a write that need the database: targets exist, files are of an allowed type, unique values are not taken (BO8, CO10). */
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import type { Model } from '../model/model.js';
+import { FILE_UID, type Model } from '../model/model.js';
 import type { Dialect, Statement, Tx } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { Change, ParsedBody } from './change.js';
 import { isUnique } from './plan.js';
-import { askedIds, changesOf, existingStatement, groupBy, readSnapshot, type Snapshot } from './snapshot.js';
+import {
+  askedIds,
+  changesOf,
+  existingStatement,
+  groupBy,
+  listKey,
+  pathKey,
+  readSnapshot,
+  type Snapshot,
+} from './snapshot.js';
 
 export interface CheckContext {
   readonly model: Model;
@@ -23,7 +32,7 @@ export const acceptBody = async (
 ): Promise<Change> => {
   if (issues.length === 0) return change;
   const changes = changesOf(change, id);
-  const absent = await absentTargets(changes, context);
+  const { absent } = await findTargets(changes, context);
   return refuseAll([...issues, ...absent, ...(await takenValues(changes, context))]);
 };
 
@@ -35,19 +44,26 @@ export const checkChanges = async (
   changes: Changes,
   context: CheckContext,
 ): Promise<Result<Omit<Snapshot, 'parts'>>> => {
-  const [absent, taken, snapshot] = await pipeline(
-    () => absentTargets(changes, context),
+  const [{ absent, mediaTypes }, taken, snapshot] = await pipeline(
+    () => findTargets(changes, context),
     () => takenValues(changes, context),
     () => readSnapshot(changes, context.tx, context.dialect),
   );
-  const issues = [...absent, ...taken];
+  const issues = [...absent, ...refusedFiles(changes, mediaTypes, snapshot), ...taken];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
 
 /** The changes of one body with the ids of their owners; null for new ones. */
 type Changes = readonly { readonly change: Change; readonly id: number | null }[];
 
-const absentTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<readonly Issue[]> => {
+interface Targets {
+  /** One issue for each link that names entries that do not exist. */
+  readonly absent: readonly Issue[];
+  /** The media types of the files that are named; null for a file without one. */
+  readonly mediaTypes: ReadonlyMap<number, string | null>;
+}
+
+const findTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<Targets> => {
   const groups = groupBy(
     changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
     (link) => link.attribute.target,
@@ -57,14 +73,45 @@ const absentTargets = async (changes: Changes, { model, dialect, tx }: CheckCont
       existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
     ),
   );
-  return groups.flatMap((links, i) => {
-    const found = new Set((results[i] ?? []).map(([target]) => target as number));
+  const mediaTypes = new Map<number, string | null>();
+  const absent = groups.flatMap((links, i) => {
+    const rows = results[i] ?? [];
+    const found = new Set(rows.map(([target]) => target as number));
+    if (links[0]!.attribute.target === FILE_UID)
+      for (const [id, mime] of rows) mediaTypes.set(id as number, mime as string | null);
     return links.flatMap((link) => {
       const { attribute, path } = link;
-      const absent = askedIds(link).filter((target) => !found.has(target));
-      return absent.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: absent })] : [];
+      const missing = askedIds(link).filter((target) => !found.has(target));
+      return missing.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: missing })] : [];
     });
   });
+  return { absent, mediaTypes };
+};
+
+/** Files of another type than the attribute allows. Those that it holds already may stay. */
+const refusedFiles = (
+  changes: Changes,
+  mediaTypes: ReadonlyMap<number, string | null>,
+  { lists }: Pick<Snapshot, 'lists'>,
+): readonly Issue[] =>
+  changes.flatMap(({ change, id }) =>
+    change.links.flatMap((link) => {
+      const { attribute, path } = link;
+      const { allowedTypes } = attribute;
+      if (allowedTypes.length === 0) return [];
+      const held = id === null ? [] : (lists.get(listKey(pathKey(attribute.path), id)) ?? []);
+      const wrong = askedIds(link).filter((file) => {
+        const type = mediaTypes.get(file);
+        return type !== undefined && !allowedTypes.includes(kindOf(type)) && !held.some((it) => it.to === file);
+      });
+      return wrong.length > 0 ? [issue('media.type', path, { allowed: allowedTypes, ids: wrong })] : [];
+    }),
+  );
+
+/** What v4 calls a file of that media type in `allowedTypes`. */
+const kindOf = (mediaType: string | null): string => {
+  const kind = `${mediaType?.split('/', 1)[0]}s`;
+  return kind === 'images' || kind === 'videos' || kind === 'audios' ? kind : 'files';
 };
 
 /** Unique values, against the whole table and within the request (BO8). */

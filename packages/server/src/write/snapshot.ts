@@ -1,7 +1,7 @@
 /** The database state needed to plan a write, read inside its transaction after taking locks. */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
-import type { EntryType, LinkAttribute, LinkPath, Model, Uid } from '../model/model.js';
+import { type EntryType, FILE_UID, type LinkAttribute, type LinkPath, type Model, type Uid } from '../model/model.js';
 import { type Dialect, type Rows, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import type { Change, LinkChange } from './change.js';
 import { isSoundRank, isSpread, spread } from './order.js';
@@ -388,7 +388,9 @@ const storedLinks = (rows: Rows): readonly StoredLink[] =>
 export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
   withIds(
     // a join: thousands of ids against a table without statistics would be compared one by one
-    dialect.compile(sql`select t.id from ${dialect.idsTable} i join ${sql.table(type.table)} t on t.id = i.id`),
+    dialect.compile(
+      sql`select t.id${type.uid === FILE_UID ? sql`, t.mime` : sql``} from ${dialect.idsTable} i join ${sql.table(type.table)} t on t.id = i.id`,
+    ),
     ids,
     dialect,
   );

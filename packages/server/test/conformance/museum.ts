@@ -23,8 +23,6 @@ const pending = new Set([
   'i18n-write',
 
   'multipart',
-
-  'upload-ref',
 ]);
 
 /** Cases of supported rules that need something else: the entries that use a file, and files sent with an entry. */

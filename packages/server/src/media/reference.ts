@@ -1,0 +1,118 @@
+/** `ref`, `refId` and `field` of an upload: the entry, or the component of one, to whose media attribute the files are added. */
+import { sql } from 'kysely';
+import type { Caller } from '../access/access.js';
+import { issue, refuse } from '../errors.js';
+import { limits } from '../limits.js';
+import type { EntryType, LinkAttribute, Model, PartAttribute } from '../model/model.js';
+import type { Dialect, Sql, Tx } from '../sql/dialect.js';
+import type { Data } from '../write/apply.js';
+import type { Form } from './receive.js';
+
+export interface Reference {
+  readonly type: EntryType;
+  readonly id: number;
+  readonly attribute: LinkAttribute;
+}
+
+/** An update of an entry. */
+export interface EntryUpdate {
+  readonly type: EntryType;
+  readonly id: number;
+  readonly data: Data;
+}
+
+/** The reference of a form; null unless all three fields are given, as in v4. Throws `Refusal`. */
+export const readReference = ({ fields }: Form, { types }: Model, caller: Caller): Reference | null => {
+  const [ref = '', refId = '', field = ''] = ['ref', 'refId', 'field'].map(
+    (name) => fields.find((it) => it.name === name)?.value,
+  );
+  if (ref === '' || refId === '' || field === '') return null;
+  const type = types.get(ref);
+  if (!type) return refuse(issue('media.reference', ['ref'], { what: 'there is no such type' }));
+  checkUpdate(type, caller);
+  const attribute = type.attributes.get(field);
+  if (attribute?.kind !== 'link' || attribute.source !== 'media')
+    return refuse(issue('media.reference', ['field'], { what: 'is not a media attribute of that type' }));
+  const id = /^[1-9]\d{0,9}$/.test(refId) ? Number(refId) : Number.NaN;
+  return id <= limits.integerMax ? { type, id, attribute } : noEntry();
+};
+
+/** The update that adds the files: a single file is replaced, a list grows at its end. Throws `Refusal`. */
+export const updateFor = async (
+  { type, id, attribute }: Reference,
+  files: readonly number[],
+  caller: Caller,
+  { model, tx, dialect }: { readonly model: Model; readonly tx: Tx; readonly dialect: Dialect },
+): Promise<EntryUpdate> => {
+  const run = (query: Sql) => tx.run(dialect.compile(query));
+  const bound = (value: number): Sql => dialect.bind('id', value);
+
+  const heldFiles = async (): Promise<readonly unknown[]> => {
+    const { table, from, to, fixed } = attribute.path;
+    const others = fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
+    const rows = await run(
+      sql`select ${sql.ref(to)} from ${sql.table(table)} where ${sql.ref(from)} = ${bound(id)}${sql.join(others, sql``)} order by ${sql.ref('order')}, id`,
+    );
+    return rows.map(([file]) => file);
+  };
+
+  const ownerOf = async (component: EntryType, componentId: number): Promise<Owner | null> => {
+    for (const owner of model.types.values()) {
+      const attributes = [...owner.attributes.values()].filter(
+        (it) => it.kind === 'part' && it.components.includes(component.uid),
+      );
+      const [first] = attributes;
+      if (first?.kind !== 'part') continue;
+      const { table, from, to, typeColumn } = first.path;
+      const rows = await run(
+        sql`select ${sql.ref(from)}, field from ${sql.table(table)} where ${sql.ref(to)} = ${bound(componentId)} and ${sql.ref(typeColumn!)} = ${component.uid}`,
+      );
+      for (const [ownerId, field] of rows) {
+        const found = attributes.find((it) => it.name === field);
+        if (found?.kind === 'part') return { type: owner, id: ownerId as number, attribute: found };
+      }
+    }
+    return null;
+  };
+
+  /** All components of an attribute by id, which leaves them as they are, but one with data. */
+  const listOf = async (owner: Owner, component: EntryType, changed: Data): Promise<readonly Data[]> => {
+    const { table, from, to, typeColumn, rank } = owner.attribute.path;
+    const rows = await run(
+      sql`select ${sql.ref(to)}, ${sql.ref(typeColumn!)} from ${sql.table(table)} where ${sql.ref(from)} = ${bound(owner.id)} and field = ${owner.attribute.name} order by ${sql.ref(rank!)}, id`,
+    );
+    return rows.map(([partId, uid]) => {
+      const isChanged = uid === component.uid && partId === changed['id'];
+      return { ...(isChanged ? changed : { id: partId }), __component: uid };
+    });
+  };
+
+  let update: EntryUpdate = {
+    type,
+    id,
+    data: { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : [...(await heldFiles()), ...files] },
+  };
+  for (let depth = 0; update.type.kind === 'component'; depth++) {
+    const owner = await ownerOf(update.type, update.id);
+    // damaged rows may make a component contain itself
+    if (!owner || depth > limits.componentDepthMax) return noEntry();
+    const changed = { id: update.id, ...update.data };
+    const value = owner.attribute.shape === 'one' ? changed : await listOf(owner, update.type, changed);
+    update = { type: owner.type, id: owner.id, data: { [owner.attribute.name]: value } };
+  }
+  checkUpdate(update.type, caller);
+  return update;
+};
+
+/** A component has no permission of its own: that of its entry counts. */
+const checkUpdate = ({ kind, uid }: EntryType, caller: Caller): void => {
+  if (kind !== 'component' && !caller.may(`${uid}.update`)) refuse(issue('http.forbidden', []));
+};
+
+interface Owner {
+  readonly type: EntryType;
+  readonly id: number;
+  readonly attribute: PartAttribute;
+}
+
+const noEntry = (): never => refuse(issue('media.reference', ['refId'], { what: 'there is no such entry' }));
