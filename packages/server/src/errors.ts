@@ -116,9 +116,12 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
-  'query.locale-of-write': query(
-    () => 'a new entry is in the locale of its body, and any other write goes to the entry with the id',
+  'query.locales': query(() => 'expected a locale, a list of locales, or all, which stands alone'),
+  'query.one-locale': query(() => 'expected one locale, or all'),
+  'query.locale-of-entry': query(
+    () => 'the id says which entry is meant, and a new entry is in the locale of its body',
   ),
+  'query.locale-of-type': query<{ type: string }>(({ type }) => `${type} has no locales`),
   'query.unknown-parameter': query<Name>((it) => `there is no parameter "${it.name}"${didYouMean(it)}`),
   'query.unknown-name': query<AttributeName>((it) => `${it.type} has no attribute "${it.name}"${didYouMean(it)}`),
   'query.not-selectable': query<AttributeName>(

@@ -53,6 +53,11 @@ export const leaveOut = (
     leftOut.push({ name, issue: fault });
 };
 
+/** Notes a parameter that never has an effect where it stands, in every mode. */
+export const noteIgnored = ({ leftOut }: Pick<Listener, 'leftOut'>, reason: Issue): void => {
+  leftOut.push({ name: reason.path.join('.'), issue: reason });
+};
+
 /**
  * Names of `Object.prototype`, which v4's parser drops from a query with all that is below them, so that
  * `filters[constructor]=x` filters nothing there. To strict mode they are unknown names.

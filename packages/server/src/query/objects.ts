@@ -50,7 +50,7 @@ export interface QueryObject {
     readonly withCount?: boolean | string;
   };
   readonly publicationState?: 'live' | 'preview';
-  readonly locale?: string;
+  readonly locale?: string | readonly string[];
   readonly _q?: string | number;
 }
 

@@ -15,7 +15,7 @@ import type { RawQuery } from './raw.js';
 import { beginResolving, newDraft, type ResolveContext, type Resolving, refuse } from './resolving.js';
 import type { Query, ReadAction } from './selection.js';
 import { resolveSort } from './sort.js';
-import { resolveLocale, resolveState } from './state.js';
+import { ignoreLocale, resolveLocale, resolveState } from './state.js';
 
 export type { ResolveContext } from './resolving.js';
 
@@ -39,19 +39,22 @@ export const resolveQuery = (
   const filter = filters ? resolveFilters(resolving, type, state, filters, ['filters']) : null;
   const sort = raw.get('sort');
   const keys = sort ? resolveSort(resolving, type, state, sort, ['sort']) : [];
+  const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
+  let isEvery = false;
   // one entry by id: filters and sort are checked but have no effect (SO8)
   if (action !== 'findOne') {
     const search = isList ? resolveSearch(resolving, type, raw.get('_q')) : null;
-    root.filter = allOf([filter, search, resolveLocale(resolving, type, raw.get('locale'))]);
+    const locale = resolveLocale(resolving, type, raw.get('locale'));
+    root.filter = allOf([filter, search, locale.filter]);
     root.sort = keys;
-  }
-  const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
+    isEvery = locale.isEvery;
+  } else if (raw.has('locale') && !(type.localized && type.kind === 'single')) ignoreLocale(resolving, type);
   return resolving.issues.length > 0
     ? { ok: false, issues: inPathOrder(resolving.issues) }
     : ok({
         action,
         selection: root,
-        page,
+        page: isEvery && !isList ? { kind: 'every' } : page,
         withCount,
         leftOut: resolving.leftOut,
         hidden: [...resolving.hidden.values()],

@@ -48,7 +48,9 @@ export interface SortKey {
 
 export type Page =
   | { readonly kind: 'page'; readonly page: number; readonly pageSize: number }
-  | { readonly kind: 'offset'; readonly start: number; readonly limit: number };
+  | { readonly kind: 'offset'; readonly start: number; readonly limit: number }
+  /** A single type in every locale: a list that is not paginated (LO1). */
+  | { readonly kind: 'every' };
 
 export type ReadAction = 'find' | 'findOne' | 'single';
 
@@ -56,7 +58,7 @@ export type ReadAction = 'find' | 'findOne' | 'single';
 export interface Query {
   readonly action: ReadAction;
   readonly selection: Selection;
-  /** Lists only. */
+  /** Null for one entry. */
   readonly page: Page | null;
   readonly withCount: boolean;
   /** The parts of the request that were ignored. */

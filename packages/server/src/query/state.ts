@@ -1,5 +1,8 @@
 /** `publicationState` and `locale`: which versions of an entry a request reads (LO1). */
-import type { EntryType } from '../model/model.js';
+import { issue } from '../errors.js';
+import { limits } from '../limits.js';
+import { type EntryType, typeLabel } from '../model/model.js';
+import { noteIgnored } from './lenient.js';
 import type { RawNode } from './raw.js';
 import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Filter, PublicationState } from './selection.js';
@@ -13,16 +16,46 @@ export const resolveState = (resolving: Resolving, node: RawNode | undefined, pa
   return null;
 };
 
-/** The condition on `locale`; null where every locale is read, and on types without locales. */
-export const resolveLocale = (resolving: Resolving, type: EntryType, node: RawNode | undefined): Filter | null => {
+/** The entries that `locale` selects on a list or a single type: a condition, or null for all locales. */
+export interface LocaleChoice {
+  readonly filter: Filter | null;
+  /** Whether a single type is read in all locales, which is a list of its entries. */
+  readonly isEvery: boolean;
+}
+
+/** The default locale without the parameter. No condition on types without locales, where the parameter has no effect. */
+export const resolveLocale = (resolving: Resolving, type: EntryType, node: RawNode | undefined): LocaleChoice => {
   const attribute = type.localized ? type.attributes.get('locale') : undefined;
-  if (attribute?.kind !== 'scalar') return null;
-  const shape = node ? shapeIn(resolving, node) : undefined;
-  if (shape && shape.kind !== 'text') {
-    refuse(resolving, 'query.expected-text', ['locale']);
-    return null;
+  if (attribute?.kind !== 'scalar') {
+    if (node) noteIgnored(resolving, issue('query.locale-of-type', ['locale'], { type: typeLabel(type) }));
+    return { filter: null, isEvery: false };
   }
-  const wanted = shape?.text ?? resolving.defaultLocale;
-  if (wanted === 'all' || wanted === null) return null;
-  return { kind: 'compare', attribute, operator: '$eq', values: [wanted] };
+  const codes = node ? readCodes(resolving, type, node) : [resolving.defaultLocale ?? ALL];
+  if (codes.length === 1 && codes[0] === ALL) return { filter: null, isEvery: node !== undefined };
+  return { filter: { kind: 'compare', attribute, operator: '$in', values: codes }, isEvery: false };
 };
+
+const ALL = 'all';
+
+/** The codes that a request names: none for `locale` without a value, which matches no entry. */
+const readCodes = (resolving: Resolving, type: EntryType, node: RawNode): readonly string[] => {
+  const shape = shapeIn(resolving, node);
+  if (shape.kind === 'null') return [];
+  if (shape.kind === 'text') return [shape.text];
+  const items = shape.kind === 'list' ? shape.items.map((it) => shapeIn(resolving, it)) : [];
+  const codes = items.flatMap((it) => (it.kind === 'text' && it.text !== ALL ? [it.text] : []));
+  if (shape.kind !== 'list' || type.kind === 'single' || codes.length < items.length)
+    refuse(resolving, type.kind === 'single' ? 'query.one-locale' : 'query.locales', ['locale']);
+  else if (codes.length > limits.inListMax)
+    refuse(resolving, 'query.list-too-long', ['locale'], { max: limits.inListMax });
+  return codes;
+};
+
+/** `locale` of a request for one entry, which its id determines, as its body does for a new one. */
+export const ignoreLocale = (resolving: Resolving, type: EntryType): void =>
+  noteIgnored(
+    resolving,
+    type.localized
+      ? issue('query.locale-of-entry', ['locale'])
+      : issue('query.locale-of-type', ['locale'], { type: typeLabel(type) }),
+  );

@@ -2,8 +2,9 @@
  * Rows to JSON text, without a database and without recursion: children come before their parents, every entry of a node
  * is rendered once, and parents splice the texts of their children.
  */
-import { issue, Refusal } from '../errors.js';
+import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Page } from '../query/selection.js';
 import type { PlanEdge, PlanNode, ReadPlan } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
@@ -29,19 +30,25 @@ export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   for (const id of data.page) entries += entries === '' ? textOf(id) : `,${textOf(id)}`;
   checkLength(entries.length);
   if (isPlain) return `[${entries}]`;
-  return `{"data":[${entries}],"meta":{"pagination":${pagination(plan, data.total)}}}`;
+  return `{"data":[${entries}],"meta":{${pagination(page, data.total)}}}`;
 };
 
 /** `meta.pagination` (PA1). */
-const pagination = ({ page }: ReadPlan, total: number | null): string => {
-  if (page?.kind === 'offset')
-    return JSON.stringify({ start: page.start, limit: page.limit, ...(total === null ? {} : { total }) });
-  const { page: number, pageSize } = page!;
-  return JSON.stringify({
-    page: number,
-    pageSize,
-    ...(total === null ? {} : { pageCount: Math.ceil(total / pageSize), total }),
-  });
+const pagination = (page: Page, total: number | null): string => {
+  switch (page.kind) {
+    case 'page': {
+      const counted = total === null ? {} : { pageCount: Math.ceil(total / page.pageSize), total };
+      return `"pagination":${JSON.stringify({ page: page.page, pageSize: page.pageSize, ...counted })}`;
+    }
+    case 'offset': {
+      const counted = total === null ? {} : { total };
+      return `"pagination":${JSON.stringify({ start: page.start, limit: page.limit, ...counted })}`;
+    }
+    case 'every':
+      return '';
+    default:
+      return never(page);
+  }
 };
 
 type Texts = ReadonlyMap<number, string>;

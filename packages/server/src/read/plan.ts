@@ -17,6 +17,7 @@ export type AnswerForm = 'envelope' | 'plain';
 export interface ReadPlan {
   readonly action: ReadAction;
   readonly form: AnswerForm;
+  /** Null for one entry. */
   readonly page: Page | null;
   readonly withCount: boolean;
   /** Whether the response carries its entry's version: the time of its last change, unless that is private. */
@@ -131,7 +132,7 @@ export const planRead = (
   page,
   // a plain list has nowhere to put a count
   withCount: withCount && form === 'envelope',
-  withVersion: action !== 'find' && tellsVersion(selection.type),
+  withVersion: page === null && tellsVersion(selection.type),
   filter: selection.filter && planFilter(selection.filter, false),
   sort: selection.sort.map(planSort),
   leftOut,

@@ -1,5 +1,6 @@
 /** `ReadPlan` to statements, once per plan. Their number depends on the plan only, never on the data. */
 import { sql } from 'kysely';
+import { never } from '../errors.js';
 import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
@@ -103,9 +104,16 @@ const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
 /** Rows to take and to skip. */
 const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: number } => {
   if (!page) return { limit: 1, offset: 0 };
-  return page.kind === 'page'
-    ? { limit: page.pageSize, offset: (page.page - 1) * page.pageSize }
-    : { limit: page.limit, offset: page.start };
+  switch (page.kind) {
+    case 'page':
+      return { limit: page.pageSize, offset: (page.page - 1) * page.pageSize };
+    case 'offset':
+      return { limit: page.limit, offset: page.start };
+    case 'every':
+      return { limit: limits.rowsMax, offset: 0 };
+    default:
+      return never(page);
+  }
 };
 
 const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect): Sql => {

@@ -40,11 +40,11 @@ export const applyAndAnswer = async (
   const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
-  const { locale, leftOut } = readQueryLocale(request.type, show.query);
+  const locale = readQueryLocale(request.type, show.query);
   const { id, undecided, isHooked, run } = await writer.prepare({ locale, ...request }, context, session);
   const answered = (written: Written, answer: Answer): Answered => ({
     written,
-    answer: { ...answer, leftOut: [...answer.leftOut, ...leftOut, ...written.leftOut] },
+    answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
   });
   const read = async (): Promise<Answer> => {
     const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));

@@ -15,17 +15,12 @@ interface LocaleContext {
 
 // ---- what a request says
 
-/** `locale` of a write's query: which entry of a single type it writes. It has no effect on other writes. */
-export const readQueryLocale = (
-  type: EntryType,
-  query: QuerySource,
-): { readonly locale: string | null; readonly leftOut: readonly LeftOut[] } => {
-  const node = type.localized ? unwrap(query.read()).get('locale') : undefined;
-  if (!node) return { locale: null, leftOut: [] };
-  if (type.kind !== 'single')
-    return { locale: null, leftOut: [{ name: 'locale', issue: issue('query.locale-of-write', ['locale']) }] };
+/** `locale` of a write's query: which entry of a single type it writes; null for others, on which it has no effect. */
+export const readQueryLocale = (type: EntryType, query: QuerySource): string | null => {
+  const node = type.localized && type.kind === 'single' ? unwrap(query.read()).get('locale') : undefined;
+  if (!node) return null;
   const shape = shapeOf(node);
-  return shape.kind === 'text' ? { locale: shape.text, leftOut: [] } : refuse(issue('query.expected-text', ['locale']));
+  return shape.kind === 'text' ? shape.text : refuse(issue('query.expected-text', ['locale']));
 };
 
 /** Keys of the data that have no effect, because an entry keeps its locale and its siblings. @param locale undefined if the data decides. */

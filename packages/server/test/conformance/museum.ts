@@ -6,13 +6,7 @@ const pending = new Set([
 
   'i18n-copy',
 
-  'i18n-locale-list',
-
-  'i18n-list',
-
   'i18n-localization',
-
-  'i18n-one',
 
   'i18n-relation',
 

@@ -113,6 +113,14 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ['locale=all', [1, 2, 3, 4, 5]],
     ['locale=xx', []],
     ['locale=', []],
+    ['locale', []],
+    ['locale=EN', []],
+    ['locale=ALL', []],
+    ['locale=en,fr', []],
+    ['locale[0]=fr&locale[1]=de', [2, 3]],
+    ['locale[]=en', [1, 5]],
+    ['locale=fr&locale=en&locale=fr', [1, 2, 5]],
+    ['locale[0]=fr&locale[1]=xx&locale[2]=', [2]],
   ])('LO1: notices?%s are %j', async (query, expected) => {
     const { data, meta } = await world.read(`/api/notices?fields=id&${query}`);
     expect(data.map((it) => it.id)).toEqual(expected);
@@ -144,7 +152,16 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     ]);
   });
 
-  it.each(['locale[0]=en', 'locale[a]=en', 'locale=en&locale=fr', 'locale'])('LO1: %s is refused', async (query) => {
+  it.each([
+    'locale[a]=en',
+    'locale[$ne]=en',
+    'locale[0]=all',
+    'locale[0]=en&locale[1]=all',
+    'locale=en&locale=all',
+    'locale=en&locale[a]=fr',
+    'locale[0][0]=en',
+    'locale[0]',
+  ])('LO1: %s is refused', async (query) => {
     expect(await world.refusal(`/api/notices?${query}`)).toMatchObject({
       status: 400,
       name: 'ValidationError',
