@@ -122,6 +122,7 @@ export const issueKinds = {
     () => 'the id says which entry is meant, and a new entry is in the locale of its body',
   ),
   'query.locale-of-type': query<{ type: string }>(({ type }) => `${type} has no locales`),
+  'query.no-effect': query(() => 'has no effect on this request'),
   'query.unknown-parameter': query<Name>((it) => `there is no parameter "${it.name}"${didYouMean(it)}`),
   'query.unknown-name': query<AttributeName>((it) => `${it.type} has no attribute "${it.name}"${didYouMean(it)}`),
   'query.not-selectable': query<AttributeName>(
@@ -249,9 +250,13 @@ export const issueKinds = {
   'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
   'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
-  'body.locale': named<{ value: unknown }>('ApplicationError', () => "This locale doesn't exist"),
+  'body.locale': named('ApplicationError', () => "This locale doesn't exist"),
   'body.locale-kept': invalid(({ at }) => `${at}: an entry keeps its locale`),
   'body.localizations': invalid(({ at }) => `${at}: siblings are added by POST to …/localizations`),
+  'locale.missing': named('ApplicationError', () => 'locale is missing'),
+  'locale.invalid': named('ApplicationError', () => 'locale is invalid'),
+  'locale.used': named('ApplicationError', () => 'locale is already used'),
+  'locale.no-entry': named('NotFoundError', () => 'Entity not found'),
   'body.single-exists': invalid(() => 'singleType.alreadyExists'),
   'body.too-many': invalid<{ max: number; what: string }>(
     ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,

@@ -11,10 +11,12 @@ import type { EntryType } from '../model/model.js';
 import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
+import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Answer, answerOf } from '../read/find.js';
 import type { Site } from '../site/site.js';
-import { writeAndAnswer } from '../write/answer.js';
+import { type Show, writeAndAnswer } from '../write/answer.js';
+import type { Data, WriteRequest } from '../write/apply.js';
 import type { WriteAction } from '../write/session.js';
 import { readMatch, readWrite } from './forms.js';
 import { addPath } from './paths.js';
@@ -49,7 +51,8 @@ const answerAction = async (
   if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
-  if (given !== undefined && id === null) return refuse(issue('http.not-found', []));
+  if (given !== undefined && id === null)
+    return refuse(issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', []));
   const actionRequest: ActionRequest = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
   return sendAnswer(reply, await handled(actionRequest, site));
 };
@@ -64,9 +67,10 @@ interface ActionRequest {
 }
 
 const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
-  const handler = handlerFor(site.handlers.get(actionRequest.type.uid), actionRequest.action);
-  if (!handler) return perform(actionRequest, {}, site);
   const { request, caller, type, action, id, search } = actionRequest;
+  if (action === 'createLocalization') return createLocalization(actionRequest, site);
+  const handler = handlerFor(site.handlers.get(type.uid), action);
+  if (!handler) return perform({ ...actionRequest, action }, {}, site);
   const { model, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
@@ -90,18 +94,20 @@ const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer
       return unwrap(prepared).query.selection;
     },
     next: async (options = {}) => {
-      const answer = await perform(actionRequest, options, site);
+      const answer = await perform({ ...actionRequest, action }, options, site);
       leftOut.push(...answer.leftOut);
       return stepAnswer(answer);
     },
     content: newContent({ model, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
-  return runHandler(handler, step, actionRequest, (json) => answerOf(JSON.stringify(json), null, leftOut));
+  return runHandler(handler, step, { type, action }, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
+type BuiltIn = ActionRequest & { readonly action: Exclude<Action, 'createLocalization'> };
+
 /** The built-in action, without handlers. Throws `Refusal`. */
-const perform = async (actionRequest: ActionRequest, options: NextOptions, site: Site): Promise<Answer> => {
+const perform = async (actionRequest: BuiltIn, options: NextOptions, site: Site): Promise<Answer> => {
   const { request, caller, type, action, id, search } = actionRequest;
   const context = contextFor(actionRequest, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
@@ -109,6 +115,31 @@ const perform = async (actionRequest: ActionRequest, options: NextOptions, site:
   const body = Object.hasOwn(options, 'body') ? options.body : request.body;
   const form = { action, type, id, body, match: readMatch(request.headers['if-match']), adminId: adminOf(caller) };
   return unwrap(await writeAndAnswer(unwrap(readWrite(form)), { query }, context, site)).answer;
+};
+
+/** The body and the response are the entry itself; no parameter of the query has an effect (LO7). Throws `Refusal`. */
+const createLocalization = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
+  const { request, caller, type, id, search } = actionRequest;
+  const { body, headers } = request;
+  const write: WriteRequest = {
+    action: 'create',
+    type,
+    source: { id },
+    data: body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as Data) : {},
+    match: readMatch(headers['if-match']),
+    adminId: adminOf(caller),
+  };
+  const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');
+  const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
+  const { answer } = unwrap(await writeAndAnswer(write, showSiblings, contextFor(actionRequest, {}, site), site));
+  // what the body names is not in `data`
+  const unnamed = answer.leftOut.map((it): LeftOut => ({ ...it, name: it.name.replace(/^data\./, '') }));
+  return { ...answer, leftOut: [...leftOut, ...unnamed] };
+};
+
+const showSiblings: Show = {
+  query: objectQuery({ publicationState: 'preview', populate: { localizations: true } }),
+  form: 'plain',
 };
 
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);

@@ -6,7 +6,8 @@ import type { WriteAction } from '../write/session.js';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 export const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
-export type Action = ReadAction | WriteAction;
+/** `createLocalization` creates an entry in another locale of an existing one. */
+export type Action = ReadAction | WriteAction | 'createLocalization';
 
 /** One path with the action of each method; other methods are a 405. */
 export interface Route {
@@ -44,6 +45,7 @@ const allRoutes = (model: Model, prefix: string): readonly Route[] =>
             { path: `${prefix}/${type.singular}`, type, actions: { GET: 'single', PUT: 'update', DELETE: 'delete' } },
             // registered so that writing to it is a 405, not a 404
             { path: `${prefix}/${type.singular}/:id`, type, actions: {} },
+            ...localizationRoutes(`${prefix}/${type.singular}`, type),
           ]
         : [
             { path: `${prefix}/${type.plural}`, type, actions: { GET: 'find', POST: 'create' } },
@@ -52,8 +54,12 @@ const allRoutes = (model: Model, prefix: string): readonly Route[] =>
               type,
               actions: { GET: 'findOne', PUT: 'update', DELETE: 'delete' },
             },
+            ...localizationRoutes(`${prefix}/${type.plural}/:id`, type),
           ],
     );
+
+const localizationRoutes = (entryPath: string, type: EntryType): readonly Route[] =>
+  type.localized ? [{ path: `${entryPath}/localizations`, type, actions: { POST: 'createLocalization' } }] : [];
 
 /** The id in a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
 export const parseId = (text: string, max: number): number | null => {

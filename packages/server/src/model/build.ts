@@ -65,8 +65,26 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     keepsPublishedAt: false,
     populateCreatorFields: draft.populateCreatorFields,
     localized: draft.localized,
+    shared: new Set([...draft.attributes].flatMap(([name, it]) => (isShared(draft, it) ? [name] : []))),
     morphs: [...draft.attributes].flatMap(([name, it]) => (it.kind === 'morph' ? morphsOf(name, it) : [])),
   };
+};
+
+/** Relations and uids are always an entry's own, whatever the schema file says. */
+const isShared = ({ localized }: Draft, declared: DeclaredAttribute): boolean => {
+  switch (declared.kind) {
+    case 'relation':
+    case 'morph':
+      return false;
+    case 'scalar':
+      return localized && !declared.localized && declared.type !== 'uid';
+    case 'media':
+    case 'component':
+    case 'zone':
+      return localized && !declared.localized;
+    default:
+      return never(declared);
+  }
 };
 
 /** The inverse sides of polymorphic relations have no storage of their own (ST3). */

@@ -7,7 +7,15 @@ import { builtinSchemas } from './builtin.js';
 import { noteContradictions } from './contradictions.js';
 import type { EntryType, Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
-import { type DeclaredAttribute, isJsonObject, type JsonObject, mustBe, newKeys, readAttribute } from './schema.js';
+import {
+  type DeclaredAttribute,
+  isJsonObject,
+  type JsonObject,
+  mustBe,
+  newKeys,
+  readAttribute,
+  readLocalized,
+} from './schema.js';
 import { columnName } from './storage.js';
 import { systemAttributes } from './system.js';
 
@@ -225,8 +233,9 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
     singular,
     plural,
     ...readOptions(json, notes),
-    localized: readLocalized(json, notes),
+    localized: readLocalized(json, '', notes),
   } as const;
+  newKeys(partOf(json, 'pluginOptions', notes, false), 'pluginOptions', notes).noteUnknown(pluginNames, 'plugins');
   const added = new Set(systemAttributes(type).map((it) => it.name));
   return { ...type, ...readAttributes(json, { draft: type.draftAndPublish, isComponent: false }, added, notes) };
 };
@@ -252,14 +261,6 @@ const readOptions = (json: JsonObject, notes: FileNotes) => {
     populateCreatorFields: options.flag('populateCreatorFields'),
     privateAttributes: options.optionalStrings('privateAttributes'),
   };
-};
-
-const readLocalized = (json: JsonObject, notes: FileNotes): boolean => {
-  const plugins = partOf(json, 'pluginOptions', notes, false);
-  newKeys(plugins, 'pluginOptions', notes).noteUnknown(pluginNames, 'plugins');
-  const i18n = newKeys(isJsonObject(plugins['i18n']) ? plugins['i18n'] : {}, 'pluginOptions.i18n', notes);
-  i18n.noteUnknown(['localized'], 'plugins');
-  return i18n.flag('localized', 'exactly true');
 };
 
 const readComponent = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {

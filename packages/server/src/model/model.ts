@@ -96,6 +96,8 @@ export interface EntryType {
   readonly keepsPublishedAt: boolean;
   readonly populateCreatorFields: boolean;
   readonly localized: boolean;
+  /** Attributes that have one value in all locales of an entry; none on types without locales (LO8). */
+  readonly shared: ReadonlySet<string>;
   /** Polymorphic relations: stored by v4, kept in the layout, not served yet (README, Limits). */
   readonly morphs: readonly Morph[];
 }

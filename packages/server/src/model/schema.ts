@@ -13,6 +13,8 @@ interface Declaration {
   readonly required: boolean;
   /** What the file says; null: nothing. */
   readonly private: boolean | null;
+  /** Whether entries have a value of their own in each locale. */
+  readonly localized: boolean;
 }
 export interface DeclaredScalar extends Declaration {
   readonly kind: 'scalar';
@@ -163,6 +165,7 @@ export const readAttribute = (value: unknown, place: string, notes: FileNotes): 
   const declaration = {
     required: keys.flag('required'),
     private: value['private'] == null ? null : keys.flag('private'),
+    localized: readLocalized(value, place, notes),
   };
   switch (value['type']) {
     case 'relation':
@@ -182,6 +185,16 @@ export const readAttribute = (value: unknown, place: string, notes: FileNotes): 
       return null;
     }
   }
+};
+
+/** `pluginOptions.i18n.localized` of a type or an attribute. */
+export const readLocalized = (json: JsonObject, place: string, notes: FileNotes): boolean => {
+  const { pluginOptions } = json;
+  const i18n = isJsonObject(pluginOptions) ? pluginOptions['i18n'] : undefined;
+  const at = `${place === '' ? '' : `${place}.`}pluginOptions.i18n`;
+  const keys = newKeys(isJsonObject(i18n) ? i18n : {}, at, notes);
+  keys.noteUnknown(['localized'], 'plugins');
+  return keys.flag('localized', 'exactly true');
 };
 
 const unknownTypeMessage = (type: unknown): string => {

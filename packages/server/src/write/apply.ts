@@ -9,12 +9,28 @@ import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type EntityTag, namesVersion, type Precondition, tellsVersion } from '../read/etag.js';
-import { type Cell, ConstraintFault, type Db, type Dialect, type Sql } from '../sql/dialect.js';
+import { type Cell, ConstraintFault, type Db, type Dialect } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { type Change, parseChange, readPublishedAt } from './change.js';
+import { type Change, namesOf, parseChange, readPublishedAt } from './change.js';
 import { acceptBody, type CheckContext, checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
-import { ignoredKeys, localeOfNew } from './locales.js';
+import { nextVersion, readEntries, type StoredEntry } from './entry.js';
+import {
+  checkInherited,
+  checkShared,
+  findSource,
+  follow,
+  followersOf,
+  ignoredKeys,
+  inheritedNames,
+  join,
+  localeOfNew,
+  localeOfSibling,
+  readGroup,
+  readSiblings,
+  sharedOf,
+  siblingsLock,
+} from './locales.js';
 import { type PasswordHashes, withHashes } from './passwords.js';
 import { lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { runOperations } from './run.js';
@@ -33,7 +49,13 @@ export type WriteRequest = {
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */
   readonly locale?: string | null;
 } & (
-  | { readonly action: 'create'; readonly data: Data; readonly hashes?: PasswordHashes }
+  | {
+      readonly action: 'create';
+      readonly data: Data;
+      readonly hashes?: PasswordHashes;
+      /** The entry of which the new one is another locale; the id is null for a single type. */
+      readonly source?: { readonly id: number | null };
+    }
   | {
       readonly action: 'update';
       /** Null for a single type, whose first update creates the entry. */
@@ -175,7 +197,8 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
-  const isNew = action === 'create' && type.kind !== 'single';
+  const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
+  const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
   const stored = isNew ? null : await findEntry(write, action === 'update' ? request.id : null, 'plain');
   if (stored === null && action === 'update' && type.kind !== 'single') return refuse(issue('http.not-found', []));
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
@@ -184,8 +207,13 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   for (const it of ignoredKeys(type, given.data, stored ? stored.locale : (request.locale ?? undefined)))
     write.leftOut.set(it.name, it);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
-  return stored === null ? prepareCreate(write, given, publishedAt) : prepareUpdate(write, given, publishedAt, stored);
+  return stored === null
+    ? prepareCreate(write, given, publishedAt, source)
+    : prepareUpdate(write, given, publishedAt, stored);
 };
+
+const findSourceOf = (write: Write, id: number | null): Promise<StoredEntry> =>
+  findSource(write.request.type, id, write.context.defaultLocale, checkContext(write));
 
 /** Input of a create or update; hooks may change the data. */
 interface Given {
@@ -200,40 +228,18 @@ type PublishedAt = number | null | undefined;
 
 // ---- the entry
 
-interface StoredEntry {
-  readonly id: number;
-  /** Epoch milliseconds as text; null for a draft. */
-  readonly publishedAt: string | null;
-  /** Epoch milliseconds; null in rows that were written by hand. */
-  readonly version: number | null;
-  /** Null on types without locales. */
-  readonly locale: string | null;
-}
-
 /** An entry by id, or the one entry of a single type in the locale of the request. */
 const findEntry = async (
-  { request: { type, locale: asked }, context, dialect, session }: Write,
+  { request: { type, locale }, context, dialect, session }: Write,
   id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
-  const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
-  const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
-  const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
-  const locale = type.localized ? column('locale') : sql`null`;
-  const inLocale = type.localized
-    ? sql` where ${locale} = ${dialect.bind('string', asked ?? context.defaultLocale)}`
-    : sql``;
-  const where = type.kind === 'single' ? inLocale : sql` where ${column('id')} = ${dialect.bind('id', id)}`;
-  const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e${where} order by ${column('id')} limit 1${lock === 'locked' ? dialect.forUpdate : sql``}`;
-  const [row] = (await session.tx.run(dialect.compile(query))) as readonly (readonly [
-    number,
-    string | null,
-    string | null,
-    string | null,
-  ])[];
-  if (!row) return null;
-  const [found, published, updated, inside] = row;
-  return { id: found, publishedAt: published, version: updated === null ? null : Number(updated), locale: inside };
+  const inLocale = sql`where e.locale = ${dialect.bind('string', locale ?? context.defaultLocale)}`;
+  const where =
+    type.kind !== 'single' ? sql`where e.id = ${dialect.bind('id', id)}` : type.localized ? inLocale : sql``;
+  const which = sql`${where} order by e.id limit 1`;
+  const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
+  return found ?? null;
 };
 
 /** Whether a single type has an entry in any locale. */
@@ -253,13 +259,21 @@ const takeLocks = async (names: readonly string[], { dialect, session }: Write):
 };
 
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
-const acceptData = (write: Write, data: Data, id: number | null, draft: boolean): Promise<Change> => {
+const acceptData = (
+  write: Write,
+  data: Data,
+  id: number | null,
+  draft: boolean,
+  inherited: ReadonlySet<string> = noNames,
+): Promise<Change> => {
   const { model, gate, strict } = write.context;
   const action = id === null ? 'create' : 'update';
-  const parsed = parseChange(data, write.request.type, { model, gate, action, draft, strict });
+  const parsed = parseChange(data, write.request.type, { model, gate, action, draft, strict, inherited });
   for (const it of parsed.leftOut) write.leftOut.set(it.name, it);
   return acceptBody(parsed, id, checkContext(write));
 };
+
+const noNames: ReadonlySet<string> = new Set();
 
 const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
   model: context.model,
@@ -267,46 +281,64 @@ const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
   tx: session.tx,
 });
 
-const localeContext = ({ context, dialect, session }: Write) => ({ context, dialect, tx: session.tx });
-
 // ---- the three actions
 
+/** @param source null, or the entry of which the new one becomes a sibling. */
 const prepareCreate = async (
   write: Write,
   { data, hashes }: Given,
   publishedAt: PublishedAt,
+  source: StoredEntry | null,
 ): Promise<PreparedWrite> => {
-  const { request, now } = write;
+  const { request, context, now } = write;
   const { type } = request;
+  const checking = checkContext(write);
   if (request.match != null) return refuseChanged();
-  const change = await acceptData(write, data, null, type.draftAndPublish && publishedAt === null);
+  const sibling = source && { id: source.id, locale: await localeOfSibling(data['locale'], checking) };
+  // an entry is published with its creation, a sibling is a draft at first
+  const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
+  const change = await acceptData(write, data, null, isDraft, sibling ? inheritedNames(type, data) : noNames);
   const changes = changesOf(change, null);
-  if (type.kind === 'single') {
+  if (type.kind === 'single' && !sibling) {
     // concurrent requests may create its entry
     await takeLocks([`single ${type.table}`], write);
     if ((await findEntry(write, null, 'plain')) !== null) return prepareWrite(write);
     if (type.localized && (await hasEntries(write))) return refuse(issue('body.single-exists', []));
   }
-  const locale = type.localized ? await localeOfNew(request.locale ?? data['locale'], localeContext(write)) : null;
-  const time = now();
-  const [, checked] = await pipeline(
-    () => takeLocks(lockNames(changes), write),
-    () => checkChanges(changes, checkContext(write)),
+  const given = request.locale ?? data['locale'];
+  const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
+  const [, group, checked] = await pipeline(
+    () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
+    async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
+    () => checkChanges(changes, checking),
   );
   const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
+  await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
+  if (sibling) await checkInherited(change, sibling.id, isDraft, checking);
   const [id] = snapshot.newIds.get(type.uid) ?? [];
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
+  const time = now();
   const system: Cell[] = [
     instant('created_at', time),
     instant('updated_at', time),
     ...creator(request, 'created_by_id'),
     ...creator(request, 'updated_by_id'),
   ];
-  if (type.draftAndPublish) system.push(instant('published_at', publishedAt === undefined ? time : publishedAt));
+  if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
-  const { operations } = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
-  return makePrepared(write, { action: 'create', id, version: time, data, operations, undecided: null });
+  const plan = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
+  const changed = changedCells(request, nextVersion(time, group));
+  const joined = sibling ? await join({ id, change, plan }, group, changed, checking) : [];
+  return makePrepared(write, {
+    action: 'create',
+    id,
+    version: time,
+    data,
+    operations: [...plan.operations, ...joined],
+    followers: followersOf(change, group),
+    undecided: null,
+  });
 };
 
 const noParts: Snapshot['parts'] = new Map();
@@ -321,46 +353,72 @@ const prepareUpdate = async (
   const { type } = request;
   const parse = (stored: StoredEntry): Promise<Change> =>
     acceptData(write, data, stored.id, isDraftAfter(type, stored, publishedAt));
+  const checking = checkContext(write);
   let change = await parse(found);
   const changes = changesOf(change, found.id);
-  const [, stored, parts, checked] = await pipeline(
-    () => takeLocks(lockNames(changes), write),
+  const isFollowed = sharedOf(change) !== null;
+  const [, stored, siblings, parts, checked] = await pipeline(
+    () => takeLocks([...lockNames(changes), ...(isFollowed ? [siblingsLock(type)] : [])], write),
     () => findEntry(write, found.id, 'locked'),
-    async () => (change.parts.length > 0 ? readParts(type, found.id, context.model, session.tx, dialect) : noParts),
-    () => checkChanges(changes, checkContext(write)),
+    async () => (isFollowed ? readSiblings(type, found.id, checking) : []),
+    async () => (change.parts.length > 0 ? readParts(type, [found.id], context.model, session.tx, dialect) : noParts),
+    () => checkChanges(changes, checking),
   );
   if (stored === null) return refuse(issue('http.not-found', []));
   // it was published or unpublished while this request waited, so other rules apply now
   if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = await parse(stored);
   const undecided = checkMatch(write, stored);
   const snapshot: Snapshot = { ...unwrap(checked), parts };
+  const isDraft = isDraftAfter(type, stored, publishedAt);
+  await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
   if (isPublishedNow) {
-    const missing = await missingInStored(change, stored.id, context.model, session.tx, dialect);
+    const missing = await missingInStored(type, stored.id, namesOf(change), context.model, session.tx, dialect);
     if (missing.length > 0) return refuseAll(missing);
   }
-  // never the same time twice, because updatedAt is the entry's version
-  const version = Math.max(now(), (stored.version ?? 0) + 1);
-  const system: Cell[] = [instant('updated_at', version), ...creator(request, 'updated_by_id')];
+  const version = nextVersion(now(), [stored, ...siblings]);
+  const system: Cell[] = [...changedCells(request, version)];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const hashed = await withHashes(change, hashes);
-  const { operations } = await planChange(hashed, stored.id, false, system, snapshot, write);
-  return makePrepared(write, { action: 'update', id: stored.id, version, data, operations, undecided });
+  const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
+  const followers = followersOf(change, siblings);
+  const followed = await follow({ id: stored.id, change, plan }, followers, changedCells(request, version), checking);
+  return makePrepared(write, {
+    action: 'update',
+    id: stored.id,
+    version,
+    data,
+    operations: [...plan.operations, ...followed],
+    followers,
+    undecided,
+  });
 };
+
+const pick = (data: Data, names: ReadonlySet<string>): Data =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => names.has(name)));
 
 const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
   const { request, context, dialect, session, hooks } = write;
   const { type } = request;
-  await takeLocks(linkTablesOf(type, context.model), write);
+  const locks = linkTablesOf(type, context.model);
+  await takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write);
   const stored = await findEntry(write, id, 'locked');
   if (stored === null) return refuse(issue('http.not-found', []));
   const undecided = checkMatch(write, stored);
   await hooks?.before('delete')?.({ id: stored.id, data: null, session });
-  const parts = await readParts(type, stored.id, context.model, session.tx, dialect);
+  const parts = await readParts(type, [stored.id], context.model, session.tx, dialect);
   const operations = removalOf(type, stored.id, parts, context.model);
   const version = stored.version ?? 0;
-  return makePrepared(write, { action: 'delete', id: stored.id, version, data: null, operations, undecided });
+  return makePrepared(write, {
+    action: 'delete',
+    id: stored.id,
+    version,
+    data: null,
+    operations,
+    followers: [],
+    undecided,
+  });
 };
 
 const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
@@ -375,6 +433,12 @@ const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
 
 const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number | null | undefined): boolean =>
   type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
+
+/** What the server sets in each row that changes. */
+const changedCells = (request: WriteRequest, version: number): readonly Cell[] => [
+  instant('updated_at', version),
+  ...creator(request, 'updated_by_id'),
+];
 
 const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
 
@@ -412,19 +476,21 @@ interface Planned {
   readonly version: number;
   readonly data: Record<string, unknown> | null;
   readonly operations: readonly Operation[];
+  /** Siblings that the operations change too. */
+  readonly followers: readonly number[];
   readonly undecided: PreparedWrite['undecided'];
 }
 
 const makePrepared = (
   { request: { type }, session, dialect, hooks, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, undecided }: Planned,
+  { action, id, version, data, operations, followers, undecided }: Planned,
 ): PreparedWrite => ({
   id,
   undecided,
   isHooked: hooks?.after(action) !== undefined,
   run: async () => {
     await runOperations(operations, dialect, session.tx);
-    session.events.push({ action, type, id });
+    session.events.push({ action, type, id }, ...followers.map((it) => ({ action: 'update', type, id: it }) as const));
     await hooks?.after(action)?.({ id, data, session });
     return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
   },

@@ -29,6 +29,10 @@ export interface Change {
   readonly parts: readonly PartChange[];
 }
 
+/** Names of the attributes of the entry that change. */
+export const namesOf = ({ values, links, parts }: Change): ReadonlySet<string> =>
+  new Set([...values, ...links, ...parts].map((it) => it.attribute.name));
+
 export interface ValueChange {
   readonly attribute: ScalarAttribute;
   readonly value: DbValue;
@@ -65,6 +69,8 @@ export interface ParseContext {
   readonly draft: boolean;
   /** False ignores unknown keys, as v4 does (`api.strict`). */
   readonly strict: boolean;
+  /** Attributes of a new entry that have a value elsewhere if the body has none: no default, not missing. */
+  readonly inherited: ReadonlySet<string>;
 }
 
 /** Checks only that the body has an object of attributes (BO1). */
@@ -127,7 +133,7 @@ interface Place {
   readonly depth: number;
 }
 
-const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[], leftOut: LeftOut[]) => {
+const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issues: Issue[], leftOut: LeftOut[]) => {
   let partsLeft: number = limits.partsMax;
   /** Whether there are already more faults than a response lists, so that further parsing is pointless. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
@@ -182,7 +188,7 @@ const newParser = ({ model, gate, draft, strict }: ParseContext, issues: Issue[]
 
   /** An attribute missing from the body: a new entry gets its default, or an issue if it is required. */
   const absent = (attribute: Attribute, path: Path, place: Place, values: ValueChange[]): void => {
-    if (!place.isNew) return;
+    if (!place.isNew || (place.depth === 0 && inherited.has(attribute.name))) return;
     const need = (isNeeded: boolean): void => {
       if (isNeeded) report(issue('body.required', path));
     };

@@ -3,22 +3,21 @@ import { sql } from 'kysely';
 import { type Issue, issue, never } from '../errors.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
-import type { Change } from './change.js';
 import { type OwnerKey, ownerKey, readParts, type Snapshot } from './snapshot.js';
 
-/** Issues for values missing from an entry and its stored components, except those in the change, which are already checked. */
+/** Issues for values missing from an entry and its stored components. @param checked names of attributes that need no check. */
 export const missingInStored = async (
-  change: Change,
+  type: EntryType,
   id: number,
+  checked: ReadonlySet<string>,
   model: Model,
   tx: Tx,
   dialect: Dialect,
 ): Promise<readonly Issue[]> => {
   const issues: Issue[] = [];
-  const given = new Set([...change.values, ...change.links, ...change.parts].map((it) => it.attribute.name));
-  const parts = await readParts(change.type, id, model, tx, dialect);
-  const seen = new Set<OwnerKey>([ownerKey(change.type.uid, id)]);
-  await inspect(change.type, id, [], given, { parts, seen, model, tx, dialect, issues });
+  const parts = await readParts(type, [id], model, tx, dialect);
+  const seen = new Set<OwnerKey>([ownerKey(type.uid, id)]);
+  await inspect(type, id, [], checked, { parts, seen, model, tx, dialect, issues });
   return issues;
 };
 

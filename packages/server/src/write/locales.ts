@@ -1,17 +1,28 @@
-/** Locales of writes: which locale an entry is in, and what of a request cannot change it (LO4). */
+/**
+ * Locales of writes (LO4 to LO9): which locale an entry is in; its siblings, the same entry in other locales, each a row
+ * of its own; and the attributes that have one value in all of them, which is copied from row to row.
+ */
 import { sql } from 'kysely';
-import { issue, refuse, unwrap } from '../errors.js';
-import { type EntryType, LOCALE_UID, typeOf } from '../model/model.js';
+import { bug, issue, refuse, refuseAll, unwrap } from '../errors.js';
+import {
+  type Attribute,
+  type EntryType,
+  type LinkAttribute,
+  LOCALE_UID,
+  type PartAttribute,
+  type ScalarAttribute,
+  typeOf,
+  type Uid,
+} from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import { type QuerySource, shapeOf } from '../query/raw.js';
-import type { ResolveContext } from '../query/resolve.js';
-import type { Dialect, Tx } from '../sql/dialect.js';
-
-interface LocaleContext {
-  readonly context: ResolveContext;
-  readonly dialect: Dialect;
-  readonly tx: Tx;
-}
+import { type Cell, type Sql, withIds } from '../sql/dialect.js';
+import { type Change, namesOf } from './change.js';
+import type { CheckContext } from './checks.js';
+import { missingInStored } from './complete.js';
+import { readEntries, type StoredEntry } from './entry.js';
+import { type IdPair, isUnique, type Operation, type PlacedPart, removalOf, type WritePlan } from './plan.js';
+import { changesOf, groupBy, type OwnerKey, ownerKey, readParts } from './snapshot.js';
 
 // ---- what a request says
 
@@ -44,17 +55,407 @@ export const ignoredKeys = (
 /** The locale of a new entry: the one given, or the default. Refuses one that does not exist. */
 export const localeOfNew = async (
   given: unknown,
-  { context: { model, defaultLocale }, dialect, tx }: LocaleContext,
+  defaultLocale: string | null,
+  context: CheckContext,
 ): Promise<string | null> => {
   if (given === undefined || given === null || given === defaultLocale) return defaultLocale;
   if (Array.isArray(given)) return refuse(issue('body.type', ['locale'], { expected: 'string', value: given }));
+  return typeof given === 'string' && (await isLocale(given, context))
+    ? given
+    : refuse(issue('body.locale', ['locale']));
+};
+
+const isLocale = async (given: string, { model, dialect, tx }: CheckContext): Promise<boolean> => {
   const { table } = typeOf(model, LOCALE_UID);
-  const isKnown =
-    typeof given === 'string' &&
-    (
-      await tx.run(
-        dialect.compile(sql`select 1 from ${sql.table(table)} where code = ${dialect.bind('string', given)} limit 1`),
-      )
-    ).length > 0;
-  return isKnown ? given : refuse(issue('body.locale', ['locale'], { value: given }));
+  const code = dialect.bind('string', given);
+  return (
+    (await tx.run(dialect.compile(sql`select 1 from ${sql.table(table)} where code = ${code} limit 1`))).length > 0
+  );
+};
+
+/** The entry of which a new one becomes a sibling. @param id null for a single type: any, if possible in the default locale. */
+export const findSource = async (
+  type: EntryType,
+  id: number | null,
+  defaultLocale: string | null,
+  { dialect, tx }: CheckContext,
+): Promise<StoredEntry> => {
+  const which =
+    id === null
+      ? sql`order by case when e.locale = ${dialect.bind('string', defaultLocale)} then 0 else 1 end, e.id limit 1`
+      : sql`where e.id = ${dialect.bind('id', id)}`;
+  const [source] = await readEntries(type, which, 'plain', { dialect, tx });
+  return source ?? refuse(issue('locale.no-entry', []));
+};
+
+/** The locale of a new sibling, which its data must name. */
+export const localeOfSibling = async (given: unknown, context: CheckContext): Promise<string> => {
+  if (given === undefined || given === null) return refuse(issue('locale.missing', ['locale']));
+  return typeof given === 'string' && (await isLocale(given, context))
+    ? given
+    : refuse(issue('locale.invalid', ['locale']));
+};
+
+/** Attributes that a new sibling has from its source. */
+export const inheritedNames = (type: EntryType, data: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
+  new Set([...type.shared].filter((name) => !Object.hasOwn(data, name) || data[name] === undefined));
+
+// ---- siblings
+
+/** The lock that a write takes before it reads siblings: they are rows that several writers change. */
+export const siblingsLock = (type: EntryType): string => `locales ${type.table}`;
+
+/** The siblings of an entry, in the order of its list; their rows are locked. */
+export const readSiblings = async (
+  type: EntryType,
+  id: number,
+  { dialect, tx }: CheckContext,
+): Promise<readonly StoredEntry[]> => {
+  const { table, from, to, rank } = linksOf(type);
+  const column = (name: string): Sql => sql`${sql.ref(`l.${name}`)}`;
+  const own = dialect.bind('id', id);
+  const which = sql`join ${sql.table(table)} l on ${column(to)} = e.id where ${column(from)} = ${own} and e.id <> ${own} order by ${column(rank)}, l.id`;
+  const rows = await readEntries(type, which, 'locked', { dialect, tx });
+  return [...new Map(rows.map((it) => [it.id, it])).values()];
+};
+
+/** The source of a new sibling and its siblings, locked. Refuses a locale that one of them has. */
+export const readGroup = async (
+  type: EntryType,
+  source: number,
+  locale: string,
+  context: CheckContext,
+): Promise<readonly StoredEntry[]> => {
+  const own = sql`where e.id = ${context.dialect.bind('id', source)}`;
+  const [first] = await readEntries(type, own, 'locked', context);
+  if (!first) return refuse(issue('locale.no-entry', []));
+  const group = [first, ...(await readSiblings(type, source, context))];
+  // a single type has one entry in a locale, linked or not
+  const others = type.kind === 'single' ? await readEntries(type, sql`order by e.id`, 'plain', context) : group;
+  return others.some((it) => it.locale === locale) ? refuse(issue('locale.used', ['locale'])) : group;
+};
+
+const linksOf = (type: EntryType): LinkAttribute['path'] & { readonly rank: string } => {
+  const attribute = type.attributes.get('localizations');
+  if (attribute?.kind !== 'link' || attribute.path.rank === null) throw bug('locales.no-links', { uid: type.uid });
+  return { ...attribute.path, rank: attribute.path.rank };
+};
+
+/** Links every two of the group. The new entry is first in each list, then come the others in the order of the group. */
+const linkGroup = (type: EntryType, id: number, group: readonly number[]): readonly Operation[] => {
+  const { table, from, to, rank } = linksOf(type);
+  const all = [id, ...group];
+  return [
+    { kind: 'delete', table, column: from, ids: group, fixed: [] },
+    ...all.flatMap((owner) =>
+      all
+        .filter((it) => it !== owner)
+        .map(
+          (other, place): Operation => ({
+            kind: 'insert',
+            table,
+            cells: [
+              { column: from, kind: 'reference', value: owner },
+              { column: to, kind: 'reference', value: other },
+              { column: rank, kind: 'rank', value: place + 1 },
+            ],
+          }),
+        ),
+    ),
+  ];
+};
+
+// ---- shared attributes
+
+/** The part of a change that all siblings have in common; null if there is none. */
+export const sharedOf = ({ type, values, links, parts }: Change): Change | null => {
+  const isShared = ({ attribute }: { readonly attribute: Attribute }): boolean => type.shared.has(attribute.name);
+  const shared = {
+    type,
+    values: values.filter(isShared),
+    links: links.filter(isShared),
+    parts: parts.filter(isShared),
+  };
+  return namesOf(shared).size > 0 ? shared : null;
+};
+
+/** The siblings that a change goes to. */
+export const followersOf = (change: Change, siblings: readonly StoredEntry[]): readonly number[] =>
+  sharedOf(change) ? siblings.map((it) => it.id) : [];
+
+/**
+ * Shared values must be right for each sibling: a unique one cannot be in two rows, and where a draft may be incomplete, its
+ * published siblings may not.
+ * @param acceptComplete refuses values of the attributes that are not complete.
+ */
+export const checkShared = async (
+  change: Change,
+  siblings: readonly StoredEntry[],
+  isDraft: boolean,
+  acceptComplete: (names: ReadonlySet<string>) => Promise<unknown>,
+): Promise<void> => {
+  const shared = sharedOf(change);
+  if (!shared || siblings.length === 0) return;
+  const unique = changesOf(shared, null).flatMap((it) =>
+    it.change.values.filter(({ attribute, value }) => value !== null && isUnique(attribute)),
+  );
+  if (unique.length > 0) refuseAll(unique.map(({ path }) => issue('body.unique', path)));
+  if (isDraft && siblings.some((it) => it.publishedAt !== null)) await acceptComplete(namesOf(shared));
+};
+
+/** The same for what a new sibling takes over from its source. */
+export const checkInherited = async (
+  change: Change,
+  source: number,
+  isDraft: boolean,
+  context: CheckContext,
+): Promise<void> => {
+  const { type } = change;
+  const { model, dialect, tx } = context;
+  const attributes = inheritedBy(change);
+  const inherited = new Set(attributes.map((it) => it.name));
+  const others = new Set([...type.attributes.keys()].filter((name) => !inherited.has(name)));
+  const missing = isDraft ? [] : await missingInStored(type, source, others, model, tx, dialect);
+  const parts = await partsOf(type, source, attributes, context);
+  const components = groupBy(findParts({ type, from: source, attributes, parts }, context), (it) => it.type.uid);
+  const rows = [
+    { type, ids: [source], attributes },
+    ...components.map((them) => {
+      const component = them[0]!.type;
+      return { type: component, ids: them.map((it) => it.id), attributes: [...component.attributes.values()] };
+    }),
+  ];
+  const unique = rows.flatMap(({ attributes: all, ...row }) =>
+    all.flatMap((it) => (it.kind === 'scalar' && isUnique(it) ? [{ ...row, attribute: it }] : [])),
+  );
+  const results = await tx.runAll(
+    unique.map(({ type: { table }, ids, attribute: { column } }) => {
+      const query = sql`select 1 from ${sql.table(table)} e where ${dialect.inIds(sql.ref('e.id'))} and ${sql.ref(`e.${column}`)} is not null limit 1`;
+      return withIds(dialect.compile(query), ids, dialect);
+    }),
+  );
+  const taken = unique
+    .filter((_it, i) => results[i]!.length > 0)
+    .map((it) => issue('body.unique', [it.attribute.name]));
+  if (missing.length + taken.length > 0) refuseAll([...missing, ...taken]);
+};
+
+/** The shared attributes that a change does not name. */
+const inheritedBy = (change: Change): readonly Attribute[] => {
+  const given = namesOf(change);
+  return [...change.type.attributes.values()].filter(({ name }) => change.type.shared.has(name) && !given.has(name));
+};
+
+/** Components of an entry and of its components. */
+type Parts = ReadonlyMap<OwnerKey, readonly PlacedPart[]>;
+
+const noParts: Awaited<ReturnType<typeof readParts>> = new Map();
+
+const partsOf = async (
+  type: EntryType,
+  id: number,
+  attributes: readonly Attribute[],
+  { model, dialect, tx }: CheckContext,
+): Promise<Parts> =>
+  attributes.some((it) => it.kind === 'part') ? readParts(type, [id], model, tx, dialect) : noParts;
+
+/** A planned write of an entry; its operations run first. */
+export interface Planned {
+  readonly id: number;
+  readonly change: Change;
+  readonly plan: WritePlan;
+}
+
+/** Brings the shared values of a written entry to its siblings. @param system values that the server sets in their rows. */
+export const follow = async (
+  { id, change, plan: { parts, newIds } }: Planned,
+  siblings: readonly number[],
+  system: readonly Cell[],
+  context: CheckContext,
+): Promise<readonly Operation[]> => {
+  const shared = sharedOf(change);
+  if (shared === null || siblings.length === 0) return [];
+  const { type } = change;
+  const { model, dialect, tx } = context;
+  const attributes = [...shared.values, ...shared.links, ...shared.parts].map((it) => it.attribute);
+  const names = namesOf(shared);
+  const stored = shared.parts.length > 0 ? await readParts(type, siblings, model, tx, dialect) : noParts;
+  const replaced = siblings
+    .flatMap((sibling) => stored.get(ownerKey(type.uid, sibling)) ?? [])
+    .filter((it) => names.has(it.attribute));
+  const operations: Operation[] = shared.links.map(({ attribute: { path } }) => ({
+    kind: 'delete',
+    table: path.table,
+    column: path.from,
+    ids: siblings,
+    fixed: path.fixed,
+  }));
+  const [partsTable] = shared.parts.map((it) => it.attribute.path.table);
+  if (partsTable !== undefined && replaced.length > 0)
+    operations.push({ kind: 'delete', table: partsTable, column: 'id', ids: replaced.map((it) => it.row), fixed: [] });
+  for (const part of replaced) {
+    const component = model.types.get(part.uid);
+    if (component) operations.push(...removalOf(component, part.id, stored, model));
+  }
+  operations.push(...(await copy({ type, from: id, to: siblings, attributes, parts, newIds }, context)));
+  return [...operations, { kind: 'update', table: type.table, column: 'id', ids: siblings, cells: system }];
+};
+
+/** Makes a new entry a sibling: it takes over what its data does not name, and all get links. */
+export const join = async (
+  planned: Planned,
+  group: readonly StoredEntry[],
+  system: readonly Cell[],
+  context: CheckContext,
+): Promise<readonly Operation[]> => {
+  const { id, change, plan } = planned;
+  const { type } = change;
+  const ids = group.map((it) => it.id);
+  const from = ids[0]!;
+  const attributes = inheritedBy(change);
+  const parts = await partsOf(type, from, attributes, context);
+  return [
+    ...(await copy({ type, from, to: [id], attributes, parts, newIds: plan.newIds }, context)),
+    ...(await follow(planned, ids, system, context)),
+    ...linkGroup(type, id, ids),
+  ];
+};
+
+// ---- copies of stored values: from row to row, so that none is read or changed on the way
+
+interface Copying {
+  readonly type: EntryType;
+  readonly from: number;
+  readonly to: readonly number[];
+  readonly attributes: readonly Attribute[];
+  /** Components of `from`. */
+  readonly parts: Parts;
+  /** Ids that are not free. */
+  readonly newIds: WritePlan['newIds'];
+}
+
+const copy = async (copying: Copying, context: CheckContext): Promise<readonly Operation[]> => {
+  const { type, from, to, attributes } = copying;
+  const pairs = to.map((id): IdPair => [from, id]);
+  const columns = attributes.filter((it): it is ScalarAttribute => it.kind === 'scalar').map((it) => it.column);
+  const links = attributes.filter((it): it is LinkAttribute => it.kind === 'link');
+  return [
+    ...(columns.length > 0 ? [{ kind: 'assign', table: type.table, columns, pairs } as const] : []),
+    ...links.flatMap((it) => copyLinks(it, pairs)),
+    ...(await copyParts(copying, context)),
+  ];
+};
+
+/** Links of the first id of each pair, for the second. Links that only one entry can have stay where they are. */
+const copyLinks = (
+  { path, relation, inverse, inverseRank, source }: LinkAttribute,
+  pairs: readonly IdPair[],
+): readonly Operation[] => {
+  const isExclusive = source === 'relation' && inverse !== null && /^oneTo/.test(relation);
+  if (isExclusive || path.from === 'id' || path.to === 'id') return [];
+  const ranks = [path.rank, inverseRank].filter((it) => it !== null);
+  const columns = [path.to, ...ranks, ...path.fixed.map((it) => it.column)];
+  return [{ kind: 'clone', table: path.table, column: path.from, pairs, columns, fixed: path.fixed }];
+};
+
+/** A component to copy, and where it is. */
+interface Found {
+  readonly type: EntryType;
+  readonly id: number;
+  /** Its owner's place among those found; null for the entry itself. */
+  readonly owner: number | null;
+  readonly path: PartAttribute['path'];
+  readonly attribute: string;
+  readonly rank: number | null;
+}
+
+/** The components of the attributes, each behind its owner. Of damaged rows that repeat one, the first counts. */
+const findParts = (
+  { type, from, attributes, parts }: Omit<Copying, 'to' | 'newIds'>,
+  { model }: CheckContext,
+): readonly Found[] => {
+  const names = new Set(attributes.map((it) => it.name));
+  const found: Found[] = [];
+  const seen = new Set<OwnerKey>();
+  const add = (ownerType: EntryType, id: number, owner: number | null): void => {
+    for (const part of parts.get(ownerKey(ownerType.uid, id)) ?? []) {
+      const attribute = ownerType.attributes.get(part.attribute);
+      const component = model.types.get(part.uid);
+      const key = ownerKey(part.uid, part.id);
+      const isMeant = owner !== null || names.has(part.attribute);
+      if (!isMeant || attribute?.kind !== 'part' || !component || seen.has(key)) continue;
+      seen.add(key);
+      found.push({
+        type: component,
+        id: part.id,
+        owner,
+        path: attribute.path,
+        attribute: part.attribute,
+        rank: part.rank,
+      });
+    }
+  };
+  add(type, from, null);
+  for (let i = 0; i < found.length; i++) add(found[i]!.type, found[i]!.id, i);
+  return found;
+};
+
+const copyParts = async (copying: Copying, context: CheckContext): Promise<readonly Operation[]> => {
+  const { to } = copying;
+  const found = findParts(copying, context);
+  if (found.length === 0) return [];
+  const groups = groupBy(found, (it) => it.type.uid);
+  const free = await reserveIds(groups, copying, context);
+  /** The copy for each target, in the order of `to`. */
+  const copies = new Map(found.map((it) => [it, free.get(it.type.uid)!.splice(0, to.length)]));
+  const clones = groups.flatMap((group): readonly Operation[] => {
+    const { type } = group[0]!;
+    const pairs = group.flatMap((it) => copies.get(it)!.map((id): IdPair => [it.id, id]));
+    const links = [...type.attributes.values()].filter((it) => it.kind === 'link');
+    const columns = [
+      ...[...type.attributes.values()].flatMap((it) => (it.kind === 'scalar' ? [it.column] : [])),
+      ...links.flatMap(({ path }) => (path.from === 'id' ? [path.to] : [])),
+    ];
+    return [
+      { kind: 'clone', table: type.table, column: 'id', pairs, columns, fixed: [] },
+      ...links.flatMap((it) => copyLinks(it, pairs)),
+    ];
+  });
+  const placed = found.flatMap((it) =>
+    to.map((target, place): Operation => {
+      const { owner, path, type, attribute, rank } = it;
+      const ownerId = owner === null ? target : copies.get(found[owner]!)![place]!;
+      return {
+        kind: 'insert',
+        table: path.table,
+        cells: [
+          { column: path.from, kind: 'reference', value: ownerId },
+          { column: path.to, kind: 'reference', value: copies.get(it)![place]! },
+          { column: path.typeColumn!, kind: 'string', value: type.uid },
+          { column: 'field', kind: 'string', value: attribute },
+          { column: path.rank!, kind: 'rank', value: rank },
+        ],
+      };
+    }),
+  );
+  return [...clones, ...placed];
+};
+
+const reserveIds = async (
+  groups: readonly (readonly Found[])[],
+  { to, newIds }: Copying,
+  { dialect, tx }: CheckContext,
+): Promise<ReadonlyMap<Uid, number[]>> => {
+  const wanted = groups.map((it) => {
+    const [{ type }] = it as readonly [Found];
+    const taken = new Set(newIds.get(type.uid));
+    return { uid: type.uid, table: type.table, taken, count: it.length * to.length + taken.size };
+  });
+  const rows = (await tx.run(dialect.reserveIds(wanted))) as readonly (readonly [number, number])[];
+  return new Map(
+    wanted.map(({ uid, taken }, place) => [
+      uid,
+      rows.flatMap(([at, id]) => (at === place && !taken.has(id) ? [id] : [])),
+    ]),
+  );
 };

@@ -55,10 +55,36 @@ export type Operation =
       readonly column: string;
       readonly ids: readonly number[];
       readonly fixed: readonly FixedValue[];
+    }
+  /** Inserts copies of rows: those whose column holds the first id of a pair, with the second id in its place. */
+  | {
+      readonly kind: 'clone';
+      readonly table: string;
+      readonly column: string;
+      readonly pairs: readonly IdPair[];
+      /** The other columns. */
+      readonly columns: readonly string[];
+      readonly fixed: readonly FixedValue[];
+    }
+  /** Copies columns of the row with the first id of a pair to the row with the second. */
+  | {
+      readonly kind: 'assign';
+      readonly table: string;
+      readonly columns: readonly string[];
+      readonly pairs: readonly IdPair[];
     };
+
+export type IdPair = readonly [from: number, to: number];
+
+/** A component of an entry or component, in its place. */
+export type PlacedPart = Omit<StoredPart, 'row'>;
 
 export interface WritePlan {
   readonly operations: readonly Operation[];
+  /** The components of the snapshot as they will be. */
+  readonly parts: ReadonlyMap<OwnerKey, readonly PlacedPart[]>;
+  /** Ids that the operations use: a database may know an id as taken only once its row is there. */
+  readonly newIds: Snapshot['newIds'];
 }
 
 /** A plan, or the lists that must be renumbered first because they have no room. */
@@ -73,6 +99,7 @@ interface Planning {
   readonly model: Model;
   readonly snapshot: Snapshot;
   readonly operations: Operation[];
+  readonly parts: Map<OwnerKey, readonly PlacedPart[]>;
   readonly issues: Issue[];
   /** Next reserved id of each component type. */
   readonly used: Map<Uid, number>;
@@ -94,11 +121,16 @@ export const planWrite = (
   const kept = new Set(
     changesOf(change, id).flatMap((it) => (it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)])),
   );
-  const planning: Planning = { model, snapshot, operations: [], issues: [], used: new Map(), kept, crowded: [] };
+  const empty = { operations: [], issues: [], used: new Map(), crowded: [] };
+  const planning: Planning = { model, snapshot, kept, parts: new Map(snapshot.parts), ...empty };
   planEntry(change, id, isNew, system, planning);
-  const { issues, operations, crowded } = planning;
+  const { issues, operations, parts, crowded } = planning;
   if (issues.length > 0) return { ok: false, issues };
-  return ok(crowded.length > 0 ? { kind: 'crowded', lists: crowded } : { kind: 'plan', operations });
+  return ok(
+    crowded.length > 0
+      ? { kind: 'crowded', lists: crowded }
+      : { kind: 'plan', operations, parts, newIds: snapshot.newIds },
+  );
 };
 
 /** One entry or component: its row, then dependent rows. */
@@ -149,6 +181,7 @@ const planParts = (
     operations.push(...removalOf(component, part.id, snapshot.parts, model, planning.kept));
   }
   const ranks: (readonly [number, number])[] = [];
+  const placed: PlacedPart[] = [];
   items.forEach((item, place) => {
     const { type } = item.change;
     const rank = attribute.shape === 'one' ? null : place + 1;
@@ -156,6 +189,7 @@ const planParts = (
     // refused above: a component of another entry
     if (item.id !== null && !part) return;
     const id = part?.id ?? nextId(type.uid, planning);
+    placed.push({ uid: type.uid, id, attribute: attribute.name, rank });
     planEntry(item.change, id, part === undefined, [], planning);
     if (part) {
       if (rank !== null && part.rank !== rank) ranks.push([part.row, rank]);
@@ -171,6 +205,9 @@ const planParts = (
     operations.push({ kind: 'insert', table: attribute.path.table, cells });
   });
   if (ranks.length > 0) operations.push({ kind: 'rank', table: attribute.path.table, column: 'order', ranks });
+  const key = ownerKey(owner.uid, ownerId);
+  const others = (planning.parts.get(key) ?? []).filter((it) => it.attribute !== attribute.name);
+  planning.parts.set(key, [...others, ...placed]);
 };
 
 const nextId = (uid: Uid, { snapshot, used }: Planning): number => {

@@ -48,6 +48,21 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect:
       const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`;
       return withIds(dialect.compile(removal), operation.ids, dialect);
     }
+    case 'clone': {
+      const { column, columns, fixed, pairs } = operation;
+      const names = sql.join([column, ...columns].map((it) => sql.ref(it)));
+      const values = sql.join([sql`cast(p.value as integer)`, ...columns.map((it) => sql.ref(`l.${it}`))]);
+      const where = fixed.map((it) => sql` and ${sql.ref(`l.${it.column}`)} = ${it.value}`);
+      return dialect.compile(
+        sql`insert into ${table} (${names}) select ${values} from ${dialect.pairsTable(pairs)} p join ${table} l on ${sql.ref(`l.${column}`)} = p.id${sql.join(where, sql``)} order by p.value, l.id`,
+      );
+    }
+    case 'assign': {
+      const cells = sql.join(operation.columns.map((it) => sql`${sql.ref(it)} = ${sql.ref(`s.${it}`)}`));
+      return dialect.compile(
+        sql`update ${table} as t set ${cells} from ${dialect.pairsTable(operation.pairs)} p join ${table} s on s.id = p.id where t.id = cast(p.value as integer)`,
+      );
+    }
   }
 };
 

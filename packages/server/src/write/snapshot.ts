@@ -90,19 +90,19 @@ const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
   );
 
 /**
- * The stored components of an entry, level by level. Each is read only once, so that the loop ends even if damaged rows
+ * The stored components of entries, level by level. Each is read only once, so that the loop ends even if damaged rows
  * make a component contain itself; such rows are in the result.
  */
 export const readParts = async (
   type: EntryType,
-  id: number,
+  entries: readonly number[],
   model: Model,
   tx: Tx,
   dialect: Dialect,
 ): Promise<ReadonlyMap<OwnerKey, readonly StoredPart[]>> => {
   const parts = new Map<OwnerKey, StoredPart[]>();
-  const seen = new Set<OwnerKey>([ownerKey(type.uid, id)]);
-  let level: { type: EntryType; ids: number[] }[] = [{ type, ids: [id] }];
+  const seen = new Set<OwnerKey>(entries.map((id) => ownerKey(type.uid, id)));
+  let level: { type: EntryType; ids: readonly number[] }[] = [{ type, ids: entries }];
   while (level.length > 0) {
     const owners = level.flatMap((it) => {
       const part = [...it.type.attributes.values()].find((attribute) => attribute.kind === 'part');
