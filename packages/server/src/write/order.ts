@@ -33,21 +33,19 @@ export const applyMoves = (
   path: readonly string[],
 ): Result<readonly number[]> => {
   const removed = new Set(disconnect);
-  const order = list.filter((id) => !removed.has(id));
-  const present = new Set(order);
+  const ring = newRing(list.filter((id) => !removed.has(id)));
   const upcoming = new Set(connect.map((move) => move.id));
   const waiting = new Map<number, { readonly move: Move; readonly place: number }[]>();
   const issues: Issue[] = [];
   const at = (place: number): readonly string[] => [...path, 'connect', String(place)];
 
   const placeWithFollowers = (first: Move): void => {
-    const queue = [first];
-    for (let move = queue.shift(); move; move = queue.shift()) {
-      put(order, move, present.has(move.id));
-      present.add(move.id);
-      const followers = waiting.get(move.id) ?? [];
+    // the last one is placed next
+    const stack = [first];
+    for (let move = stack.pop(); move; move = stack.pop()) {
+      ring.put(move);
+      for (const follower of waiting.get(move.id)?.reverse() ?? []) stack.push(follower.move);
       waiting.delete(move.id);
-      queue.unshift(...followers.map((it) => it.move));
     }
   };
 
@@ -55,10 +53,12 @@ export const applyMoves = (
     const { position, id } = move;
     if (position.kind === 'start' || position.kind === 'end') placeWithFollowers(move);
     else if (position.anchor === id) issues.push(issue('relation.circular', at(place), { id }));
-    else if (present.has(position.anchor)) placeWithFollowers(move);
-    else if (upcoming.has(position.anchor))
-      waiting.set(position.anchor, [...(waiting.get(position.anchor) ?? []), { move, place }]);
-    else
+    else if (ring.has(position.anchor)) placeWithFollowers(move);
+    else if (upcoming.has(position.anchor)) {
+      const known = waiting.get(position.anchor);
+      if (known) known.push({ move, place });
+      else waiting.set(position.anchor, [{ move, place }]);
+    } else
       issues.push(
         issue('relation.anchor-missing', at(place), {
           id,
@@ -72,24 +72,50 @@ export const applyMoves = (
     for (const { move, place } of [...waiting.values()].flat())
       issues.push(issue('relation.circular', at(place), { id: move.id }));
   }
-  return issues.length > 0 ? { ok: false, issues } : ok(order);
+  return issues.length > 0 ? { ok: false, issues } : ok(ring.ids());
 };
 
-const put = (order: number[], { id, position }: Move, isPresent: boolean): void => {
-  if (isPresent) order.splice(order.indexOf(id), 1);
-  switch (position.kind) {
-    case 'start':
-      order.unshift(id);
-      break;
-    case 'end':
-      order.push(id);
-      break;
-    case 'before':
-      order.splice(order.indexOf(position.anchor), 0, id);
-      break;
-    case 'after':
-      order.splice(order.indexOf(position.anchor) + 1, 0, id);
-  }
+/** A linked list of ids, in which any of thousands moves in constant time. It is closed: null is both of its ends. */
+const newRing = (list: readonly number[]) => {
+  const next = new Map<number | null, number | null>([[null, null]]);
+  const previous = new Map<number | null, number | null>([[null, null]]);
+  const join = (left: number | null, right: number | null): void => {
+    next.set(left, right);
+    previous.set(right, left);
+  };
+  const insertAfter = (left: number | null, id: number): void => {
+    const right = next.get(left) ?? null;
+    join(left, id);
+    join(id, right);
+  };
+  const last = (): number | null => previous.get(null) ?? null;
+  for (const id of list) insertAfter(last(), id);
+  const has = (id: number): boolean => next.has(id);
+  /** What a position is right after. */
+  const beforePlace = (position: Position): number | null => {
+    switch (position.kind) {
+      case 'start':
+        return null;
+      case 'end':
+        return last();
+      case 'before':
+        return previous.get(position.anchor) ?? null;
+      case 'after':
+        return position.anchor;
+    }
+  };
+  return {
+    has,
+    put: ({ id, position }: Move): void => {
+      if (has(id)) join(previous.get(id) ?? null, next.get(id) ?? null);
+      insertAfter(beforePlace(position), id);
+    },
+    ids: (): readonly number[] => {
+      const ids: number[] = [];
+      for (let id = next.get(null) ?? null; id !== null; id = next.get(id) ?? null) ids.push(id);
+      return ids;
+    },
+  };
 };
 
 /** One element of a list with its stored rank; null where an upgraded database has none. */

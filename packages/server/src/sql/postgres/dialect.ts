@@ -103,7 +103,9 @@ const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   const groups = new Map<string, NewRow[]>();
   for (const row of rows) {
     const key = JSON.stringify([row.table, ...row.cells.map((it) => it.column)]);
-    groups.set(key, [...(groups.get(key) ?? []), row]);
+    const group = groups.get(key);
+    if (group) group.push(row);
+    else groups.set(key, [row]);
   }
   const inserts = [...groups.values()].map((group, i) => {
     const [{ table, cells }] = group as [NewRow];
