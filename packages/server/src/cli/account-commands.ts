@@ -2,17 +2,16 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
 import { type AccountDeps, changeAccounts, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
 import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
-import { listUsers, setBlockedStatement } from '../accounts/rows.js';
+import { findUsersInside, listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
 import { createUser } from '../accounts/users.js';
 import { nearest, Refusal } from '../errors.js';
-import { StartFault } from './config.js';
+import { StartFault, UsageFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { countOf, openDatabase, openProject } from './project.js';
 import { refusalMessage } from './refusal.js';
@@ -35,11 +34,11 @@ const dayMs = 24 * 60 * 60 * 1000;
 /** Creates a token and prints its key, which is shown only once. */
 export const createTokenCommand = async (options: TokenOptions): Promise<void> => {
   const type = tokenTypes.find((it) => it === options.type);
-  if (!type) throw new StartFault(`--type: expected ${tokenTypes.join(', ')}`);
+  if (!type) throw new UsageFault(`--type: expected ${tokenTypes.join(', ')}`);
   const lifetimes = ['never', ...tokenLifetimes.map((days) => `${days}d`)];
-  if (!lifetimes.includes(options.expires)) throw new StartFault(`--expires: expected ${lifetimes.join(', ')}`);
+  if (!lifetimes.includes(options.expires)) throw new UsageFault(`--expires: expected ${lifetimes.join(', ')}`);
   if ((type === 'custom') !== options.allow.length > 0)
-    throw new StartFault('--allow is for --type custom only, and --type custom requires it');
+    throw new UsageFault('--allow is for --type custom only, and --type custom requires it');
   await withAccounts(options.project, async (deps, { apiTokenSalt }) => {
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
@@ -122,10 +121,7 @@ export const createUserCommand = async ({ project, username, role, ...options }:
     const data = { ...own, username, email, password, role: roleId };
     const hashes = await hashUserPasswords(deps, data);
     const id = await changeAccounts(deps, async (session) => {
-      const statement = deps.db.dialect.compile(
-        sql`select 1 from up_users where email = ${email} or username in (${username}, ${email}) limit 1`,
-      );
-      if ((await session.tx.run(statement)).length > 0)
+      if ((await findUsersInside(session.tx, { by: 'names', username, email }, deps.db.dialect)).length > 0)
         throw new StartFault('A user with that name or e-mail address already exists.');
       return createUser(deps, data, hashes, session);
     });

@@ -191,6 +191,9 @@ export type Environment = z.infer<typeof environmentSchema>;
 /** A fault that prevents the start; the message is for the user. */
 export class StartFault extends Error {}
 
+/** An option of the command line that cannot be used. */
+export class UsageFault extends StartFault {}
+
 const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
@@ -201,7 +204,7 @@ const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
 /** The environment; variables of the process take precedence over the project's `.env`. */
 export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
   const file = path.join(projectDir, '.env');
-  const inside = fs.existsSync(file) ? parseEnv(fs.readFileSync(file, 'utf8')) : {};
+  const inside = fs.existsSync(file) ? parseEnv(readText(file)) : {};
   const given = Object.fromEntries(
     Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
   );
@@ -215,6 +218,14 @@ export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv):
     given['DATABASE_CLIENT'] = 'postgres';
   }
   return check(environmentSchema, given, 'environment');
+};
+
+const readText = (file: string): string => {
+  try {
+    return fs.readFileSync(file, 'utf8');
+  } catch (fault) {
+    throw new StartFault(`${file}: cannot be read: ${(fault as Error).message}`);
+  }
 };
 
 /** The configuration file, or the defaults. TypeScript needs no build step. */

@@ -11,7 +11,7 @@ import type { Filter, Populate, Query, ReadAction, Selection, SortKey } from '..
 import { newReader, type PreparedRead } from '../read/find.js';
 import { type Db, readRows, type Statement } from '../sql/dialect.js';
 import { readDefaultLocale } from './bootstrap.js';
-import { StartFault } from './config.js';
+import { StartFault, UsageFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { countOf, openDatabase, openProject } from './project.js';
 import { unservedOf } from './site.js';
@@ -94,11 +94,11 @@ const callerNamed = async (as: string, db: Db): Promise<Caller> => {
   const role = kind === 'role' ? roles.find((it) => it.type === name) : undefined;
   if (role) return roleCaller(role);
   const types = roles.map((it) => it.type);
-  throw new StartFault(
-    kind === 'role'
-      ? `There is no role of type "${name}"${orNearest(name, types)}. Expected one of ${types.join(', ')}`
-      : `--as takes role:TYPE or token:NAME, not "${as}"`,
-  );
+  if (kind === 'role')
+    throw new StartFault(
+      `There is no role of type "${name}"${orNearest(name, types)}. Expected one of ${types.join(', ')}`,
+    );
+  throw new UsageFault(`--as takes role:TYPE or token:NAME, not "${as}"`);
 };
 
 /** Something requested that is not in the response. */

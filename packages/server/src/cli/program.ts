@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { Refusal } from '../errors.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
-import { StartFault } from './config.js';
+import { StartFault, UsageFault } from './config.js';
 import { refusalMessage } from './refusal.js';
 
 const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
@@ -121,6 +121,12 @@ command('list', 'print the actions of every role, or of one', role)
     await listRolesCommand(project, type);
   });
 
+// the reader of a pipe may have seen enough, as in `dovetail explain … | head`
+process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
+  if (fault.code !== 'EPIPE') throw fault;
+  process.exit();
+});
+
 try {
   await program.parseAsync();
 } catch (fault) {
@@ -128,6 +134,6 @@ try {
   if (fault instanceof CommanderError) process.exitCode = fault.exitCode === 0 ? 0 : 2;
   else if (fault instanceof StartFault || fault instanceof Refusal) {
     process.stderr.write(`${fault instanceof Refusal ? refusalMessage(fault) : fault.message}\n`);
-    process.exitCode = 1;
+    process.exitCode = fault instanceof UsageFault ? 2 : 1;
   } else throw fault;
 }

@@ -94,8 +94,7 @@ export const openDatabase = async (
   }
 };
 
-/** Compares model and database. */
-/** @param tx the transaction to read in. */
+/** Compares model and database. @param tx the transaction to read in. */
 export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const diff = diffTables(tablesOf(project.model), found, db);

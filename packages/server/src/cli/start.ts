@@ -56,7 +56,7 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop(0, 1));
   const handlers = await loadProjectHandlers(project);
-  const responseCacheBytesMax = config.memory.answersMb * 1024 * 1024;
+  const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024);
   const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
   await site.media.recover();
   warnOfOpenSite(project, logger);

@@ -219,6 +219,11 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
   const name = named(found.name);
   const singular = given ?? name;
   const plural = (hasInfo ? info.string('pluralName') : null) ?? name;
+  if (!isKebabCase(plural))
+    notes.fault(
+      'info.pluralName',
+      `is "${plural}", but v4 takes lower-case letters, digits and hyphens only, as in "blog-posts"`,
+    );
   if (singular !== name) notes.fault('info.singularName', `is "${singular}", but the folder is named "${name}"`);
   // v4 names the tables of plugins after both (ST1)
   const defaultTable = form === 'api' ? singular : `${owner}_${singular}`.toLowerCase();

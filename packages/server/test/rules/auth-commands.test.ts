@@ -248,6 +248,8 @@ describe.each(dialects)('commands on %s', (dialect) => {
       { confirmed: true, blocked: false, provider: 'local', role: { type: 'editor' } },
     ]);
     await expect(create({})).rejects.toThrow(/already/);
+    // it would identify another user at the login
+    await expect(create({ username: 'CLI@example.com', email: 'third@example.com' })).rejects.toThrow(/already/);
     await expect(create({ username: 'third', email: 'third@example.com', role: 'nope' })).rejects.toThrow(
       /no role "nope"/,
     );

@@ -53,10 +53,25 @@ describe('the command line', () => {
     [['start', '--projct', 'x'], /unknown option '--projct'.*Did you mean --project\?/s],
     [['explain'], /missing required argument 'url'/],
     [['token', 'create'], /required option '--type <type>' not specified/],
+    [['token', 'create', '--type', 'full'], /--type: expected read-only, full-access, custom/],
+    [['token', 'create', '--type', 'custom'], /--allow is for --type custom only/],
+    [['token', 'create', '--type', 'read-only', '--expires', '1d'], /--expires: expected never, 7d, 30d, 90d/],
   ])('a usage error exits with 2: %j', async (args, said) => {
     const result = await run(args);
     expect(result.code).toBe(2);
     expect(result.said).toMatch(said);
+  });
+
+  it('a pipe whose reader has seen enough ends the command quietly', async () => {
+    makeProject();
+    const child = spawn(process.execPath, [main, 'check'], { cwd: dir });
+    child.stdout.destroy();
+    let said = '';
+    child.stderr.on('data', (chunk) => {
+      said += String(chunk);
+    });
+    await once(child, 'close');
+    expect(said).not.toContain('EPIPE');
   });
 
   it('any other failure exits with 1', async () => {
@@ -104,6 +119,14 @@ describe('start', () => {
     await once(child, 'exit');
   };
 
+  it.each([0.3, 0.0000001])('a cache of %d MB need not be a whole number of bytes', async (answersMb) => {
+    makeProject();
+    fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ memory: { answersMb } }));
+    const server = await start(0);
+    expect(server.text).toContain('serving ');
+    await end(server);
+  });
+
   it('a second process on a SQLite file causes a warning; a killed one does not', async () => {
     makeProject();
     const first = await start(0);
@@ -130,6 +153,11 @@ describe('the environment', () => {
       /DATABASE_URL begins with "mysql:"/,
     );
     expect(environmentSchema.parse({}).DATABASE_CLIENT).toBe('sqlite');
+  });
+
+  it('a .env that cannot be read is named', () => {
+    fs.mkdirSync(path.join(dir, '.env'));
+    expect(() => readEnvironment(dir, {})).toThrow(`${path.join(dir, '.env')}: cannot be read: EISDIR`);
   });
 
   it('all invalid values are named at once, with what is expected', () => {

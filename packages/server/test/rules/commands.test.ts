@@ -168,6 +168,17 @@ describe('read-only commands', () => {
     }
   });
 
+  it.each([true, false])(
+    'a folder in place of the SQLite file gives a clear message (read only: %s)',
+    async (readOnly) => {
+      stub({ DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: dir });
+      const project = await openProject(projectDir);
+      await expect(openDatabase(project, { readOnly })).rejects.toThrow(
+        `SQLite cannot open ${dir}: unable to open database file\nCheck DATABASE_FILENAME.`,
+      );
+    },
+  );
+
   it.each([true, false])('a file that is not a database gives a clear message (read only: %s)', async (readOnly) => {
     const file = path.join(dir, 'data.db');
     fs.writeFileSync(file, 'no database '.repeat(100));

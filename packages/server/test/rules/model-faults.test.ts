@@ -217,6 +217,12 @@ describe('schema files', () => {
       'info.pluralName',
       'must not be empty',
     ],
+    ...['*', ':id', 'a/b', 'Things', 'things-', 'a?'].map((pluralName): [string, Json, string, string] => [
+      `the plural name "${pluralName}", which v4 rejects and no route can have`,
+      { info: { singularName: 'thing', pluralName } },
+      'info.pluralName',
+      `is "${pluralName}"`,
+    ]),
     [
       'a singular name that is not the folder',
       { info: { singularName: 'thng', pluralName: 'thngs' } },
@@ -250,11 +256,11 @@ describe('schema files', () => {
     ]);
   });
 
-  it('a single type with the same route as a collection, ignoring case', () => {
+  it('a single type with the same route as a collection', () => {
     const files = {
       ...sound,
       [typeFile('thing')]: contentType('thing', {}, { kind: 'singleType' }),
-      [typeFile('other')]: contentType('other', {}, { info: { singularName: 'other', pluralName: 'Thing' } }),
+      [typeFile('other')]: contentType('other', {}, { info: { singularName: 'other', pluralName: 'thing' } }),
     };
     expect(faultsOf(files).map(formatNote)).toEqual([
       `${typeFile('thing')}: info: the route /api/thing already belongs to api::other.other`,

@@ -46,7 +46,7 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
     const project = await bringUp(await openProject(dir), database.db, logger);
     const { db } = database;
     const handlers = await loadHandlers(dir, project.model);
-    const responseCacheBytesMax = project.config.memory.answersMb * 1024 * 1024;
+    const responseCacheBytesMax = Math.round(project.config.memory.answersMb * 1024 * 1024);
     const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
     const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });
     const { stopDelaySeconds } = project.config.server;

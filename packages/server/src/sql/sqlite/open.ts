@@ -177,11 +177,14 @@ export const openSqlite = async (
     return turn;
   };
 
-  await withRequestErrors(
-    tryUntil(lockedUntil(), () => {
+  try {
+    await tryUntil(lockedUntil(), () => {
       writer = connectAgain(writerSetup);
-    }),
-  );
+    });
+  } catch (fault) {
+    // a file that cannot be opened is not a matter of trying again
+    throw kindOf(fault) === 'locked' ? toRequestError(fault) : fault;
+  }
   if (file !== MEMORY) opened = rememberFile(file, onUnavailable);
   return {
     dialect: sqliteDialect,
