@@ -94,7 +94,7 @@ export const limits = {
   planBytesMax: 16 * 1024 * 1024,
   /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
-  /** Milliseconds for which permissions and credentials are cached. */
+  /** Milliseconds for which permissions, credentials and the default locale are cached. */
   permissionsMsMax: 1_000,
   /** Cached credentials. */
   credentialsMax: 1_000,

@@ -1,4 +1,4 @@
-/** Concurrent calls for the same value share one computation. */
+/** Concurrent calls for the same value share one computation, and calls within a time share its result. */
 
 export interface SingleFlight<T> {
   /** The result of the computation in flight for this key, which may have begun before this call, or of a new one. */
@@ -44,5 +44,35 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
     };
     next ??= running.then(startNext, startNext);
     return next;
+  };
+};
+
+export interface Recent<T> {
+  /** The value as it was at most `maxMs` ago. */
+  current(): Promise<T>;
+  /** Later calls get a value that is read after this one. */
+  forget(): void;
+}
+
+/** @param now milliseconds, monotonic. */
+export const newRecent = <T>(read: () => Promise<T>, maxMs: number, now: () => number): Recent<T> => {
+  let known: { readonly value: T; readonly readAt: number } | null = null;
+  const singleFlight = newSingleFlight<T>();
+  let changes = 0;
+  const renew = async (): Promise<T> => {
+    const changesBefore = changes;
+    const value = await read();
+    // changed during the read, and a later read may have finished first
+    if (changes !== changesBefore) return renew();
+    known = { value, readAt: now() };
+    return value;
+  };
+  return {
+    current: async () => (known && now() - known.readAt <= maxMs ? known.value : singleFlight.join('', renew)),
+    forget: () => {
+      changes += 1;
+      known = null;
+      singleFlight.forget();
+    },
   };
 };

@@ -1,7 +1,7 @@
 /** Roles and what they may do, as v4 stores them: a permission that exists is granted (ST11). */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
-import { newSingleFlight } from '../single-flight.js';
+import { newRecent } from '../single-flight.js';
 import { type Db, readRows } from '../sql/dialect.js';
 
 /** `api::article.article.find`. */
@@ -36,16 +36,9 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
     order by r.id, p.action`);
   let known: Permissions = { version: 0, roles: [] };
   let content = '';
-  let readAt = Number.NEGATIVE_INFINITY;
-  const singleFlight = newSingleFlight<Permissions>();
-  let changes = 0;
 
   const read = async (): Promise<Permissions> => {
-    const changesBefore = changes;
     const rows = (await db.read(() => readRows(statement))) as readonly [number, string | null, string | null][];
-    // changed during the read, and a later read may have finished first
-    if (changes !== changesBefore) return read();
-    readAt = now();
     const text = JSON.stringify(rows);
     if (text !== content) {
       content = text;
@@ -53,18 +46,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
     }
     return known;
   };
-
-  return {
-    current: async () => {
-      if (now() - readAt <= limits.permissionsMsMax) return known;
-      return singleFlight.join('', read);
-    },
-    forget: () => {
-      changes += 1;
-      readAt = Number.NEGATIVE_INFINITY;
-      singleFlight.forget();
-    },
-  };
+  return newRecent(read, limits.permissionsMsMax, now);
 };
 
 const rolesOf = (rows: readonly (readonly [number, string | null, string | null])[]): readonly Role[] => {

@@ -27,7 +27,7 @@ export interface AccountDeps {
   readonly permissions: PermissionStore;
   readonly jwts: Jwts;
   readonly mail: MailSender;
-  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
+  readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
   /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
   /** Milliseconds since 1970 UTC. */
@@ -83,6 +83,7 @@ export const ownContext = ({ model, settings }: AccountDeps): ResolveContext => 
   ...settings,
   model,
   gate: serverGate,
+  defaultLocale: null,
 });
 
 /** The caller's rights. Anyone who may change users may also set their role, as in v4. */
@@ -91,6 +92,7 @@ export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): Res
   return {
     ...settings,
     model,
+    defaultLocale: null,
     gate: {
       version: gate.version,
       allows: (type, attribute, use) =>

@@ -1,11 +1,13 @@
-/** Initial data: on first start v4's roles and the project's seeds. Also reads stored settings. */
+/** Initial data: on first start the default locale, v4's roles and the project's seeds. Also reads stored settings. */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import { isObject } from '../accounts/account.js';
 import type { Gate } from '../query/selection.js';
+import { readDefaultCode } from '../read/locales.js';
 import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
 import { newSession } from '../write/session.js';
+import { prepareLocales } from './locales.js';
 import type { Project } from './project.js';
 import { describeChangedSeeds, digestSeeds, readSeedFiles, type SeedDigests, writeSeeds } from './seed.js';
 
@@ -39,6 +41,7 @@ const roles = [
  */
 export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { dialect } = db;
+  await prepareLocales(db);
   const digests = digestSeeds(project.dir);
   if (!(await db.read(() => isNew(dialect)))) {
     const changed = describeChangedSeeds(digests, await readSeedDigests(db));
@@ -61,7 +64,7 @@ export const prepareData = async (project: Project, db: Db, logger: FastifyBaseL
       gate: openGate,
       rest: project.config.api.rest,
       strict: true,
-      defaultLocale: 'en',
+      defaultLocale: await readInside(readDefaultCode(dialect), tx),
     };
     const count = await writeSeeds(files, project.model, newWriter(db, Date.now), context, newSession(tx));
     await tx.run(
@@ -127,12 +130,6 @@ const SEED_KEY = 'dovetail_seed';
 const readSeedDigests = async (db: Db): Promise<SeedDigests> => {
   const digests = await readSetting(SEED_KEY, db);
   return isObject(digests) ? (digests as SeedDigests) : {};
-};
-
-/** The locale of entries if a request names none: v4's setting, or `en`. */
-export const readDefaultLocale = async (db: Db): Promise<string> => {
-  const locale = await readSetting('plugin_i18n_default_locale', db);
-  return typeof locale === 'string' ? locale : 'en';
 };
 
 /** Undefined if there is none, or if it cannot be parsed. */

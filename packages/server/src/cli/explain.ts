@@ -9,8 +9,8 @@ import { typeLabel } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
 import type { Filter, Populate, Query, ReadAction, Selection, SortKey } from '../query/selection.js';
 import { newReader, type PreparedRead } from '../read/find.js';
+import { readDefaultCode } from '../read/locales.js';
 import { type Db, readRows, type Statement } from '../sql/dialect.js';
-import { readDefaultLocale } from './bootstrap.js';
 import { StartFault, UsageFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { countOf, openDatabase, openProject } from './project.js';
@@ -42,7 +42,7 @@ export const explain = async (
       gate: newGate(caller, model),
       rest: config.api.rest,
       strict: config.api.strict,
-      defaultLocale: await readDefaultLocale(db),
+      defaultLocale: await db.read(() => readDefaultCode(db.dialect)),
     };
     const id = action === 'findOne' ? Number(/(\d+)\/?$/.exec(pathname)?.[1]) : null;
     const prepared = newReader(db).prepare({ action, type: route.type, id, query: textQuery(search) }, context);

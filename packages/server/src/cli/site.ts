@@ -9,7 +9,6 @@ import { newLocalStore } from '../media/local-store.js';
 import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
-import { readDefaultLocale } from './bootstrap.js';
 import { findCode, unservedActions } from './code.js';
 import type { Project } from './project.js';
 
@@ -45,7 +44,7 @@ export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions):
   return newSite({
     ...given,
     model,
-    settings: { rest, strict, defaultLocale: await readDefaultLocale(given.db) },
+    settings: { rest, strict },
     jwtLifetimeMs: config.users.jwtDays * 24 * 60 * 60 * 1000,
     mode: config.permissions.enabled ? 'roles' : 'open',
     mail: mailFor(project, logger),

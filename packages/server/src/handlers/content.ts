@@ -6,6 +6,7 @@ import { noQuery, objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Answer, Reader } from '../read/find.js';
+import type { LocaleStore } from '../read/locales.js';
 import { applyAndAnswer, writeAndAnswer } from '../write/answer.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
 import { checkData } from '../write/change.js';
@@ -15,18 +16,28 @@ import { refuse, stepAnswer } from './run.js';
 
 export interface ContentDeps {
   readonly model: Model;
+  readonly locales: LocaleStore;
   readonly reader: Reader;
   /** Lazy, because the writer runs the hooks that use it. */
   readonly writer: () => Writer;
-  readonly context: Omit<ResolveContext, 'gate' | 'model'>;
+  readonly context: Omit<ResolveContext, 'gate' | 'model' | 'defaultLocale'>;
   /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number;
 }
 
 /** @param session the transaction to run in; null outside of writes. */
-export const newContent = ({ model, reader, writer, context }: ContentDeps, session: Session | null): Content => {
+export const newContent = (
+  { model, locales, reader, writer, context }: ContentDeps,
+  session: Session | null,
+): Content => {
   // always strict: project code would not see what leniency leaves out of a query or of data
-  const own: ResolveContext = { ...context, model, gate: serverGate, strict: true };
+  const contextFor = async ({ localized }: EntryType): Promise<ResolveContext> => ({
+    ...context,
+    model,
+    gate: serverGate,
+    strict: true,
+    defaultLocale: localized ? await locales.defaultCode(session?.tx) : null,
+  });
   const typeOf = (uid: string): EntryType => model.types.get(uid) ?? refuse(`there is no content type "${uid}"`);
 
   const read = async (
@@ -36,6 +47,7 @@ export const newContent = ({ model, reader, writer, context }: ContentDeps, sess
     query: QueryObject,
   ): Promise<Answer | null> => {
     const request = { action, type, id, query: objectQuery(query) };
+    const own = await contextFor(type);
     if (session) return unwrap(await reader.readInside(request, own, session.tx));
     const result = await reader.read(request, own);
     return !result.ok && result.issues[0]?.code === 'http.not-found' ? null : unwrap(result);
@@ -44,6 +56,7 @@ export const newContent = ({ model, reader, writer, context }: ContentDeps, sess
   const write = async (request: WriteRequest): Promise<Answer> => {
     const lines = { reader, writer: writer() };
     const show = { query: noQuery };
+    const own = await contextFor(request.type);
     // a refused call in a transaction is rolled back even if the hook catches the refusal
     const { answer } = session
       ? await inPart(session, () => applyAndAnswer(request, show, own, session, lines))

@@ -53,7 +53,9 @@ const answerAction = async (
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null)
     return refuse(issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', []));
-  const actionRequest: ActionRequest = { request, caller, type, action, id, search: searchOf(request.raw.url!) };
+  const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
+  const search = searchOf(request.raw.url!);
+  const actionRequest: ActionRequest = { request, caller, type, action, id, search, defaultLocale };
   return sendAnswer(reply, await handled(actionRequest, site));
 };
 
@@ -64,6 +66,8 @@ interface ActionRequest {
   readonly action: Action;
   readonly id: number | null;
   readonly search: string;
+  /** Null for types without locales. */
+  readonly defaultLocale: string | null;
 }
 
 const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
@@ -71,7 +75,7 @@ const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer
   if (action === 'createLocalization') return createLocalization(actionRequest, site);
   const handler = handlerFor(site.handlers.get(type.uid), action);
   if (!handler) return perform({ ...actionRequest, action }, {}, site);
-  const { model, reader, writer, settings } = site;
+  const { model, locales, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
     request: {
@@ -98,7 +102,7 @@ const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer
       leftOut.push(...answer.leftOut);
       return stepAnswer(answer);
     },
-    content: newContent({ model, reader, writer: () => writer, context: settings }, null),
+    content: newContent({ model, locales, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
   return runHandler(handler, step, { type, action }, (json) => answerOf(JSON.stringify(json), null, leftOut));
@@ -145,16 +149,14 @@ const showSiblings: Show = {
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
 
 const contextFor = (
-  { caller, type }: ActionRequest,
+  { caller, type, defaultLocale }: ActionRequest,
   { creatorFields = false }: NextOptions,
   { model, settings }: Site,
 ): ResolveContext => {
-  const { rest, strict, defaultLocale } = settings;
   return {
+    ...settings,
     model,
     gate: newGate(caller, model, { creatorFieldsOf: creatorFields ? type.uid : null }),
-    rest,
-    strict,
     defaultLocale,
   };
 };

@@ -16,6 +16,7 @@ import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js
 import { addFilePaths } from './file-routes.js';
 import { addHeaders } from './headers.js';
 import { addLeftOut } from './left-out.js';
+import { addLocalePaths } from './locale-routes.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
@@ -94,6 +95,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   const taken = new Set(routes.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
+  addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
   return app;
 };

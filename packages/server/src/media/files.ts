@@ -44,7 +44,12 @@ export interface FileActions {
 export const newFileActions = (storing: Storing): FileActions => {
   const { db, model, reader, writer, settings, store } = storing.deps;
   const type = typeOf(model, FILE_UID);
-  const contextOf = (caller: Caller): ResolveContext => ({ ...settings, model, gate: newGate(caller, model) });
+  const contextOf = (caller: Caller): ResolveContext => ({
+    ...settings,
+    model,
+    gate: newGate(caller, model),
+    defaultLocale: null,
+  });
   const showing = { query: noQuery, form: 'plain' } as const;
 
   const read = async (id: number, context: ResolveContext, session: Session): Promise<Answer> => {

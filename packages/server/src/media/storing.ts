@@ -27,7 +27,7 @@ export interface MediaDeps extends MediaOptions {
   readonly model: Model;
   readonly reader: Reader;
   readonly writer: Writer;
-  readonly settings: Omit<ResolveContext, 'model' | 'gate'>;
+  readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
   /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }
@@ -61,7 +61,7 @@ export interface Storing {
 
 export const newStoring = (deps: MediaDeps): Storing => {
   const { db, model, store, writer, settings, onFault, bounds } = deps;
-  const own: ResolveContext = { ...settings, model, gate: serverGate };
+  const own: ResolveContext = { ...settings, model, gate: serverGate, defaultLocale: null };
   const journal = newJournal({
     root: deps.workDir,
     store,

@@ -18,7 +18,7 @@ export interface ResolveContext {
   readonly rest: { readonly defaultLimit: number; readonly maxLimit: number | null; readonly withCount: boolean };
   /** False restores v4's leniency, see `lenient.ts`. */
   readonly strict: boolean;
-  /** The locale of entries when a request names none; null where the project has no localized types. */
+  /** The locale of entries when a request names none; null for a type without locales. */
   readonly defaultLocale: string | null;
 }
 

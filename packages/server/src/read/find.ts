@@ -107,7 +107,7 @@ export const newReader = (
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'} ${request.query.key}`;
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${request.query.key}`;
 
   const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
     const known = plans.get(key);

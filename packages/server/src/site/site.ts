@@ -14,6 +14,7 @@ import { type Media, type MediaOptions, newMedia } from '../media/media.js';
 import type { Model } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { newReader, type Reader } from '../read/find.js';
+import { type LocaleStore, newLocaleStore } from '../read/locales.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
 
@@ -41,7 +42,7 @@ export interface SiteOptions {
 }
 
 /** How queries are parsed, for every caller. */
-export type SiteSettings = Pick<ResolveContext, 'rest' | 'strict' | 'defaultLocale'>;
+export type SiteSettings = Pick<ResolveContext, 'rest' | 'strict'>;
 
 export interface Secrets {
   /** Signs the JWTs of users. */
@@ -54,6 +55,7 @@ export interface Site {
   readonly model: Model;
   readonly handlers: HandlersByType;
   readonly settings: SiteSettings;
+  readonly locales: LocaleStore;
   readonly reader: Reader;
   readonly writer: Writer;
   readonly callers: Callers;
@@ -66,14 +68,16 @@ export interface Site {
 export const newSite = (options: SiteOptions): Site => {
   const { db, model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
   const { responseCacheBytesMax, hookMsMax } = options;
-  const { rest, strict, defaultLocale } = options.settings;
-  const settings: SiteSettings = { rest, strict, defaultLocale };
+  const { rest, strict } = options.settings;
+  const settings: SiteSettings = { rest, strict };
+  const locales = newLocaleStore(db, () => performance.now());
   const reader = newReader(db, responseCacheBytesMax === undefined ? {} : { responseCacheBytesMax });
   const hooksOf = hooksFrom(handlers, {
     model,
     reader,
     writer: () => writer,
     context: settings,
+    locales,
     ...(hookMsMax === undefined ? {} : { hookMsMax }),
   });
   const writer: Writer = newWriter(db, now, hooksOf);
@@ -96,5 +100,16 @@ export const newSite = (options: SiteOptions): Site => {
     onFault,
   };
   const media = newMedia({ ...options.media, db, model, reader, writer, settings, onFault });
-  return { model, handlers, settings, reader, writer, callers, accounts: newAccounts(accountDeps), media, accountDeps };
+  return {
+    model,
+    handlers,
+    settings,
+    locales,
+    reader,
+    writer,
+    callers,
+    accounts: newAccounts(accountDeps),
+    media,
+    accountDeps,
+  };
 };

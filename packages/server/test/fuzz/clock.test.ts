@@ -69,8 +69,14 @@ describe.each(dialects)('clock on %s', (dialect) => {
           })),
         ),
       );
-      const { rest, strict, defaultLocale } = defaultSettings;
-      const context = { model, gate: newGate({ version: '', may: () => true }, model), rest, strict, defaultLocale };
+      const { rest, strict } = defaultSettings;
+      const context = {
+        model,
+        gate: newGate({ version: '', may: () => true }, model),
+        rest,
+        strict,
+        defaultLocale: 'en',
+      };
       const reader = newReader(db);
       const late: string[] = [];
       for (const search of requests) {

@@ -53,9 +53,9 @@ export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stag
   const tables = await createTables(db, scene.model);
   await insertWorld(db, { ...scene, tables }, newRandom(scene.seed).fork('rows'));
   const permissions = await newPermissionStore(db, () => performance.now()).current();
-  const { rest, strict, defaultLocale } = defaultSettings;
+  const { rest, strict } = defaultSettings;
   const gate = newGate(publicCaller(permissions), scene.model);
-  return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale } };
+  return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale: 'en' } };
 };
 
 /** The types that every project has; creating their tables is most of the work of a new database. */
@@ -69,5 +69,5 @@ export const factsFor = ({ project, world }: Scene, dialect: DialectName): Facts
   world,
   nulls: dialect === 'sqlite' ? 'first' : 'last',
   rest: { defaultLimit: defaultSettings.rest.defaultLimit, maxLimit: defaultSettings.rest.maxLimit! },
-  defaultLocale: defaultSettings.defaultLocale!,
+  defaultLocale: 'en',
 });

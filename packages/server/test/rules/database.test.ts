@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { prepareData, readDefaultLocale } from '../../src/cli/bootstrap.js';
+import { prepareData } from '../../src/cli/bootstrap.js';
 import { compareDatabase, openProject, type Project } from '../../src/cli/project.js';
 import { foreignTables, tablesOf } from '../../src/model/storage.js';
 import { type Db, type DialectName, readRows } from '../../src/sql/dialect.js';
@@ -250,14 +250,30 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     expect(await rowsOf(db, 'select id, type, name from up_roles order by id')).toEqual(roles);
   });
 
-  it('ST6: the default locale is a setting, and en without one', async () => {
+  it('LO10: gets the locale en once, as the default, and keeps another default', async () => {
     const { db } = database;
-    expect(await readDefaultLocale(db)).toBe('en');
+    const locales = async () => ({
+      rows: await rowsOf(db, 'select name, code from i18n_locale order by id'),
+      setting: await rowsOf(
+        db,
+        `select value, type from strapi_core_store_settings where "key" = 'plugin_i18n_default_locale'`,
+      ),
+    });
+    await prepareData(project, db, silent);
+    const first = { rows: [['English (en)', 'en']], setting: [['"en"', 'string']] };
+    expect(await locales()).toEqual(first);
+    await prepareData(project, db, silent);
+    expect(await locales()).toEqual(first);
     await run(
       db,
-      `insert into strapi_core_store_settings ("key", value, type) values ('plugin_i18n_default_locale', '"fr"', 'string')`,
+      'delete from i18n_locale',
+      `update strapi_core_store_settings set value = '"pt-BR"' where "key" = 'plugin_i18n_default_locale'`,
     );
-    expect(await readDefaultLocale(db)).toBe('fr');
+    await prepareData(project, db, silent);
+    expect(await locales()).toEqual({
+      rows: [['Portuguese (Brazil) (pt-BR)', 'pt-BR']],
+      setting: [['"pt-BR"', 'string']],
+    });
   });
 });
 

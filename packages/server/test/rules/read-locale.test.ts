@@ -1,5 +1,7 @@
-/** Which locales reads show (LO1, LO3), beside what `search-locale.test.ts` asserts of lists. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+/** Which locales reads show (LO1, LO2, LO3, LO10), beside what `search-locale.test.ts` asserts of lists. */
+import { sql } from 'kysely';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/limits.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -110,5 +112,100 @@ describe.each(dialects)('locales of reads on %s', (dialect) => {
       '/api/board?locale=all',
     ])
       expect((await read(url)).ignored).toBeUndefined();
+  });
+});
+
+describe.each(dialects)('the default locale on %s', (dialect) => {
+  let world: SmallWorld;
+  beforeEach(async () => {
+    world = await newSmallWorld(dialect, project);
+    await world.insert('notes', [
+      { id: 1, text: 'bread', locale: 'en' },
+      { id: 2, text: 'Brot', locale: 'de' },
+    ]);
+    await world.insert('boards', [{ id: 1, text: 'Willkommen', locale: 'de', published_at: 0 }]);
+  });
+  afterEach(async () => {
+    vi.restoreAllMocks();
+    await world.close();
+  });
+
+  const setDefault = (value: string) =>
+    world.db.write(async (tx) => {
+      const { dialect: sqlDialect } = world.db;
+      const key = 'plugin_i18n_default_locale';
+      await tx.run(sqlDialect.compile(sql`delete from strapi_core_store_settings where ${sql.ref('key')} = ${key}`));
+      await tx.run(
+        sqlDialect.compile(
+          sql`insert into strapi_core_store_settings (${sql.ref('key')}, value, type) values (${key}, ${value}, 'string')`,
+        ),
+      );
+    });
+  const texts = async (query = '') => {
+    const { body } = await world.send('GET', `/api/notes?${query}`);
+    return (body as { data: readonly { attributes: { text: string } }[] }).data.map((it) => it.attributes.text);
+  };
+  const laterBy = (ms: number) => {
+    const now = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => now + ms);
+  };
+
+  it.each([
+    ['"de"', ['Brot']],
+    ['"fr"', []],
+    ['5', ['bread']],
+    ['not JSON', ['bread']],
+  ])('LO2: is the setting %s, or en', async (value, expected) => {
+    await setDefault(value);
+    expect(await texts()).toEqual(expected);
+  });
+
+  it('LO2: is en without a setting', async () => {
+    expect(await texts()).toEqual(['bread']);
+    expect((await world.send('GET', '/api/board')).status).toBe(404);
+  });
+
+  it('LO2: a change reaches a running server within a second, also for responses and plans that are cached', async () => {
+    for (let i = 0; i < 3; i++) expect(await texts()).toEqual(['bread']);
+    await setDefault('"de"');
+    laterBy(limits.permissionsMsMax + 1);
+    for (let i = 0; i < 3; i++) expect(await texts()).toEqual(['Brot']);
+    expect((await world.send('GET', '/api/board')).status).toBe(200);
+    const created = await world.send('POST', '/api/notes?fields=locale', { data: { text: 'Butter' } });
+    expect(created.body).toMatchObject({ data: { attributes: { locale: 'de' } } });
+    await setDefault('"en"');
+    laterBy(limits.permissionsMsMax + 1);
+    expect(await texts()).toEqual(['bread']);
+  });
+
+  it('LO10: the list of locales names the default, and shows a new one at once', async () => {
+    await world.insert('i18n_locale', [
+      { id: 1, name: 'English (en)', code: 'en', created_at: 0, updated_at: 0 },
+      { id: 2, name: 'German (de)', code: 'de', created_at: 0, updated_at: 0 },
+    ]);
+    const list = async () => {
+      const { status, body } = await world.send('GET', '/api/i18n/locales?filters[code]=de');
+      return [status, (body as { code: string; isDefault: boolean }[]).map((it) => `${it.code} ${it.isDefault}`)];
+    };
+    expect(await list()).toEqual([200, ['en true', 'de false']]);
+    await setDefault('"de"');
+    expect(await list()).toEqual([200, ['en false', 'de true']]);
+    await world.insert('i18n_locale', [{ id: 3, name: 'French (fr)', code: 'fr', created_at: 0, updated_at: 0 }]);
+    expect(await list()).toEqual([200, ['en false', 'de true', 'fr false']]);
+    const { body } = await world.send('GET', '/api/i18n/locales');
+    const time = '1970-01-01T00:00:00.000Z';
+    expect((body as readonly unknown[])[1]).toEqual({
+      id: 2,
+      name: 'German (de)',
+      code: 'de',
+      createdAt: time,
+      updatedAt: time,
+      isDefault: true,
+    });
+    for (const [method, url, status] of [
+      ['GET', '/api/i18n/locales/1', 404],
+      ['POST', '/api/i18n/locales', 405],
+    ] as const)
+      expect((await world.send(method, url)).status).toBe(status);
   });
 });

@@ -169,11 +169,3 @@ describe.each(dialects)('search and locale on %s', (dialect) => {
     });
   });
 });
-
-describe.each(dialects)('default locale on %s', (dialect) => {
-  const world = useWorld(dialect, { settings: { defaultLocale: 'fr' } });
-
-  it("LO2: without locale the list is in the project's default locale", async () => {
-    expect(await world.ids('/api/notices')).toEqual([2]);
-  });
-});

@@ -9,6 +9,7 @@ import { hooksFrom } from '../../src/handlers/hooks.js';
 import { noQuery, objectQuery } from '../../src/query/objects.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader } from '../../src/read/find.js';
+import { newLocaleStore } from '../../src/read/locales.js';
 import type { Db, Tx } from '../../src/sql/dialect.js';
 import { applyAndAnswer, writeAndAnswer } from '../../src/write/answer.js';
 import { newWriter, type Writer } from '../../src/write/apply.js';
@@ -140,6 +141,7 @@ describe.each(dialects)('the result of a write on %s', (dialect) => {
       Date.now,
       hooksFrom(new Map([['api::note.note', handlers]]), {
         model: world.model,
+        locales: newLocaleStore(world.db, Date.now),
         reader: reader(),
         writer: () => hooked,
         context,

@@ -40,7 +40,6 @@ export const defaultSettings: TestSettings = {
   prefix: '/api',
   rest: { defaultLimit: 25, maxLimit: 100, withCount: true },
   strict: true,
-  defaultLocale: 'en',
   corsOrigin: true,
   uploadsDir: null,
   trustProxy: false,
