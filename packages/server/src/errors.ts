@@ -333,6 +333,16 @@ export const issueKinds = {
     ({ max }) => `The form has more than ${max} files`,
   ),
   'form.encoded': named('UnsupportedMediaTypeError', () => 'Forms must not be compressed'),
+  'form.no-data': invalid(() => "When using multipart/form-data you need to provide your data in a JSON 'data' field."),
+  'form.data': invalid(() => "Invalid 'data' field. 'data' should be a valid JSON."),
+  'form.file-name': invalid<{ name: string; what: string }>(
+    ({ name, what }) => `The file "${shorten(name)}" belongs nowhere: ${what}`,
+  ),
+  'form.no-media': invalid<AttributeName & { key: string }>(
+    (it) =>
+      `The file "${shorten(it.name)}" belongs nowhere: ${it.type} has no media attribute "${shorten(it.key)}"${didYouMean(it)}`,
+  ),
+  'form.not-a-file': invalid<{ name: string }>(({ name }) => `The field "${shorten(name)}" must hold a file, not text`),
   'media.no-files': invalid(() => 'Files are empty'),
   'media.field': invalid<{ name: string }>(({ name }) => `Files belong in the field "files", not "${shorten(name)}"`),
   'media.file-name': named('ApplicationError', () => 'File name contains invalid characters'),

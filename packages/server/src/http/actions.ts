@@ -7,6 +7,8 @@ import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
 import { limits } from '../limits.js';
+import { readEntryForm } from '../media/entries.js';
+import type { Received } from '../media/receive.js';
 import type { EntryType } from '../model/model.js';
 import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -15,7 +17,7 @@ import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { type Answer, answerOf } from '../read/find.js';
 import type { Site } from '../site/site.js';
-import { type Show, writeAndAnswer } from '../write/answer.js';
+import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/apply.js';
 import type { WriteAction } from '../write/session.js';
 import { readMatch, readWrite } from './forms.js';
@@ -55,12 +57,23 @@ const answerAction = async (
     return refuse(issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', []));
   const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
   const search = searchOf(request.raw.url!);
-  const actionRequest: ActionRequest = { request, caller, type, action, id, search, defaultLocale };
-  return sendAnswer(reply, await handled(actionRequest, site));
+  const run = (body: unknown, files: readonly Received[]): Promise<Answer> =>
+    handled({ request, body, files, caller, type, action, id, search, defaultLocale }, site);
+  const { form } = request;
+  if (!form || action === 'delete') return sendAnswer(reply, await run(request.body, []));
+  const answer = await site.media.withForm(form, (received) => {
+    const { data, files } = readEntryForm(received);
+    return run(action === 'createLocalization' ? data : { data }, files);
+  });
+  return sendAnswer(reply, answer);
 };
 
 interface ActionRequest {
   readonly request: FastifyRequest;
+  /** The parsed body; a form becomes the body that JSON would be. */
+  readonly body: unknown;
+  /** The files of a form. */
+  readonly files: readonly Received[];
   readonly caller: KnownCaller;
   readonly type: EntryType;
   readonly action: Action;
@@ -71,7 +84,7 @@ interface ActionRequest {
 }
 
 const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
-  const { request, caller, type, action, id, search } = actionRequest;
+  const { request, body, caller, type, action, id, search } = actionRequest;
   if (action === 'createLocalization') return createLocalization(actionRequest, site);
   const handler = handlerFor(site.handlers.get(type.uid), action);
   if (!handler) return perform({ ...actionRequest, action }, {}, site);
@@ -86,7 +99,7 @@ const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer
       get query() {
         return unwrap(toObject(unwrap(readBrackets(search))));
       },
-      body: request.body,
+      body,
       id,
     },
     caller,
@@ -116,26 +129,42 @@ const perform = async (actionRequest: BuiltIn, options: NextOptions, site: Site)
   const context = contextFor(actionRequest, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
-  const body = Object.hasOwn(options, 'body') ? options.body : request.body;
+  const body = Object.hasOwn(options, 'body') ? options.body : actionRequest.body;
   const form = { action, type, id, body, match: readMatch(request.headers['if-match']), adminId: adminOf(caller) };
-  return unwrap(await writeAndAnswer(unwrap(readWrite(form)), { query }, context, site)).answer;
+  return write(unwrap(readWrite(form)), { query }, actionRequest, context, site);
+};
+
+/** Writes an entry, with the files of the request if it is a form. Throws `Refusal`. */
+const write = async (
+  request: WriteRequest,
+  show: Show,
+  { files }: ActionRequest,
+  context: ResolveContext,
+  site: Site,
+): Promise<Answer> => {
+  if (request.action === 'delete' || files.length === 0)
+    return unwrap(await writeAndAnswer(request, show, context, site)).answer;
+  const hashed = await withHashedPasswords(request, context);
+  const { answer } = await site.media.attach(files, request.type, request.data, (data, session) =>
+    applyAndAnswer({ ...hashed, data }, show, context, session, site),
+  );
+  return answer;
 };
 
 /** The body and the response are the entry itself; no parameter of the query has an effect (LO7). Throws `Refusal`. */
 const createLocalization = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
-  const { request, caller, type, id, search } = actionRequest;
-  const { body, headers } = request;
-  const write: WriteRequest = {
+  const { request, body, caller, type, id, search } = actionRequest;
+  const create: WriteRequest = {
     action: 'create',
     type,
     source: { id },
     data: body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as Data) : {},
-    match: readMatch(headers['if-match']),
+    match: readMatch(request.headers['if-match']),
     adminId: adminOf(caller),
   };
   const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
-  const { answer } = unwrap(await writeAndAnswer(write, showSiblings, contextFor(actionRequest, {}, site), site));
+  const answer = await write(create, showSiblings, actionRequest, contextFor(actionRequest, {}, site), site);
   // what the body names is not in `data`
   const unnamed = answer.leftOut.map((it): LeftOut => ({ ...it, name: it.name.replace(/^data\./, '') }));
   return { ...answer, leftOut: [...leftOut, ...unnamed] };

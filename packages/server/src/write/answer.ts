@@ -73,7 +73,8 @@ export const writeAndAnswer = async (
     return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines));
   });
 
-const withHashedPasswords = async (
-  request: Exclude<WriteRequest, { readonly action: 'delete' }>,
+/** Hashes the passwords of the data, which takes too long for a transaction. */
+export const withHashedPasswords = async <Request extends Exclude<WriteRequest, { readonly action: 'delete' }>>(
+  request: Request,
   { model }: ResolveContext,
-): Promise<WriteRequest> => ({ ...request, hashes: unwrap(await hashPasswords(request.data, request.type, model)) });
+): Promise<Request> => ({ ...request, hashes: unwrap(await hashPasswords(request.data, request.type, model)) });

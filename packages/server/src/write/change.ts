@@ -61,6 +61,14 @@ export interface PartItem {
   readonly path: Path;
 }
 
+/** A value of a list of media that no body can hold: files that are added at its end. */
+export class AddedFiles {
+  readonly connect: readonly number[];
+  constructor(ids: readonly number[]) {
+    this.connect = ids;
+  }
+}
+
 export interface ParseContext {
   readonly model: Model;
   readonly gate: Gate;
@@ -245,6 +253,12 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
   };
 
   const media = (value: unknown, path: Path): LinkChange['change'] | null => {
+    if (value instanceof AddedFiles)
+      return {
+        kind: 'moves',
+        connect: value.connect.map((id) => ({ id, position: { kind: 'end' } })),
+        disconnect: [],
+      };
     if (isObjectOrList(value) && !Array.isArray(value)) {
       for (const name of ['connect', 'disconnect']) {
         if (Object.hasOwn(value, name)) {

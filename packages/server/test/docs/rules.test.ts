@@ -84,9 +84,12 @@ const ask = async (scene: Scene, { method, url, headers, body }: Request): Promi
   // most pages ask as the public, who may only read; writes use a token
   const credential = method === 'GET' || url.startsWith('/api/auth/') ? {} : { Authorization: `Bearer ${token}` };
   const given = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('<tag>', scene.tag)]);
+  // the lines of a form end in CRLF
+  const lines = (text: string): string =>
+    headers['content-type']?.startsWith('multipart/') ? text.replaceAll('\n', '\r\n') : text;
   const answer = await scene.magazine.send(method, written(url), {
     headers: { ...credential, ...Object.fromEntries(given) },
-    ...(body === null ? {} : { body: written(body) }),
+    ...(body === null ? {} : { body: lines(written(body)) }),
   });
   scene.tag = String(answer.headers['etag']);
   return answer;
