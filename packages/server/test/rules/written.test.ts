@@ -33,8 +33,22 @@ const project: SmallProject = {
     trail: { attributes },
     secret: { attributes: { text: { type: 'string' } }, options: { privateAttributes: ['updatedAt'] } },
     board: { kind: 'singleType', attributes: { text: { type: 'string' } } },
+    sheet: {
+      attributes: {
+        title: { type: 'string', required: true },
+        lines: { type: 'component', component: 'parts.line', repeatable: true },
+      },
+      options: { draftAndPublish: true },
+    },
   },
-  components: { 'parts.card': { label: { type: 'string' } } },
+  components: {
+    'parts.card': { label: { type: 'string' } },
+    'parts.line': {
+      text: { type: 'string', required: true },
+      more: { type: 'string', minLength: 3 },
+      note: { type: 'relation', relation: 'oneToOne', target: 'api::note.note', required: true },
+    },
+  },
 };
 
 describe.each(dialects)('the result of a write on %s', (dialect) => {
@@ -126,6 +140,35 @@ describe.each(dialects)('the result of a write on %s', (dialect) => {
     });
     expect(events).toHaveLength(1);
     expect((await world.rows('notes')).slice(before.length).map((it) => it['text'])).toEqual(['kept']);
+  });
+
+  it('DR8: publishing a draft costs the same number of statements however many components it has', async () => {
+    const publish = async (lines: readonly object[]) => {
+      const data = { title: 'x', lines, publishedAt: null };
+      const draft = await writer.transaction((session) =>
+        writer.apply({ action: 'create', type: type('sheet'), data }, context, session),
+      );
+      sent.length = 0;
+      const request = {
+        action: 'update',
+        type: type('sheet'),
+        id: draft.id,
+        data: { publishedAt: Date.now() },
+      } as const;
+      const published = await catchRefusal(() =>
+        writer.transaction((session) => writer.apply(request, context, session)),
+      );
+      return { statements: sent.length, issues: published.ok ? [] : published.issues.map((it) => it.path.join('.')) };
+    };
+    const { id: note } = await writer.transaction((session) =>
+      writer.apply({ action: 'create', type: type('note'), data: {} }, context, session),
+    );
+    const whole = { text: 'a', more: 'bcd', note };
+    const few = await publish([whole, whole]);
+    expect(few.issues).toEqual([]);
+    expect(await publish(Array.from({ length: 30 }, () => whole))).toEqual(few);
+    const { issues } = await publish([{}, { text: 'a', more: 'b' }, whole, { note }]);
+    expect(issues).toEqual(['lines.0.text', 'lines.0.note', 'lines.1.more', 'lines.1.note', 'lines.3.text']);
   });
 
   it('the events of a write include those of its hooks, in order', async () => {
