@@ -1,8 +1,5 @@
 /** The commands `token`, `user` and `role`. A running server picks up changes within a second. */
 import crypto from 'node:crypto';
-import fs from 'node:fs';
-import path from 'node:path';
-import { pino } from 'pino';
 import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
 import { type AccountDeps, changeAccounts, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
@@ -10,13 +7,10 @@ import { grantableActions, type RoleRow, readActions, readRoles, setActions } fr
 import { findUsersInside, listUsers, setBlockedStatement } from '../accounts/rows.js';
 import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
 import { createUser } from '../accounts/users.js';
-import { nearest, Refusal } from '../errors.js';
+import { nearest } from '../errors.js';
 import { StartFault, UsageFault } from './config.js';
-import { requireStarted } from './layout.js';
-import { countOf, openDatabase, openProject } from './project.js';
-import { refusalMessage } from './refusal.js';
-import { readSecrets } from './secrets.js';
-import { siteOf } from './site.js';
+import { countOf } from './project.js';
+import { type LateSecrets, withSite } from './with-site.js';
 
 export interface TokenOptions {
   readonly project: string;
@@ -166,41 +160,11 @@ export const listRolesCommand = (project: string, roleName: string | undefined):
 
 // ----
 
-interface LateSecrets {
-  apiTokenSalt(): string;
-}
-
-/** Opens the project for one command. A `Refusal` becomes a `StartFault` with its message. */
-const withAccounts = async (
+/** Account commands run no hooks. */
+const withAccounts = (
   dir: string,
   work: (accounts: AccountDeps, secrets: LateSecrets) => Promise<void>,
-): Promise<void> => {
-  const opened = await openProject(dir);
-  // opening would create the file
-  const { env } = opened;
-  const file = path.resolve(opened.dir, env.DATABASE_FILENAME);
-  if (env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
-    throw new StartFault(`There is no file ${file} yet. Run start or sync first.`);
-  const db = await openDatabase(opened);
-  try {
-    const project = await requireStarted(opened, db);
-    // stderr, because stdout is for the result of the command
-    const logger = pino({ level: 'info' }, pino.destination(2));
-    // commands never sign with these; the real salt is read, or generated, when a token is created
-    const unused = crypto.randomBytes(32).toString('hex');
-    const secrets = { jwtSecret: unused, apiTokenSalt: unused };
-    // account commands run no hooks
-    const handlers = new Map();
-    const { accountDeps } = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0 });
-    await work(accountDeps, {
-      apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
-    });
-  } catch (fault) {
-    throw fault instanceof Refusal ? new StartFault(refusalMessage(fault)) : fault;
-  } finally {
-    await db.close();
-  }
-};
+): Promise<void> => withSite(dir, ({ accountDeps }, secrets) => work(accountDeps, secrets));
 
 const roleOf = async (name: string, deps: AccountDeps): Promise<RoleRow> => {
   const roles = await readRoles(deps);

@@ -127,6 +127,34 @@ process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
   process.exit();
 });
 
+const locale = program.command('locale').description('locales of localized types');
+command('list', 'print every locale: code, whether it is the default, name', locale)
+  .option('--json', 'as JSON')
+  .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
+    const { listLocalesCommand } = await import('./locale-commands.js');
+    await listLocalesCommand({ project, json: json === true });
+  });
+command('add', 'add a locale', locale)
+  .argument('<code>', 'such as de or pt-BR')
+  .option('--name <name>', "how v4's admin panel shows it; German (de) by default")
+  .action(async (code: string, options: ProjectOption & { readonly name?: string }) => {
+    const { addLocaleCommand } = await import('./locale-commands.js');
+    await addLocaleCommand(code, options);
+  });
+command('remove', 'remove a locale that is not the default', locale)
+  .argument('<code>', 'as printed by locale list')
+  .option('--delete-entries', 'delete its entries too')
+  .action(async (code: string, { project, deleteEntries }: ProjectOption & { readonly deleteEntries?: boolean }) => {
+    const { removeLocaleCommand } = await import('./locale-commands.js');
+    await removeLocaleCommand(code, { project, deleteEntries: deleteEntries === true });
+  });
+command('default', 'make a locale the default', locale)
+  .argument('<code>', 'as printed by locale list')
+  .action(async (code: string, options: ProjectOption) => {
+    const { defaultLocaleCommand } = await import('./locale-commands.js');
+    await defaultLocaleCommand(code, options);
+  });
+
 try {
   await program.parseAsync();
 } catch (fault) {

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
-import type { HandlersByType } from '../handlers/load.js';
+import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
 import { newLocalStore } from '../media/local-store.js';
@@ -10,6 +10,7 @@ import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { findCode, unservedActions } from './code.js';
+import { StartFault } from './config.js';
 import type { Project } from './project.js';
 
 export interface ProjectSiteOptions {
@@ -37,6 +38,14 @@ export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
   attemptsMax: config.users.attemptsPerMinute,
   unserved: unservedOf({ dir, config }),
 });
+
+export const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
+  try {
+    return await loadHandlers(dir, model);
+  } catch (fault) {
+    throw fault instanceof HandlerFault ? new StartFault(fault.message) : fault;
+  }
+};
 
 export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {
   const { config, env, model } = project;

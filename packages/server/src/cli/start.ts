@@ -1,7 +1,6 @@
 /** `start`: brings the database in line with the model, then serves until stopped. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
-import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import { newServer } from '../http/server.js';
 import { formatNote } from '../model/load.js';
 import type { Secrets } from '../site/site.js';
@@ -14,7 +13,7 @@ import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { countOf, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
-import { serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
+import { loadProjectHandlers, serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
 
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
@@ -81,14 +80,6 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
     delayMs: config.server.stopDelaySeconds * 1000,
     close: () => db.close(),
   });
-};
-
-const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
-  try {
-    return await loadHandlers(dir, model);
-  } catch (fault) {
-    throw fault instanceof HandlerFault ? new StartFault(fault.message) : fault;
-  }
 };
 
 const logLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {

@@ -1,0 +1,54 @@
+/** Opens the site of a project for one command. */
+import crypto from 'node:crypto';
+import fs from 'node:fs';
+import path from 'node:path';
+import { pino } from 'pino';
+import { Refusal } from '../errors.js';
+import type { HandlersByType } from '../handlers/load.js';
+import type { Site } from '../site/site.js';
+import { StartFault } from './config.js';
+import { requireStarted } from './layout.js';
+import { openDatabase, openProject, type Project } from './project.js';
+import { refusalMessage } from './refusal.js';
+import { readSecrets } from './secrets.js';
+import { siteOf } from './site.js';
+
+export interface LateSecrets {
+  apiTokenSalt(): string;
+}
+
+export interface WithSiteOptions {
+  /** Loads the project's code, whose hooks the command's writes then run; none by default. */
+  readonly load?: (project: Project) => Promise<HandlersByType>;
+}
+
+/** A `Refusal` becomes a `StartFault` with its message. */
+export const withSite = async (
+  dir: string,
+  work: (site: Site, secrets: LateSecrets) => Promise<void>,
+  { load = async () => new Map() }: WithSiteOptions = {},
+): Promise<void> => {
+  const opened = await openProject(dir);
+  // opening would create the file
+  const { env } = opened;
+  const file = path.resolve(opened.dir, env.DATABASE_FILENAME);
+  if (env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
+    throw new StartFault(`There is no file ${file} yet. Run start or sync first.`);
+  const db = await openDatabase(opened);
+  try {
+    const project = await requireStarted(opened, db);
+    // stderr, because stdout is for the result of the command
+    const logger = pino({ level: 'info' }, pino.destination(2));
+    // commands never sign with these; the real salt is read, or generated, when a token is created
+    const unused = crypto.randomBytes(32).toString('hex');
+    const secrets = { jwtSecret: unused, apiTokenSalt: unused };
+    const handlers = await load(project);
+    await work(await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0 }), {
+      apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
+    });
+  } catch (fault) {
+    throw fault instanceof Refusal ? new StartFault(refusalMessage(fault)) : fault;
+  } finally {
+    await db.close();
+  }
+};
