@@ -295,6 +295,8 @@ export const issueKinds = {
     ({ at, ids, uid }) =>
       `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${shorten(ids.join(', '))}`,
   ),
+  /** A constraint of the database: another request or program was faster, or a table has constraints of its own. */
+  'relation.rejected': invalid(() => 'A related entry does not exist any more, or another one still needs this entry'),
   // ---- accounts: wording that v4's front ends compare (ER4)
   'account.required': invalid(({ at }) => `${at} is a required field`),
   'account.login': invalid(() => 'Invalid identifier or password'),

@@ -184,7 +184,7 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
     case 'unique':
       return issue('body.unique', path);
     case 'reference':
-      return issue('relation.absent', [], { uid: type?.uid ?? '', ids: [] });
+      return issue('relation.rejected', []);
     // v4 declares none, but a project may have added one
     case 'not-null':
       return issue('body.required', path);

@@ -117,12 +117,12 @@ describe.each(dialects)('constraints violated inside hooks on %s', (dialect) => 
     },
     {
       what: 'a foreign key',
-      code: 'relation.absent',
+      code: 'relation.rejected',
       violate: ({ content }) => content.create(LEAF, { text: 'elm', kind: 'tree' }),
     },
     {
       what: 'a foreign key of another table, after the links of the deleted entry',
-      code: 'relation.absent',
+      code: 'relation.rejected',
       violate: ({ content }) => content.delete(LEAF, 1),
     },
   ];
