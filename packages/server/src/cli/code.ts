@@ -43,9 +43,11 @@ export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'g
 /** Why a guard prevents the start. */
 export const guardReason = ({ file }: CodeFile): string => {
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
-  return /^src\/api\/[^/]+\/routes\//.test(file)
-    ? 'declares policies, middlewares or auth, or only or except in a form that cannot be read'
-    : 'adds middlewares or routes with policies, or replaces a controller';
+  if (isRoute.test(file))
+    return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
+  return /^src\/api\/[^/]+\/content-types\//.test(file)
+    ? 'has lifecycles of reads, such as beforeFindMany'
+    : 'adds middlewares, routes with policies or lifecycles of reads, or replaces a controller';
 };
 
 /** Refuses the start if code may guard access: without it the project would expose what the code protects. */
@@ -137,7 +139,13 @@ const ofContentType = /^(src\/api\/[^/]+)\/(?:controllers|services)\/([^/]+)\.[^
 const mayRestrict = (projectDir: string, file: string, text: string): boolean => {
   if (isRoute.test(file)) return mayGuard(text);
   const [, api = '', name = ''] = ofContentType.exec(file) ?? [];
-  if (name === '') return changesRoutes(file, text) || addsMiddlewares(file, text) || replacesController(file, text);
+  if (name === '')
+    return (
+      changesRoutes(file, text) ||
+      addsMiddlewares(file, text) ||
+      replacesController(file, text) ||
+      changesReads(file, text)
+    );
   // others belong to no content type, so only routes of their own lead to them, and those are not served
   const belongsToType =
     /createCore(?:Controller|Service)\b/.test(text) || fs.existsSync(path.join(projectDir, api, 'content-types', name));
@@ -165,6 +173,11 @@ const addsMiddlewares = (file: string, text: string): boolean =>
 const replacesController = (file: string, text: string): boolean =>
   /^src\/(?:extensions|index\.)/.test(file) &&
   /\bcontrollers?\b(?:\.\w+|\[ ?['"][\w-]+['"] ?\]|\( ?['"][^'"]+['"] ?\))+ ?=(?![=>])/.test(text);
+
+/** Lifecycles of reads and decorations of the entity service may narrow every query, or empty its results. */
+const changesReads = (file: string, text: string): boolean =>
+  file.startsWith('src/') &&
+  /\b(?:before|after)(?:FindOne|FindMany|Count)\b|\bentityService ?\. ?decorate\b/.test(text);
 
 /** Removes comments, but not inside strings, and collapses white space. */
 const bare = (source: string): string =>

@@ -71,7 +71,10 @@ describe('code that is not run', () => {
     ['src/api/book/services/book.js', 'module.exports = {};'],
     ['src/api/book/policies/is-owner.js', ''],
     ['src/api/book/middlewares/log.ts', ''],
-    ['src/api/book/content-types/book/lifecycles.js', ''],
+    [
+      'src/api/book/content-types/book/lifecycles.js',
+      'module.exports = { beforeCreate(event) {}, async afterDelete() {} };',
+    ],
     ['src/extensions/users-permissions/strapi-server.ts', ''],
     ['src/policies/is-admin.js', ''],
     ['src/middlewares/limit.js', ''],
@@ -169,6 +172,26 @@ describe('controllers and services that replace an action of the content API', (
     expect(kindOf(controller, source)).toBe('code');
     writeFiles(dir, sound);
     expect(kindOf(controller, source)).toBe('guard');
+  });
+});
+
+describe('lifecycles of reads and decorations of the entity service', () => {
+  it.each([
+    [
+      'src/api/book/content-types/book/lifecycles.js',
+      'module.exports = { beforeFindMany(event) { event.params.where = { owner: 1 }; } };',
+    ],
+    ['src/api/book/content-types/book/lifecycles.ts', 'export default { async afterFindOne({ result }) {} };'],
+    [
+      'src/index.js',
+      'module.exports = { bootstrap({ strapi }) { strapi.db.lifecycles.subscribe({ beforeCount() {} }); } };',
+    ],
+    [
+      'src/index.ts',
+      'export default { register({ strapi }) { strapi.entityService.decorate((it) => ({ ...it })); } };',
+    ],
+  ])('%s: %s', (file, source) => {
+    expect(kindOf(file, source)).toBe('guard');
   });
 });
 
