@@ -1,5 +1,6 @@
 /** Request and response bodies: JSON parsing and its bounds, compression. */
 import { isUtf8 } from 'node:buffer';
+import type http from 'node:http';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
@@ -33,7 +34,16 @@ declare module 'fastify' {
   }
 }
 
-export const addBodies = async (app: FastifyInstance): Promise<void> => {
+/** Bounds for clients that send slowly. Forms have their own (`media/receive.ts`). */
+export interface SendingBounds {
+  /** Milliseconds until a body must have arrived. Above: 408. */
+  readonly bodyMsMax: number;
+  /** Milliseconds for which the rest of a body is read after the response was sent. */
+  readonly discardMsMax: number;
+}
+
+export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Promise<void> => {
+  boundSenders(app, bounds);
   // at its default quality brotli takes longer than the request itself; 4 is about as fast as gzip
   await app.register(compress, {
     encodings: ['br', 'gzip'],
@@ -48,7 +58,7 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
   );
   // forms are read by the action, once it knows that the caller may send it
   app.decorateRequest('form', null);
-  app.addContentTypeParser(/^multipart\/form-data/i, (request, stream, done) => {
+  app.addContentTypeParser(formType, (request, stream, done) => {
     const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
     if (encoding !== 'identity') return done(null, new EncodedForm());
     request.form = new IncomingForm(contentType, stream);
@@ -64,6 +74,32 @@ export const addBodies = async (app: FastifyInstance): Promise<void> => {
     else done();
   });
 };
+
+/** Node has one time limit for all requests, which must suffice for large forms. */
+const boundSenders = (app: FastifyInstance, { bodyMsMax, discardMsMax }: SendingBounds): void => {
+  const within = (request: http.IncomingMessage, ms: number, end: () => void): void => {
+    const timer = setTimeout(end, ms);
+    for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer));
+  };
+  app.addHook('preParsing', ({ raw }, _reply, payload, done) => {
+    const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = raw.headers;
+    if ((length !== undefined || coding !== undefined) && !formType.test(type))
+      within(raw, bodyMsMax, () => app.server.emit('clientError', new SlowBody(), raw.socket));
+    done(null, payload);
+  });
+  app.addHook('onResponse', ({ raw }, _reply, done) => {
+    // a client that is still sending may not have seen the response yet, so its connection is not closed at once
+    if (raw.complete === false) within(raw, discardMsMax, () => raw.socket.destroy());
+    done();
+  });
+};
+
+const formType = /^multipart\/form-data/i;
+
+/** Handled like Node's own. */
+class SlowBody extends Error {
+  readonly code = 'ERR_HTTP_REQUEST_TIMEOUT';
+}
 
 /** Stops at the body limit; otherwise a decompression bomb would be unpacked in full after it was refused. */
 const bounded =

@@ -9,7 +9,7 @@ import type { Site } from '../site/site.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { newAttempts } from './attempts.js';
-import { addBodies } from './bodies.js';
+import { addBodies, type SendingBounds } from './bodies.js';
 import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
 import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
@@ -46,6 +46,8 @@ export interface ServerSettings {
   readonly unserved?: ReadonlyMap<Uid, readonly string[]>;
   /** Bounds for clients that do not read; those of `limits` by default. */
   readonly waiting?: WaitingBounds;
+  /** Bounds for clients that send slowly; those of `limits` by default. */
+  readonly sending?: SendingBounds;
 }
 
 /** A server that is ready to listen. */
@@ -78,7 +80,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     else if (request.is404 && !implemented.has(method)) reply.code(501).type('text/plain').send('Not Implemented');
     else done();
   });
-  await addBodies(app);
+  await addBodies(app, settings.sending ?? sendingBounds);
   addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
@@ -102,11 +104,15 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
 
 const connectionOptions: http.ServerOptions = {
   maxHeaderSize: limits.headerBytesMax,
-  requestTimeout: limits.requestMsMax,
+  headersTimeout: limits.requestMsMax,
+  // other bodies than forms have less time; this is for what nobody reads
+  requestTimeout: limits.formMsMax + limits.requestMsMax,
   keepAliveTimeout: limits.keepAliveMs,
   // a request without Host is refused later, in the envelope
   requireHostHeader: false,
 };
+
+const sendingBounds: SendingBounds = { bodyMsMax: limits.requestMsMax, discardMsMax: limits.discardMsMax };
 
 const waitingBounds: WaitingBounds = {
   bytesMax: limits.waitingBytesMax,

@@ -82,9 +82,9 @@ export const newFileActions = (storing: Storing): FileActions => {
     caller: KnownCaller,
     session: Session,
   ): Promise<void> => {
-    const { type, id, data } = await updateFor(reference, ids, caller, { model, tx: session.tx, dialect: db.dialect });
+    const update = await updateFor(reference, ids, caller, { model, tx: session.tx, dialect: db.dialect });
     const adminId = caller.who.kind === 'token' ? caller.who.adminId : null;
-    await writer.apply({ action: 'update', type, id, data, adminId }, contextOf(caller), session);
+    await writer.apply({ action: 'update', ...update, adminId }, contextOf(caller), session);
   };
 
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>
@@ -97,8 +97,9 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { id } = row;
     const { caller, match } = request;
     const { values, objects } = await storing.prepare({ received, info }, row);
-    /** The transaction may run twice, the store is changed once. */
+    // the transaction may run twice, but the store is changed once
     let saved: readonly SavedObject[] | null = null;
+    let isPut = false;
     return storing.during((record) =>
       writer.transaction(async (session) => {
         const stored = await lockFile(id, session.tx, db.dialect);
@@ -108,7 +109,6 @@ export const newFileActions = (storing: Storing): FileActions => {
           reader,
           writer,
         });
-        const isFirst = saved === null;
         saved ??= await copiesOf(objects.keys());
         const obsolete = stored.provider === store.provider ? stored.keys.filter((key) => !objects.has(key)) : [];
         await record({
@@ -117,7 +117,8 @@ export const newFileActions = (storing: Storing): FileActions => {
           obsolete,
           saved,
         });
-        if (isFirst) await storing.put(objects);
+        if (!isPut) await storing.put(objects);
+        isPut = true;
         return answer;
       }),
     );

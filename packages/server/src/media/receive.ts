@@ -80,6 +80,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
   const parser = newParser(incoming);
   const fields: FormField[] = [];
   const files: Promise<Received>[] = [];
+  const contents: Readable[] = [];
   let fieldBytes = 0;
   let fileBytes = 0;
 
@@ -123,6 +124,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
           const file = stage(name ?? '', content, unescaped(fileName), type);
           file.catch((fault) => reject(stagingFault(fault)));
           files.push(file);
+          contents.push(content);
         },
       );
       parser.on('finish', resolve);
@@ -136,6 +138,7 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
     // the rest of the request is discarded
     stream.resume();
     parser.destroy();
+    for (const content of contents) content.destroy(new Refusal(malformed()));
     await Promise.allSettled(files);
     throw stagingFault(fault);
   } finally {

@@ -6,6 +6,7 @@ import { limits } from '../limits.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Data } from '../write/apply.js';
+import { AddedFiles } from '../write/change.js';
 import type { Form } from './receive.js';
 
 export interface Reference {
@@ -19,6 +20,8 @@ export interface EntryUpdate {
   readonly type: EntryType;
   readonly id: number;
   readonly data: Data;
+  /** That of the entry of a single type. */
+  readonly locale?: string | null;
 }
 
 /** The reference of a form; null unless all three fields are given, as in v4. Throws `Refusal`. */
@@ -46,15 +49,6 @@ export const updateFor = async (
 ): Promise<EntryUpdate> => {
   const run = (query: Sql) => tx.run(dialect.compile(query));
   const bound = (value: number): Sql => dialect.bind('id', value);
-
-  const heldFiles = async (): Promise<readonly unknown[]> => {
-    const { table, from, to, fixed } = attribute.path;
-    const others = fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
-    const rows = await run(
-      sql`select ${sql.ref(to)} from ${sql.table(table)} where ${sql.ref(from)} = ${bound(id)}${sql.join(others, sql``)} order by ${sql.ref('order')}, id`,
-    );
-    return rows.map(([file]) => file);
-  };
 
   const ownerOf = async (component: EntryType, componentId: number): Promise<Owner | null> => {
     for (const owner of model.types.values()) {
@@ -87,10 +81,17 @@ export const updateFor = async (
     });
   };
 
+  /** The write line finds the entry of a single type by its locale. */
+  const localeOf = async (entry: EntryUpdate): Promise<string | null> => {
+    const locale = entry.type.localized ? sql.ref('locale') : sql`null`;
+    const [row] = await run(sql`select ${locale} from ${sql.table(entry.type.table)} where id = ${bound(entry.id)}`);
+    return row ? (row[0] as string | null) : noEntry();
+  };
+
   let update: EntryUpdate = {
     type,
     id,
-    data: { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : [...(await heldFiles()), ...files] },
+    data: { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : new AddedFiles(files) },
   };
   for (let depth = 0; update.type.kind === 'component'; depth++) {
     const owner = await ownerOf(update.type, update.id);
@@ -101,7 +102,7 @@ export const updateFor = async (
     update = { type: owner.type, id: owner.id, data: { [owner.attribute.name]: value } };
   }
   checkUpdate(update.type, caller);
-  return update;
+  return update.type.kind === 'single' ? { ...update, locale: await localeOf(update) } : update;
 };
 
 /** A component has no permission of its own: that of its entry counts. */

@@ -1,7 +1,7 @@
 /** The rows of uploaded files that are read and written outside the ordinary lines. */
 import { sql } from 'kysely';
-import { bug } from '../errors.js';
-import { type Db, type Dialect, type Rows, readRows, type Statement, type Tx } from '../sql/dialect.js';
+import { bug, never } from '../errors.js';
+import { type Db, type Dialect, type Rows, readRows, type Sql, type Statement, type Tx } from '../sql/dialect.js';
 import type { ImageSettings } from './image.js';
 import type { RowChange } from './journal.js';
 
@@ -54,26 +54,36 @@ export const findFile = async (id: number, db: Db): Promise<FileRow | null> =>
 export const lockFile = async (id: number, tx: Tx, dialect: Dialect): Promise<FileRow | null> =>
   fileRowOf(await tx.run(fileStatement(id, 'locked', dialect)));
 
-export const isCommitted = async (change: RowChange, db: Db): Promise<boolean> => {
-  const { dialect } = db;
-  const condition =
-    change.kind === 'created'
-      ? sql`hash = ${dialect.bind('string', change.hash)}`
-      : sql`id = ${dialect.bind('id', change.id)}`;
-  const updatedAt = dialect.jsonValue('epoch', sql`updated_at`);
-  const rows = await db.read(() =>
-    readRows(dialect.compile(sql`select ${updatedAt} from files where ${condition} limit 1`)),
-  );
-  switch (change.kind) {
-    case 'created':
-      return rows.length > 0;
-    case 'deleted':
-      return rows.length === 0;
-    case 'replaced':
-      // a file that is gone was deleted later
-      return rows.length === 0 || Number(rows[0]![0]) >= change.version;
-  }
+/** Lets `isCommitted` wait for the end of a transaction that inserts rows. */
+export const lockCreation = async (hash: string, tx: Tx, dialect: Dialect): Promise<void> => {
+  const lock = dialect.lock([`dovetail upload ${hash}`]);
+  if (lock) await tx.run(lock);
 };
+
+/** Whether rows were committed. Waits for their transaction: PostgreSQL may still commit for a process that was killed. */
+export const isCommitted = (change: RowChange, db: Db): Promise<boolean> =>
+  db.write(async (tx) => {
+    const { dialect } = db;
+    const run = (query: Sql): Promise<Rows> => tx.run(dialect.compile(query));
+    switch (change.kind) {
+      case 'created': {
+        await lockCreation(change.hash, tx, dialect);
+        const hash = dialect.bind('string', change.hash);
+        return (await run(sql`select 1 from files where hash = ${hash} limit 1`)).length > 0;
+      }
+      case 'deleted':
+        return (await lockFile(change.id, tx, dialect)) === null;
+      case 'replaced': {
+        const updatedAt = dialect.jsonValue('epoch', sql`updated_at`);
+        const id = dialect.bind('id', change.id);
+        const [row] = await run(sql`select ${updatedAt} from files where id = ${id}${dialect.forUpdate}`);
+        // a file that is gone was deleted later
+        return !row || Number(row[0]) >= change.version;
+      }
+      default:
+        return never(change);
+    }
+  });
 
 export interface Folder {
   readonly id: number;

@@ -12,7 +12,15 @@ import type { Session } from '../write/session.js';
 import { newJournal, type Recorder } from './journal.js';
 import { type KeptName, type NewFile, type PreparedFile, prepareFile } from './prepare.js';
 import { type Form, type FormBounds, type IncomingForm, stagingFault, withForm } from './receive.js';
-import { type Folder, findFolder, isCommitted, nextFolder, readImageSettings, setFolder } from './rows.js';
+import {
+  type Folder,
+  findFolder,
+  isCommitted,
+  lockCreation,
+  nextFolder,
+  readImageSettings,
+  setFolder,
+} from './rows.js';
 import type { StagedObject, Store } from './store.js';
 
 export interface MediaOptions {
@@ -128,7 +136,9 @@ export const newStoring = (deps: MediaDeps): Storing => {
       });
     },
     insert: async (stored, session) => {
-      if (stored.length === 0) return [];
+      const [first] = stored;
+      if (!first) return [];
+      await lockCreation(first.hash, session.tx, db.dialect);
       const folder = await folderOf(session);
       const ids: number[] = [];
       for (const { values } of stored) {

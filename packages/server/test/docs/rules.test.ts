@@ -4,6 +4,8 @@
  */
 import fs from 'node:fs';
 import http from 'node:http';
+import path from 'node:path';
+import mimeTypes from 'mime-types';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DialectName } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
@@ -19,6 +21,7 @@ import {
   readHeader,
   readPage,
   readPages,
+  rulesDir,
   type Step,
 } from './pages.js';
 
@@ -32,11 +35,16 @@ const textMax = 70;
 const shortened = (text: string): string => (text.length > textMax ? `${text.slice(0, textMax)}…` : text);
 
 /** Leaves out the details of errors and values that differ in each run. */
-const shownBody = ({ body, text }: TestAnswer): unknown => {
+const shownBody = ({ body, text }: TestAnswer, url: string): unknown => {
   const { error } = (body ?? {}) as { error?: { status: number; name: string; message: string } };
   if (error) return { error: { status: error.status, name: error.name, message: error.message } };
-  return JSON.parse(text, (key, value: unknown) => {
+  return JSON.parse(text, function (this: unknown, key, value: unknown) {
+    // hashes of uploads are random, and encoders differ between platforms
+    const isUpload = url.startsWith('/api/upload');
+    if (isUpload && /^size(InBytes)?$/.test(key) && typeof (this as { width?: unknown }).width === 'number')
+      return '<size>';
     if (typeof value !== 'string') return value;
+    if (isUpload && (key === 'hash' || key === 'url')) return value.replace(/_[0-9a-f]{10}(?=\.|$)/, '_<hash>');
     if (key === 'jwt') return '<jwt>';
     if (/^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)) return '<time>';
     return shortened(value);
@@ -44,7 +52,7 @@ const shownBody = ({ body, text }: TestAnswer): unknown => {
 };
 
 /** The status, and the headers and the part of the body that the page shows. */
-const shownResponse = (answer: TestAnswer, onPage: string): string => {
+const shownResponse = (answer: TestAnswer, onPage: string, url: string): string => {
   const [head = '', body] = onPage.split(/\n\n(.*)/s);
   const headers = head
     .split('\n')
@@ -55,7 +63,7 @@ const shownResponse = (answer: TestAnswer, onPage: string): string => {
       return `${name}: ${/^etag$/i.test(name) && value !== undefined ? '<tag>' : value}`;
     });
   const lines = [`HTTP/1.1 ${answer.status} ${http.STATUS_CODES[answer.status]}`, ...headers];
-  return [...lines, ...(body === undefined ? [] : ['', printJson(shownBody(answer))])].join('\n');
+  return [...lines, ...(body === undefined ? [] : ['', printJson(shownBody(answer, url))])].join('\n');
 };
 
 // ---- running an example
@@ -74,6 +82,24 @@ const written = (text: string): string =>
     })
     .replace(/<([\d,]+) characters>/g, (_, count: string) => 'x'.repeat(Number(count.replaceAll(',', ''))));
 
+const filesDir = path.join(rulesDir, 'files');
+
+/** A form with one part in each line, as `curl -F` takes them: `name=text`, or `name=@file` with the file's type. */
+const formOf = async (text: string): Promise<{ readonly type: string; readonly body: Buffer }> => {
+  const form = new FormData();
+  for (const line of text.split('\n')) {
+    const [name = '', value = ''] = line.split(/=(.*)/s);
+    const [, file] = /^@(.+)$/.exec(value) ?? [];
+    if (file === undefined) form.append(name, value);
+    else {
+      const type = mimeTypes.lookup(file) || 'application/octet-stream';
+      form.append(name, new Blob([fs.readFileSync(path.join(filesDir, path.basename(file)))], { type }), file);
+    }
+  }
+  const encoded = new Response(form);
+  return { type: encoded.headers.get('content-type')!, body: Buffer.from(await encoded.arrayBuffer()) };
+};
+
 /** The magazine of a page, and what later steps need from earlier ones. */
 interface Scene {
   readonly magazine: Magazine;
@@ -81,15 +107,17 @@ interface Scene {
 }
 
 const ask = async (scene: Scene, { method, url, headers, body }: Request): Promise<TestAnswer> => {
-  // most pages ask as the public, who may only read; writes use a token
-  const credential = method === 'GET' || url.startsWith('/api/auth/') ? {} : { Authorization: `Bearer ${token}` };
+  // most pages ask as the public, who may only read entries; writes and reads of files use a token
+  const isPublic = (method === 'GET' && !url.startsWith('/api/upload')) || url.startsWith('/api/auth/');
+  const credential = isPublic ? {} : { Authorization: `Bearer ${token}` };
   const given = Object.entries(headers).map(([name, value]) => [name, value.replaceAll('<tag>', scene.tag)]);
-  // the lines of a form end in CRLF
-  const lines = (text: string): string =>
-    headers['content-type']?.startsWith('multipart/') ? text.replaceAll('\n', '\r\n') : text;
+  const type = headers['Content-Type'] ?? headers['content-type'] ?? '';
+  const form = type === 'multipart/form-data' ? await formOf(body ?? '') : null;
+  // the lines of a form that is shown as it is sent end in CRLF
+  const lines = (text: string): string => (type.startsWith('multipart/') ? text.replaceAll('\n', '\r\n') : text);
   const answer = await scene.magazine.send(method, written(url), {
-    headers: { ...credential, ...Object.fromEntries(given) },
-    ...(body === null ? {} : { body: lines(written(body)) }),
+    headers: { ...credential, ...Object.fromEntries(given), ...(form ? { 'Content-Type': form.type } : {}) },
+    ...(body === null ? {} : { body: form ? form.body : lines(written(body)) }),
   });
   scene.tag = String(answer.headers['etag']);
   return answer;
@@ -99,9 +127,10 @@ const ask = async (scene: Scene, { method, url, headers, body }: Request): Promi
 const answerOf = async (scene: Scene, step: Question, expected: Answer | undefined): Promise<readonly string[]> => {
   if (step.kind === 'statement') return [printRows(await scene.magazine.query(step.text))];
   const answers = await Promise.all(step.requests.map((it) => ask(scene, it)));
-  return answers.map((it) =>
-    expected?.format === 'http' ? shownResponse(it, expected.text) : printJson(shownBody(it)),
-  );
+  return answers.map((it, i) => {
+    const { url } = step.requests[i]!;
+    return expected?.format === 'http' ? shownResponse(it, expected.text, url) : printJson(shownBody(it, url));
+  });
 };
 
 const expectedOf = ({ answers }: Question, dialect: DialectName): Answer | undefined =>

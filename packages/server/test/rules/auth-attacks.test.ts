@@ -656,15 +656,13 @@ describe('huge bodies', () => {
     },
   );
 
-  it.each([
-    'text/plain',
-    'application/octet-stream',
-    'multipart/form-data; boundary=x',
-    'application/x-www-form-urlencoded',
-  ])('BO15: %s has the same limit', async (type) => {
-    const payload = 'x'.repeat(limits.bodyBytesMax + 1);
-    expect((await inject('POST /api/auth/local', payload, { 'content-type': type })).json()).toEqual(tooLarge);
-  });
+  it.each(['text/plain', 'application/octet-stream', 'application/x-www-form-urlencoded'])(
+    'BO15: %s has the same limit',
+    async (type) => {
+      const payload = 'x'.repeat(limits.bodyBytesMax + 1);
+      expect((await inject('POST /api/auth/local', payload, { 'content-type': type })).json()).toEqual(tooLarge);
+    },
+  );
 
   it.each([
     ['br', zlib.brotliCompressSync, 'createBrotliDecompress'],
@@ -738,11 +736,9 @@ describe('slow bodies', () => {
 
   it('RQ16: headers and body must arrive within a time limit', () => {
     const { server } = app();
-    expect(server.requestTimeout).toBe(limits.requestMsMax);
-    expect(server.requestTimeout).toBeGreaterThan(0);
-    expect(server.requestTimeout).toBeLessThanOrEqual(300_000);
-    expect(server.headersTimeout).toBeGreaterThan(0);
-    expect(server.headersTimeout).toBeLessThanOrEqual(server.requestTimeout);
+    expect(server.headersTimeout).toBe(limits.requestMsMax);
+    // only forms may take that long: upload-forms.test.ts
+    expect(server.requestTimeout).toBeGreaterThan(limits.formMsMax);
     expect(server.keepAliveTimeout).toBeGreaterThan(0);
   });
 

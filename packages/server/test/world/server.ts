@@ -136,7 +136,9 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
     const answer = await app.inject({
       method: method as 'GET',
       url,
-      ...(body === undefined ? {} : { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
       headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
     });
     let parsed: unknown = answer.payload === '' ? null : answer.payload;

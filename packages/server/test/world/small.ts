@@ -41,8 +41,8 @@ export interface SmallOptions extends TestPeople {
   readonly watch?: (db: Db) => Db;
 }
 
-export const loadSmall = ({ types, components = {} }: SmallProject): Model => {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-small-'));
+/** Writes the schema files into a folder. */
+export const writeSmall = (dir: string, { types, components = {} }: SmallProject): void => {
   const write = (file: string, json: unknown): void => {
     fs.mkdirSync(path.dirname(path.join(dir, file)), { recursive: true });
     fs.writeFileSync(path.join(dir, file), JSON.stringify(json));
@@ -59,6 +59,11 @@ export const loadSmall = ({ types, components = {} }: SmallProject): Model => {
     const collectionName = `components_${category}_${name}s`;
     write(`src/components/${category}/${name}.json`, { collectionName, info: { displayName: name }, attributes });
   }
+};
+
+export const loadSmall = (project: SmallProject): Model => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-small-'));
+  writeSmall(dir, project);
   try {
     const loaded = loadModel(dir);
     if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));

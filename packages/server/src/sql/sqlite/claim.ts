@@ -12,6 +12,7 @@ export interface Claim {
 export const claimFile = (file: string): Claim | null => {
   try {
     const lock = new Database(claimOf(file), { timeout: 0 });
+    lock.pragma('journal_mode = memory');
     lock.exec('begin exclusive');
     held.add(lock);
     return {

@@ -1,0 +1,358 @@
+/**
+ * Uploads that break off: by the client, the store, the database, or the death of the process. Afterwards every row has
+ * its objects, every object its row, and nothing else is on the disk.
+ */
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net from 'node:net';
+import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
+import Sqlite from 'better-sqlite3';
+import { Client } from 'pg';
+import sharp from 'sharp';
+import { describe, expect, it } from 'vitest';
+import { busy } from '../../src/errors.js';
+import type { Store } from '../../src/media/store.js';
+import type { Db } from '../../src/sql/dialect.js';
+import { dialects, newDatabase, queryOf, type TestDatabase } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
+import { albumProject, form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
+import { type Served, serveInProcess } from '../world/process.js';
+import { writeSmall } from '../world/small.js';
+
+const kills = Number(process.env['DOVETAIL_KILLS'] ?? 4);
+
+const expectNothing = async (world: MediaWorld): Promise<void> => {
+  expect([await world.rows(), world.files(), world.leftovers()]).toEqual([[], [], []]);
+};
+
+/** Looks again at each turn of the event loop. */
+const until = async (isTrue: () => boolean): Promise<void> => {
+  while (!isTrue()) await setImmediate();
+};
+
+describe.each(dialects)('uploads that fail on %s', (dialect) => {
+  it('UP13: a client that goes away leaves nothing', async () => {
+    const world = await newMediaWorld(dialect);
+    const head =
+      'POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: multipart/form-data; boundary=abc\r\nContent-Length: 1000000\r\n\r\n';
+    const part = '--abc\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\n';
+    for (const sent of [head, head + part, `${head}${part}${'x'.repeat(500_000)}`]) {
+      const socket = net.connect(world.port, '127.0.0.1');
+      socket.on('error', () => undefined);
+      await new Promise<void>((resolve) => socket.write(sent, () => resolve()));
+      // the file is there before the client goes, or never
+      if (sent.includes('xxx')) await until(() => world.leftovers().length > 0);
+      socket.resetAndDestroy();
+      await once(socket, 'close');
+      await until(() => world.leftovers().length === 0);
+    }
+    await expectNothing(world);
+    await world.close();
+  });
+
+  it('UP13: a store that fails at any object leaves nothing, and the answer is a 503', async () => {
+    for (const failing of [1, 2, 3, 4]) {
+      let puts = 0;
+      const world = await newMediaWorld(dialect, {
+        store: (local) => ({
+          ...local,
+          put: async (key, object) => {
+            puts += 1;
+            if (puts === failing) throw new Error('the store is away');
+            await local.put(key, object);
+          },
+        }),
+      });
+      const answer = await world.send('POST', '/api/upload', form(four));
+      expect(answer).toMatchObject({
+        status: 503,
+        body: { error: { name: 'ServiceUnavailableError', message: /store of the uploads is not available/ } },
+      });
+      await expectNothing(world);
+      // the failure is logged
+      expect(world.faults.map(String)).toEqual(['Error: the store is away']);
+      expect((await world.send('POST', '/api/upload', form(four))).status).toBe(200);
+      await world.close();
+    }
+  });
+
+  it('UP13: a full disk is a 503 that says so', async () => {
+    const world = await newMediaWorld(dialect, {
+      store: (local) => ({
+        ...local,
+        put: () => Promise.reject(Object.assign(new Error('full'), { code: 'ENOSPC' })),
+      }),
+    });
+    const answer = await world.upload('x', 'a.txt');
+    expect(answer).toMatchObject({ status: 503, body: { error: { message: /disk that holds the uploads is full/ } } });
+    await expectNothing(world);
+    await world.close();
+  });
+
+  it('UP13: a database that fails leaves nothing', async () => {
+    const world = await newMediaWorld(dialect, { watch: (db) => ({ ...db, write: failingOnce(db) }) });
+    const answer = await world.send('POST', '/api/upload', form(four));
+    expect(answer.status).toBe(503);
+    await expectNothing(world);
+    expect((await world.send('POST', '/api/upload', form(four))).status).toBe(200);
+    await world.close();
+  });
+
+  it('UP13: if the answer to a commit is lost, the row keeps its objects', async () => {
+    let commits = 0;
+    const world = await newMediaWorld(dialect, {
+      watch: (db) => ({
+        ...db,
+        write: async (work) => {
+          const result = await db.write(work);
+          commits += 1;
+          if (commits === 1) throw busy(new Error('the connection was lost'));
+          return result;
+        },
+      }),
+    });
+    expect((await world.upload('kept', 'a.txt')).status).toBe(503);
+    expect([await world.rows(), world.files().length, world.leftovers()]).toEqual([['a.txt'], 1, []]);
+    await world.close();
+  });
+
+  it('UP8: content that cannot be replaced as a whole is put back', async () => {
+    let failing = 0;
+    const world = await newMediaWorld(dialect, {
+      store: (local) => ({
+        ...local,
+        put: async (key, object) => {
+          failing -= 1;
+          if (failing === 0) throw new Error('the store is away');
+          await local.put(key, object);
+        },
+      }),
+    });
+    const file = await world.stored(await png(600), 'old.png');
+    const before = await contentsOf(world);
+    for (failing of [1, 2, 3]) {
+      const answer = await world.send(
+        'POST',
+        `/api/upload?id=${file.id}`,
+        form([['files', await png(700), 'new.png']]),
+      );
+      expect(answer.status).toBe(503);
+      expect(await contentsOf(world)).toEqual(before);
+      expect([await world.rows(), world.leftovers()]).toEqual([['old.png'], []]);
+    }
+    await world.close();
+  });
+
+  it('UP9: what cannot be removed is removed at the next start', async () => {
+    let isFailing = true;
+    const flaky = (local: Store): Store => ({
+      ...local,
+      remove: async (key) => {
+        if (isFailing) throw new Error('the store is away');
+        await local.remove(key);
+      },
+    });
+    const world = await newMediaWorld(dialect, { store: flaky });
+    const file = await world.stored('x', 'a.txt');
+    expect((await world.send('DELETE', `/api/upload/files/${file.id}`)).status).toBe(200);
+    expect([await world.rows(), world.files().length, world.leftovers().length]).toEqual([[], 1, 1]);
+    isFailing = false;
+    // a process does not touch what another one has on record, nor its own
+    await world.site.media.recover();
+    expect(world.files().length).toBe(1);
+    await world.close();
+  });
+
+  it('UP13: 100 uploads at once are stored', async () => {
+    const world = await newMediaWorld(dialect);
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, (_, i) => world.upload(`content ${i}`.repeat(1000), `${i}.txt`)),
+    );
+    expect(new Set(answers.map((it) => it.status))).toEqual(new Set([200]));
+    const files = answers.flatMap((it) => it.body as StoredFile[]);
+    expect(new Set(files.map((it) => it.id)).size).toBe(100);
+    expect([world.files().length, world.leftovers()]).toEqual([100, []]);
+    for (const [i, { url }] of files.entries())
+      expect(await (await fetch(world.base + url)).text()).toBe(`content ${i}`.repeat(1000));
+    await world.close();
+  });
+});
+
+const four = [
+  ['files', 'one', '1.txt'],
+  ['files', 'two', '2.txt'],
+  ['files', 'three', '3.txt'],
+  ['files', 'four', '4.txt'],
+] as const;
+
+const png = async (width: number): Promise<Blob> => {
+  const drawn = sharp({ create: { width, height: 300, channels: 3, background: 'teal' } });
+  return new Blob([new Uint8Array(await drawn.png().toBuffer())], { type: 'image/png' });
+};
+
+const contentsOf = async (world: MediaWorld): Promise<readonly string[]> =>
+  Promise.all(
+    world.files().map(async (name) => {
+      const bytes = Buffer.from(await (await fetch(`${world.base}/uploads/${name}`)).arrayBuffer());
+      return `${name} ${bytes.length} ${bytes.toString('base64')}`;
+    }),
+  );
+
+/** Refuses to commit the first transaction. */
+const failingOnce = (db: Db): Db['write'] => {
+  let runs = 0;
+  return (work) =>
+    db.write(async (tx) => {
+      const result = await work(tx);
+      runs += 1;
+      if (runs === 1) throw busy(new Error('no commit'));
+      return result;
+    });
+};
+
+// ---- processes
+
+interface Process {
+  readonly dir: string;
+  readonly database: TestDatabase;
+  start(): Promise<Served>;
+  /** Rows and stored files, which must belong together, and what else is on the disk. */
+  state(): Promise<{
+    readonly rows: readonly string[];
+    readonly files: readonly string[];
+    readonly rest: readonly string[];
+  }>;
+  close(): Promise<void>;
+}
+
+const newProcess = async (dialect: (typeof dialects)[number]): Promise<Process> => {
+  const dir = newFolder();
+  writeSmall(dir, albumProject);
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), '{"permissions":{"enabled":false}}');
+  const database = await newDatabase(dialect);
+  const listed = (folder: string): readonly string[] =>
+    fs.existsSync(folder) ? fs.readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort() : [];
+  return {
+    dir,
+    database,
+    start: () => serveInProcess(dir, database.env),
+    state: async () => {
+      const rows = await queryOf(database, 'select hash, ext, formats from files');
+      const keys = rows.flatMap(({ hash, ext, formats }) => [
+        `${hash}${ext}`,
+        ...Object.keys((JSON.parse(String(formats)) as object | null) ?? {}).map((it) => `${it}_${hash}${ext}`),
+      ]);
+      return {
+        rows: keys.sort(),
+        files: listed(path.join(dir, 'public/uploads')),
+        rest: listed(path.join(dir, '.tmp/uploads')),
+      };
+    },
+    close: async () => {
+      await database.drop();
+      fs.rmSync(dir, { recursive: true, force: true });
+    },
+  };
+};
+
+const kill = async ({ child }: Served): Promise<void> => {
+  const exited = once(child, 'exit');
+  child.kill('SIGKILL');
+  await exited;
+};
+
+/** Keeps everybody else from committing rows of files, until it is called again. */
+const holdFiles = async ({ db, env }: TestDatabase): Promise<() => Promise<void>> => {
+  if (db.dialect.name === 'sqlite') {
+    const holder = new Sqlite(env['DATABASE_FILENAME']!);
+    holder.exec('begin immediate');
+    return async () => void holder.close();
+  }
+  const holder = new Client(env['DATABASE_URL']!);
+  await holder.connect();
+  await holder.query('begin; lock table files in exclusive mode');
+  return () => holder.end();
+};
+
+describe.each(dialects)('a process on %s', (dialect) => {
+  it('UP13: that is killed between storing a file and its row leaves nothing after the next start', async () => {
+    const it = await newProcess(dialect);
+    const first = await it.start();
+    const release = await holdFiles(it.database);
+    const upload = fetch(`${first.url}/upload`, { method: 'POST', body: form(four) }).catch(() => null);
+    const uploads = path.join(it.dir, 'public/uploads');
+    await until(() => fs.existsSync(uploads) && fs.readdirSync(uploads).length === 4);
+    await kill(first);
+    await upload;
+    await release();
+    const second = await it.start();
+    expect(await it.state()).toEqual({ rows: [], files: [], rest: [] });
+    await kill(second);
+    await it.close();
+  });
+
+  it('UP13: that is killed at any moment leaves rows and files that belong together', {
+    timeout: 300_000,
+  }, async () => {
+    const it = await newProcess(dialect);
+    const pictures = await Promise.all([300, 700].map(png));
+    for (let round = 0; round < kills; round++) {
+      const served = await it.start();
+      let isKilled = false;
+      const client = async (): Promise<void> => {
+        const send = (url: string, method: string, body?: FormData) =>
+          fetch(served.url + url, { method, ...(body ? { body } : {}) })
+            .then((answer) => answer.json() as Promise<StoredFile[] | StoredFile>)
+            .catch(() => null);
+        while (!isKilled) {
+          const made = await send('/upload', 'POST', form([['files', pictures[0]!, 'a.png']]));
+          const id = Array.isArray(made) ? made[0]?.id : undefined;
+          await send(`/upload?id=${id}`, 'POST', form([['files', pictures[1]!, 'b.png']]));
+          if (round % 2 === 0) await send(`/upload/files/${id}`, 'DELETE');
+        }
+      };
+      const clients = Array.from({ length: 4 }, client);
+      for (let turns = (round + 1) * 400; turns > 0; turns--) await setImmediate();
+      await kill(served);
+      isKilled = true;
+      await Promise.all(clients);
+      const next = await it.start();
+      const { rows, files, rest } = await it.state();
+      expect(files).toEqual(rows);
+      expect(rest).toEqual([]);
+      await kill(next);
+    }
+    await it.close();
+  });
+
+  it('UP2: needs no memory for the size of a file', { timeout: 300_000 }, async () => {
+    const it = await newProcess(dialect);
+    fs.writeFileSync(
+      path.join(it.dir, 'dovetail.config.json'),
+      '{"permissions":{"enabled":false},"upload":{"sizeLimit":1000000000}}',
+    );
+    const served = await serveInProcess(it.dir, it.database.env, ['--max-old-space-size=64']);
+    const memory = (): number =>
+      Number(/VmHWM:\s+(\d+)/.exec(fs.readFileSync(`/proc/${served.child.pid}/status`, 'utf8'))![1]) / 1024;
+    const mebibyte = Buffer.alloc(1024 * 1024, 'x');
+    const upload = async (count: number): Promise<number> => {
+      const head = '--abc\r\nContent-Disposition: form-data; name="files"; filename="a.bin"\r\n\r\n';
+      const parts = [head, ...Array.from({ length: count }, () => mebibyte), '\r\n--abc--\r\n'];
+      const answer = await fetch(`${served.url}/upload`, {
+        method: 'POST',
+        headers: { 'content-type': 'multipart/form-data; boundary=abc' },
+        body: ReadableStream.from(parts),
+        duplex: 'half',
+      } as RequestInit);
+      return ((await answer.json()) as [StoredFile])[0].size;
+    };
+    await upload(8);
+    const before = memory();
+    expect(await upload(500)).toBeCloseTo((500 * 1024 * 1024) / 1000, 1);
+    // buffers of streams, and whatever the collector leaves for later
+    expect(memory() - before).toBeLessThan(100);
+    await kill(served);
+    await it.close();
+  });
+});

@@ -1,0 +1,202 @@
+/** `ref`, `refId` and `field` of an upload (UP11), `allowedTypes` in every write (UP12), and reading files (UP14). */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dialects, queryOf } from '../world/databases.js';
+import { form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
+
+type Entry = { readonly data: { readonly id: number; readonly attributes: Record<string, unknown> } };
+
+describe.each(dialects)('files of entries on %s', (dialect) => {
+  let world: MediaWorld;
+  beforeAll(async () => {
+    world = await newMediaWorld(dialect);
+  });
+  afterAll(() => world.close());
+
+  const image = (name = 'a.png') => ['files', 'x', name, 'image/png'] as const;
+  const text = (name = 'a.txt') => ['files', 'x', name] as const;
+  const create = async (data: object): Promise<number> => {
+    const { status, body } = await world.send('POST', '/api/albums', { data });
+    expect(status).toBe(200);
+    return (body as Entry).data.id;
+  };
+  const add = (
+    files: readonly (readonly [string, string, string, string?])[],
+    [ref, refId, field]: readonly [string, number | string, string],
+  ) => world.send('POST', '/api/upload', form(files, { ref, refId: String(refId), field }));
+  const shown = async (id: number, populate: string): Promise<Record<string, unknown>> =>
+    ((await world.send('GET', `/api/albums/${id}?${populate}`)).body as Entry).data.attributes;
+  const names = (value: unknown): readonly string[] =>
+    [(value as { data: unknown }).data]
+      .flat()
+      .flatMap((it) => (it ? [(it as { attributes: StoredFile }).attributes.name] : []));
+
+  it('UP11: a single file is replaced by the last, a list grows at its end, in the order of the request', async () => {
+    const id = await create({ title: 'album' });
+    expect((await add([image('1.png'), image('2.png')], ['api::album.album', id, 'pictures'])).status).toBe(200);
+    expect((await add([image('3.png')], ['api::album.album', id, 'pictures'])).status).toBe(200);
+    expect((await add([image('4.png'), image('5.png')], ['api::album.album', id, 'cover'])).status).toBe(200);
+    const { cover, pictures } = await shown(id, 'populate=cover,pictures');
+    expect([names(cover), names(pictures)]).toEqual([['5.png'], ['1.png', '2.png', '3.png']]);
+  });
+
+  it('UP11: it is an update of the entry: updatedAt is new', async () => {
+    const id = await create({ title: 'album' });
+    const before = (await shown(id, 'fields=updatedAt'))['updatedAt'];
+    await add([image()], ['api::album.album', id, 'cover']);
+    expect((await shown(id, 'fields=updatedAt'))['updatedAt']).not.toBe(before);
+  });
+
+  it('UP11: components of any depth are found; the others stay as they are', async () => {
+    const card = (heading: string) => ({ heading });
+    const id = await create({
+      title: 'album',
+      card: card('one'),
+      cards: [card('a'), card('b'), card('c')],
+      zone: [
+        { __component: 'parts.card', heading: 'z' },
+        { __component: 'parts.sheet', inner: card('inner') },
+      ],
+    });
+    const populate =
+      'populate[card][populate]=*&populate[cards][populate]=*&populate[zone][populate][inner][populate]=*&populate[zone][populate][picture]=true';
+    type Card = { id: number; heading: string; picture?: unknown; inner?: Card };
+    const before = (await shown(id, populate)) as unknown as { card: Card; cards: Card[]; zone: Card[] };
+    const targets = [before.card, before.cards[1]!, before.zone[0]!, before.zone[1]!.inner!];
+    for (const [i, { id: card }] of targets.entries())
+      expect((await add([image(`${i}.png`)], ['parts.card', card, 'picture'])).status).toBe(200);
+    const after = (await shown(id, populate)) as unknown as typeof before;
+    const now = [after.card, after.cards[1]!, after.zone[0]!, after.zone[1]!.inner!];
+    expect(now.map((it) => [it.id, it.heading, ...names(it.picture)])).toEqual(
+      targets.map((it, i) => [it.id, it.heading, `${i}.png`]),
+    );
+    expect(after.cards.map((it) => [it.id, it.heading])).toEqual(before.cards.map((it) => [it.id, it.heading]));
+    expect(names(after.cards[0]!.picture)).toEqual([]);
+  });
+
+  it('UP11: a single type is named by the id of its entry', async () => {
+    const made = await world.send('PUT', '/api/lobby', { data: { title: 'here' } });
+    const { id } = (made.body as Entry).data;
+    expect((await add([image()], ['api::lobby.lobby', id + 1, 'cover'])).status).toBe(400);
+    expect((await add([image()], ['api::lobby.lobby', id, 'cover'])).status).toBe(200);
+    const { body } = await world.send('GET', '/api/lobby?populate=cover');
+    expect(names((body as Entry).data.attributes['cover'])).toEqual(['a.png']);
+  });
+
+  it('UP11: what cannot be linked is refused, and nothing is stored', async () => {
+    const id = await create({ title: 'album' });
+    const before = [await world.rows(), world.files()];
+    for (const target of [
+      ...[
+        ['api::nope.nope', id, 'cover'],
+        ['constructor', id, 'cover'],
+        ['__proto__', id, 'cover'],
+      ],
+      ...[
+        ['api::album.album', id, 'title'],
+        ['api::album.album', id, 'nope'],
+        ['api::album.album', id, 'card'],
+      ],
+      ...[
+        ['api::album.album', 99_999, 'cover'],
+        ['api::album.album', 'abc', 'cover'],
+        ['api::album.album', '1e0', 'cover'],
+      ],
+      ...[
+        ['api::album.album', '99999999999', 'cover'],
+        ['parts.card', 99_999, 'picture'],
+      ],
+      ['plugin::upload.file', 1, 'related'],
+    ] as const) {
+      const answer = await add([image()], target as [string, number, string]);
+      expect([target, answer.status]).toEqual([target, expect.toSatisfy((it: number) => it === 400 || it === 404)]);
+    }
+    expect([await world.rows(), world.files()]).toEqual(before);
+    // an incomplete reference links nothing, as in v4
+    for (const given of [
+      { ref: 'api::album.album', refId: String(id) },
+      { ref: '', refId: '1', field: 'cover' },
+    ])
+      expect(
+        (await world.send('POST', '/api/upload', form([image()], given as unknown as Record<string, string>))).status,
+      ).toBe(200);
+  });
+
+  it('UP12: allowedTypes holds for uploads, creates and updates, at every depth', async () => {
+    const id = await create({ title: 'album' });
+    const picture = (await world.stored(new Blob(['x'], { type: 'image/png' }), 'a.png')).id;
+    const note = (await world.stored('x', 'a.txt')).id;
+    for (const [file, field] of [
+      [text(), 'cover'],
+      [text(), 'pictures'],
+      [image(), 'paper'],
+    ] as const)
+      expect(await add([file], ['api::album.album', id, field])).toMatchObject({
+        status: 400,
+        body: { error: { message: expect.stringContaining(`${field} accepts only`) } },
+      });
+    for (const [data, at] of [
+      [{ cover: note }, 'cover'],
+      [{ pictures: [picture, note] }, 'pictures'],
+      [{ paper: picture }, 'paper'],
+      [{ card: { heading: 'x', picture: note } }, 'card.picture'],
+      [{ zone: [{ __component: 'parts.sheet', inner: { heading: 'x', picture: note } }] }, 'zone[0].inner.picture'],
+    ] as const)
+      for (const [method, url] of [
+        ['POST', '/api/albums'],
+        ['PUT', `/api/albums/${id}`],
+      ] as const)
+        expect(await world.send(method, url, { data })).toMatchObject({
+          status: 400,
+          body: {
+            error: {
+              message: expect.stringMatching(
+                `^${at.replace(/[[\]]/g, '\\$&')} accepts only .*files of other types: ${at === 'paper' ? picture : note}$`,
+              ),
+            },
+          },
+        });
+    expect(
+      (await world.send('PUT', `/api/albums/${id}`, { data: { cover: picture, paper: note, any: note } })).status,
+    ).toBe(200);
+  });
+
+  it('UP12: files that an entry holds already may stay', async () => {
+    const picture = (await world.stored(new Blob(['x'], { type: 'image/png' }), 'a.png')).id;
+    const id = await create({ title: 'album', pictures: [picture], cover: picture });
+    await queryOf(world.database, `update files set mime = 'text/plain' where id = ${picture}`);
+    const data = { title: 'again', pictures: [picture], cover: picture };
+    expect((await world.send('PUT', `/api/albums/${id}`, { data })).status).toBe(200);
+    expect((await add([image('more.png')], ['api::album.album', id, 'pictures'])).status).toBe(200);
+    expect((await world.send('POST', '/api/albums', { data })).status).toBe(400);
+  });
+
+  it('UP14: lists are paged and filtered like others, with start and limit at the top level', async () => {
+    const list = async (query: string) => (await world.send('GET', `/api/upload/files?${query}`)).body as StoredFile[];
+    const all = await list('fields=name&pagination[pageSize]=100');
+    expect(all.map((it) => Object.keys(it))).toEqual(all.map(() => ['id', 'name']));
+    expect(await list('fields=name&start=1&limit=2')).toEqual(all.slice(1, 3));
+    expect(await list('fields=name&pagination[page]=2&pagination[pageSize]=2')).toEqual(all.slice(2, 4));
+    for (const query of [
+      'start=x',
+      'limit=1.5',
+      'filters[folder][id]=1',
+      'filters[folderPath]=/1',
+      'fields=folderPath',
+      'populate=nope',
+      'filters[nope]=1',
+    ])
+      expect([query, (await world.send('GET', `/api/upload/files?${query}`)).status]).toEqual([query, 400]);
+    for (const id of ['abc', '0', '01', '1e0', '-1', '1.0', '99999999999', '%201'])
+      for (const method of ['GET', 'DELETE'])
+        expect(await world.send(method, `/api/upload/files/${id}`)).toMatchObject({
+          status: 404,
+          body: { error: { message: 'file.notFound' } },
+        });
+    for (const id of ['abc', '', '0', '99999'])
+      expect(await world.send('POST', `/api/upload?id=${id}`, form([text()]))).toMatchObject({
+        status: 404,
+        body: { error: { message: 'Entity not found' } },
+      });
+    expect((await world.send('PUT', '/api/upload', {})).status).toBe(405);
+  });
+});
