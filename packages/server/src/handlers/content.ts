@@ -76,10 +76,17 @@ export const newContent = (
     },
     create: async (uid, data) =>
       stepAnswer(await write({ action: 'create', type: typeOf(uid), data: unwrap(checkData(data)) })).json(),
-    update: async (uid, id, data) =>
-      stepAnswer(await write({ action: 'update', type: typeOf(uid), id, data: unwrap(checkData(data)) })).json(),
-    delete: async (uid, id) => {
-      await write({ action: 'delete', type: typeOf(uid), id });
+    createLocalization: async (uid, id, data) => {
+      const type = typeOf(uid);
+      if (!type.localized) return refuse(`${uid} has no locales`);
+      return stepAnswer(await write({ action: 'create', type, source: { id }, data: unwrap(checkData(data)) })).json();
+    },
+    update: async (uid, id, data, { locale = null } = {}) =>
+      stepAnswer(
+        await write({ action: 'update', type: typeOf(uid), id, data: unwrap(checkData(data)), locale }),
+      ).json(),
+    delete: async (uid, id, { locale = null } = {}) => {
+      await write({ action: 'delete', type: typeOf(uid), id, locale });
     },
   };
 };

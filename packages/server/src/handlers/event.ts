@@ -56,6 +56,7 @@ export const newEventContent = (content: Content, title: string, deadline: numbe
       find: inTurn(content.find),
       findOne: inTurn(content.findOne),
       create: inTurn(content.create),
+      createLocalization: inTurn(content.createLocalization),
       update: inTurn(content.update),
       delete: inTurn(content.delete),
     },

@@ -66,6 +66,11 @@ export type Refuse = (message: string, status?: 400 | 403 | 404 | 409) => never;
 
 export type Handler = (step: Step) => Promise<StepAnswer | Json> | StepAnswer | Json;
 
+export interface WriteOptions {
+  /** Which entry of a localized single type to write; the one in the default locale otherwise. */
+  readonly locale?: string;
+}
+
 /** Reads and writes any type, regardless of permissions. */
 export interface Content {
   /** The entries of a collection, or a single type. @param query a query string in object form. */
@@ -75,9 +80,21 @@ export interface Content {
     id: number,
     query?: QueryObject,
   ): Promise<{ data: unknown; meta: Record<string, unknown> } | null>;
+  /** Creates an entry, in `data.locale` or else in the default locale. */
   create(uid: string, data: Json): Promise<{ data: unknown; meta: Record<string, unknown> }>;
-  update(uid: string, id: number | null, data: Json): Promise<{ data: unknown; meta: Record<string, unknown> }>;
-  delete(uid: string, id: number | null): Promise<void>;
+  /** Creates an entry in `data.locale` as a sibling of another one (LO7). @param id null for a single type. */
+  createLocalization(
+    uid: string,
+    id: number | null,
+    data: Json,
+  ): Promise<{ data: unknown; meta: Record<string, unknown> }>;
+  update(
+    uid: string,
+    id: number | null,
+    data: Json,
+    options?: WriteOptions,
+  ): Promise<{ data: unknown; meta: Record<string, unknown> }>;
+  delete(uid: string, id: number | null, options?: WriteOptions): Promise<void>;
 }
 
 export interface Event {

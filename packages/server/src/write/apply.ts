@@ -20,7 +20,6 @@ import {
   checkShared,
   findSource,
   follow,
-  followersOf,
   ignoredKeys,
   inheritedNames,
   join,
@@ -200,7 +199,8 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
   const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
   const stored = isNew ? null : await findEntry(write, action === 'update' ? request.id : null, 'plain');
-  if (stored === null && action === 'update' && type.kind !== 'single') return refuse(issue('http.not-found', []));
+  if (stored === null && action === 'update' && (type.kind !== 'single' || request.id !== null))
+    return refuse(issue('http.not-found', []));
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
   const event = { id: stored?.id ?? null, data: given.data, session };
   await hooks?.before(stored === null ? 'create' : 'update')?.(event);
@@ -228,15 +228,15 @@ type PublishedAt = number | null | undefined;
 
 // ---- the entry
 
-/** An entry by id, or the one entry of a single type in the locale of the request. */
+/** An entry by id, or without one the entry of a single type in the locale of the request. */
 const findEntry = async (
   { request: { type, locale }, context, dialect, session }: Write,
   id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
   const inLocale = sql`where e.locale = ${dialect.bind('string', locale ?? context.defaultLocale)}`;
-  const where =
-    type.kind !== 'single' ? sql`where e.id = ${dialect.bind('id', id)}` : type.localized ? inLocale : sql``;
+  const one = type.localized ? inLocale : sql``;
+  const where = type.kind === 'single' && id === null ? one : sql`where e.id = ${dialect.bind('id', id)}`;
   const which = sql`${where} order by e.id limit 1`;
   const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
   return found ?? null;
@@ -329,14 +329,15 @@ const prepareCreate = async (
   if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
   const plan = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
   const changed = changedCells(request, nextVersion(time, group));
-  const joined = sibling ? await join({ id, change, plan }, group, changed, checking) : [];
+  const planned = { id, change, plan };
+  const { operations, followers } = await (sibling ? join : follow)(planned, group, changed, checking);
   return makePrepared(write, {
     action: 'create',
     id,
     version: time,
     data,
-    operations: [...plan.operations, ...joined],
-    followers: followersOf(change, group),
+    operations: [...plan.operations, ...operations],
+    followers,
     undecided: null,
   });
 };
@@ -382,14 +383,14 @@ const prepareUpdate = async (
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const hashed = await withHashes(change, hashes);
   const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
-  const followers = followersOf(change, siblings);
-  const followed = await follow({ id: stored.id, change, plan }, followers, changedCells(request, version), checking);
+  const planned = { id: stored.id, change, plan };
+  const { operations, followers } = await follow(planned, siblings, changedCells(request, version), checking);
   return makePrepared(write, {
     action: 'update',
     id: stored.id,
     version,
     data,
-    operations: [...plan.operations, ...followed],
+    operations: [...plan.operations, ...operations],
     followers,
     undecided,
   });

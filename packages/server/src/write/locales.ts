@@ -179,10 +179,6 @@ export const sharedOf = ({ type, values, links, parts }: Change): Change | null 
   return namesOf(shared).size > 0 ? shared : null;
 };
 
-/** The siblings that a change goes to. */
-export const followersOf = (change: Change, siblings: readonly StoredEntry[]): readonly number[] =>
-  sharedOf(change) ? siblings.map((it) => it.id) : [];
-
 /**
  * Shared values must be right for each sibling: a unique one cannot be in two rows, and where a draft may be incomplete, its
  * published siblings may not.
@@ -266,23 +262,60 @@ export interface Planned {
   readonly plan: WritePlan;
 }
 
+/** What else a write does because its entry has siblings. */
+export interface Following {
+  readonly operations: readonly Operation[];
+  /** The siblings whose values change. */
+  readonly followers: readonly number[];
+}
+
 /** Brings the shared values of a written entry to its siblings. @param system values that the server sets in their rows. */
 export const follow = async (
   { id, change, plan: { parts, newIds } }: Planned,
-  siblings: readonly number[],
+  siblings: readonly StoredEntry[],
   system: readonly Cell[],
   context: CheckContext,
-): Promise<readonly Operation[]> => {
+): Promise<Following> => {
   const shared = sharedOf(change);
-  if (shared === null || siblings.length === 0) return [];
+  if (shared === null || siblings.length === 0) return { operations: [], followers: [] };
   const { type } = change;
-  const { model, dialect, tx } = context;
+  const ids = siblings.map((it) => it.id);
   const attributes = [...shared.values, ...shared.links, ...shared.parts].map((it) => it.attribute);
-  const names = namesOf(shared);
-  const stored = shared.parts.length > 0 ? await readParts(type, siblings, model, tx, dialect) : noParts;
-  const replaced = siblings
-    .flatMap((sibling) => stored.get(ownerKey(type.uid, sibling)) ?? [])
-    .filter((it) => names.has(it.attribute));
+  const operations = [
+    ...(await clear(shared, ids, parts, context)),
+    ...(await copy({ type, from: id, to: ids, attributes, parts, taken: new Map(newIds) }, context)),
+    { kind: 'update', table: type.table, column: 'id', ids, cells: system } as const,
+  ];
+  return { operations, followers: ids };
+};
+
+/** Makes a new entry a sibling: it takes over what its data does not name, and all get links. */
+export const join = async (
+  { id, change, plan }: Planned,
+  group: readonly StoredEntry[],
+  system: readonly Cell[],
+  context: CheckContext,
+): Promise<Following> => {
+  const { type } = change;
+  const ids = group.map((it) => it.id);
+  const from = ids[0]!;
+  const attributes = inheritedBy(change);
+  const parts = await partsOf(type, from, attributes, context);
+  const taken = new Map(plan.newIds);
+  const inherited = await copy({ type, from, to: [id], attributes, parts, taken }, context);
+  const own = { id, change, plan: { ...plan, newIds: taken } };
+  const { operations, followers } = await follow(own, group, system, context);
+  return { operations: [...inherited, ...operations, ...linkGroup(type, id, ids)], followers };
+};
+
+/** Removes the files and components that siblings have in the attributes. @param parts components that stay. */
+const clear = async (
+  shared: Change,
+  siblings: readonly number[],
+  parts: Parts,
+  { model, dialect, tx }: CheckContext,
+): Promise<readonly Operation[]> => {
+  const { type } = shared;
   const operations: Operation[] = shared.links.map(({ attribute: { path } }) => ({
     kind: 'delete',
     table: path.table,
@@ -290,35 +323,29 @@ export const follow = async (
     ids: siblings,
     fixed: path.fixed,
   }));
-  const [partsTable] = shared.parts.map((it) => it.attribute.path.table);
-  if (partsTable !== undefined && replaced.length > 0)
-    operations.push({ kind: 'delete', table: partsTable, column: 'id', ids: replaced.map((it) => it.row), fixed: [] });
+  const [first] = shared.parts;
+  if (!first) return operations;
+  const names = new Set(shared.parts.map((it) => it.attribute.name));
+  const stored = await readParts(type, siblings, model, tx, dialect);
+  const replaced = siblings
+    .flatMap((sibling) => stored.get(ownerKey(type.uid, sibling)) ?? [])
+    .filter((it) => names.has(it.attribute));
+  if (replaced.length > 0)
+    operations.push({
+      kind: 'delete',
+      table: first.attribute.path.table,
+      column: 'id',
+      ids: replaced.map((it) => it.row),
+      fixed: [],
+    });
+  // damaged rows may make siblings share a component
+  const kept = new Set([...parts.values()].flat().map((it) => ownerKey(it.uid, it.id)));
   for (const part of replaced) {
     const component = model.types.get(part.uid);
-    if (component) operations.push(...removalOf(component, part.id, stored, model));
+    if (component && !kept.has(ownerKey(part.uid, part.id)))
+      operations.push(...removalOf(component, part.id, stored, model, kept));
   }
-  operations.push(...(await copy({ type, from: id, to: siblings, attributes, parts, newIds }, context)));
-  return [...operations, { kind: 'update', table: type.table, column: 'id', ids: siblings, cells: system }];
-};
-
-/** Makes a new entry a sibling: it takes over what its data does not name, and all get links. */
-export const join = async (
-  planned: Planned,
-  group: readonly StoredEntry[],
-  system: readonly Cell[],
-  context: CheckContext,
-): Promise<readonly Operation[]> => {
-  const { id, change, plan } = planned;
-  const { type } = change;
-  const ids = group.map((it) => it.id);
-  const from = ids[0]!;
-  const attributes = inheritedBy(change);
-  const parts = await partsOf(type, from, attributes, context);
-  return [
-    ...(await copy({ type, from, to: [id], attributes, parts, newIds: plan.newIds }, context)),
-    ...(await follow(planned, ids, system, context)),
-    ...linkGroup(type, id, ids),
-  ];
+  return operations;
 };
 
 // ---- copies of stored values: from row to row, so that none is read or changed on the way
@@ -330,8 +357,8 @@ interface Copying {
   readonly attributes: readonly Attribute[];
   /** Components of `from`. */
   readonly parts: Parts;
-  /** Ids that are not free. */
-  readonly newIds: WritePlan['newIds'];
+  /** Ids of rows that are yet to be inserted, to which the copies' are added: SQLite reserves no ids. */
+  readonly taken: Map<Uid, readonly number[]>;
 }
 
 const copy = async (copying: Copying, context: CheckContext): Promise<readonly Operation[]> => {
@@ -371,7 +398,7 @@ interface Found {
 
 /** The components of the attributes, each behind its owner. Of damaged rows that repeat one, the first counts. */
 const findParts = (
-  { type, from, attributes, parts }: Omit<Copying, 'to' | 'newIds'>,
+  { type, from, attributes, parts }: Pick<Copying, 'type' | 'from' | 'attributes' | 'parts'>,
   { model }: CheckContext,
 ): readonly Found[] => {
   const names = new Set(attributes.map((it) => it.name));
@@ -443,19 +470,20 @@ const copyParts = async (copying: Copying, context: CheckContext): Promise<reado
 
 const reserveIds = async (
   groups: readonly (readonly Found[])[],
-  { to, newIds }: Copying,
+  { to, taken }: Copying,
   { dialect, tx }: CheckContext,
 ): Promise<ReadonlyMap<Uid, number[]>> => {
   const wanted = groups.map((it) => {
     const [{ type }] = it as readonly [Found];
-    const taken = new Set(newIds.get(type.uid));
-    return { uid: type.uid, table: type.table, taken, count: it.length * to.length + taken.size };
+    const before = new Set(taken.get(type.uid));
+    return { uid: type.uid, table: type.table, before, count: it.length * to.length + before.size };
   });
   const rows = (await tx.run(dialect.reserveIds(wanted))) as readonly (readonly [number, number])[];
   return new Map(
-    wanted.map(({ uid, taken }, place) => [
-      uid,
-      rows.flatMap(([at, id]) => (at === place && !taken.has(id) ? [id] : [])),
-    ]),
+    wanted.map(({ uid, before }, place) => {
+      const free = rows.flatMap(([at, id]) => (at === place && !before.has(id) ? [id] : []));
+      taken.set(uid, [...before, ...free]);
+      return [uid, free];
+    }),
   );
 };

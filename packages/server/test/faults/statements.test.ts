@@ -3,40 +3,8 @@
  * last k is a failure after all statements and before the commit.
  */
 import { describe, expect, it } from 'vitest';
-import type { Db, Rows, Statement, Tx } from '../../src/sql/dialect.js';
+import { type Fuse, faulty } from '../world/fuse.js';
 import { dialects, files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
-
-class Injected extends Error {}
-
-/** Which statement of the next write fails; none if it is never reached. */
-interface Fuse {
-  failAt: number;
-  ran: number;
-}
-
-const faulty = (db: Db, fuse: Fuse): Db => ({
-  ...db,
-  write: (work) =>
-    db.write(async (tx) => {
-      fuse.ran = 0;
-      const run = async (statement: Statement): Promise<Rows> => {
-        fuse.ran += 1;
-        if (fuse.ran === fuse.failAt) throw new Injected(statement.sql);
-        return tx.run(statement);
-      };
-      const watched: Tx = {
-        run,
-        runAll: async (statements) => {
-          const results: Rows[] = [];
-          for (const statement of statements) results.push(await run(statement));
-          return results;
-        },
-      };
-      const result = await work(watched);
-      if (fuse.ran + 1 === fuse.failAt) throw new Injected('before the commit');
-      return result;
-    }),
-});
 
 interface Prepared {
   readonly method: string;

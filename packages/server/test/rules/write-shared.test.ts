@@ -1,76 +1,20 @@
 /** Attributes that have one value in all locales of an entry (LO8). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dialects } from '../world/databases.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
-
-const i18n = { pluginOptions: { i18n: { localized: true } } };
-const file = { type: 'media', multiple: false };
-const project: SmallProject = {
-  types: {
-    note: {
-      ...i18n,
-      options: { draftAndPublish: true },
-      attributes: {
-        title: { type: 'string', ...i18n },
-        slug: { type: 'uid' },
-        code: { type: 'string', required: true },
-        weight: { type: 'integer' },
-        price: { type: 'decimal' },
-        big: { type: 'biginteger' },
-        on: { type: 'date' },
-        at: { type: 'datetime' },
-        extra: { type: 'json' },
-        secret: { type: 'password' },
-        serial: { type: 'string', unique: true },
-        cover: file,
-        gallery: { type: 'media', multiple: true },
-        own: { ...file, ...i18n },
-        card: { type: 'component', component: 'parts.card' },
-        cards: { type: 'component', component: 'parts.card', repeatable: true },
-        zone: { type: 'dynamiczone', components: ['parts.card', 'parts.line'] },
-        line: { type: 'component', component: 'parts.line', ...i18n },
-        plain: { type: 'relation', relation: 'manyToOne', target: 'api::plain.plain' },
-      },
-    },
-    plain: { attributes: { text: { type: 'string' } } },
-  },
-  components: {
-    'parts.card': {
-      heading: { type: 'string', required: true },
-      picture: file,
-      scans: { type: 'media', multiple: true },
-      lines: { type: 'component', component: 'parts.line', repeatable: true },
-      plain: { type: 'relation', relation: 'oneToOne', target: 'api::plain.plain' },
-      plains: { type: 'relation', relation: 'oneToMany', target: 'api::plain.plain' },
-    },
-    'parts.line': { text: { type: 'string' }, key: { type: 'string', unique: true } },
-  },
-};
+import { everything, expectNoOrphans, newLocalizedWorld, sharedFields } from '../world/localized.js';
+import type { SmallWorld } from '../world/small.js';
 
 type Fields = Readonly<Record<string, unknown>>;
-
-const everything =
-  'populate[cover][fields]=id&populate[gallery][fields]=id&populate[own][fields]=id&populate[plain][fields]=id&' +
-  'populate[line]=true&populate[card][populate]=*&populate[cards][populate]=*&populate[zone][populate]=*';
 
 describe.each(dialects)('shared attributes on %s', (dialect) => {
   let world: SmallWorld;
   beforeEach(async () => {
-    world = await newSmallWorld(dialect, project);
-    await world.insert(
-      'i18n_locale',
-      ['en', 'de', 'fr'].map((code, i) => ({ id: i + 1, code })),
-    );
-    await world.insert(
-      'files',
-      [1, 2, 3].map((id) => ({ id, name: `${id}.png`, mime: 'image/png' })),
-    );
-    await world.insert('plains', [
-      { id: 1, text: 'one' },
-      { id: 2, text: 'two' },
-    ]);
+    world = await newLocalizedWorld(dialect);
   });
-  afterEach(() => world.close());
+  afterEach(async () => {
+    await expectNoOrphans(world);
+    await world.close();
+  });
 
   const send = async (method: string, url: string, body?: unknown, headers?: Record<string, string>) => {
     const answer = await world.send(method, url, body, headers);
@@ -89,12 +33,9 @@ describe.each(dialects)('shared attributes on %s', (dialect) => {
     await ok('POST', '/api/notes/1/localizations', { locale: 'de', title: 'de' });
     await ok('POST', '/api/notes/2/localizations', { locale: 'fr', title: 'fr' });
   };
-  /** What an entry shows, without what is its own: ids of components, times, title, locale. */
   const shared = async (id: number): Promise<unknown> => {
     const { body } = await ok('GET', `/api/notes/${id}?publicationState=preview&${everything}`);
-    const { attributes } = body['data'] as { attributes: Fields };
-    const { title, locale, createdAt, updatedAt, publishedAt, slug, own, line, plain, ...rest } = attributes;
-    return JSON.parse(JSON.stringify(rest), (key, value) => (key === 'id' && typeof value === 'number' ? 0 : value));
+    return sharedFields((body['data'] as { attributes: Fields }).attributes);
   };
   const own = async (id: number): Promise<Fields> => {
     const { body } = await ok('GET', `/api/notes/${id}?publicationState=preview&${everything}`);

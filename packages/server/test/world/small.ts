@@ -27,6 +27,8 @@ export interface SmallProject {
 export interface SmallWorld {
   readonly db: Db;
   readonly model: Model;
+  /** Variables under which another process opens the database. */
+  readonly env: Readonly<Record<string, string>>;
   /** Log lines of level `error` and above. */
   readonly logged: readonly string[];
   send(method: string, url: string, body?: unknown, headers?: Record<string, string>): Promise<TestAnswer>;
@@ -91,6 +93,7 @@ export const newSmallWorld = async (
   return {
     db,
     model,
+    env: database.env,
     logged,
     insert,
     send: async (method, url, body, headers = {}) => {
