@@ -54,8 +54,10 @@ const parseNumber = (text: string, path: readonly string[]): Result<DbValue> => 
 };
 
 const parseDigits = (text: string, path: readonly string[]): Result<DbValue> => {
-  const [, sign, digits] = /^\s*([+-]?)0*(\d+)\s*$/.exec(text) ?? [];
-  if (digits === undefined || digits.length > 38) return refused(issue('query.biginteger', path, { text }));
+  const [, sign, given = ''] = /^\s*([+-]?)(\d+)\s*$/.exec(text) ?? [];
+  // not in one expression: a long run of zeros could be divided in as many ways as it has digits
+  const digits = given.replace(/^0+(?=\d)/, '');
+  if (digits === '' || digits.length > 38) return refused(issue('query.biginteger', path, { text }));
   return ok(sign === '-' && digits !== '0' ? `-${digits}` : digits);
 };
 
