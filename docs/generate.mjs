@@ -58,6 +58,8 @@ const samplesOf = {
   'relation.unknown-key': { name: 'conect', near: 'connect' },
   'relation.media-connect': { name: 'connect' },
   'form.too-many-parts': { max: 1000 },
+  'form.too-many-fields': { max: 1000 },
+  'form.field-name': { name: 'data[title' },
   'form.too-many-files': { max: 100 },
   'form.file-name': { name: 'cover', what: 'the name of a file begins with "files."' },
   'form.no-media': { name: 'files.covr', key: 'covr', near: 'cover' },

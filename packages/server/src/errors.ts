@@ -334,6 +334,14 @@ export const issueKinds = {
     'PayloadTooLargeError',
     ({ max }) => `The form has more than ${max} files`,
   ),
+  'form.too-many-fields': named<{ max: number }>(
+    'PayloadTooLargeError',
+    ({ max }) => `The form has more than ${max} fields`,
+  ),
+  'form.field-name': invalid<{ name: string }>(
+    ({ name }) => `The brackets of the field "${shorten(name)}" do not match`,
+  ),
+  'form.not-utf8': invalid(() => 'The form is not UTF-8'),
   'form.encoded': named('UnsupportedMediaTypeError', () => 'Forms must not be compressed'),
   'form.no-data': invalid(() => "When using multipart/form-data you need to provide your data in a JSON 'data' field."),
   'form.data': invalid(() => "Invalid 'data' field. 'data' should be a valid JSON."),

@@ -126,6 +126,8 @@ export const limits = {
   requestMsMax: 60_000,
   /** Bytes of a JSON body (BO15). Above: 413. */
   bodyBytesMax: 1024 * 1024,
+  /** Bytes of an `application/x-www-form-urlencoded` body, as in v4. Above: 413. */
+  fieldsBytesMax: 56 * 1024,
   /** Bytes of the files of one form together: the default of v4's body parser. Above: 413. Configurable. */
   formFileBytesMax: 200 * 1024 * 1024,
   /** Files in one form. Each costs some statements. Above: 413. */

@@ -1,30 +1,43 @@
-/** Request and response bodies: JSON parsing and its bounds, compression. */
+/** Request and response bodies: parsing of JSON and forms and its bounds, compression. */
 import { isUtf8 } from 'node:buffer';
 import type http from 'node:http';
 import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
 import type { FastifyInstance } from 'fastify';
-import { issue } from '../errors.js';
+import { type Issue, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
+import { readFields } from '../query/brackets.js';
+import { toObject } from '../query/objects.js';
 import { sendIssues } from './respond.js';
 
-/** Marks a body that is not valid JSON; such a request is refused first (RQ14). */
-class BrokenJson {}
-
-/** Marks a compressed form; files are rarely smaller for it, and its bound would be that of JSON. */
-class EncodedForm {}
+/** Marks a body that is refused before anything else is looked at (RQ14). */
+class RefusedBody {
+  readonly issues: readonly Issue[];
+  constructor(...issues: readonly Issue[]) {
+    this.issues = issues;
+  }
+}
 
 const parseJson = (bytes: Buffer): unknown => {
   if (bytes.length === 0) return undefined;
   // decoding would silently substitute replacement characters
-  if (!isUtf8(bytes)) return new BrokenJson();
+  if (!isUtf8(bytes)) return new RefusedBody(issue('http.malformed-body', []));
   try {
     return JSON.parse(bytes.toString());
   } catch {
-    return new BrokenJson();
+    return new RefusedBody(issue('http.malformed-body', []));
   }
+};
+
+/** Fields with brackets become the object that JSON would be (BO19). */
+const parseFields = (bytes: Buffer): unknown => {
+  if (bytes.length === 0) return undefined;
+  if (!isUtf8(bytes)) return new RefusedBody(issue('form.not-utf8', []));
+  const fields = readFields(bytes.toString());
+  const body = fields.ok ? toObject(fields.value) : fields;
+  return body.ok ? body.value : new RefusedBody(...body.issues);
 };
 
 declare module 'fastify' {
@@ -56,11 +69,17 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseJson(body as Buffer)),
   );
-  // forms are read by the action, once it knows that the caller may send it
+  app.addContentTypeParser(
+    /^application\/x-www-form-urlencoded/i,
+    { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
+    (_request, body, done) => done(null, parseFields(body as Buffer)),
+  );
+  // forms with files are read by the action, once it knows that the caller may send it
   app.decorateRequest('form', null);
   app.addContentTypeParser(formType, (request, stream, done) => {
     const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
-    if (encoding !== 'identity') return done(null, new EncodedForm());
+    // files are rarely smaller for it, and its bound would be that of JSON
+    if (encoding !== 'identity') return done(null, new RefusedBody(issue('form.encoded', [])));
     request.form = new IncomingForm(contentType, stream);
     done(null, undefined);
   });
@@ -69,8 +88,7 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
   app.addHook('preHandler', (request, reply, done) => {
     // the body of a DELETE is ignored (RQ1)
     if (request.method === 'DELETE') request.body = undefined;
-    if (request.body instanceof BrokenJson) sendIssues(reply, [issue('http.malformed-body', [])]);
-    else if (request.body instanceof EncodedForm) sendIssues(reply, [issue('form.encoded', [])]);
+    if (request.body instanceof RefusedBody) sendIssues(reply, request.body.issues);
     else done();
   });
 };

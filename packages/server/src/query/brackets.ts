@@ -39,32 +39,61 @@ export const readBrackets = (search: string, grammar: Grammar = usual): Result<R
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
   let count = 0;
-  for (const pair of search.split('&')) {
-    if (pair === '') continue;
+  for (const { key, value } of pairsOf(search)) {
     count += 1;
     if (count > limits.parametersMax) {
       issues.push(issue('query.too-many-parameters', [], { max: limits.parametersMax }));
       break;
     }
-    const { key, value } = splitPair(pair);
     const place = grammar.place(splitKey(key));
     if (!place) continue;
     const { kind } = parameterName(place[0] ?? '');
     if (kind === 'other') continue;
     const segments = kind === 'malformed' ? [key] : place;
-    const [name = '', ...path] = segments;
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));
-    let node = childOf(roots, name);
-    for (const segment of path) {
-      if (segment === '') {
-        const next = newNode();
-        node.appended.push(next);
-        node = next;
-      } else node = childOf(node.members, segment);
-    }
-    node.values.push(value);
+    nodeAt(roots, segments).values.push(value);
   }
   return issues.length > 0 ? { ok: false, issues } : ok(roots);
+};
+
+/**
+ * The fields of an `application/x-www-form-urlencoded` body: `data[title]=x&data[author]=3`, or with dots, as v4's body
+ * parser takes them, `data.title=x`. Values are texts.
+ */
+export const readFields = (text: string): Result<RawQuery> => {
+  const roots = new Map<string, GrowingNode>();
+  const issues: Issue[] = [];
+  let count = 0;
+  for (const { key, value } of pairsOf(text)) {
+    count += 1;
+    if (count > limits.parametersMax) {
+      issues.push(issue('form.too-many-fields', [], { max: limits.parametersMax }));
+      break;
+    }
+    const segments = splitKey(key.replaceAll(/\.([^.[\]]+)/g, '[$1]'));
+    if (segments.length === 1 && /[[\].]/.test(key)) issues.push(issue('form.field-name', [], { name: key }));
+    else if (segments.length > limits.jsonDepthMax)
+      issues.push(issue('body.too-deep', segments.slice(0, 2), { max: limits.jsonDepthMax }));
+    // as in JSON (BO3)
+    else if (!segments.includes('__proto__')) nodeAt(roots, segments).values.push(value ?? '');
+  }
+  return issues.length > 0 ? { ok: false, issues } : ok(roots);
+};
+
+function* pairsOf(text: string): Generator<{ readonly key: string; readonly value: string | null }> {
+  for (const pair of text.split('&')) if (pair !== '') yield splitPair(pair);
+}
+
+const nodeAt = (roots: Map<string, GrowingNode>, [name = '', ...path]: readonly string[]): GrowingNode => {
+  let node = childOf(roots, name);
+  for (const segment of path) {
+    if (segment === '') {
+      const next = newNode();
+      node.appended.push(next);
+      node = next;
+    } else node = childOf(node.members, segment);
+  }
+  return node;
 };
 
 const childOf = (members: Map<string, GrowingNode>, name: string): GrowingNode => {
