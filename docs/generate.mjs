@@ -46,6 +46,8 @@ const samples = {
 const samplesOf = {
   'query.unknown-option': { name: 'field', near: 'fields' },
   'query.unknown-component': { name: 'sections.txt', near: 'sections.text' },
+  'query.unknown-target': { attribute: 'subject', name: 'api::artcle.article', near: 'api::article.article' },
+  'query.option-without-type': { option: 'filters' },
   'query.fragments-outside-zone': { name: 'author' },
   'query.unknown-operator': { name: '$contain', near: '$contains' },
   'query.operator-not-for-type': { type: 'integer' },
@@ -56,6 +58,7 @@ const samplesOf = {
   'body.block': { what: 'Text node needs a text' },
   'body.too-many': { what: 'components' },
   'relation.unknown-key': { name: 'conect', near: 'connect' },
+  'relation.unknown-type': { value: 'api::artcle.article', near: 'api::article.article' },
   'relation.media-connect': { name: 'connect' },
   'form.too-many-parts': { max: 1000 },
   'form.too-many-fields': { max: 1000 },

@@ -142,8 +142,14 @@ export const issueKinds = {
   'query.unknown-component': query<Name & { zone: string }>(
     (it) => `the dynamic zone "${it.zone}" has no component "${it.name}"${didYouMean(it)}`,
   ),
+  'query.unknown-target': query<Name & { attribute: string }>(
+    (it) => `"${it.attribute}" cannot lead to "${it.name}"${didYouMean(it)}`,
+  ),
+  'query.option-without-type': query<{ option: string }>(
+    ({ option }) => `"${option}" needs a type here: write it as [on][<type>][${option}]`,
+  ),
   'query.fragments-outside-zone': query<{ name: string }>(
-    ({ name }) => `"on" applies only to dynamic zones, and "${name}" is not one`,
+    ({ name }) => `"on" applies only to dynamic zones and polymorphic relations, and "${name}" is neither`,
   ),
   'query.unknown-operator': query<Name>((it) => `"${it.name}" is not a filter operator${didYouMean(it)}`),
   'query.operator-without-attribute': query<{ operator: string }>(
@@ -271,6 +277,15 @@ export const issueKinds = {
   ),
   'relation.empty-object': invalid(
     ({ at }) => `Invalid relations: ${at} is an object without connect, disconnect, set or id`,
+  ),
+  'relation.morph': invalid<{ value: unknown }>(
+    ({ at, value }) => `Invalid relations: ${at} must be { id, __type }, but the final value was: \`${print(value)}\`.`,
+  ),
+  'relation.unknown-type': invalid<Hint & { value: unknown }>(
+    (it) => `${it.at} must be a content type, but was ${print(it.value)}${didYouMean(it)}`,
+  ),
+  'relation.morph-position': invalid(
+    ({ at }) => `${at}: entries of polymorphic relations have no position; connected ones go last`,
   ),
   'relation.media-connect': invalid<{ name: string }>(
     ({ at, name }) => `${at}: ${name} cannot be used with media; use ids or set`,

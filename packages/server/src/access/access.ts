@@ -37,32 +37,37 @@ export interface GateOptions {
  * Hidden attributes are hidden from everybody; relations also need `find` on the type they lead to (specification,
  * AC5). Components and media need nothing of their own (AC5).
  */
-export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => ({
-  version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,
-  allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
-    if (attribute.kind === 'link' && attribute.source === 'creator')
-      return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
-    // creator fields that responses never show (Q9) cannot be filtered by either
-    if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
-    // private attributes can be written, as in v4 (BO4)
-    if (attribute.hidden && use !== 'write') return false;
-    switch (attribute.kind) {
-      case 'scalar':
-      case 'part':
-        return true;
-      case 'link':
-        if (attribute.target === FILE_UID) return true;
-        // responses never list the users of a role, for any caller (AC16)
-        if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
-        return model.types.has(attribute.target) && caller.may(`${attribute.target}.find`);
-      default:
-        return never(attribute);
-    }
-  },
-});
+export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => {
+  const reaches = (uid: Uid): boolean => uid === FILE_UID || (model.types.has(uid) && caller.may(`${uid}.find`));
+  return {
+    version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,
+    allows: (type: EntryType, attribute: Attribute, use: Use): boolean => {
+      if (attribute.kind === 'link' && attribute.source === 'creator')
+        return type.populateCreatorFields && type.uid === creatorFieldsOf && use !== 'write';
+      // creator fields that responses never show (Q9) cannot be filtered by either
+      if (creatorFieldsOf !== null && type.uid === ADMIN_UID && !creatorNames.has(attribute.name)) return false;
+      // private attributes can be written, as in v4 (BO4)
+      if (attribute.hidden && use !== 'write') return false;
+      switch (attribute.kind) {
+        case 'scalar':
+        case 'part':
+        case 'morph':
+          return true;
+        case 'link':
+          // responses never list the users of a role, for any caller (AC16)
+          if (type.uid === ROLE_UID && attribute.target === USER_UID && use === 'populate') return false;
+          return reaches(attribute.target);
+        default:
+          return never(attribute);
+      }
+    },
+    reaches: ({ uid }) => reaches(uid),
+  };
+};
 
 /** The server's own rights: everything may be seen and changed, and hidden attributes stay hidden. */
 export const serverGate: Gate = {
   version: 'server',
   allows: (_type, attribute, use) => !attribute.hidden || use === 'write',
+  reaches: () => true,
 };

@@ -94,7 +94,7 @@ export const contextOf = ({ model, settings }: AccountDeps, caller: Caller): Res
     model,
     defaultLocale: null,
     gate: {
-      version: gate.version,
+      ...gate,
       allows: (type, attribute, use) =>
         (use === 'write' && type.uid === USER_UID && attribute.name === 'role') || gate.allows(type, attribute, use),
     },

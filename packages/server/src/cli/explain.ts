@@ -3,7 +3,7 @@ import { type Caller, newGate, publicCaller } from '../access/access.js';
 import { opened, roleCaller, tokenCaller } from '../access/caller.js';
 import { newPermissionStore } from '../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../access/tokens.js';
-import { formatIssue, never, orNearest } from '../errors.js';
+import { formatIssue, orNearest } from '../errors.js';
 import { permissionFor, type Route, routesOf } from '../http/routes.js';
 import { typeLabel } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
@@ -195,15 +195,9 @@ const sketch = (selection: Selection): Sketch => ({
     : {}),
 });
 
-const sketchPopulate = (populate: Populate): unknown => {
-  switch (populate.kind) {
-    case 'link':
-      return sketch(populate.target);
-    case 'part':
-      return Object.fromEntries([...populate.fragments].map(([uid, fragment]) => [uid, sketch(fragment)]));
-    default:
-      return never(populate);
-  }
+const sketchPopulate = ({ attribute, targets }: Populate): unknown => {
+  const sketches = [...targets].map(([uid, target]) => [uid, sketch(target)] as const);
+  return attribute.kind === 'link' ? sketches[0]?.[1] : Object.fromEntries(sketches);
 };
 
 const sketchFilter = (filter: Filter): unknown => {

@@ -11,7 +11,14 @@ import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
 import { catchRefusal, formatIssue, type Issue, never, orNearest } from '../errors.js';
-import { type EntryType, FILE_UID, type LinkAttribute, type Model, type Uid } from '../model/model.js';
+import {
+  type EntryType,
+  FILE_UID,
+  type LinkAttribute,
+  type Model,
+  type MorphAttribute,
+  type Uid,
+} from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
 import { inPart, type Session } from '../write/session.js';
@@ -237,8 +244,14 @@ const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
         now[name] = value;
         break;
       case 'link': {
-        const { ids, isComplete } = linkIds(attribute, value, links);
+        const { ids, isComplete } = seedIds(attribute, value, links);
         if (isComplete) now[name] = ids;
+        else missing.push(name);
+        break;
+      }
+      case 'morph': {
+        const { targets, isComplete } = morphTargets(attribute, value, links);
+        if (isComplete) now[name] = Array.isArray(value) ? targets : targets[0];
         else missing.push(name);
         break;
       }
@@ -266,8 +279,25 @@ const withIds = (data: Data, type: EntryType, links: Links): Resolved => {
 const componentOf = (item: Data, components: readonly Uid[]): Uid =>
   typeof item['__component'] === 'string' ? item['__component'] : (components[0] ?? '');
 
-const linkIds = (
-  attribute: LinkAttribute,
+/** Elements of polymorphic relations are `{ __type, id }`, with the key of a seed as id. */
+const morphTargets = (
+  { name }: MorphAttribute,
+  value: unknown,
+  links: Links,
+): { readonly targets: readonly unknown[]; readonly isComplete: boolean } => {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  const found = items.map((item) => {
+    // the writer reports other faults
+    if (!isObject(item) || typeof item['__type'] !== 'string' || !links.model.types.has(item['__type']))
+      return { target: item, isComplete: true };
+    const { ids, isComplete } = seedIds({ name, target: item['__type'] }, item['id'], links);
+    return { target: { ...item, id: ids[0] }, isComplete };
+  });
+  return { targets: found.map((it) => it.target), isComplete: found.every((it) => it.isComplete) };
+};
+
+const seedIds = (
+  attribute: Pick<LinkAttribute, 'name' | 'target'>,
   value: unknown,
   { model, ids, unread, fault }: Links,
 ): { readonly ids: readonly number[]; readonly isComplete: boolean } => {

@@ -1,4 +1,4 @@
-/** Drafts to a frozen `Model`. From here on only three kinds of attribute exist: scalar, link and part. */
+/** Drafts to a frozen `Model`. From here on only four kinds of attribute exist: scalar, link, part and morph. */
 import { never } from '../errors.js';
 import { isSecretType } from './attributes.js';
 import type { Draft, Drafts } from './files.js';
@@ -8,12 +8,19 @@ import {
   FILE_UID,
   type LinkAttribute,
   type Model,
-  type Morph,
+  type MorphAttribute,
   type PartAttribute,
   type ScalarAttribute,
 } from './model.js';
 import type { KeeperOf } from './relations.js';
-import type { DeclaredAttribute, DeclaredMedia, DeclaredMorph, DeclaredRelation, DeclaredScalar } from './schema.js';
+import type {
+  DeclaredAttribute,
+  DeclaredMedia,
+  DeclaredMorph,
+  DeclaredMorphInverse,
+  DeclaredRelation,
+  DeclaredScalar,
+} from './schema.js';
 import {
   columnName,
   inverseJoinColumnPath,
@@ -22,6 +29,9 @@ import {
   joinColumnPath,
   linkTable,
   mediaPath,
+  morphInversePath,
+  morphManyPath,
+  morphOnePath,
   ownerPath,
   partPath,
 } from './storage.js';
@@ -66,7 +76,6 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     populateCreatorFields: draft.populateCreatorFields,
     localized: draft.localized,
     shared: new Set([...draft.attributes].flatMap(([name, it]) => (isShared(draft, it) ? [name] : []))),
-    morphs: [...draft.attributes].flatMap(([name, it]) => (it.kind === 'morph' ? morphsOf(name, it) : [])),
   };
 };
 
@@ -75,6 +84,7 @@ const isShared = ({ localized }: Draft, declared: DeclaredAttribute): boolean =>
   switch (declared.kind) {
     case 'relation':
     case 'morph':
+    case 'morphInverse':
       return false;
     case 'scalar':
       return localized && !declared.localized && declared.type !== 'uid';
@@ -84,21 +94,6 @@ const isShared = ({ localized }: Draft, declared: DeclaredAttribute): boolean =>
       return localized && !declared.localized;
     default:
       return never(declared);
-  }
-};
-
-/** The inverse sides of polymorphic relations have no storage of their own (ST3). */
-const morphsOf = (name: string, { relation }: DeclaredMorph): readonly Morph[] => {
-  switch (relation) {
-    case 'morphToOne':
-      return [{ name, shape: 'one' }];
-    case 'morphToMany':
-      return [{ name, shape: 'many' }];
-    case 'morphOne':
-    case 'morphMany':
-      return [];
-    default:
-      return never(relation);
   }
 };
 
@@ -132,7 +127,16 @@ const buildAttribute = (
       return { ...partOf(draft, name, declared, hidden), shape: 'zone', components, min, max };
     }
     case 'morph':
-      return null;
+      return {
+        kind: 'morph',
+        name,
+        shape: declared.shape,
+        hidden,
+        required: declared.required,
+        path: morphPath(draft, name, declared),
+      };
+    case 'morphInverse':
+      return buildMorphInverse(draft, name, declared, hidden, context);
     default:
       return never(declared);
   }
@@ -149,20 +153,44 @@ const buildScalar = (name: string, declared: DeclaredScalar, hidden: boolean): S
 });
 
 const buildMedia = (draft: Draft, name: string, declared: DeclaredMedia, hidden: boolean): LinkAttribute => ({
-  kind: 'link',
+  ...inverseOfMorph,
   name,
   source: 'media',
-  relation: 'manyToMany',
   shape: declared.multiple ? 'many' : 'one',
   target: FILE_UID,
   hidden,
   required: declared.required,
   path: mediaPath(draft.uid, name),
+  allowedTypes: declared.allowedTypes,
+});
+
+/** What media, `morphOne` and `morphMany` have in common: links that another type's polymorphic relation stores. */
+const inverseOfMorph = {
+  kind: 'link',
+  relation: 'manyToMany',
   side: 'inverse',
   inverse: null,
   inverseRank: null,
-  allowedTypes: declared.allowedTypes,
-});
+  allowedTypes: [],
+} as const;
+
+/** Null if the target is of a plugin that is not loaded. */
+const buildMorphInverse = (
+  draft: Draft,
+  name: string,
+  { target, morphBy, shape, required }: DeclaredMorphInverse,
+  hidden: boolean,
+  { drafts }: BuildContext,
+): LinkAttribute | null => {
+  const holder = drafts.get(target);
+  const declared = holder?.attributes.get(morphBy);
+  if (!holder || declared?.kind !== 'morph') return null;
+  const path = morphInversePath(morphPath(holder, morphBy, declared), draft.uid, name);
+  return { ...inverseOfMorph, name, source: 'morph', shape, target, hidden, required, path };
+};
+
+const morphPath = (draft: Draft, name: string, { shape }: DeclaredMorph): MorphAttribute['path'] =>
+  shape === 'one' ? morphOnePath(draft.table) : morphManyPath(draft, name);
 
 const partOf = (
   draft: Draft,

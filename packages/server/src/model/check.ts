@@ -4,8 +4,8 @@ import type { Draft, ReadFiles } from './files.js';
 import { ADMIN_UID, type Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
 import { isOwner, type Keeper, type KeeperOf, mirror } from './relations.js';
-import type { DeclaredRelation, DeclaredScalar } from './schema.js';
-import { columnName, joinColumn, linkTableName } from './storage.js';
+import type { DeclaredMorphInverse, DeclaredRelation, DeclaredScalar } from './schema.js';
+import { columnName, joinColumn, linkTableName, morphOnePath } from './storage.js';
 import { systemAttributes } from './system.js';
 
 /** Reports what can be checked only once every file is read. */
@@ -44,7 +44,7 @@ const checkAttributes = (check: Check): void => {
     const place = `attributes.${name}`;
     switch (declared.kind) {
       case 'scalar':
-        checkColumn(name, place, columns, notes);
+        claimColumn(columnName(name), name, place, columns, notes);
         checkTargetField(declared, place, check);
         break;
       case 'component':
@@ -68,8 +68,14 @@ const checkAttributes = (check: Check): void => {
           linkTables.set(table, name);
         }
         break;
-      case 'media':
       case 'morph':
+        // two of them would share these columns of the type's table (ST14)
+        if (declared.shape === 'one') checkMorphColumns(draft, name, place, columns, notes);
+        break;
+      case 'morphInverse':
+        if (!unread.has(declared.target)) checkMorphInverse(declared, place, check);
+        break;
+      case 'media':
         break;
       default:
         never(declared);
@@ -77,8 +83,13 @@ const checkAttributes = (check: Check): void => {
   }
 };
 
-const checkColumn = (name: string, place: string, columns: Map<string, string>, notes: FileNotes): void => {
-  const column = columnName(name);
+const claimColumn = (
+  column: string,
+  name: string,
+  place: string,
+  columns: Map<string, string>,
+  notes: FileNotes,
+): void => {
   const same = columns.get(column);
   if (same !== undefined && same !== name) notes.fault(place, `uses the same column "${column}" as "${same}"`);
   columns.set(column, name);
@@ -119,7 +130,7 @@ const checkRelation = (declared: DeclaredRelation, name: string, place: string, 
   const { drafts, notes } = check;
   const target = drafts.get(declared.target);
   if (!target || target.kind === 'component') {
-    noteNoTarget(declared, place, check);
+    noteNoTarget(declared.target, isOwner(declared), place, check);
     return;
   }
   const { relation, inversedBy, mappedBy } = declared;
@@ -144,15 +155,38 @@ const checkRelation = (declared: DeclaredRelation, name: string, place: string, 
   } else if (mappedBy !== null) checkInverse(sides, mappedBy, check);
 };
 
-/** v4 checks the target of owners only; types of plugins that are not built in are unknown here. */
-const noteNoTarget = (declared: DeclaredRelation, place: string, { drafts, notes }: Check): void => {
-  const { target } = declared;
+/** Types of plugins that are not built in are unknown here. @param isNeeded whether v4 checks it. */
+const noteNoTarget = (target: Uid, isNeeded: boolean, place: string, { drafts, notes }: Check): void => {
   const known = [...drafts.values()].filter((it) => it.kind !== 'component').map((it) => it.uid);
   const message = `there is no content type "${target}"${orNearestUid(target, known)}`;
   if (target.startsWith('plugin::'))
     notes.warn(`${place}.target`, `${message}; types of other plugins are not loaded, and the attribute is left out`);
-  else if (isOwner(declared) || drafts.has(target)) notes.fault(`${place}.target`, message);
+  else if (isNeeded || drafts.has(target)) notes.fault(`${place}.target`, message);
   else notes.warn(`${place}.target`, `${message}; until then the attribute is left out, as in v4`);
+};
+
+const checkMorphColumns = (
+  draft: Draft,
+  name: string,
+  place: string,
+  columns: Map<string, string>,
+  notes: FileNotes,
+): void => {
+  const { to, typeColumn } = morphOnePath(draft.table);
+  for (const column of [to, typeColumn]) claimColumn(column, name, place, columns, notes);
+};
+
+/** v4 does not start without the attribute that stores the links. */
+const checkMorphInverse = ({ target, morphBy }: DeclaredMorphInverse, place: string, check: Check): void => {
+  const holder = check.drafts.get(target);
+  if (!holder || holder.kind === 'component') {
+    noteNoTarget(target, true, place, check);
+    return;
+  }
+  if (holder.attributes.get(morphBy)?.kind === 'morph' || holder.faulty.has(morphBy)) return;
+  const morphs = [...holder.attributes].filter(([, it]) => it.kind === 'morph').map(([name]) => name);
+  const message = `${target} has no morphToOne or morphToMany attribute "${morphBy}"${orKnown(morphBy, morphs)}`;
+  check.notes.fault(`${place}.morphBy`, message);
 };
 
 interface Sides {

@@ -18,6 +18,7 @@ export const noteContradictions = (it: DeclaredAttribute, context: AttributeCont
   switch (it.kind) {
     case 'relation':
     case 'morph':
+    case 'morphInverse':
     case 'media':
       return;
     case 'component':

@@ -1,5 +1,5 @@
 /** The model: every content type and component of a project, loaded and frozen. Types and lookups only. */
-import { bug } from '../errors.js';
+import { bug, never } from '../errors.js';
 import type { ScalarRules, ScalarTypeName } from './attributes.js';
 
 /** `api::article.article`, `plugin::upload.file`, `shared.seo`. */
@@ -27,7 +27,7 @@ export interface LinkPath {
   readonly to: string;
   readonly rank: string | null;
   readonly fixed: readonly FixedValue[];
-  /** The column that names the component of `to`; null if all targets are of one type. */
+  /** The column that names the type of `to`; null if all targets are of one type. */
   readonly typeColumn: string | null;
 }
 
@@ -47,7 +47,8 @@ export type RelationKind = 'oneToOne' | 'oneToMany' | 'manyToOne' | 'manyToMany'
 export interface LinkAttribute {
   readonly kind: 'link';
   readonly name: string;
-  readonly source: 'relation' | 'media' | 'creator';
+  /** `morph`: `morphOne` and `morphMany`, the links of a polymorphic relation that point to the entry. */
+  readonly source: 'relation' | 'media' | 'morph' | 'creator';
   readonly relation: RelationKind;
   readonly shape: 'one' | 'many';
   readonly target: Uid;
@@ -76,7 +77,19 @@ export interface PartAttribute {
   readonly path: LinkPath;
 }
 
-export type Attribute = ScalarAttribute | LinkAttribute | PartAttribute;
+/** Links to entries of any content type: `morphToOne` and `morphToMany`. */
+export interface MorphAttribute {
+  readonly kind: 'morph';
+  readonly name: string;
+  readonly shape: 'one' | 'many';
+  readonly hidden: boolean;
+  readonly required: boolean;
+  readonly path: LinkPath & { readonly typeColumn: string };
+}
+
+/** What `populate` shows. */
+export type NestedAttribute = LinkAttribute | PartAttribute | MorphAttribute;
+export type Attribute = ScalarAttribute | NestedAttribute;
 
 /** A content type or a component: something that has entries with attributes in one table. */
 export interface EntryType {
@@ -98,13 +111,6 @@ export interface EntryType {
   readonly localized: boolean;
   /** Attributes that have one value in all locales of an entry; none on types without locales (LO8). */
   readonly shared: ReadonlySet<string>;
-  /** Polymorphic relations: stored by v4, kept in the layout, not served yet (README, Limits). */
-  readonly morphs: readonly Morph[];
-}
-
-export interface Morph {
-  readonly name: string;
-  readonly shape: 'one' | 'many';
 }
 
 export interface Model {
@@ -117,6 +123,29 @@ export const typeOf = ({ types }: Model, uid: Uid): EntryType => {
   if (!type) throw bug('model.type-missing', { uid });
   return type;
 };
+
+/** The types whose entries an attribute can hold. Polymorphic relations lead to any but those of the administration. */
+export const targetsOf = (model: Model, attribute: NestedAttribute): readonly Uid[] => {
+  switch (attribute.kind) {
+    case 'link':
+      return [attribute.target];
+    case 'part':
+      return attribute.components;
+    case 'morph':
+      return [...model.types.values()]
+        .filter((it) => it.kind !== 'component' && !it.uid.startsWith('admin::'))
+        .map((it) => it.uid);
+    default:
+      return never(attribute);
+  }
+};
+
+/**
+ * The key that names the type of each element where elements of several types are mixed: in zones and polymorphic
+ * relations (CO4, Q19); null elsewhere.
+ */
+export const typeKeyOf = (attribute: NestedAttribute): '__component' | '__type' | null =>
+  attribute.kind === 'morph' ? '__type' : attribute.shape === 'zone' ? '__component' : null;
 
 export const isHidden = (attribute: Attribute): boolean => attribute.hidden;
 

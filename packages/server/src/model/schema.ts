@@ -2,7 +2,7 @@
  * Parses the attributes of schema files. What v4 rejects is a fault; what v4 tolerates is read as v4 reads it, with a
  * warning. Parsing continues after both, so that all messages about a file are reported at once.
  */
-import { orNearest } from '../errors.js';
+import { never, orNearest } from '../errors.js';
 import { isEnumerated, isScalarTypeName, type ScalarRules, type ScalarTypeName, scalarTypes } from './attributes.js';
 import type { RelationKind, Uid } from './model.js';
 import type { FileNotes } from './notes.js';
@@ -30,9 +30,17 @@ export interface DeclaredRelation extends Declaration {
   readonly mappedBy: string | null;
   readonly useJoinTable: boolean;
 }
+/** `morphToOne`, `morphToMany`: links to entries of any type. */
 export interface DeclaredMorph extends Declaration {
   readonly kind: 'morph';
-  readonly relation: (typeof morphs)[number];
+  readonly shape: 'one' | 'many';
+}
+/** `morphOne`, `morphMany`: the links that such an attribute of the target has to entries of this type. */
+export interface DeclaredMorphInverse extends Declaration {
+  readonly kind: 'morphInverse';
+  readonly shape: 'one' | 'many';
+  readonly target: Uid;
+  readonly morphBy: string;
 }
 export interface DeclaredMedia extends Declaration {
   readonly kind: 'media';
@@ -57,6 +65,7 @@ export type DeclaredAttribute =
   | DeclaredScalar
   | DeclaredRelation
   | DeclaredMorph
+  | DeclaredMorphInverse
   | DeclaredMedia
   | DeclaredComponent
   | DeclaredZone;
@@ -205,10 +214,13 @@ const unknownTypeMessage = (type: unknown): string => {
     : `${describe(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
 };
 
-const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | DeclaredMorph | null => {
+const readRelation = (
+  keys: Keys,
+  declaration: Declaration,
+): DeclaredRelation | DeclaredMorph | DeclaredMorphInverse | null => {
   const text = keys.string('relation');
   const morph = memberOf(morphs, text);
-  if (morph) return { ...declaration, kind: 'morph', relation: morph };
+  if (morph) return readMorph(morph, keys, declaration);
   const relation = memberOf(relations, text);
   if (text !== null && !relation) {
     const known = [...relations, ...morphs];
@@ -221,6 +233,30 @@ const readRelation = (keys: Keys, declaration: Declaration): DeclaredRelation | 
   if (!relation || target === null) return null;
   const useJoinTable = keys.given['useJoinTable'] !== false;
   return { ...declaration, kind: 'relation', relation, target, inversedBy, mappedBy, useJoinTable };
+};
+
+const readMorph = (
+  relation: (typeof morphs)[number],
+  keys: Keys,
+  declaration: Declaration,
+): DeclaredMorph | DeclaredMorphInverse | null => {
+  switch (relation) {
+    case 'morphToOne':
+      return { ...declaration, kind: 'morph', shape: 'one' };
+    case 'morphToMany':
+      return { ...declaration, kind: 'morph', shape: 'many' };
+    case 'morphOne':
+    case 'morphMany': {
+      const target = keys.string('target');
+      const morphBy = keys.string('morphBy');
+      const shape = relation === 'morphOne' ? 'one' : 'many';
+      return target === null || morphBy === null
+        ? null
+        : { ...declaration, kind: 'morphInverse', shape, target, morphBy };
+    }
+    default:
+      return never(relation);
+  }
 };
 
 const readMedia = (keys: Keys, declaration: Declaration): DeclaredMedia => {

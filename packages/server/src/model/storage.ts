@@ -7,7 +7,7 @@ import snakeCase from 'lodash/snakeCase.js';
 import { never } from '../errors.js';
 import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
 import { isUniqueInDatabase, scalarTypes } from './attributes.js';
-import type { EntryType, LinkAttribute, LinkPath, Model, RelationKind } from './model.js';
+import type { EntryType, LinkAttribute, LinkPath, Model, MorphAttribute, RelationKind } from './model.js';
 
 /** v4 names columns with lodash's snakeCase (ST1); so do we, with the same function. */
 export const columnName = (attribute: string): string => snakeCase(attribute);
@@ -88,20 +88,47 @@ export const inverseJoinColumnPath = (table: string, column: string): LinkPath =
   rank: null,
 });
 
-const FILES_TABLE = 'files_related_morphs';
+type MorphPath = MorphAttribute['path'];
 
-/** Media are stored in the files' morph table, by type and attribute (ST5). */
-export const mediaPath = (uid: string, attribute: string): LinkPath => ({
-  table: FILES_TABLE,
-  from: 'related_id',
-  to: 'file_id',
+/** A `morphToMany` attribute has a table of its own, with the type of each entry that it leads to (ST14). */
+export const morphManyPath = (owner: Named, attribute: string): MorphPath => ({
+  table: snakeCase(`${owner.table}_${attribute}_morphs`),
+  from: snakeCase(`${owner.singular}_id`),
+  to: `${snakeCase(attribute)}_id`,
   rank: 'order',
+  fixed: [],
+  typeColumn: `${snakeCase(attribute)}_type`,
+});
+
+/** A `morphToOne` attribute is two columns of its type's table, named the same whatever it is called (ST14). */
+export const morphOnePath = (table: string): MorphPath => ({
+  table,
+  from: 'id',
+  to: 'target_id',
+  rank: null,
+  fixed: [],
+  typeColumn: 'target_type',
+});
+
+/**
+ * The same links from the entries that they lead to. Links of a `morphToMany` name the attribute that shows them there,
+ * so those that were written from the other side appear in none (ST14).
+ */
+export const morphInversePath = (path: MorphPath, uid: string, attribute: string): LinkPath => ({
+  table: path.table,
+  from: path.to,
+  to: path.from,
+  rank: path.rank,
   fixed: [
-    { column: 'related_type', value: uid },
-    { column: 'field', value: attribute },
+    { column: path.typeColumn, value: uid },
+    ...(path.from === 'id' ? [] : [{ column: 'field', value: attribute }]),
   ],
   typeColumn: null,
 });
+
+/** Media are links of the files' polymorphic relation `related` (ST5). */
+export const mediaPath = (uid: string, attribute: string): LinkPath =>
+  morphInversePath(morphManyPath({ table: 'files', singular: 'file' }, 'related'), uid, attribute);
 
 const partsTable = (table: string): string => `${table}_components`;
 
@@ -243,32 +270,24 @@ const settingsTables: readonly Table[] = [
 /** v4's internal tables: never created here, never reported as surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
 
-/** The table of a `morphToMany` attribute (ST3). */
-const morphTable = (type: EntryType, attribute: string): Table => {
-  const name = snakeCase(`${type.table}_${attribute}_morphs`);
-  const owner = snakeCase(`${type.singular}_id`);
-  const target = `${snakeCase(attribute)}_id`;
-  return {
-    name,
-    columns: [
-      column('id', 'id'),
-      column(owner, 'reference'),
-      column(target, 'reference'),
-      column(`${snakeCase(attribute)}_type`, 'string'),
-      column('field', 'string'),
-      column('order', 'rank'),
-    ],
-    indexes: [
-      index(`${name}_fk`, owner),
-      index(`${name}_order_index`, 'order'),
-      index(`${name}_id_column_index`, target),
-    ],
-    foreignKeys: [key(`${name}_fk`, owner, type.table, 'cascade')],
-  };
-};
+/** The table of a `morphToMany` attribute (ST14). */
+const morphTable = ({ table: name, from, to, typeColumn }: MorphPath, type: EntryType): Table => ({
+  name,
+  columns: [
+    column('id', 'id'),
+    column(from, 'reference'),
+    column(to, 'reference'),
+    column(typeColumn, 'string'),
+    column('field', 'string'),
+    column('order', 'rank'),
+  ],
+  indexes: [index(`${name}_fk`, from), index(`${name}_order_index`, 'order'), index(`${name}_id_column_index`, to)],
+  foreignKeys: [key(`${name}_fk`, from, type.table, 'cascade')],
+});
 
 const entryTable = (type: EntryType, model: Model): Table => {
   const columns: Column[] = [column('id', 'id')];
+  const last: Column[] = [];
   const indexes: Index[] = [];
   const foreignKeys: ForeignKey[] = [];
   for (const attribute of type.attributes.values()) {
@@ -287,6 +306,10 @@ const entryTable = (type: EntryType, model: Model): Table => {
         foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
         break;
       }
+      case 'morph':
+        if (attribute.shape === 'one')
+          last.push(column(attribute.path.to, 'reference'), column(attribute.path.typeColumn, 'string'));
+        break;
       case 'part':
         break;
       default:
@@ -295,10 +318,12 @@ const entryTable = (type: EntryType, model: Model): Table => {
   }
   // every list counts published entries; without an index that scans the whole table
   if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
-  // whatever the attribute is called (ST3)
-  if (type.morphs.some((it) => it.shape === 'one'))
-    columns.push(column('target_id', 'reference'), column('target_type', 'string'));
-  return { name: type.table, columns, indexes: [...indexes, ...(declaredIndexes[type.table] ?? [])], foreignKeys };
+  return {
+    name: type.table,
+    columns: [...columns, ...last],
+    indexes: [...indexes, ...(declaredIndexes[type.table] ?? [])],
+    foreignKeys,
+  };
 };
 
 /** Every table that the model needs, targets of foreign keys first where there is no cycle. */
@@ -307,11 +332,6 @@ export const tablesOf = (model: Model): readonly Table[] => {
   const links = new Map<string, Table>();
   for (const type of model.types.values()) {
     entries.push(entryTable(type, model));
-    for (const morph of type.morphs) {
-      if (morph.shape !== 'many') continue;
-      const table = morphTable(type, morph.name);
-      links.set(table.name, table);
-    }
     for (const attribute of type.attributes.values()) {
       switch (attribute.kind) {
         case 'scalar':
@@ -322,6 +342,9 @@ export const tablesOf = (model: Model): readonly Table[] => {
             links.set(table, linkTableOf(attribute, type, model.types.get(attribute.target)!));
           break;
         }
+        case 'morph':
+          if (attribute.shape === 'many') links.set(attribute.path.table, morphTable(attribute.path, type));
+          break;
         case 'part':
           links.set(partsTable(type.table), partsTableOf(type));
           break;

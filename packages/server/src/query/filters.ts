@@ -157,8 +157,7 @@ const attributeFilter = (
   const facts = { type: typeLabel(type), name };
   const attribute = type.attributes.get(name);
   if (!attribute) {
-    if (type.morphs.some((it) => it.name === name)) refuse(resolving, 'query.not-filterable', path, facts);
-    else unknownAttribute(resolving, type, name, path);
+    unknownAttribute(resolving, type, name, path);
     return null;
   }
   if (!resolving.gate.allows(type, attribute, 'filter')) {

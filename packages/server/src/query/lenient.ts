@@ -16,6 +16,7 @@ export const lenient: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.unknown-option',
   'query.populate-with-pagination',
   'query.unknown-component',
+  'query.unknown-target',
   'query.fragments-outside-zone',
   'query.unknown-operator',
   'query.expected-object',

@@ -2,13 +2,15 @@
  * `populate`: which links and components come with the entries, each with options of its own (Q1 to Q11, Q14).
  * Works through a list of tasks instead of recursing: only the URL bounds the depth, so it must not fill the stack.
  */
-import { hintAt, issue, nearest, never } from '../errors.js';
+import { hintAt, issue, nearest } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import {
   type Attribute,
-  type PartAttribute,
-  type ScalarAttribute,
+  type EntryType,
+  type NestedAttribute,
+  targetsOf,
+  typeKeyOf,
   typeLabel,
   typeOf,
   type Uid,
@@ -218,7 +220,8 @@ const populateWithOptions = (
   const targets = populateOne(work, owners, name, { path, name: path }, on);
   // fragments have their own options
   if (!targets || (on && targets.length === 0)) return;
-  applyOptions(work, targets, given, path);
+  const ofAnyType = owners.some(({ type }) => type.attributes.get(name)?.kind === 'morph');
+  applyOptions(work, targets, given, path, { ofAnyType });
 };
 
 const checkOptions = (
@@ -242,15 +245,18 @@ const applyOptions = (
   targets: readonly Draft[],
   given: ReadonlyMap<string, RawNode>,
   path: Path,
+  { ofAnyType }: { readonly ofAnyType: boolean },
 ): void => {
   const { resolving } = work;
   const state = resolveState(resolving, given.get('publicationState'), [...path, 'publicationState']);
   if (state) for (const target of targets) target.state = state;
   const fields = given.get('fields');
-  if (fields) resolveFields(resolving, targets, fields, [...path, 'fields']);
+  if (fields) resolveFields(resolving, targets, fields, [...path, 'fields'], { ofAnyType });
   const filters = given.get('filters');
   const sort = given.get('sort');
-  for (const it of targets) {
+  for (const option of ofAnyType ? ['filters', 'sort'] : [])
+    if (given.has(option)) refuse(resolving, 'query.option-without-type', [...path, option], { option });
+  for (const it of ofAnyType ? [] : targets) {
     if (filters) it.filter = resolveFilters(resolving, it.type, it.state, filters, [...path, 'filters']);
     if (sort) it.sort = resolveSort(resolving, it.type, it.state, sort, [...path, 'sort']);
   }
@@ -283,7 +289,7 @@ const populateOne = (
     if (!attribute || attribute.kind === 'scalar') return [];
     noteHidden(resolving, owner, attribute);
     if (!on) return attach(resolving, owner, attribute, null);
-    if (attribute.kind === 'part' && attribute.shape === 'zone') {
+    if (typeKeyOf(attribute) !== null) {
       attach(resolving, owner, attribute, fragments(work, owner, attribute, on, [...path, 'on']));
       return [];
     }
@@ -312,61 +318,53 @@ const checkPopulatable = (resolving: Resolving, owners: readonly Draft[], name: 
   return false;
 };
 
-const noteHidden = (
-  { gate, hidden }: Resolving,
-  { type }: Draft,
-  attribute: Exclude<Attribute, ScalarAttribute>,
-): void => {
+const noteHidden = ({ gate, hidden }: Resolving, { type }: Draft, attribute: NestedAttribute): void => {
   if (!gate.allows(type, attribute, 'populate')) hidden.set(`${type.uid} ${attribute.name}`, { type, attribute });
 };
 
 /**
  * Populates an attribute of its owner. If the gate hides it, its options are still checked, but its entries are not
- * fetched (AC5).
+ * fetched (AC5). @param chosen the types of the detailed strategy.
  */
 const attach = (
   resolving: Resolving,
   owner: Draft,
-  attribute: Exclude<Attribute, ScalarAttribute>,
+  attribute: NestedAttribute,
   chosen: ReadonlyMap<Uid, Draft> | null,
 ): readonly Draft[] => {
   const { gate, unseen } = resolving;
   const visible = gate.allows(owner.type, attribute, 'populate');
-  const noteUnseen = (target: Draft): void => {
-    if (!visible || unseen.has(owner.type)) unseen.add(target.type);
-  };
-  switch (attribute.kind) {
-    case 'link': {
-      const target = newDraft(resolving, typeOf(resolving.model, attribute.target), owner.state);
-      noteUnseen(target);
-      if (visible) owner.populate.push({ kind: 'link', attribute, target });
-      // creators that no handler adds count as absent, with their options (Q9)
-      return attribute.source === 'creator' && !visible ? [] : [target];
-    }
-    case 'part': {
-      const drafts =
-        chosen ??
-        new Map(
-          attribute.components.map((uid) => [uid, newDraft(resolving, typeOf(resolving.model, uid), owner.state)]),
-        );
-      for (const target of drafts.values()) noteUnseen(target);
-      if (visible) owner.populate.push({ kind: 'part', attribute, fragments: drafts });
-      return [...drafts.values()];
-    }
-    default:
-      return never(attribute);
-  }
+  const targets =
+    chosen ?? new Map(targetsFor(resolving, attribute).map((it) => [it.uid, newDraft(resolving, it, owner.state)]));
+  for (const { type } of targets.values())
+    if (!visible || unseen.has(owner.type) || !isReached(resolving, attribute, type)) unseen.add(type);
+  const shown = [...targets].filter(([, it]) => isReached(resolving, attribute, it.type));
+  if (visible) owner.populate.push({ attribute, targets: new Map(shown) });
+  // creators that no handler adds count as absent, with their options (Q9)
+  const isAbsent = attribute.kind === 'link' && attribute.source === 'creator' && !visible;
+  return isAbsent ? [] : [...targets.values()];
 };
 
-/** The detailed strategy of zones (Q7): only the listed components appear, each with options of its own. */
+/** The types that an attribute shows to the caller. */
+const targetsFor = (resolving: Resolving, attribute: NestedAttribute): readonly EntryType[] =>
+  targetsOf(resolving.model, attribute)
+    .map((uid) => typeOf(resolving.model, uid))
+    .filter((it) => isReached(resolving, attribute, it));
+
+/** Polymorphic relations show entries of the types that the caller may find, the others show all of theirs. */
+const isReached = ({ gate }: Resolving, { kind }: NestedAttribute, type: EntryType): boolean =>
+  kind !== 'morph' || gate.reaches(type);
+
+/** The detailed strategy (Q7): only the listed types appear, each with options of its own. */
 const fragments = (
   work: Populating,
   owner: Draft,
-  zone: PartAttribute,
+  attribute: NestedAttribute,
   node: RawNode,
   path: Path,
 ): ReadonlyMap<Uid, Draft> => {
   const { resolving } = work;
+  const known = targetsOf(resolving.model, attribute);
   const drafts = new Map<Uid, Draft>();
   const shape = shapeIn(resolving, node);
   if (shape.kind !== 'tree') {
@@ -375,16 +373,24 @@ const fragments = (
   }
   for (const [uid, child] of shape.members) {
     const at = [...path, uid];
-    if (!zone.components.includes(uid)) {
-      const hint = hintAt(uid, zone.components);
-      leaveOut(resolving, issue('query.unknown-component', at, { zone: zone.name, name: uid, ...hint }));
+    if (!known.includes(uid)) {
+      const hint = hintAt(
+        uid,
+        targetsFor(resolving, attribute).map((it) => it.uid),
+      );
+      leaveOut(
+        resolving,
+        attribute.kind === 'morph'
+          ? issue('query.unknown-target', at, { attribute: attribute.name, name: uid, ...hint })
+          : issue('query.unknown-component', at, { zone: attribute.name, name: uid, ...hint }),
+      );
       continue;
     }
     const inner = shapeIn(resolving, child);
     const target = newDraft(resolving, typeOf(resolving.model, uid), owner.state);
     if (inner.kind === 'tree') {
       checkOptions(resolving, inner.members, fragmentOptions, at);
-      applyOptions(work, [target], inner.members, at);
+      applyOptions(work, [target], inner.members, at, { ofAnyType: false });
       drafts.set(uid, target);
     } else if (inner.kind === 'text') {
       // v4 ignores the value of the flag

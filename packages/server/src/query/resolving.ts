@@ -80,7 +80,7 @@ export const visibleFields = ({ gate }: Resolving, type: EntryType): readonly Sc
 export const scalarOfColumn = (type: EntryType, column: string): ScalarAttribute | undefined =>
   [...type.attributes.values()].find((it): it is ScalarAttribute => it.kind === 'scalar' && it.column === column);
 
-/** The step through a link or component; null for zones, whose elements have no attributes in common. */
+/** The step through a link or component; null where entries of several types have no attributes in common. */
 export const stepThrough = (
   resolving: Resolving,
   attribute: Exclude<Attribute, ScalarAttribute>,
@@ -94,6 +94,8 @@ export const stepThrough = (
       if (attribute.shape === 'zone' || component === undefined) return null;
       return { attribute, target: typeOf(resolving.model, component), state };
     }
+    case 'morph':
+      return null;
     default:
       return never(attribute);
   }

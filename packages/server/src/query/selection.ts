@@ -1,5 +1,13 @@
 /** The resolved query: names have become attributes, texts have become values. Types only, and the `Gate` that resolving needs. */
-import type { Attribute, EntryType, LinkAttribute, PartAttribute, ScalarAttribute, Uid } from '../model/model.js';
+import type {
+  Attribute,
+  EntryType,
+  LinkAttribute,
+  NestedAttribute,
+  PartAttribute,
+  ScalarAttribute,
+  Uid,
+} from '../model/model.js';
 import type { DbValue } from '../sql/dialect.js';
 import type { LeftOut } from './lenient.js';
 import type { OperatorName } from './operators.js';
@@ -17,9 +25,11 @@ export interface Selection {
   readonly state: PublicationState;
 }
 
-export type Populate =
-  | { readonly kind: 'link'; readonly attribute: LinkAttribute; readonly target: Selection }
-  | { readonly kind: 'part'; readonly attribute: PartAttribute; readonly fragments: ReadonlyMap<Uid, Selection> };
+/** A populated attribute, with what to read of the entries of each type that it shows: one for links and components. */
+export interface Populate {
+  readonly attribute: NestedAttribute;
+  readonly targets: ReadonlyMap<Uid, Selection>;
+}
 
 export type Filter =
   | { readonly kind: 'and' | 'or'; readonly members: readonly Filter[] }
@@ -69,7 +79,7 @@ export interface Query {
 
 export interface HiddenAttribute {
   readonly type: EntryType;
-  readonly attribute: LinkAttribute | PartAttribute;
+  readonly attribute: NestedAttribute;
 }
 
 export type Use = 'select' | 'filter' | 'sort' | 'populate' | 'write';
@@ -79,4 +89,6 @@ export interface Gate {
   /** Differs whenever the gate may answer differently; part of the cache key of plans. */
   readonly version: string;
   allows(type: EntryType, attribute: Attribute, use: Use): boolean;
+  /** Whether entries of the type may be reached by links that lead to any type. */
+  reaches(target: EntryType): boolean;
 }

@@ -54,8 +54,8 @@ const pagination = (page: Page, total: number | null): string => {
 type Texts = ReadonlyMap<number, string>;
 
 /**
- * The text of every entry of a node: a whole object for entries, the inside of the object for plain ones, because in a
- * zone `__component` joins it.
+ * The text of every entry of a node: a whole object for entries, the inside of the object for plain ones, because the
+ * name of its type joins it where types are mixed.
  */
 const renderNode = (
   { isPlain, edges }: PlanNode,
@@ -72,6 +72,7 @@ const renderNode = (
     for (let i = 0; i < edges.length; i++) {
       const edge = edges[i]!;
       const value = renderEdge(edge, node.targets[i]!.get(id), plan, data, texts);
+      if (value === null) continue;
       inside += `${inside === '' ? '' : ','}${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
     }
     let text: string;
@@ -89,9 +90,9 @@ const renderEdge = (
   plan: ReadPlan,
   data: ReadData,
   texts: readonly Texts[],
-): string => {
+): string | null => {
   if (!list) return edge.shape === 'one' ? 'null' : edge.empty;
-  if (edge.shape === 'zone') return renderZone(edge, list, texts);
+  if (edge.typeKey !== null) return renderMixed(edge, edge.typeKey, list, texts);
   const { node } = edge.targets[0]!;
   const { isPlain } = plan.nodes[node]!;
   const known = texts[node]!;
@@ -108,14 +109,19 @@ const renderEdge = (
   return inside === '' ? edge.empty : `[${inside}]`;
 };
 
-const renderZone = (edge: PlanEdge, list: TargetList, texts: readonly Texts[]): string => {
+/** Elements of several types, each named by its type; an entry appears as often as it is linked. */
+const renderMixed = (edge: PlanEdge, typeKey: string, list: TargetList, texts: readonly Texts[]): string | null => {
   let inside = '';
-  list.ids.forEach((id, i) => {
-    const { node, component } = edge.targets[list.kinds[i]!]!;
+  for (const [i, id] of list.ids.entries()) {
+    const { node, uid } = edge.targets[list.kinds[i]!]!;
     const text = texts[node]!.get(id);
-    if (text !== undefined) inside += `${inside === '' ? '' : ','}{"__component":${JSON.stringify(component)},${text}}`;
-  });
-  return `[${inside}]`;
+    if (text === undefined) continue;
+    const whole = `{"${typeKey}":${JSON.stringify(uid)},${text}}`;
+    if (edge.shape === 'one') return whole;
+    inside += inside === '' ? whole : `,${whole}`;
+  }
+  if (edge.shape === 'one') return 'null';
+  return inside === '' ? edge.empty : `[${inside}]`;
 };
 
 /** Upgraded databases may hold a pair twice (ST10); an entry appears once. */

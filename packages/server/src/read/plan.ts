@@ -4,7 +4,7 @@
  */
 import { bug, never } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, type Uid } from '../model/model.js';
+import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, typeKeyOf, type Uid } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { OperatorName } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
@@ -56,13 +56,15 @@ export interface PlanField {
 /** A populated attribute. */
 export interface PlanEdge {
   readonly name: string;
-  readonly shape: 'one' | 'many' | 'zone';
-  /** Links are wrapped in `{ data }`, parts are not (Q12). */
+  readonly shape: 'one' | 'many';
+  /** Links are wrapped in `{ data }`, parts and elements of polymorphic relations are not (Q12). */
   readonly wrapped: boolean;
-  /** JSON of an empty list: `[]`, or `null` for media (Q12). */
-  readonly empty: '[]' | 'null';
-  /** Index of the node for each component; a single one with component null for links. */
-  readonly targets: readonly { readonly component: string | null; readonly node: number }[];
+  /** JSON of an empty list: `[]`, or `null` for media; null leaves the attribute out (Q12). */
+  readonly empty: '[]' | 'null' | null;
+  /** The key that names the type of each element, if elements of several types are mixed; else null. */
+  readonly typeKey: '__component' | '__type' | null;
+  /** Index of the node for each type. */
+  readonly targets: readonly { readonly uid: Uid; readonly node: number }[];
 }
 
 /** Rows of a link table for some edges of one node. */
@@ -75,19 +77,19 @@ export interface PlanLinks {
   readonly fixed: readonly FixedValue[];
   /** The column that distinguishes the edges; null if there is only one. */
   readonly nameColumn: string | null;
-  /** Equal ranks are ordered by link id in zones, by target id elsewhere (ST8). */
-  readonly edges: readonly { readonly edge: number; readonly name: string | null; readonly isZone: boolean }[];
+  /** Equal ranks are ordered by link id if types are mixed, by target id elsewhere (ST8). */
+  readonly edges: readonly { readonly edge: number; readonly name: string | null; readonly isMixed: boolean }[];
   /** Every target of the edges; rows refer to their target by its index in this list. */
   readonly targets: readonly PlanTarget[];
 }
 
-/** One edge's node for one component; for links the component is null. */
+/** One edge's node for one type. */
 export interface PlanTarget {
   readonly edge: number;
   /** Index among the targets of the edge. */
   readonly target: number;
   readonly name: string | null;
-  readonly component: string | null;
+  readonly uid: Uid;
 }
 
 export type PlanFilter =
@@ -110,7 +112,7 @@ export type PlanFilter =
 
 export interface PlanStep {
   readonly path: LinkPath;
-  readonly component: string | null;
+  readonly uid: Uid;
   readonly table: string;
   readonly publishedOnly: boolean;
   readonly shape: 'one' | 'many' | 'zone';
@@ -150,14 +152,19 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   const bySelection = new Map<Selection, number>();
   const apart = new Set<Selection>();
   // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
-  const selections = [root];
+  const selections = [{ selection: root, form }];
   for (let i = 0; i < selections.length; i++) {
-    for (const populate of selections[i]!.populate) selections.push(...branchesOf(populate).map((it) => it.selection));
+    const outer = selections[i]!;
+    for (const { attribute, targets } of outer.selection.populate) {
+      // inside polymorphic relations v4 wraps nothing
+      const inner = attribute.kind === 'morph' ? 'plain' : outer.form;
+      for (const selection of targets.values()) selections.push({ selection, form: inner });
+    }
   }
-  for (const selection of selections.reverse()) {
+  for (const { selection, form } of selections.reverse()) {
     const isRoot = selection === root;
     const node = planNode(selection, { isRoot, form }, (target) => bySelection.get(target)!);
-    const inside = selection.populate.flatMap((it) => branchesOf(it).map((branch) => branch.selection));
+    const inside = selection.populate.flatMap((it) => [...it.targets.values()]);
     if (isRoot || node.sort.length > 0 || inside.some((it) => apart.has(it))) {
       apart.add(selection);
       bySelection.set(selection, nodes.push(node) - 1);
@@ -169,20 +176,6 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
     bySelection.set(selection, index);
   }
   return nodes;
-};
-
-/** The selections of a populated attribute: one, or one per component. */
-const branchesOf = (
-  populate: Populate,
-): readonly { readonly component: Uid | null; readonly selection: Selection }[] => {
-  switch (populate.kind) {
-    case 'link':
-      return [{ component: null, selection: populate.target }];
-    case 'part':
-      return [...populate.fragments].map(([component, selection]) => ({ component, selection }));
-    default:
-      return never(populate);
-  }
 };
 
 const planNode = (
@@ -208,19 +201,30 @@ const planNode = (
 const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
   type.draftAndPublish && state === 'live';
 
-const planEdge = (populate: Populate, form: AnswerForm, nodeOf: (selection: Selection) => number): PlanEdge => {
-  const { name, shape } = populate.attribute;
-  const targets = branchesOf(populate).map(({ component, selection }) => ({ component, node: nodeOf(selection) }));
-  switch (populate.kind) {
+const planEdge = (
+  { attribute, targets }: Populate,
+  form: AnswerForm,
+  nodeOf: (selection: Selection) => number,
+): PlanEdge => {
+  const { name, shape } = attribute;
+  const edge = {
+    name,
+    shape: shape === 'one' ? shape : 'many',
+    typeKey: typeKeyOf(attribute),
+    targets: [...targets].map(([uid, selection]) => ({ uid, node: nodeOf(selection) })),
+  } as const;
+  switch (attribute.kind) {
     case 'link': {
-      const { source } = populate.attribute;
+      const { source } = attribute;
       const wrapped = form === 'envelope' && source !== 'creator';
-      return { name, shape, wrapped, empty: source === 'media' ? 'null' : '[]', targets };
+      return { ...edge, wrapped, empty: source === 'media' || source === 'morph' ? 'null' : '[]' };
     }
     case 'part':
-      return { name, shape, wrapped: false, empty: '[]', targets };
+      return { ...edge, wrapped: false, empty: '[]' };
+    case 'morph':
+      return { ...edge, wrapped: false, empty: null };
     default:
-      return never(populate);
+      return never(attribute);
   }
 };
 
@@ -238,10 +242,10 @@ const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
     const edges = attributes.map((it) => ({
       edge: populates.findIndex(({ attribute }) => attribute === it),
       name: named ? it.name : null,
-      isZone: it.shape === 'zone',
+      isMixed: typeKeyOf(it) !== null,
     }));
     const targets = edges.flatMap(({ edge, name }) =>
-      branchesOf(populates[edge]!).map(({ component }, target) => ({ edge, target, name, component })),
+      [...populates[edge]!.targets.keys()].map((uid, target) => ({ edge, target, name, uid })),
     );
     return {
       table,
@@ -316,7 +320,7 @@ const onNullRow = (filter: PlanFilter): boolean | null => {
 
 const planStep = ({ attribute, target, state }: Step): PlanStep => ({
   path: attribute.path,
-  component: attribute.kind === 'part' ? target.uid : null,
+  uid: target.uid,
   table: target.table,
   publishedOnly: isPublishedOnly(target, state),
   shape: attribute.shape,

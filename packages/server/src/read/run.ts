@@ -29,7 +29,7 @@ export interface NodeData {
   readonly targets: readonly ReadonlyMap<number, TargetList>[];
 }
 
-/** Ids and, for zones, the index of each one's node among the edge's targets. */
+/** Ids and, where types are mixed, the index of each one's node among the edge's targets. */
 export interface TargetList {
   readonly ids: number[];
   readonly kinds: number[];
@@ -165,7 +165,7 @@ const placeLinks = (
     node: nodes[node.edges[edge]!.targets[target]!.node]!,
   }));
   for (const row of rows) {
-    // null: a component that was not requested, or that the schema file no longer lists (ST4)
+    // null: a type that was not requested, that the caller may not see, or that no longer exists (ST4)
     const place = row[2] === null ? undefined : places[row[2] as number];
     if (!place) continue;
     const from = row[0] as number;

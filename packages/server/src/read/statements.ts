@@ -139,8 +139,8 @@ const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
   const is = (name: string | null, value: string | null): readonly Sql[] =>
     name === null ? [] : [sql`${dialect.unindexed(column('l', name))} = ${value}`];
   // a number for the target is cheaper than two texts
-  const cases = targets.map(({ name, component }, place) => {
-    const conditions = [...is(nameColumn, name), ...is(typeColumn, component)];
+  const cases = targets.map(({ name, uid }, place) => {
+    const conditions = [...is(nameColumn, name), ...is(typeColumn, uid)];
     return sql`when ${conditions.length === 0 ? sql`1 = 1` : sql.join(conditions, sql` and `)} then ${sql.lit(place)}`;
   });
   const target =
@@ -158,16 +158,16 @@ const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
       ? []
       : [sql`${dialect.unindexed(column('l', nameColumn))} in (${sql.join(names.map((name) => sql`${name}`))})`]),
   ];
-  const zones = edges.filter((it) => it.isZone);
-  const zoneNames = sql.join(zones.map((it) => sql`${it.name}`));
-  const mixedTie = (): Sql =>
-    sql`case when ${column('l', nameColumn ?? to)} in (${zoneNames}) then ${column('l', 'id')} else ${column('l', to)} end`;
+  const mixed = edges.filter((it) => it.isMixed);
+  const mixedNames = sql.join(mixed.map((it) => sql`${it.name}`));
+  const tieByName = (): Sql =>
+    sql`case when ${column('l', nameColumn ?? to)} in (${mixedNames}) then ${column('l', 'id')} else ${column('l', to)} end`;
   const tie =
-    zones.length === 0
+    mixed.length === 0
       ? dialect.unindexed(column('l', to))
-      : zones.length === edges.length
+      : mixed.length === edges.length
         ? dialect.unindexed(column('l', 'id'))
-        : mixedTie();
+        : tieByName();
   const order = sql.join([...(rank === null ? [] : [dialect.unindexed(column('l', rank))]), tie]);
   const selected = sql.join([column('l', from), column('l', to), target]);
   return sql`select ${selected} from ${sql.table(table)} l${all(where)} order by ${order} limit ${sql.lit(limits.rowsMax + 1)}`;
@@ -246,9 +246,9 @@ const joined = (step: PlanStep, link: string, target: string): Sql =>
 
 const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
   ...fixedConditions(step.path.fixed, link, dialect),
-  ...(step.component === null || step.path.typeColumn === null
+  ...(step.path.typeColumn === null
     ? []
-    : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.component}`]),
+    : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.uid}`]),
   ...visible(step, target, dialect),
 ];
 

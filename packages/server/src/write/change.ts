@@ -10,6 +10,7 @@ import {
   type EntryType,
   type LinkAttribute,
   type Model,
+  type MorphAttribute,
   type PartAttribute,
   type ScalarAttribute,
   typeLabel,
@@ -17,6 +18,8 @@ import {
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
+import { idOf, isObjectOrList } from './ids.js';
+import { type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
 
 type Path = readonly string[];
@@ -26,12 +29,13 @@ export interface Change {
   readonly type: EntryType;
   readonly values: readonly ValueChange[];
   readonly links: readonly LinkChange[];
+  readonly morphs: readonly MorphChange[];
   readonly parts: readonly PartChange[];
 }
 
 /** Names of the attributes of the entry that change. */
-export const namesOf = ({ values, links, parts }: Change): ReadonlySet<string> =>
-  new Set([...values, ...links, ...parts].map((it) => it.attribute.name));
+export const namesOf = ({ values, links, morphs, parts }: Change): ReadonlySet<string> =>
+  new Set([...values, ...links, ...morphs, ...parts].map((it) => it.attribute.name));
 
 export interface ValueChange {
   readonly attribute: ScalarAttribute;
@@ -150,7 +154,13 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
   };
 
   const object = (data: Readonly<Record<string, unknown>>, type: EntryType, path: Path, place: Place): Change => {
-    const change = { type, values: [] as ValueChange[], links: [] as LinkChange[], parts: [] as PartChange[] };
+    const change = {
+      type,
+      values: [] as ValueChange[],
+      links: [] as LinkChange[],
+      morphs: [] as MorphChange[],
+      parts: [] as PartChange[],
+    };
     for (const key of Object.keys(data)) {
       const known =
         type.attributes.has(key) ||
@@ -177,6 +187,9 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
           break;
         case 'link':
           change.links.push(...link(type, attribute, given, at, place));
+          break;
+        case 'morph':
+          change.morphs.push(...morph(attribute, given, at, place));
           break;
         case 'part':
           change.parts.push(...part(attribute, given, at, place));
@@ -209,6 +222,7 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
         break;
       }
       case 'link':
+      case 'morph':
         need(attribute.required && !draft);
         break;
       case 'part':
@@ -353,6 +367,23 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
     return isRight ? moves : null;
   };
 
+  /** An entry that the caller may not find cannot be named, as one of a type that does not exist. */
+  const morph = (attribute: MorphAttribute, value: unknown, path: Path, { isNew }: Place): readonly MorphChange[] => {
+    const isNeeded = attribute.required && !draft;
+    if (value === null) {
+      if (isNeeded) report(nullIssue(null, isNew, path));
+      return [{ attribute, path, isNeeded, change: { kind: 'set', targets: [] } }];
+    }
+    const parsed = parseMorph(attribute, value, path, { model, gate });
+    if (!parsed.ok) {
+      report(...parsed.issues);
+      return [];
+    }
+    const change = parsed.value;
+    if (isNeeded && change.kind === 'set' && change.targets.length === 0) report(issue('body.required', path));
+    return [{ attribute, path, isNeeded, change }];
+  };
+
   // ---- parts (CO2)
 
   const part = (attribute: PartAttribute, value: unknown, path: Path, place: Place): readonly PartChange[] => {
@@ -443,15 +474,6 @@ const nullIssue = (expected: string | null, isNew: boolean, path: Path): Issue =
 /** Removes the value, which is a secret. */
 const untold = (it: Issue): Issue =>
   it.code === 'body.type' ? issue(it.code, it.path, { ...it.facts, value: undefined }) : it;
-
-const isObjectOrList = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object';
-
-/** An id as a number or as digits; null for anything else. */
-const idOf = (value: unknown): number | null => {
-  const id = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;
-  return typeof id === 'number' && Number.isInteger(id) && id > 0 && id <= limits.integerMax ? id : null;
-};
 
 /** Exactly one of the four keys (R3); null for anything else. */
 const positionOf = (value: unknown): Position | null => {

@@ -2,10 +2,11 @@
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { FILE_UID, type Model } from '../model/model.js';
+import { FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
 import type { Dialect, Statement, Tx } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
 import type { Change, ParsedBody } from './change.js';
+import { askedTargets } from './morphs.js';
 import { isUnique } from './plan.js';
 import {
   askedIds,
@@ -63,26 +64,41 @@ interface Targets {
   readonly mediaTypes: ReadonlyMap<number, string | null>;
 }
 
+/** Entries of one type that a value of the body names. */
+interface Asked {
+  readonly uid: Uid;
+  readonly ids: readonly number[];
+  readonly path: readonly string[];
+}
+
+const askedBy = ({ links, morphs }: Change): readonly Asked[] =>
+  [
+    ...links.map((link): Asked => ({ uid: link.attribute.target, ids: askedIds(link), path: link.path })),
+    ...morphs.flatMap((morph) =>
+      groupBy(askedTargets(morph), (it) => it.uid).map(
+        (targets): Asked => ({ uid: targets[0]!.uid, ids: targets.map((it) => it.id), path: morph.path }),
+      ),
+    ),
+  ].filter((it) => it.ids.length > 0);
+
 const findTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<Targets> => {
   const groups = groupBy(
-    changes.flatMap(({ change }) => change.links.filter((link) => askedIds(link).length > 0)),
-    (link) => link.attribute.target,
+    changes.flatMap(({ change }) => askedBy(change)),
+    (it) => it.uid,
   );
   const results = await tx.runAll(
-    groups.map((links) =>
-      existingStatement(model.types.get(links[0]!.attribute.target)!, [...new Set(links.flatMap(askedIds))], dialect),
+    groups.map((asked) =>
+      existingStatement(typeOf(model, asked[0]!.uid), [...new Set(asked.flatMap((it) => it.ids))], dialect),
     ),
   );
   const mediaTypes = new Map<number, string | null>();
-  const absent = groups.flatMap((links, i) => {
+  const absent = groups.flatMap((asked, i) => {
     const rows = results[i] ?? [];
     const found = new Set(rows.map(([target]) => target as number));
-    if (links[0]!.attribute.target === FILE_UID)
-      for (const [id, mime] of rows) mediaTypes.set(id as number, mime as string | null);
-    return links.flatMap((link) => {
-      const { attribute, path } = link;
-      const missing = askedIds(link).filter((target) => !found.has(target));
-      return missing.length > 0 ? [issue('relation.absent', path, { uid: attribute.target, ids: missing })] : [];
+    if (asked[0]!.uid === FILE_UID) for (const [id, mime] of rows) mediaTypes.set(id as number, mime as string | null);
+    return asked.flatMap(({ uid, ids, path }) => {
+      const missing = ids.filter((target) => !found.has(target));
+      return missing.length > 0 ? [issue('relation.absent', path, { uid, ids: missing })] : [];
     });
   });
   return { absent, mediaTypes };

@@ -1,7 +1,14 @@
 /** Publishing a draft checks the stored values as well as those in the body (DR8). */
 import { sql } from 'kysely';
 import { type Issue, issue, never } from '../errors.js';
-import type { EntryType, LinkAttribute, Model, PartAttribute, ScalarAttribute } from '../model/model.js';
+import type {
+  EntryType,
+  LinkAttribute,
+  Model,
+  MorphAttribute,
+  PartAttribute,
+  ScalarAttribute,
+} from '../model/model.js';
 import { type Dialect, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import { type OwnerKey, ownerKey, readParts, type Snapshot } from './snapshot.js';
 
@@ -76,7 +83,9 @@ interface Question {
 const questionsOf = (type: EntryType, dialect: Dialect): readonly Question[] => {
   const attributes = [...type.attributes.values()];
   const scalars = attributes.filter((it): it is ScalarAttribute => it.kind === 'scalar' && hasRule(it));
-  const links = attributes.filter((it): it is LinkAttribute => it.kind === 'link' && it.required);
+  const links = attributes.filter(
+    (it): it is LinkAttribute | MorphAttribute => (it.kind === 'link' || it.kind === 'morph') && it.required,
+  );
   const columns = sql.join([sql.ref('id'), ...scalars.map((it) => sql.ref(it.column))]);
   const values = sql`select ${columns} from ${sql.table(type.table)} where ${dialect.inIds(sql`id`)}`;
   return [
@@ -88,7 +97,7 @@ const questionsOf = (type: EntryType, dialect: Dialect): readonly Question[] => 
 const hasRule = ({ rules }: ScalarAttribute): boolean => rules.required || rules.minLength !== null;
 
 /** The owners that have a target. */
-const linkedQuery = ({ path: { table, from, to, fixed } }: LinkAttribute, dialect: Dialect): Sql => {
+const linkedQuery = ({ path: { table, from, to, fixed } }: LinkAttribute | MorphAttribute, dialect: Dialect): Sql => {
   const others = fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
   return sql`select distinct ${sql.ref(from)}, 1 from ${sql.table(table)} where ${dialect.inIds(sql`${sql.ref(from)}`)} and ${sql.ref(to)} is not null${sql.join(others, sql``)}`;
 };
@@ -126,6 +135,7 @@ const inspect = (
         break;
       }
       case 'link':
+      case 'morph':
         if (value === null && attribute.required) issues.push(issue('body.required', at));
         break;
       case 'part':

@@ -9,6 +9,7 @@ import {
   type EntryType,
   type LinkAttribute,
   LOCALE_UID,
+  type MorphAttribute,
   type PartAttribute,
   type ScalarAttribute,
   typeOf,
@@ -168,12 +169,13 @@ const linkGroup = (type: EntryType, id: number, group: readonly number[]): reado
 // ---- shared attributes
 
 /** The part of a change that all siblings have in common; null if there is none. */
-export const sharedOf = ({ type, values, links, parts }: Change): Change | null => {
+export const sharedOf = ({ type, values, links, morphs, parts }: Change): Change | null => {
   const isShared = ({ attribute }: { readonly attribute: Attribute }): boolean => type.shared.has(attribute.name);
   const shared = {
     type,
     values: values.filter(isShared),
     links: links.filter(isShared),
+    morphs: morphs.filter(isShared),
     parts: parts.filter(isShared),
   };
   return namesOf(shared).size > 0 ? shared : null;
@@ -385,6 +387,13 @@ const copyLinks = (
   return [{ kind: 'clone', table: path.table, column: path.from, pairs, columns, fixed: path.fixed }];
 };
 
+/** Rows of a `morphToMany`, as those who see the links from the other side have them too. */
+const copyMorph = ({ path }: MorphAttribute, pairs: readonly IdPair[]): readonly Operation[] => {
+  const { table, from, to, typeColumn, rank } = path;
+  if (rank === null) return [];
+  return [{ kind: 'clone', table, column: from, pairs, columns: [to, typeColumn, 'field', rank], fixed: [] }];
+};
+
 /** A component to copy, and where it is. */
 interface Found {
   readonly type: EntryType;
@@ -438,14 +447,18 @@ const copyParts = async (copying: Copying, context: CheckContext): Promise<reado
   const clones = groups.flatMap((group): readonly Operation[] => {
     const { type } = group[0]!;
     const pairs = group.flatMap((it) => copies.get(it)!.map((id): IdPair => [it.id, id]));
-    const links = [...type.attributes.values()].filter((it) => it.kind === 'link');
+    const attributes = [...type.attributes.values()];
+    const links = attributes.filter((it) => it.kind === 'link');
+    const morphs = attributes.filter((it) => it.kind === 'morph');
     const columns = [
-      ...[...type.attributes.values()].flatMap((it) => (it.kind === 'scalar' ? [it.column] : [])),
+      ...attributes.flatMap((it) => (it.kind === 'scalar' ? [it.column] : [])),
       ...links.flatMap(({ path }) => (path.from === 'id' ? [path.to] : [])),
+      ...morphs.flatMap(({ path }) => (path.from === 'id' ? [path.to, path.typeColumn] : [])),
     ];
     return [
       { kind: 'clone', table: type.table, column: 'id', pairs, columns, fixed: [] },
       ...links.flatMap((it) => copyLinks(it, pairs)),
+      ...morphs.flatMap((it) => copyMorph(it, pairs)),
     ];
   });
   const placed = found.flatMap((it) =>

@@ -2,7 +2,7 @@
  * Plans a change against a snapshot as row operations: plain data, in execution order. Pure: no database, no clock.
  * Does not rely on foreign keys: dependent rows are deleted explicitly (ST7, ST10).
  */
-import { bug, type Issue, issue, never, ok, type Result } from '../errors.js';
+import { bug, type Issue, issue, ok, type Result } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import type {
   Attribute,
@@ -11,15 +11,17 @@ import type {
   LinkAttribute,
   LinkPath,
   Model,
+  MorphAttribute,
   PartAttribute,
   Uid,
 } from '../model/model.js';
-import { mediaPath } from '../model/storage.js';
 import type { Cell, NewRow } from '../sql/dialect.js';
 import type { Change, LinkChange, PartItem } from './change.js';
+import { type MorphChange, type MorphTarget, type StoredMorph, targetKey } from './morphs.js';
 import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
 import {
   changesOf,
+  groupBy,
   isExclusive,
   listKey,
   type OrderedList,
@@ -40,15 +42,16 @@ export type Operation =
       readonly ranks: readonly (readonly [row: number, rank: number])[];
     }
   | ({ readonly kind: 'insert' } & NewRow)
-  /** Rows whose column holds one of the ids. */
+  /** Rows whose column holds one of the ids, and that have the fixed values. */
   | {
       readonly kind: 'update';
       readonly table: string;
       readonly column: string;
       readonly ids: readonly number[];
       readonly cells: readonly Cell[];
+      readonly fixed?: readonly FixedValue[];
     }
-  /** The same, with the fixed values. */
+  /** The same. */
   | {
       readonly kind: 'delete';
       readonly table: string;
@@ -140,6 +143,7 @@ const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCel
     ...change.values.map(
       (it): Cell => ({ column: it.attribute.column, kind: scalarTypes[it.attribute.type].column, value: it.value }),
     ),
+    ...change.morphs.flatMap(morphCells),
     ...system,
   ];
   if (isNew)
@@ -147,6 +151,7 @@ const planEntry = (change: Change, id: number, isNew: boolean, system: SystemCel
   else if (cells.length > 0) planning.operations.push({ kind: 'update', table, column: 'id', ids: [id], cells });
   for (const part of change.parts) planParts(change.type, id, part.attribute, part.items, part.path, planning);
   for (const link of change.links) planLinks(link, id, planning);
+  for (const morph of change.morphs) planMorph(morph, id, planning);
 };
 
 // ---- parts
@@ -244,35 +249,51 @@ export const removalOf = (
 };
 
 const removalOfRows = (type: EntryType, id: number, model: Model): readonly Operation[] => [
-  ...sharedPathsOf(type).map(
-    ({ table, from, fixed }): Operation => ({ kind: 'delete', table, column: from, ids: [id], fixed }),
+  ...partPathsOf(type).map(
+    ({ table, from }): Operation => ({ kind: 'delete', table, column: from, ids: [id], fixed: [] }),
   ),
+  ...morphRemovals(type, id, model),
   ...linkPathsOf(type, model).flatMap((path) => unlink(path, id)),
   { kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] },
 ];
 
-/** The entry's rows in shared tables, including those of attributes that are no longer in its schema file. */
-const sharedPathsOf = (type: EntryType): readonly LinkPath[] => {
-  const paths = new Map<string, LinkPath>();
-  for (const attribute of type.attributes.values()) {
-    switch (attribute.kind) {
-      case 'scalar':
-        break;
-      case 'link': {
-        const path = mediaPath(type.uid, '');
-        const fixed = path.fixed.filter((it) => it.column === 'related_type');
-        if (attribute.source === 'media') paths.set(path.table, { ...path, fixed });
-        break;
-      }
-      case 'part':
-        paths.set(attribute.path.table, { ...attribute.path, fixed: [] });
-        break;
-      default:
-        never(attribute);
-    }
-  }
-  return [...paths.values()];
+/** The table of the entry's components, which holds those of all its attributes. */
+const partPathsOf = (type: EntryType): readonly LinkPath[] =>
+  [...type.attributes.values()].flatMap((it) => (it.kind === 'part' ? [it.path] : [])).slice(0, 1);
+
+/**
+ * The rows of the entry's own polymorphic relations, and of all that lead to it, including those of attributes that are no
+ * longer in its schema file. Only media and `morphOne` or `morphMany` lead to components.
+ */
+const morphRemovals = (type: EntryType, id: number, model: Model): readonly Operation[] => {
+  const shown = new Set([...type.attributes.values()].flatMap((it) => (it.kind === 'link' ? [it.path.table] : [])));
+  return [...model.types.values()].flatMap((holder) =>
+    [...holder.attributes.values()].flatMap((attribute): readonly Operation[] => {
+      if (attribute.kind !== 'morph') return [];
+      const { table, from, to, typeColumn } = attribute.path;
+      const fixed = [{ column: typeColumn, value: type.uid }];
+      const isLed = type.kind !== 'component' || shown.has(table);
+      // the columns of a `morphToOne` go with the entry's own row
+      if (attribute.shape === 'one') return isLed ? [emptied(attribute, id, fixed)] : [];
+      return [
+        ...(holder === type ? [{ kind: 'delete', table, column: from, ids: [id], fixed: [] } as const] : []),
+        ...(isLed ? [{ kind: 'delete', table, column: to, ids: [id], fixed } as const] : []),
+      ];
+    }),
+  );
 };
+
+const emptied = ({ path }: MorphAttribute, id: number, fixed: readonly FixedValue[]): Operation => ({
+  kind: 'update',
+  table: path.table,
+  column: path.to,
+  ids: [id],
+  fixed,
+  cells: [
+    { column: path.to, kind: 'reference', value: null },
+    { column: path.typeColumn, kind: 'string', value: null },
+  ],
+});
 
 /** How links to and from an entry are found: its own relations, and those of others that point to it. */
 const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
@@ -281,10 +302,7 @@ const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
     .map((it) => it.path);
   const others = [...model.types.values()].flatMap((other) =>
     [...other.attributes.values()]
-      .filter(
-        (it): it is LinkAttribute =>
-          it.kind === 'link' && it.source !== 'media' && it.target === type.uid && it.side === 'owner',
-      )
+      .filter((it): it is LinkAttribute => it.kind === 'link' && it.target === type.uid && it.side === 'owner')
       .map(({ path }): LinkPath => ({ ...path, from: path.to, to: path.from })),
   );
   return [...new Map([...own, ...others].map((path) => [pathKey(path), path])).values()];
@@ -346,9 +364,9 @@ const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...ne
 /** The ids of the relation after the change, in order. */
 const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
   if (change.kind === 'set') {
-    // to-one media shows the first of several, as v4 does; to-one relations the last (R7)
+    // media and `morphOne` show the first of several, as in v4; to-one relations the last (R7)
     if (attribute.shape === 'one')
-      return ok(attribute.source === 'media' ? change.ids.slice(0, 1) : change.ids.slice(-1));
+      return ok(attribute.source === 'relation' ? change.ids.slice(-1) : change.ids.slice(0, 1));
     return ok(change.ids);
   }
   if (attribute.shape === 'many') return applyMoves(current, change, path);
@@ -435,7 +453,12 @@ const planColumnLink = (links: WantedLinks, { operations }: Planning): void => {
         table: path.table,
         column: 'id',
         ids,
-        cells: [{ column, kind: 'reference', value }],
+        cells: [
+          { column, kind: 'reference', value },
+          ...path.fixed.map(
+            (it): Cell => ({ column: it.column, kind: 'string', value: value === null ? null : it.value }),
+          ),
+        ],
       });
   };
   if (isOwn) {
@@ -452,6 +475,65 @@ const planColumnLink = (links: WantedLinks, { operations }: Planning): void => {
     null,
   );
   set(wanted, ownerId);
+};
+
+// ---- polymorphic relations
+
+/** The cells of a `morphToOne`, which are in the row of the entry itself. */
+const morphCells = ({ attribute, change }: MorphChange): readonly Cell[] => {
+  const { shape, path } = attribute;
+  if (shape === 'many' || change.kind !== 'set') return [];
+  const [target] = change.targets;
+  return [
+    { column: path.to, kind: 'reference', value: target?.id ?? null },
+    { column: path.typeColumn, kind: 'string', value: target?.uid ?? null },
+  ];
+};
+
+/** The rows of a `morphToMany`. */
+const planMorph = (
+  { attribute, path, isNeeded, change }: MorphChange,
+  ownerId: number,
+  { snapshot, operations, issues }: Planning,
+): void => {
+  const { table, from, to, typeColumn, rank: rankColumn } = attribute.path;
+  if (attribute.shape === 'one' || rankColumn === null) return;
+  const stored = snapshot.morphs.get(listKey(pathKey(attribute.path), ownerId)) ?? [];
+  const wanted = wantedTargets(change, stored);
+  if (isNeeded && wanted.length === 0) issues.push(issue('body.required', path));
+  // several attributes of one entry may link to the same owner
+  const rowsOf = new Map(groupBy(stored, targetKey).map((rows) => [targetKey(rows[0]!), rows]));
+  const isWanted = new Set(wanted.map(targetKey));
+  const surplus = stored.filter((it) => !isWanted.has(targetKey(it))).map((it) => it.row);
+  const links = wanted.flatMap(
+    (it): readonly (MorphTarget & Partial<StoredMorph>)[] => rowsOf.get(targetKey(it)) ?? [it],
+  );
+  const ranks =
+    change.kind === 'set'
+      ? links.map((_link, place) => place + 1)
+      : rankList(links.map(({ id, rank = null }) => ({ id, rank })));
+  const moved = links.flatMap(({ row, rank }, i): readonly (readonly [number, number])[] =>
+    row === undefined || rank === ranks[i] ? [] : [[row, ranks[i]!]],
+  );
+  if (surplus.length > 0) operations.push({ kind: 'delete', table, column: 'id', ids: surplus, fixed: [] });
+  links.forEach(({ row, id, uid }, i) => {
+    if (row !== undefined) return;
+    const cells: readonly Cell[] = [
+      { column: from, kind: 'reference', value: ownerId },
+      { column: to, kind: 'reference', value: id },
+      { column: typeColumn, kind: 'string', value: uid },
+      { column: rankColumn, kind: 'rank', value: ranks[i]! },
+    ];
+    operations.push({ kind: 'insert', table, cells });
+  });
+  if (moved.length > 0) operations.push({ kind: 'rank', table, column: rankColumn, ranks: moved });
+};
+
+const wantedTargets = (change: MorphChange['change'], stored: readonly StoredMorph[]): readonly MorphTarget[] => {
+  if (change.kind === 'set') return change.targets;
+  const named = new Set([...change.connect, ...change.disconnect].map(targetKey));
+  const kept = new Map(stored.filter((it) => !named.has(targetKey(it))).map((it) => [targetKey(it), it]));
+  return [...[...kept.values()].map(({ uid, id }) => ({ uid, id })), ...change.connect];
 };
 
 /** Tables whose links other writers could change at the same time, from either side; the lock that each write takes. */

@@ -40,12 +40,11 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect:
       const cells = sql.join(
         operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),
       );
-      const update = sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}`;
+      const update = sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}${fixedOf(operation)}`;
       return withIds(dialect.compile(update), operation.ids, dialect);
     }
     case 'delete': {
-      const fixed = operation.fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`);
-      const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${sql.join(fixed, sql``)}`;
+      const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${fixedOf(operation)}`;
       return withIds(dialect.compile(removal), operation.ids, dialect);
     }
     case 'clone': {
@@ -65,6 +64,12 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect:
     }
   }
 };
+
+const fixedOf = ({ fixed = [] }: Extract<Operation, { kind: 'update' | 'delete' }>): Sql =>
+  sql.join(
+    fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`),
+    sql``,
+  );
 
 const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql => {
   const [id] = ids;

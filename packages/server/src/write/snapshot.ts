@@ -1,9 +1,18 @@
 /** The database state needed to plan a write, read inside its transaction after taking locks. */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
-import { type EntryType, FILE_UID, type LinkAttribute, type LinkPath, type Model, type Uid } from '../model/model.js';
+import {
+  type EntryType,
+  FILE_UID,
+  type LinkAttribute,
+  type LinkPath,
+  type Model,
+  type MorphAttribute,
+  type Uid,
+} from '../model/model.js';
 import { type Dialect, type Rows, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import type { Change, LinkChange } from './change.js';
+import type { StoredMorph } from './morphs.js';
 import { isSoundRank, isSpread, spread } from './order.js';
 
 export interface Snapshot {
@@ -11,6 +20,8 @@ export interface Snapshot {
   readonly parts: ReadonlyMap<OwnerKey, readonly StoredPart[]>;
   /** Rows of each changed relation of an owner, in stored order. */
   readonly lists: ReadonlyMap<ListKey, readonly StoredLink[]>;
+  /** Rows of each changed polymorphic relation of an owner, in stored order. */
+  readonly morphs: ReadonlyMap<ListKey, readonly StoredMorph[]>;
   /** The lists of which only the rows near the change were read; their ranks are sound. */
   readonly excerpts: ReadonlySet<ListKey>;
   /**
@@ -165,6 +176,7 @@ export const readSnapshot = async (
   const ids = new Map<Uid, number[]>();
   const unsound: OrderedList[] = [];
   const long: LongList[] = [];
+  const morphs = new Map<ListKey, readonly StoredMorph[]>();
 
   const links = changes.flatMap(({ change, id }) => change.links.map((link) => ({ link, id })));
   for (const group of groupBy(links, ({ link }) => pathKey(link.attribute.path))) {
@@ -197,6 +209,19 @@ export const readSnapshot = async (
       });
     }
   }
+  const morphLists = changes.flatMap(({ change, id }) =>
+    id === null
+      ? []
+      : change.morphs.flatMap((it) => (it.attribute.shape === 'many' ? [{ id, path: it.attribute.path }] : [])),
+  );
+  for (const group of groupBy(morphLists, (it) => pathKey(it.path))) {
+    const { path } = group[0]!;
+    const owners = group.map((it) => it.id);
+    ask(withIds(morphsStatement(path, dialect), owners, dialect), (rows) => {
+      for (const links of groupBy(storedMorphs(rows), (it) => String(it.from)))
+        morphs.set(listKey(pathKey(path), links[0]!.from), links);
+    });
+  }
   const fresh = groupBy(
     changes.flatMap(({ change, id }) => (id === null ? [change.type] : [])),
     (type) => type.uid,
@@ -221,7 +246,7 @@ export const readSnapshot = async (
       lists.set(key, rows);
     }
   }
-  return { lists, excerpts, partners, lastRanks, unsound, newIds: ids };
+  return { lists, morphs, excerpts, partners, lastRanks, unsound, newIds: ids };
 };
 
 /**
@@ -381,6 +406,29 @@ const storedLinks = (rows: Rows): readonly StoredLink[] =>
     row,
     from,
     to,
+    rank,
+  }));
+
+const morphsStatement = (path: MorphAttribute['path'], dialect: Dialect): Statement => {
+  const rank = path.rank === null ? sql`null` : column('l', path.rank);
+  const selected = sql.join([
+    column('l', 'id'),
+    column('l', path.from),
+    column('l', path.typeColumn),
+    column('l', path.to),
+    rank,
+  ]);
+  return dialect.compile(
+    sql`select ${selected} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.from))} and ${column('l', path.to)} is not null order by ${dialect.unindexed(rank)}, ${column('l', 'id')}`,
+  );
+};
+
+const storedMorphs = (rows: Rows): readonly StoredMorph[] =>
+  (rows as readonly [number, number, Uid, number, number | null][]).map(([row, from, uid, id, rank]) => ({
+    row,
+    from,
+    uid,
+    id,
     rank,
   }));
 

@@ -202,6 +202,22 @@ const someAttribute = (attribute: Attribute, model: Model, random: Random, depth
       return random.chance(0.7) ? random.pick(samples[attribute.type] ?? [anyValue(random, 3)]) : anyValue(random, 2);
     case 'link':
       return someLink(random);
+    case 'morph': {
+      const element = (): unknown =>
+        random.chance(0.9)
+          ? objectOf([
+              ['id', someId(random)],
+              ['__type', random.chance(0.9) ? random.pick([...model.types.keys()]) : random.pick<unknown>([...texts])],
+            ])
+          : anyValue(random, 2);
+      const list = (): readonly unknown[] => Array.from({ length: random.between(0, 3) }, element);
+      return random.pick<() => unknown>([
+        element,
+        list,
+        () => objectOf([[random.pick(['set', 'connect', 'disconnect', 'nope']), list()]]),
+        () => null,
+      ])();
+    }
     case 'part': {
       const element = (): unknown => {
         const uid = random.pick(attribute.components);

@@ -22,7 +22,7 @@ const uses: readonly Use[] = ['select', 'filter', 'sort', 'populate', 'write'];
  * What may be done with an attribute, given the rights to its entry. `stamp`: set by the server; `secret`: private or a
  * password, can be written but never read; `siblings`: entries in other locales; `rank`: a user's role, which callers
  * who may change users can set; `members`: the users of a role, which no response lists; `signature`: a creator, under
- * Q9's option and handler, in the collection's own list; `morph`: stored by v4 but not served (README, Limits).
+ * Q9's option and handler, in the collection's own list; `morph`: the entries of any type that a file is used by.
  */
 const verdicts = `
   kind         select   filter   sort     populate  write
@@ -41,7 +41,7 @@ const verdicts = `
   zone         refused  refused  refused  yes       yes
   creator      refused  refused  refused  no        no
   signature    refused  yes      yes      yes       no
-  morph        refused  refused  refused  refused   refused`;
+  morph        refused  refused  refused  yes       yes`;
 
 const uids: Readonly<Record<string, string>> = {
   film: 'api::film.film',
@@ -411,6 +411,7 @@ const scalarValue = (attribute: Extract<Attribute, { kind: 'scalar' }>): unknown
 const sampleOf = (row: Row, type: EntryType): unknown => {
   const attribute = type.attributes.get(row.name)!;
   if (attribute.kind === 'scalar') return scalarValue(attribute);
+  if (attribute.kind === 'morph') return [];
   if (attribute.kind === 'link')
     return attribute.shape === 'one' && row.kind === 'rank' ? 3 : [spare[row.target!] ?? 1];
   return wrapped(attribute, attribute.components[0]!, {});
@@ -510,7 +511,7 @@ const stored = async ({ world }: PeopleWorld, way: Way, row: Row, id: number): P
 const isStored = (found: readonly unknown[], value: unknown, row: Row, type: EntryType): boolean => {
   const attribute = type.attributes.get(row.name)!;
   if (attribute.kind === 'link') return found.map(Number).includes(Array.isArray(value) ? value[0] : (value as number));
-  if (attribute.kind === 'part') return found.length > 0;
+  if (attribute.kind === 'part' || attribute.kind === 'morph') return found.length > 0;
   const [first] = found;
   if (first === null || first === undefined) return false;
   if (attribute.type === 'datetime') return new Date(first as string | number).getUTCFullYear() <= 1999;
@@ -544,7 +545,7 @@ describe('the table', () => {
     for (const [label, uid] of Object.entries(uids)) {
       if (label === 'folder') continue;
       const type = model.types.get(uid)!;
-      const names = [...type.attributes.keys(), ...type.morphs.map((it) => it.name)];
+      const names = [...type.attributes.keys()];
       expect([
         label,
         rowsOf(label)

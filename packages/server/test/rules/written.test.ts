@@ -85,7 +85,7 @@ describe.each(dialects)('the result of a write on %s', (dialect) => {
     writer = newWriter(world.db, Date.now);
     context = {
       model: world.model,
-      gate: { version: 'test', allows: () => true },
+      gate: { version: 'test', allows: () => true, reaches: () => true },
       rest: { defaultLimit: 25, maxLimit: 100, withCount: true },
       strict: true,
       defaultLocale: null,
