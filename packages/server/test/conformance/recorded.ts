@@ -16,6 +16,8 @@ import { type Case, isRead, type Kit, kitFiles, play, readCases, type Suite, sec
 import { send } from './send.js';
 
 interface RecordedServer extends Target {
+  /** `http://127.0.0.1:1234` */
+  readonly base: string;
   close(): Promise<void>;
 }
 
@@ -25,7 +27,7 @@ interface RecordedProject {
   readonly handlers: HandlersByType;
 }
 
-const loadProject = async (kit: Kit): Promise<RecordedProject> => {
+export const loadProject = async (kit: Kit): Promise<RecordedProject> => {
   const { project, overlay } = kitFiles(kit);
   const loaded = loadModel(project);
   if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
@@ -33,10 +35,10 @@ const loadProject = async (kit: Kit): Promise<RecordedProject> => {
 };
 
 /** On a port, because the in-process injector normalises URLs. */
-const newRecordedServer = async (
+export const newRecordedServer = async (
   dialect: DialectName,
   { kit, model, handlers }: RecordedProject,
-  logins: Map<string, string>,
+  logins = new Map<string, string>(),
 ): Promise<RecordedServer> => {
   const addMissing = async (db: Db): Promise<void> => {
     await createTables(db, model);
@@ -50,6 +52,7 @@ const newRecordedServer = async (
   const base = await app.listen({ host: '127.0.0.1', port: 0 });
   const agent = new http.Agent({ keepAlive: true });
   return {
+    base,
     logins,
     send: (request) => send({ base, files: dir, agent }, request),
     close: async () => {
