@@ -5,6 +5,7 @@
 import { describe, expect, it } from 'vitest';
 import { actionsOf } from '../../src/access/actions.js';
 import { accountRoutes } from '../../src/http/account-routes.js';
+import { fileRoutes } from '../../src/http/file-routes.js';
 import { routesOf } from '../../src/http/routes.js';
 import type { Model } from '../../src/model/model.js';
 import { bearer, type PeopleWorld, type TokenName, type UserName, usePeople } from '../world/people.js';
@@ -52,6 +53,17 @@ const accountTable: readonly Row[] = `
   .split('\n')
   .map(plugin);
 
+const uploadTable: readonly Row[] = [
+  ['POST', '/upload', 'upload'],
+  ['GET', '/upload/files', 'find'],
+  ['GET', '/upload/files/:id', 'findOne'],
+  ['DELETE', '/upload/files/:id', 'destroy'],
+].map(([method = '', path, action]) => ({
+  method,
+  path: `/api${path}`,
+  action: `plugin::upload.content-api.${action}`,
+}));
+
 /** Routes of content by the kinds of RQ1. */
 const contentTable = (model: Model): readonly Row[] =>
   [...model.types.values()].flatMap(({ uid, kind, origin, plural, singular }): readonly Row[] => {
@@ -73,7 +85,7 @@ const contentTable = (model: Model): readonly Row[] =>
   });
 
 const model = worldModel();
-const table = [...accountTable, ...contentTable(model)];
+const table = [...accountTable, ...uploadTable, ...contentTable(model)];
 const every = (nth: number, from: number): readonly string[] =>
   table.map((it) => it.action).filter((_action, i) => i % nth === from);
 
@@ -124,6 +136,9 @@ describe('the table', () => {
     const served = [
       ...accountRoutes(deps.site.accounts).map((it) =>
         key({ method: it.method, path: `/api${it.path}`, action: `plugin::users-permissions.${it.permission}` }),
+      ),
+      ...fileRoutes.map(({ method, path, permission }) =>
+        key({ method, path: `/api${path}`, action: `plugin::upload.content-api.${permission}` }),
       ),
       ...routesOf(model, '/api').flatMap(({ path, type, actions }) =>
         Object.entries(actions).map(([method, action]) =>
