@@ -24,10 +24,10 @@ const pluginActions: Readonly<Record<string, readonly string[]>> = {
   'plugin::email.email': ['send'],
 };
 
-const contentActions = (type: EntryType): readonly string[] => {
-  if (type.kind === 'single') return ['find', 'update', 'delete'];
-  return ['find', 'findOne', 'create', 'update', 'delete', ...(type.localized ? ['createLocalization'] : [])];
-};
+const contentActions = ({ kind, localized }: EntryType): readonly string[] => [
+  ...(kind === 'single' ? ['find', 'update', 'delete'] : ['find', 'findOne', 'create', 'update', 'delete']),
+  ...(localized ? ['createLocalization'] : []),
+];
 
 /** All actions, the project's content types first. */
 export const actionsOf = (model: Model): readonly Action[] => [

@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Attribute, EntryType, Model } from '../../src/model/model.js';
 import { newRandom, type Random, seedOfRun } from '../oracle/random.js';
-import { dialects, newRelationsWorld } from '../world/relations/world.js';
+import { dialects, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
 
 const seed = seedOfRun();
 /** 100,000 in a full run, for both databases together. */
@@ -267,7 +267,41 @@ const damaged = (text: string, random: Random): string => {
   ]);
 };
 
-const types = ['shelf', 'book', 'sheet', 'form', 'holder', 'setting', 'motto'];
+const someLocale = (random: Random): unknown =>
+  random.chance(0.9) ? random.pick(['en', 'de', 'fr']) : random.pick<unknown>(['xx', '', 'all', null, 5, ['de'], {}]);
+
+interface Addressed {
+  readonly method: string;
+  readonly url: string;
+  /** Whether the body is an entry's data, instead of holding it. */
+  readonly isBare: boolean;
+}
+
+const address = (type: EntryType, random: Random): Addressed => {
+  const { kind, singular, plural, localized } = type;
+  const list = `/api/${kind === 'single' ? singular : plural}`;
+  const entry = kind === 'single' ? list : `${list}/${random.between(1, 6)}`;
+  if (localized && random.chance(0.3)) return { method: 'POST', url: `${entry}/localizations`, isBare: true };
+  const query = localized && random.chance(0.3) ? `?locale=${random.pick(['en', 'de', 'fr', 'xx', 'all', ''])}` : '';
+  if (kind === 'collection' && random.chance(0.4)) return { method: 'POST', url: `${list}${query}`, isBare: false };
+  return { method: random.chance(0.03) ? 'DELETE' : 'PUT', url: `${entry}${query}`, isBare: false };
+};
+
+/** What all locales of each entry share. */
+const expectShared = async (world: RelationsWorld): Promise<void> => {
+  const links = await world.rows('leaves_localizations_links');
+  const parts = await world.rows('leaves_components');
+  const shared = new Map(
+    (await world.rows('leaves')).map(({ id, code, serial, amount, extra }) => {
+      const own = parts.filter((it) => it['entity_id'] === id && it['field'] !== 'zone');
+      return [id, [code, serial, amount, JSON.stringify(extra), own.map((it) => it['field']).sort()]];
+    }),
+  );
+  for (const { leaf_id: from, inv_leaf_id: to } of links)
+    expect([from, to, shared.get(to)]).toEqual([from, to, shared.get(from)]);
+};
+
+const types = ['shelf', 'book', 'sheet', 'form', 'holder', 'setting', 'motto', 'leaf', 'placard'];
 
 describe.each(dialects)('hostile bodies on %s', (dialect) => {
   it(`ER5: ${bodies / 2} bodies get no 5xx, refused ones change nothing (seed ${seed})`, {
@@ -293,21 +327,22 @@ describe.each(dialects)('hostile bodies on %s', (dialect) => {
           gallery: [1, 2],
         });
       }
+      for (let i = 0; i < 3; i++) await world.create('leaves', { code: 'c', locale: 'de', cards: [{ label: 'a' }] });
+      for (let i = 0; i < 3; i++) await world.send('POST', `/api/leaves/${i + 1}/localizations`, { locale: 'fr' });
       const statuses = new Map<number, number>();
+      let localized = 0;
       let known = await world.dump();
       for (let i = 0; i < bodies / 2; i++) {
         const singular = random.pick(types);
         const type = model.types.get(`api::${singular}.${singular}`)!;
-        const isNew = type.kind === 'collection' && random.chance(0.4);
-        const method = isNew ? 'POST' : random.chance(0.03) ? 'DELETE' : 'PUT';
-        const url =
-          type.kind === 'single'
-            ? `/api/${type.singular}`
-            : isNew
-              ? `/api/${type.plural}`
-              : `/api/${type.plural}/${random.between(1, 6)}`;
-        const data = random.chance(0.97) ? objectOf(somePairs(type, model, random, 3)) : anyValue(random, 3);
-        const plain = JSON.stringify(random.chance(0.98) ? { data } : anyValue(random, 2)) ?? 'undefined';
+        const { method, url, isBare } = address(type, random);
+        const locale =
+          isBare || (type.localized && random.chance(0.5)) ? [['locale', someLocale(random)] as const] : [];
+        const data = random.chance(0.97)
+          ? objectOf([...somePairs(type, model, random, 3), ...locale])
+          : anyValue(random, 3);
+        const body = isBare ? data : { data };
+        const plain = JSON.stringify(random.chance(0.98) ? body : anyValue(random, 2)) ?? 'undefined';
         const text = random.chance(0.03) ? damaged(plain, random) : plain;
         const answer = await world.send(
           method,
@@ -316,6 +351,7 @@ describe.each(dialects)('hostile bodies on %s', (dialect) => {
           method === 'DELETE' ? undefined : { 'content-type': 'application/json' },
         );
         statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1);
+        if (type.localized && answer.status === 200) localized += 1;
         expect
           .soft(answer.status, `${method} ${url} ${text.slice(0, 2000)}\n${answer.text.slice(0, 300)}`)
           .toBeLessThan(500);
@@ -325,10 +361,12 @@ describe.each(dialects)('hostile bodies on %s', (dialect) => {
         known = now;
       }
       await world.expectNoOrphans();
+      await expectShared(world);
       const said = [...statuses].sort(([a], [b]) => a - b).map(([status, count]) => `${count} × ${status}`);
       process.stdout.write(`${dialect}: ${said.join(', ')}\n`);
       // the run must contain both accepted and refused bodies
       expect(Math.min(statuses.get(200) ?? 0, statuses.get(400) ?? 0)).toBeGreaterThan(bodies / 40);
+      expect(localized).toBeGreaterThan(bodies / 200);
     } finally {
       await world.close();
     }

@@ -66,7 +66,7 @@ const uploadTable: readonly Row[] = [
 
 /** Routes of content by the kinds of RQ1. */
 const contentTable = (model: Model): readonly Row[] =>
-  [...model.types.values()].flatMap(({ uid, kind, origin, plural, singular }): readonly Row[] => {
+  [...model.types.values()].flatMap(({ uid, kind, origin, plural, singular, localized }): readonly Row[] => {
     if (origin !== 'project' || kind === 'component') return [];
     const rows =
       kind === 'single'
@@ -78,7 +78,9 @@ const contentTable = (model: Model): readonly Row[] =>
             `PUT /${plural}/:id update`,
             `DELETE /${plural}/:id delete`,
           ];
-    return rows.map((row) => {
+    const entry = kind === 'single' ? singular : `${plural}/:id`;
+    const sibling = localized ? [`POST /${entry}/localizations createLocalization`] : [];
+    return [...rows, ...sibling].map((row) => {
       const [method = '', path = '', action = ''] = row.split(' ');
       return { method, path: `/api${path}`, action: `${uid}.${action}` };
     });

@@ -1,5 +1,6 @@
 /** New entries in another locale of an existing one, and deletion of one locale (LO7, LO9). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { actionsOf } from '../../src/access/actions.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -193,6 +194,11 @@ describe.each(dialects)('localizations on %s', (dialect) => {
     expect(french).toMatchObject({ size: 2, localizations: [{ id: 2 }] });
     expect((await send('DELETE', '/api/board')).status).toBe(200);
     expect(await made('/api/board/localizations', { locale: 'it' })).toMatchObject({ size: 1 });
+  });
+
+  it('LO7: the permission can be granted for localized types, single ones too', () => {
+    const actions = actionsOf(world.model).filter((it) => it.endsWith('.createLocalization'));
+    expect(actions).toEqual(['api::board.board.createLocalization', 'api::note.note.createLocalization']);
   });
 
   it('LO9: the other siblings stay linked with each other', async () => {

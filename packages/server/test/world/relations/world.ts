@@ -10,6 +10,7 @@
  * | form (drafts) | every constraint of a schema file |
  * | holder | components three levels deep, one that contains itself, repeatable ones, a zone, media; components with relations of their own |
  * | setting, motto (drafts) | single types |
+ * | leaf (drafts), placard | localized, with values that all locales share: a collection and a single type; the locales are en, de and fr |
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -101,7 +102,9 @@ const mimes: Readonly<Record<keyof typeof files, string>> = {
 const actionsOf = (model: Model): readonly string[] =>
   [...model.types.values()]
     .filter((type) => type.origin === 'project' && type.kind !== 'component' && type.singular !== 'closed-room')
-    .flatMap((type) => ['find', 'findOne', 'create', 'update', 'delete'].map((action) => `${type.uid}.${action}`));
+    .flatMap((type) =>
+      ['find', 'findOne', 'create', 'update', 'delete', 'createLocalization'].map((action) => `${type.uid}.${action}`),
+    );
 
 /** Roles, permissions and files. */
 const fill = async (db: Db, tables: ReadonlyMap<string, Table>, model: Model): Promise<void> => {
@@ -114,6 +117,10 @@ const fill = async (db: Db, tables: ReadonlyMap<string, Table>, model: Model): P
   await insertGrants(
     actionsOf(model).map((action) => ({ role: PUBLIC_ROLE, action })),
     insert,
+  );
+  await insert(
+    'i18n_locale',
+    ['en', 'de', 'fr'].map((code, i) => ({ id: i + 1, code })),
   );
   await insert(
     'files',
