@@ -83,8 +83,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     session: Session,
   ): Promise<void> => {
     const update = await updateFor(reference, ids, caller, { model, tx: session.tx, dialect: db.dialect });
-    const adminId = caller.who.kind === 'token' ? caller.who.adminId : null;
-    await writer.apply({ action: 'update', ...update, adminId }, contextOf(caller), session);
+    await writer.apply({ action: 'update', ...update, keepsUpdatedAt: true }, contextOf(caller), session);
   };
 
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>

@@ -45,6 +45,8 @@ export type WriteRequest = {
   readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
+  /** Leaves `updatedAt` and `updatedBy` as they are, as v4 does when it adds an uploaded file to an entry (UP11). */
+  readonly keepsUpdatedAt?: boolean;
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */
   readonly locale?: string | null;
 } & (
@@ -436,10 +438,8 @@ const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number 
   type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
 
 /** What the server sets in each row that changes. */
-const changedCells = (request: WriteRequest, version: number): readonly Cell[] => [
-  instant('updated_at', version),
-  ...creator(request, 'updated_by_id'),
-];
+const changedCells = (request: WriteRequest, version: number): readonly Cell[] =>
+  request.keepsUpdatedAt === true ? [] : [instant('updated_at', version), ...creator(request, 'updated_by_id')];
 
 const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
 

@@ -286,7 +286,7 @@ export const follow = async (
   const operations = [
     ...(await clear(shared, ids, parts, context)),
     ...(await copy({ type, from: id, to: ids, attributes, parts, taken: new Map(newIds) }, context)),
-    { kind: 'update', table: type.table, column: 'id', ids, cells: system } as const,
+    ...(system.length > 0 ? [{ kind: 'update', table: type.table, column: 'id', ids, cells: system } as const] : []),
   ];
   return { operations, followers: ids };
 };
