@@ -6,6 +6,13 @@ import type { LocaleStore } from '../read/locales.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
+/** The permission is that of v4; the path is without the prefix. */
+export const localeRoute = {
+  method: 'GET',
+  path: '/i18n/locales',
+  permission: 'plugin::i18n.locales.listLocales',
+} as const;
+
 export interface LocaleRouteDeps {
   readonly locales: LocaleStore;
   readonly callers: Callers;
@@ -18,14 +25,13 @@ export const addLocalePaths = (
   taken: ReadonlySet<string>,
   { locales, callers, prefix }: LocaleRouteDeps,
 ): void => {
-  const path = `${prefix}/i18n/locales`;
+  const path = prefix + localeRoute.path;
   if (taken.has(path)) return;
   addPath(app, path, {
-    GET: async (request, reply) => {
+    [localeRoute.method]: async (request, reply) => {
       const caller = await callers.identify(request.headers.authorization);
       if (!caller.ok) return sendIssues(reply, caller.issues);
-      if (!caller.value.may('plugin::i18n.locales.listLocales'))
-        return sendIssues(reply, [issue('http.forbidden', [])]);
+      if (!caller.value.may(localeRoute.permission)) return sendIssues(reply, [issue('http.forbidden', [])]);
       return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await locales.list()));
     },
   });

@@ -6,6 +6,7 @@ import { describe, expect, it } from 'vitest';
 import { actionsOf } from '../../src/access/actions.js';
 import { accountRoutes } from '../../src/http/account-routes.js';
 import { fileRoutes } from '../../src/http/file-routes.js';
+import { localeRoute } from '../../src/http/locale-routes.js';
 import { routesOf } from '../../src/http/routes.js';
 import type { Model } from '../../src/model/model.js';
 import { bearer, type PeopleWorld, type TokenName, type UserName, usePeople } from '../world/people.js';
@@ -87,7 +88,10 @@ const contentTable = (model: Model): readonly Row[] =>
   });
 
 const model = worldModel();
-const table = [...accountTable, ...uploadTable, ...contentTable(model)];
+const localeTable: readonly Row[] = [
+  { method: 'GET', path: '/api/i18n/locales', action: 'plugin::i18n.locales.listLocales' },
+];
+const table = [...accountTable, ...uploadTable, ...localeTable, ...contentTable(model)];
 const every = (nth: number, from: number): readonly string[] =>
   table.map((it) => it.action).filter((_action, i) => i % nth === from);
 
@@ -142,6 +146,7 @@ describe('the table', () => {
       ...fileRoutes.map(({ method, path, permission }) =>
         key({ method, path: `/api${path}`, action: `plugin::upload.content-api.${permission}` }),
       ),
+      key({ method: localeRoute.method, path: `/api${localeRoute.path}`, action: localeRoute.permission }),
       ...routesOf(model, '/api').flatMap(({ path, type, actions }) =>
         Object.entries(actions).map(([method, action]) =>
           key({ method, path, action: `${type.uid}.${action === 'single' ? 'find' : action}` }),

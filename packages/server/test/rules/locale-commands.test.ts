@@ -146,7 +146,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     await post('/api/notes', { title: 'Brot', locale: 'de' });
     await changing.start({
       'src/api/note/handlers.mjs':
-        'export default { beforeDelete: async ({ id, refuse }) => refuse(`note ${id} is needed`) };\n',
+        'export default { beforeDelete: async ({ id, refuse }) => refuse("note " + id + " is needed") };\n',
     });
     await expect(remove('de', true)).rejects.toThrow('note 1 is needed');
     expect([await count('notes'), await count('i18n_locale')]).toEqual([1, 2]);
