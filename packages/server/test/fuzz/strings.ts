@@ -347,6 +347,8 @@ const hostile = (type: TypeSpec, random: Random): string => {
     () => `pagination=${value()}&page=${value()}&limit=1`,
     () => `publicationState=${value()}&locale=${value()}`,
     () => `publicationState[${key()}]=${value()}&locale[]=${value()}`,
+    () => `locale[0]=${value()}&locale[${key()}]=${value()}&locale=${value()}`,
+    () => `locale=${value()}&locale=all&filters[locale]=${value()}&filters[localizations][${key()}]=${value()}`,
     () => `_q=${value()}`,
     () => `_q[${key()}]=${value()}`,
     () => `${random.pick(parameters)}[__proto__][${key()}]=${value()}`,

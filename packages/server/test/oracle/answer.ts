@@ -2,7 +2,7 @@
  * The oracle: answers a request with plain loops over a world in memory, directly from the rules of the specification
  * and the contract. It shares no code with the server and knows nothing of SQL, plans or batches.
  */
-import type { Condition, OptionsSpec, Request, SortSpec, State, Test } from './request.js';
+import type { Condition, LocaleSpec, OptionsSpec, Request, SortSpec, State, Test } from './request.js';
 import {
   attributesOf,
   idSpec,
@@ -53,19 +53,32 @@ export const answer = (request: Request, facts: Facts): OracleAnswer => {
   }
   const { filter } = request;
   let kept = filter ? visible.filter((it) => holds(filter, it, state, facts)) : visible;
+  const wanted = type.localized ? localesOf(request.locale, facts) : 'all';
+  if (wanted !== 'all') kept = kept.filter((it) => wanted.includes(it.entry.values.get('locale') as string));
   if (request.action === 'single') {
+    if (type.localized && wanted === 'all') return { status: 200, body: { data: kept.map(show), meta: {} } };
     const [found] = kept;
     return found ? { status: 200, body: { data: show(found), meta: {} } } : notFound;
-  }
-  if (type.localized) {
-    const wanted = request.locale ?? facts.defaultLocale;
-    if (wanted !== 'all') kept = kept.filter((it) => it.entry.values.get('locale') === wanted);
   }
   const { search } = request;
   if (search !== null && search !== '') kept = kept.filter((it) => isFound(it, search));
   const sorted = stableSort(kept, request.sort, state, facts);
   const { from, size, meta } = pageOf(request, sorted.length, facts);
   return { status: 200, body: { data: sorted.slice(from, from + size).map(show), meta: { pagination: meta } } };
+};
+
+/** LO1, LO2. */
+const localesOf = (locale: LocaleSpec | null, { defaultLocale }: Facts): readonly string[] | 'all' => {
+  switch (locale?.kind) {
+    case undefined:
+      return [defaultLocale];
+    case 'one':
+      return locale.text === 'all' ? 'all' : [locale.text];
+    case 'list':
+      return locale.texts;
+    case 'valueless':
+      return [];
+  }
 };
 
 const notFound: OracleAnswer = {

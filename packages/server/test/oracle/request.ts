@@ -26,7 +26,7 @@ export interface Request {
   readonly sort: readonly SortSpec[];
   readonly page: PageSpec | null;
   readonly state: State | null;
-  readonly locale: string | null;
+  readonly locale: LocaleSpec | null;
   readonly search: string | null;
 }
 
@@ -85,6 +85,12 @@ export type PageSpec = { readonly withCount: boolean | null } & (
   | { readonly kind: 'offset'; readonly start: Amount | null; readonly limit: Amount | null }
 );
 
+/** `locale`: one text, a list of texts, or a key without a value. */
+export type LocaleSpec =
+  | { readonly kind: 'one'; readonly text: string }
+  | { readonly kind: 'list'; readonly texts: readonly string[] }
+  | { readonly kind: 'valueless' };
+
 interface Context {
   readonly project: ProjectSpec;
   readonly random: Random;
@@ -113,10 +119,19 @@ export const anyRequest = (project: ProjectSpec, world: World, random: Random): 
     sort: action !== 'single' && random.chance(0.5) ? anySort([type], context) : [],
     page: isList && random.chance(0.4) ? anyPage(random) : null,
     state: random.chance(0.35) ? random.pick(['live', 'preview', 'preview']) : null,
-    locale: isList && random.chance(0.3) ? random.pick(['en', 'fr', 'all', 'xx']) : null,
+    locale: random.chance(type.localized ? 0.6 : 0.1) ? anyLocale(action, random) : null,
     // it is undefined whether `_q` searches the server's own `locale`
     search: isList && !type.localized && random.chance(0.08) ? anySearch(random) : null,
   };
+};
+
+/** A single type takes one locale; requests for one entry take any, without effect. */
+const anyLocale = (action: Request['action'], random: Random): LocaleSpec => {
+  const known = ['en', 'fr', 'pt-BR'];
+  if (action !== 'single' && random.chance(0.3))
+    return { kind: 'list', texts: random.sample([...known, 'xx', 'EN', ''], random.between(1, 4)) };
+  if (random.chance(0.05)) return { kind: 'valueless' };
+  return { kind: 'one', text: random.pick([...known, ...known, 'all', 'all', 'xx', 'FR', 'en,fr', '']) };
 };
 
 /** Text that is not a number: `_q` with numbers has tests of its own. */

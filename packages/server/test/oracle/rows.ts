@@ -71,6 +71,10 @@ export const insertWorld = async (
       order: it.rank,
     })),
   );
+  if (world.defaultLocale !== null)
+    await insert('strapi_core_store_settings', [
+      { id: 1, key: 'plugin_i18n_default_locale', value: JSON.stringify(world.defaultLocale), type: 'string' },
+    ]);
   await insertPermissions(project, insert);
 };
 

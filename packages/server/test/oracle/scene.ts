@@ -55,7 +55,12 @@ export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stag
   const permissions = await newPermissionStore(db, () => performance.now()).current();
   const { rest, strict } = defaultSettings;
   const gate = newGate(publicCaller(permissions), scene.model);
-  return { dialect, db, drop, context: { model: scene.model, gate, rest, strict, defaultLocale: 'en' } };
+  return {
+    dialect,
+    db,
+    drop,
+    context: { model: scene.model, gate, rest, strict, defaultLocale: defaultLocaleOf(scene) },
+  };
 };
 
 /** The types that every project has; creating their tables is most of the work of a new database. */
@@ -69,5 +74,7 @@ export const factsFor = ({ project, world }: Scene, dialect: DialectName): Facts
   world,
   nulls: dialect === 'sqlite' ? 'first' : 'last',
   rest: { defaultLimit: defaultSettings.rest.defaultLimit, maxLimit: defaultSettings.rest.maxLimit! },
-  defaultLocale: 'en',
+  defaultLocale: defaultLocaleOf({ world }),
 });
+
+const defaultLocaleOf = ({ world }: Pick<Scene, 'world'>): string => world.defaultLocale ?? 'en';

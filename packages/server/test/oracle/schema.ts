@@ -170,7 +170,7 @@ const newDraft = (head: Omit<TypeSpec, 'attributes'>, random: Random): Draft => 
 });
 
 const contentTypeDraft = (i: number, kind: 'collection' | 'single', findable: boolean, random: Random): Draft => {
-  const singular = ['article', 'page-kind', 'order', 'tagItem2', 'site', 'vault'][i]!;
+  const singular = ['article', 'page-kind', 'order', 'tag-item2', 'site', 'vault'][i]!;
   return newDraft(
     {
       uid: `api::${singular}.${singular}`,
@@ -178,7 +178,7 @@ const contentTypeDraft = (i: number, kind: 'collection' | 'single', findable: bo
       singular,
       plural: `${singular}s`,
       draftAndPublish: random.chance(0.45),
-      localized: kind === 'collection' && random.chance(0.15),
+      localized: random.chance(0.25),
       findable,
     },
     random,

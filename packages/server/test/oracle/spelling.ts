@@ -1,6 +1,15 @@
 /** Requests as query strings, in every form that the dialect knows (RQ10, RQ13). */
 import { newRandom, type Random } from './random.js';
-import type { Condition, MemberSpec, OptionsSpec, PopulateSpec, Request, SortSpec, Test } from './request.js';
+import type {
+  Condition,
+  LocaleSpec,
+  MemberSpec,
+  OptionsSpec,
+  PopulateSpec,
+  Request,
+  SortSpec,
+  Test,
+} from './request.js';
 
 /** The bracket tree: a text, a key without value, a list, or an object. */
 type Tree = string | null | readonly Tree[] | TreeObject;
@@ -21,7 +30,7 @@ export const spell = (request: Request): string => {
   if (request.sort.length > 0) parts.push(['sort', spellSort(request.sort, of('sort'))]);
   if (request.page) parts.push(['pagination', spellPage(request.page)]);
   if (request.state) parts.push(['publicationState', request.state]);
-  if (request.locale !== null) parts.push(['locale', request.locale]);
+  if (request.locale) parts.push(['locale', spellLocale(request.locale)]);
   if (request.search !== null) parts.push(['_q', request.search]);
   const random = of('pairs');
   if (random.chance(0.05)) parts.push(['foo', new Map([['bar', 'ignored']])]);
@@ -65,6 +74,17 @@ const encodeValue = (text: string, random: Random): string => {
 /** One text, or a list of one. */
 const oneOrMore = (texts: readonly string[], random: Random): Tree =>
   texts.length === 1 && random.chance(0.5) ? texts[0]! : texts;
+
+const spellLocale = (locale: LocaleSpec): Tree => {
+  switch (locale.kind) {
+    case 'one':
+      return locale.text;
+    case 'list':
+      return locale.texts;
+    case 'valueless':
+      return null;
+  }
+};
 
 // ---- fields
 

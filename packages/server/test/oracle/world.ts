@@ -48,6 +48,8 @@ export interface World {
   /** By the uid of the owner of the parts. */
   readonly parts: ReadonlyMap<string, readonly PartRow[]>;
   readonly files: readonly FileRow[];
+  /** As v4 stores it; null for no setting, which is `en`. */
+  readonly defaultLocale: string | null;
 }
 
 interface Growth {
@@ -77,7 +79,7 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
     .forEach((type, i) => {
       const count =
         type.kind === 'single'
-          ? random.between(0, 2)
+          ? random.between(0, type.localized ? 5 : 2)
           : i === 0 && manyEntries
             ? random.between(27, 32)
             : random.between(0, 11);
@@ -88,11 +90,12 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
       if (attribute.kind !== 'link' || attribute.side !== 'owner' || attribute.name === 'createdBy') continue;
       if (attribute.name === 'updatedBy') continue;
       if (attribute.storage === 'files') addFiles(type, attribute, growth);
+      else if (attribute.name === 'localizations' && !growth.isMessy) addSiblings(type, attribute, growth);
       else addLinks(type, attribute, growth);
     }
   }
   for (const [uid, rows] of growth.parts) growth.parts.set(uid, renumbered(rows, random));
-  return growth;
+  return { ...growth, defaultLocale: random.pick([null, 'en', 'fr', 'pt-BR']) };
 };
 
 /**
@@ -111,7 +114,7 @@ const newEntry = (type: TypeSpec, growth: Growth): Entry => {
   const values = new Map<string, Value>();
   for (const attribute of attributesOf(type)) {
     if (attribute.kind !== 'scalar') continue;
-    if (attribute.name === 'locale') values.set('locale', random.pick(['en', 'en', 'en', 'fr', null]));
+    if (attribute.name === 'locale') values.set('locale', random.pick(['en', 'en', 'fr', 'pt-BR', 'de', null]));
     else values.set(attribute.name, anyValue(attribute.type, id, random));
   }
   const entry: Entry = { id, values };
@@ -179,6 +182,28 @@ const addLinks = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => 
     rows.push({ ...pair, id: i + 1, targetRank: hasTargetRank ? targetRanks[i]! : null });
   });
   growth.links.set(attribute.links, rows);
+};
+
+/** Groups of entries in different locales, each of which lists all others. */
+const addSiblings = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => {
+  const { random } = growth;
+  const groups: Entry[][] = [];
+  for (const entry of random.shuffle([...growth.entries.get(type.uid)!.values()])) {
+    const locale = entry.values.get('locale');
+    const open = groups.filter((group) => group.every((it) => it.values.get('locale') !== locale));
+    if (open.length > 0 && random.chance(0.8)) random.pick(open).push(entry);
+    else groups.push([entry]);
+  }
+  const pairs = groups.flatMap((group) =>
+    group.flatMap((owner) => {
+      const others = random.shuffle(group.filter((it) => it !== owner));
+      return others.map((target, i) => ({ owner: owner.id, target: target.id, ownerRank: i + 1, targetRank: null }));
+    }),
+  );
+  growth.links.set(
+    attribute.links,
+    random.shuffle(pairs).map((pair, i) => ({ ...pair, id: i + 1 })),
+  );
 };
 
 const anySingle = (
