@@ -1,4 +1,4 @@
-/** The commands `locale` (LO11). */
+/** The commands `locale` (LO10). */
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import {
   addLocaleCommand,
@@ -53,7 +53,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     ((await changing.server.send('POST', url, { body: { data } })).body as { data: { id: number } }).data.id;
   const count = async (table: string) => Number((await changing.rows(`select count(*) from ${table}`))[0]![0]);
 
-  it('LO11: locale add names the locale as v4 does, or as it is told', async () => {
+  it('LO10: locale add names the locale as v4 does, or as it is told', async () => {
     expect((await add('de')).said).toBe('locale de added: German (de)\n');
     await add('pt-BR');
     await add('zh-Hans-CN', 'Chinese');
@@ -77,12 +77,12 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     ['', /is no locale/],
     ['pt-br', /^pt-br is written pt-BR\.$/],
     ['DE', /^DE is written de\.$/],
-  ])('LO11: locale add %s is refused', async (code, message) => {
+  ])('LO10: locale add %s is refused', async (code, message) => {
     await expect(add(code)).rejects.toThrow(message);
     expect(await list()).toBe('en  default  English (en)\n');
   });
 
-  it('LO11: locale default changes the locale that lists show', async () => {
+  it('LO10: locale default changes the locale that lists show', async () => {
     await add('de');
     await post('/api/notes', { title: 'bread' });
     await post('/api/notes', { title: 'Brot', locale: 'de' });
@@ -103,7 +103,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     expect(settings).toEqual([['"de"', 'string']]);
   });
 
-  it('LO11: locale remove removes a locale without entries, but not the default', async () => {
+  it('LO10: locale remove removes a locale without entries, but not the default', async () => {
     await add('de');
     expect((await remove('de')).said).toBe('locale de removed\n');
     expect(await list()).toBe('en  default  English (en)\n');
@@ -111,7 +111,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     await expect(remove('de')).rejects.toThrow('There is no locale de');
   });
 
-  it('LO11: locale remove counts the entries, and deletes them when it is told to', async () => {
+  it('LO10: locale remove counts the entries, and deletes them when it is told to', async () => {
     await add('de');
     const english = await post('/api/notes', { title: 'bread', card: { text: 'x' } });
     const german = await post('/api/notes', { title: 'Brot', locale: 'de', card: { text: 'y' } });
@@ -133,7 +133,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     expect(await Promise.all(tables.map(count))).toEqual([0, 1, 1, 1]);
   });
 
-  it('LO11: locale remove deletes more entries than one transaction takes', async () => {
+  it('LO10: locale remove deletes more entries than one transaction takes', async () => {
     await add('de');
     const values = Array.from({ length: 250 }, (_it, i) => `(${i + 1}, 'de')`).join(', ');
     await changing.run(`insert into notes (id, locale) values ${values}`);
@@ -141,7 +141,7 @@ describe.each(dialects)('locale commands on %s', (dialect) => {
     expect(await count('notes')).toBe(0);
   });
 
-  it('LO11: hooks run for the entries that are deleted, and may refuse', async () => {
+  it('LO10: hooks run for the entries that are deleted, and may refuse', async () => {
     await add('de');
     await post('/api/notes', { title: 'Brot', locale: 'de' });
     await changing.start({
