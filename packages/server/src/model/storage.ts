@@ -318,6 +318,11 @@ const entryTable = (type: EntryType, model: Model): Table => {
   }
   // every list counts published entries; without an index that scans the whole table
   if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
+  // a list of one locale is in order of id, and counted, in the index alone
+  if (type.localized)
+    indexes.push(
+      ownIndex(`${type.table}_locale_index`, 'locale', 'id', ...(type.draftAndPublish ? ['published_at'] : [])),
+    );
   return {
     name: type.table,
     columns: [...columns, ...last],

@@ -32,7 +32,10 @@ export const resolveLocale = (resolving: Resolving, type: EntryType, node: RawNo
   }
   const codes = node ? readCodes(resolving, type, node) : [resolving.defaultLocale ?? ALL];
   if (codes.length === 1 && codes[0] === ALL) return { filter: null, isEvery: node !== undefined };
-  return { filter: { kind: 'compare', attribute, operator: '$in', values: codes }, isEvery: false };
+  return {
+    filter: { kind: 'compare', attribute, operator: codes.length === 1 ? '$eq' : '$in', values: codes },
+    isEvery: false,
+  };
 };
 
 const ALL = 'all';

@@ -177,6 +177,7 @@ describe.each(dialects)('an empty database on %s', (dialect) => {
     const { indexes } = await readCatalog(database.db);
     for (const name of [
       'films_published_at_index',
+      'notices_locale_index',
       'films_genres_links_list_index',
       'films_genres_links_list_inv_index',
     ])
