@@ -25,9 +25,9 @@ export const formatConfigFaults = (
   });
 };
 
-/** Unions and elements of a list are described as a whole. */
+/** Unions and elements of a list are described as a whole; all members of a record alike. */
 const placeAt = (place: Place, key: string): Place => {
-  const inner = place.properties?.[key];
+  const inner = place.properties?.[key] ?? place.additionalProperties;
   return typeof inner === 'object' ? inner : place;
 };
 

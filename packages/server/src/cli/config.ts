@@ -8,6 +8,7 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { z } from 'zod';
 import { limits } from '../limits.js';
+import { scalarTypeNames } from '../model/attributes.js';
 import { formatConfigFaults } from './config-faults.js';
 
 export const configSchema = z.strictObject({
@@ -121,6 +122,12 @@ export const configSchema = z.strictObject({
         .describe('Maximum size of the files of one request together, in bytes.'),
     })
     .prefault({}),
+  customFields: z
+    .record(z.string(), z.enum(scalarTypeNames))
+    .default({})
+    .describe(
+      'Types of custom fields that are not known, by name, as their plugin registers them: `{ "plugin::seo-score.score": "integer" }`.',
+    ),
   memory: z
     .strictObject({
       answersMb: z

@@ -35,7 +35,7 @@ export const openProject = async (dir: string): Promise<Project> => {
     throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
   const env = readEnvironment(absolute, process.env);
   const config = await readConfig(absolute);
-  const loaded = loadModel(absolute, config.api.responses);
+  const loaded = loadModel(absolute, { ...config.api.responses, customFields: config.customFields });
   if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
   return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
 };

@@ -401,6 +401,7 @@ const table = {
 
 export type ScalarTypeName = keyof typeof table;
 export const scalarTypes: Readonly<Record<ScalarTypeName, ScalarType>> = table;
+export const scalarTypeNames = Object.keys(table) as readonly ScalarTypeName[];
 export const isScalarTypeName = (name: string): name is ScalarTypeName => Object.hasOwn(table, name);
 
 /** The types whose values stay hidden unless the schema file says `"private": false` (F2). */

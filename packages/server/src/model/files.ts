@@ -5,6 +5,7 @@ import kebabCase from 'lodash/kebabCase.js';
 import { orNearest } from '../errors.js';
 import { builtinSchemas } from './builtin.js';
 import { noteContradictions } from './contradictions.js';
+import type { CustomFields } from './custom-fields.js';
 import type { EntryType, Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
 import {
@@ -46,8 +47,8 @@ export interface ReadFiles {
   readonly unread: ReadonlySet<Uid>;
 }
 
-/** Reads every schema file below a project folder. */
-export const readSchemaFiles = (projectDir: string, notes: SchemaNotes): ReadFiles => {
+/** Reads every schema file below a project folder. @param customFields those of its configuration. */
+export const readSchemaFiles = (projectDir: string, customFields: CustomFields, notes: SchemaNotes): ReadFiles => {
   const drafts = new Map<Uid, Draft>();
   const unread = new Set<Uid>();
   const add = (draft: Draft): void => {
@@ -59,15 +60,14 @@ export const readSchemaFiles = (projectDir: string, notes: SchemaNotes): ReadFil
   for (const [uid, schema] of builtinSchemas) {
     const [, namespace = '', owner = '', name = ''] = /^(.*::)(?:(.*)\.)?(.*)$/.exec(uid) ?? [];
     const found: FoundFile = { namespace, owner, name, file: 'built-in', form: 'extension' };
-    add(readContentType(found, schema, notesOf(found.file, notes)));
+    add(readContentType(found, schema, customFields, notesOf(found.file, notes)));
   }
   const files = findSchemaFiles(projectDir, notes);
   for (const found of files) {
     const fileNotes = notesOf(found.file, notes);
     const json = readJson(path.join(projectDir, found.file), fileNotes);
     const draft =
-      json &&
-      (found.form === 'component' ? readComponent(found, json, fileNotes) : readContentType(found, json, fileNotes));
+      json && (found.form === 'component' ? readComponent : readContentType)(found, json, customFields, fileNotes);
     if (draft) add(draft);
     if (draft?.uid !== uidOf(found)) unread.add(uidOf(found));
   }
@@ -207,7 +207,7 @@ const optionKeys: readonly string[] = [
 /** Plugins of v4 itself; others have names of their own. */
 const pluginNames: readonly string[] = ['i18n', 'content-manager', 'content-type-builder'];
 
-const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {
+const readContentType = (found: FoundFile, json: JsonObject, customFields: CustomFields, notes: FileNotes): Draft => {
   const { namespace, file, form } = found;
   const info = newKeys(partOf(json, 'info', notes, true), 'info', notes);
   info.noteUnknown(infoKeys);
@@ -242,7 +242,10 @@ const readContentType = (found: FoundFile, json: JsonObject, notes: FileNotes): 
   } as const;
   newKeys(partOf(json, 'pluginOptions', notes, false), 'pluginOptions', notes).noteUnknown(pluginNames, 'plugins');
   const added = new Set(systemAttributes(type).map((it) => it.name));
-  return { ...type, ...readAttributes(json, { draft: type.draftAndPublish, isComponent: false }, added, notes) };
+  return {
+    ...type,
+    ...readAttributes(json, { draft: type.draftAndPublish, isComponent: false, customFields }, added, notes),
+  };
 };
 
 const kinds: readonly string[] = ['collectionType', 'singleType'];
@@ -268,7 +271,7 @@ const readOptions = (json: JsonObject, notes: FileNotes) => {
   };
 };
 
-const readComponent = (found: FoundFile, json: JsonObject, notes: FileNotes): Draft => {
+const readComponent = (found: FoundFile, json: JsonObject, customFields: CustomFields, notes: FileNotes): Draft => {
   const { name: singular, file } = found;
   const uid = uidOf(found);
   const keys = newKeys(json, '', notes);
@@ -288,7 +291,7 @@ const readComponent = (found: FoundFile, json: JsonObject, notes: FileNotes): Dr
     populateCreatorFields,
     privateAttributes,
     localized: false,
-    ...readAttributes(json, { draft: false, isComponent: true }, new Set(), notes),
+    ...readAttributes(json, { draft: false, isComponent: true, customFields }, new Set(), notes),
   };
 };
 
@@ -296,7 +299,7 @@ const reservedNames: readonly string[] = ['id', '__proto__', 'constructor', 'pro
 
 const readAttributes = (
   json: JsonObject,
-  context: { readonly draft: boolean; readonly isComponent: boolean },
+  context: { readonly draft: boolean; readonly isComponent: boolean; readonly customFields: CustomFields },
   added: ReadonlySet<string>,
   notes: FileNotes,
 ): Pick<Draft, 'attributes' | 'faulty'> => {
@@ -310,7 +313,7 @@ const readAttributes = (
         notes.warn(place, `"${name}" is added by the server, as in v4: this definition has no effect`);
       continue;
     }
-    const attribute = readAttribute(value, place, notes);
+    const attribute = readAttribute(value, place, context.customFields, notes);
     if (attribute) {
       attributes.set(name, attribute);
       noteContradictions(attribute, { ...context, place }, notes);

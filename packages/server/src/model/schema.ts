@@ -4,6 +4,7 @@
  */
 import { never, orNearest } from '../errors.js';
 import { isEnumerated, isScalarTypeName, type ScalarRules, type ScalarTypeName, scalarTypes } from './attributes.js';
+import { type CustomFields, knownCustomFields } from './custom-fields.js';
 import type { RelationKind, Uid } from './model.js';
 import type { FileNotes } from './notes.js';
 
@@ -82,7 +83,7 @@ const attributeKeys: readonly string[] = [
   ...['useJoinTable', 'joinTable', 'joinColumn', 'owner', 'autoPopulate', 'multiple', 'allowedTypes'],
   ...['component', 'components', 'repeatable'],
 ];
-const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone'];
+const attributeTypes = [...Object.keys(scalarTypes), 'relation', 'media', 'component', 'dynamiczone', 'customField'];
 
 const memberOf = <T extends string>(known: readonly T[], value: unknown): T | undefined =>
   known.find((it) => it === value);
@@ -163,8 +164,13 @@ export const mustBe = (what: string, value: unknown): string => `must be ${what}
 
 // ---- attributes
 
-/** Null after a fault that makes the attribute unusable. */
-export const readAttribute = (value: unknown, place: string, notes: FileNotes): DeclaredAttribute | null => {
+/** Null after a fault that makes the attribute unusable. @param customFields those of the project's configuration. */
+export const readAttribute = (
+  value: unknown,
+  place: string,
+  customFields: CustomFields,
+  notes: FileNotes,
+): DeclaredAttribute | null => {
   if (!isJsonObject(value)) {
     notes.fault(place, mustBe('an object', value));
     return null;
@@ -186,6 +192,10 @@ export const readAttribute = (value: unknown, place: string, notes: FileNotes): 
     case 'dynamiczone': {
       const components = keys.strings('components');
       return components && { ...declaration, kind: 'zone', components, ...readCounts(keys) };
+    }
+    case 'customField': {
+      const type = readCustomField(keys, customFields);
+      return type && readScalar(type, keys, declaration);
     }
     default: {
       const { type } = value;
@@ -209,9 +219,21 @@ export const readLocalized = (json: JsonObject, place: string, notes: FileNotes)
 const unknownTypeMessage = (type: unknown): string => {
   const known = `expected one of ${attributeTypes.join(', ')}`;
   if (type === undefined) return `is missing; ${known}`;
-  return type === 'customField'
-    ? 'custom fields must be declared with their underlying type, which their plugin registers as its "type", such as "string"'
-    : `${describe(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
+  return `${describe(type)} is not an attribute type${orNearest(String(type), attributeTypes)}; ${known}`;
+};
+
+/** The type that a custom field is stored and served as. */
+const readCustomField = (keys: Keys, customFields: CustomFields): ScalarTypeName | null => {
+  const name = keys.string('customField');
+  if (name === null) return null;
+  const all = { ...knownCustomFields, ...customFields };
+  const type = Object.hasOwn(all, name) ? all[name] : undefined;
+  if (type !== undefined) return type;
+  keys.notes.fault(
+    keys.at('customField'),
+    `"${name}" is not a known custom field${orNearest(name, Object.keys(all))}; add the type that its plugin registers to the configuration, such as customFields: { ${JSON.stringify(name)}: "string" }`,
+  );
+  return null;
 };
 
 const readRelation = (

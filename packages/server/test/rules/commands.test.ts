@@ -259,6 +259,11 @@ describe('configuration', () => {
       '{ "cors": { "origin": [5] }, "mail": 5, "project": { "ignoreCode": [1] } }',
       /origin: must be "\*" or a list of strings, not an array\. .*\n.*mail: must be an object, not 5\n.*ignoreCode\.0: must be a list of strings, not 1\. /,
     ],
+    [
+      'dovetail.config.json',
+      '{ "customFields": { "plugin::score.stars": "nmber" } }',
+      /customFields\.plugin::score\.stars: must be string, text, .* or [a-z]+, not "nmber"/,
+    ],
   ])('%s with an error: %s', async (name, text, words) => {
     fs.writeFileSync(path.join(dir, name), text);
     const fault = await readConfig(dir).catch((it: unknown) => it);

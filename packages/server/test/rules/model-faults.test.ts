@@ -169,11 +169,18 @@ describe('schema files', () => {
       'did you mean "morphToOne"?',
     ],
     [
-      'a custom field',
-      { x: { type: 'customField', customField: 'plugin::color-picker.color' } },
-      'attributes.x.type',
-      'custom fields must be declared with their underlying type',
+      'a custom field that nobody knows',
+      { x: { type: 'customField', customField: 'plugin::score.stars' } },
+      'attributes.x.customField',
+      '"plugin::score.stars" is not a known custom field; add the type that its plugin registers to the configuration, such as customFields: { "plugin::score.stars": "string" }',
     ],
+    [
+      'a custom field with a slip',
+      { x: { type: 'customField', customField: 'plugin::colour-picker.color' } },
+      'attributes.x.customField',
+      'did you mean "plugin::color-picker.color"?',
+    ],
+    ['a custom field without its name', { x: { type: 'customField' } }, 'attributes.x.customField', 'is missing'],
   ])('%s: %j', (_what, attributes, place, words) => {
     const faults = faultsOf(withThing(attributes));
     expect(faults).toContainEqual({ file: typeFile('thing'), place, message: expect.stringContaining(words) });
