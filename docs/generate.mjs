@@ -70,6 +70,7 @@ const samplesOf = {
   'media.field': { name: 'photos' },
   'media.info': { at: 'fileInfo', expected: 'object', value: '{name' },
   'media.type': { allowed: ['images'], ids: [8] },
+  'media.handled': { at: 'ref', type: 'article' },
   'media.reference': { at: 'field', what: 'is not a media attribute of that type' },
   'account.unknown-action': { near: 'api::article.article.find' },
 };

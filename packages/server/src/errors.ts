@@ -376,6 +376,10 @@ export const issueKinds = {
     ({ at, allowed, ids }) =>
       `${at} accepts only ${listNames(allowed)}; files of other types: ${shorten(ids.join(', '))}`,
   ),
+  'media.handled': named<{ type: string }>(
+    'ForbiddenError',
+    ({ at, type }) => `${at}: the project handles updates of ${type} itself; send the files with the update`,
+  ),
   'media.reference': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
   'media.too-many-pixels': named<{ max: number }>(
     'ApplicationError',

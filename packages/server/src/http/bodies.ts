@@ -80,7 +80,8 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
     const { 'content-type': contentType = '', 'content-encoding': encoding = 'identity' } = request.headers;
     // files are rarely smaller for it, and its bound would be that of JSON
     if (encoding !== 'identity') return done(null, new RefusedBody(issue('form.encoded', [])));
-    request.form = new IncomingForm(contentType, stream);
+    const { 'content-length': length } = request.headers;
+    request.form = new IncomingForm(contentType, stream, length === undefined ? null : Number(length));
     done(null, undefined);
   });
   // any other content type counts as no body; the action reports its data as missing (BO17)

@@ -42,7 +42,7 @@ export interface FileActions {
 }
 
 export const newFileActions = (storing: Storing): FileActions => {
-  const { db, model, reader, writer, settings, store } = storing.deps;
+  const { db, model, reader, writer, settings, store, hasUpdateHandler } = storing.deps;
   const type = typeOf(model, FILE_UID);
   const contextOf = (caller: Caller): ResolveContext => ({
     ...settings,
@@ -62,7 +62,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
     const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length));
-    const reference = readReference(form, model, caller);
+    const reference = readReference(form, model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(files, (stored) =>
       writer.transaction(async (session) => {
@@ -82,7 +82,12 @@ export const newFileActions = (storing: Storing): FileActions => {
     caller: KnownCaller,
     session: Session,
   ): Promise<void> => {
-    const update = await updateFor(reference, ids, caller, { model, tx: session.tx, dialect: db.dialect });
+    const update = await updateFor(
+      reference,
+      ids,
+      { caller, hasUpdateHandler },
+      { model, tx: session.tx, dialect: db.dialect },
+    );
     await writer.apply({ action: 'update', ...update, keepsUpdatedAt: true }, contextOf(caller), session);
   };
 

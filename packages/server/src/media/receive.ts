@@ -15,9 +15,12 @@ import { limits } from '../limits.js';
 export class IncomingForm {
   readonly contentType: string;
   readonly stream: Readable;
-  constructor(contentType: string, stream: Readable) {
+  /** What the client announced; null if it did not. */
+  readonly bytes: number | null;
+  constructor(contentType: string, stream: Readable, bytes: number | null) {
     this.contentType = contentType;
     this.stream = stream;
+    this.bytes = bytes;
   }
 }
 
@@ -76,7 +79,11 @@ export const withForm = async <T>(
 };
 
 const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds): Promise<Form> => {
-  const { stream } = incoming;
+  const { stream, bytes: announced } = incoming;
+  if (announced !== null && announced > bounds.fileBytesMax + OVERHEAD_MAX) {
+    stream.resume();
+    throw new Refusal(issue('form.too-large', []));
+  }
   const parser = newParser(incoming);
   const fields: FormField[] = [];
   const files: Promise<Received>[] = [];
@@ -145,6 +152,9 @@ const receive = async (incoming: IncomingForm, dir: string, bounds: FormBounds):
     for (const timer of timers) clearTimeout(timer);
   }
 };
+
+/** More than text fields and the headers of parts take. */
+const OVERHEAD_MAX = limits.bodyBytesMax + limits.formPartsMax * 16 * 1024;
 
 const malformed = (): Issue => issue('form.malformed', []);
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
 import { issue, refuse } from '../errors.js';
 import { limits } from '../limits.js';
-import type { EntryType, LinkAttribute, Model, PartAttribute } from '../model/model.js';
+import type { EntryType, LinkAttribute, Model, PartAttribute, Uid } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Data } from '../write/apply.js';
 import { AddedFiles } from '../write/change.js';
@@ -24,15 +24,21 @@ export interface EntryUpdate {
   readonly locale?: string | null;
 }
 
+/** Who may update entries of a type by way of an upload. */
+export interface UpdateRights {
+  readonly caller: Caller;
+  readonly hasUpdateHandler: (uid: Uid) => boolean;
+}
+
 /** The reference of a form; null unless all three fields are given, as in v4. Throws `Refusal`. */
-export const readReference = ({ fields }: Form, { types }: Model, caller: Caller): Reference | null => {
+export const readReference = ({ fields }: Form, { types }: Model, rights: UpdateRights): Reference | null => {
   const [ref = '', refId = '', field = ''] = ['ref', 'refId', 'field'].map(
     (name) => fields.find((it) => it.name === name)?.value,
   );
   if (ref === '' || refId === '' || field === '') return null;
   const type = types.get(ref);
   if (!type) return refuse(issue('media.reference', ['ref'], { what: 'there is no such type' }));
-  checkUpdate(type, caller);
+  checkUpdate(type, rights);
   const attribute = type.attributes.get(field);
   if (attribute?.kind !== 'link' || attribute.source !== 'media')
     return refuse(issue('media.reference', ['field'], { what: 'is not a media attribute of that type' }));
@@ -44,7 +50,7 @@ export const readReference = ({ fields }: Form, { types }: Model, caller: Caller
 export const updateFor = async (
   { type, id, attribute }: Reference,
   files: readonly number[],
-  caller: Caller,
+  rights: UpdateRights,
   { model, tx, dialect }: { readonly model: Model; readonly tx: Tx; readonly dialect: Dialect },
 ): Promise<EntryUpdate> => {
   const run = (query: Sql) => tx.run(dialect.compile(query));
@@ -101,13 +107,16 @@ export const updateFor = async (
     const value = owner.attribute.shape === 'one' ? changed : await listOf(owner, update.type, changed);
     update = { type: owner.type, id: owner.id, data: { [owner.attribute.name]: value } };
   }
-  checkUpdate(update.type, caller);
+  checkUpdate(update.type, rights);
   return update.type.kind === 'single' ? { ...update, locale: await localeOf(update) } : update;
 };
 
 /** A component has no permission of its own: that of its entry counts. */
-const checkUpdate = ({ kind, uid }: EntryType, caller: Caller): void => {
-  if (kind !== 'component' && !caller.may(`${uid}.update`)) refuse(issue('http.forbidden', []));
+const checkUpdate = ({ kind, uid, singular }: EntryType, { caller, hasUpdateHandler }: UpdateRights): void => {
+  if (kind === 'component') return;
+  if (!caller.may(`${uid}.update`)) refuse(issue('http.forbidden', []));
+  // it may restrict who changes which entry
+  if (hasUpdateHandler(uid)) refuse(issue('media.handled', ['ref'], { type: singular }));
 };
 
 interface Owner {

@@ -3,7 +3,7 @@ import fs from 'node:fs/promises';
 import mimeTypes from 'mime-types';
 import { serverGate } from '../access/access.js';
 import { issue, Refusal } from '../errors.js';
-import { FILE_UID, type Model, typeOf } from '../model/model.js';
+import { FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
@@ -36,6 +36,8 @@ export interface MediaDeps extends MediaOptions {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
+  /** Whether the project has a handler for updates of a type, which an upload with a reference would bypass. */
+  readonly hasUpdateHandler: (uid: Uid) => boolean;
   /** Called with background errors. */
   readonly onFault: (fault: unknown) => void;
 }

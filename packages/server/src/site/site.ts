@@ -10,8 +10,9 @@ import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { MailSender } from '../accounts/mail.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import type { HandlersByType } from '../handlers/load.js';
+import { handlerFor } from '../handlers/run.js';
 import { type Media, type MediaOptions, newMedia } from '../media/media.js';
-import type { Model } from '../model/model.js';
+import type { Model, Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { newReader, type Reader } from '../read/find.js';
 import { type LocaleStore, newLocaleStore } from '../read/locales.js';
@@ -99,7 +100,8 @@ export const newSite = (options: SiteOptions): Site => {
     now,
     onFault,
   };
-  const media = newMedia({ ...options.media, db, model, reader, writer, settings, onFault });
+  const hasUpdateHandler = (uid: Uid): boolean => handlerFor(handlers.get(uid), 'update') !== undefined;
+  const media = newMedia({ ...options.media, db, model, reader, writer, settings, hasUpdateHandler, onFault });
   return {
     model,
     handlers,

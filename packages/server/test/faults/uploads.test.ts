@@ -44,7 +44,6 @@ describe.each(dialects)('uploads that fail on %s', (dialect) => {
       // the file is there before the client goes, or never
       if (sent.includes('xxx')) await until(() => world.leftovers().length > 0);
       socket.resetAndDestroy();
-      await once(socket, 'close');
       await until(() => world.leftovers().length === 0);
     }
     await expectNothing(world);
@@ -289,6 +288,22 @@ describe.each(dialects)('a process on %s', (dialect) => {
     const second = await it.start();
     expect(await it.state()).toEqual({ rows: [], files: [], rest: [] });
     await kill(second);
+    await it.close();
+  });
+
+  it('UP13: leaves alone what another live process has begun', async () => {
+    const it = await newProcess(dialect);
+    const first = await it.start();
+    const release = await holdFiles(it.database);
+    const upload = fetch(`${first.url}/upload`, { method: 'POST', body: form(four) });
+    const uploads = path.join(it.dir, 'public/uploads');
+    await until(() => fs.existsSync(uploads) && fs.readdirSync(uploads).length === 4);
+    const second = await it.start();
+    await release();
+    expect((await upload).status).toBe(200);
+    const { rows, files } = await it.state();
+    expect([files.length, files]).toEqual([4, rows]);
+    await Promise.all([kill(first), kill(second)]);
     await it.close();
   });
 

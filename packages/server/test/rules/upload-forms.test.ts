@@ -75,6 +75,18 @@ describe.each(dialects)('forms on %s', (dialect) => {
     await world.send('DELETE', `/api/upload/files/${file!.id}`);
   });
 
+  it('UP2: a form that announces too much is refused at once', async () => {
+    const socket = net.connect(world.port, '127.0.0.1');
+    socket.write(
+      `POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${typeOfForm}\r\nContent-Length: 1000000000\r\n\r\n`,
+    );
+    socket.on('error', () => undefined);
+    const [bytes] = (await once(socket, 'data')) as [Buffer];
+    expect(String(bytes)).toMatch(/^HTTP\/1\.1 413 /);
+    socket.destroy();
+    await expectNothing();
+  });
+
   it('UP2: too many parts, too many files and too much text are a 413', async () => {
     const parts = Array.from({ length: 10_000 }, (_, i) => fieldPart(`f${i}`, 'x')).join('');
     const files = Array.from({ length: limits.formFilesMax + 1 }, (_, i) => filePart(`${i}.txt`, 'x')).join('');
@@ -143,7 +155,7 @@ describe('slow senders', () => {
     });
     socket.on('error', () => undefined);
     socket.write(head);
-    const closed = once(socket, 'close');
+    const closed = new Promise((resolve) => socket.on('close', resolve));
     return { socket, heard: () => closed.then(() => text) };
   };
   const formHead = `POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${typeOfForm}\r\nTransfer-Encoding: chunked\r\n\r\n`;

@@ -56,6 +56,27 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
     await hooked.close();
   });
 
+  it('UP11: a type whose updates the project handles cannot be changed past its handler', async () => {
+    const handlers = new Map([['api::album.album', { update: () => ({ data: 'mine' }) } as never]]);
+    const handled = await newMediaWorld(dialect, { handlers });
+    const made = (await handled.send('POST', '/api/albums', { data: { card: { heading: 'x' } } })).body as Entry;
+    const { id } = made.data;
+    const shownCard = (await handled.send('GET', `/api/albums/${id}?populate=card`)).body as Entry;
+    const card = shownCard.data.attributes['card'] as { id: number };
+    for (const [ref, refId, field] of [
+      ['api::album.album', id, 'cover'],
+      ['parts.card', card.id, 'picture'],
+    ] as const)
+      expect(
+        await handled.send('POST', '/api/upload', form([image()], { ref, refId: String(refId), field })),
+      ).toMatchObject({
+        status: 403,
+        body: { error: { message: expect.stringContaining('handles updates of album itself') } },
+      });
+    expect([await handled.rows(), handled.files()]).toEqual([[], []]);
+    await handled.close();
+  });
+
   it('UP11: components of any depth are found; the others stay as they are', async () => {
     const card = (heading: string) => ({ heading });
     const id = await create({
