@@ -3,7 +3,18 @@ import { sql } from 'kysely';
 import snakeCase from 'lodash/snakeCase.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
-import { hintAt, type Issue, issue, nearest, ok, type Result, refuse, refused, unwrap } from '../errors.js';
+import {
+  catchRefusal,
+  hintAt,
+  type Issue,
+  issue,
+  nearest,
+  ok,
+  type Result,
+  refuse,
+  refused,
+  unwrap,
+} from '../errors.js';
 import { limits } from '../limits.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
@@ -45,16 +56,24 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
   const { db, model } = deps;
   const done = (leftOut: readonly LeftOut[] = []): ReturnType<typeof jsonAnswer> => jsonAnswer({ ok: true }, leftOut);
 
-  const existing = async ({ id }: AccountRequest): Promise<RoleRow> => {
-    const role = (await readRoles(deps)).find((it) => it.id === id);
-    return role ?? refuse(issue('account.role-absent', []));
-  };
+  const roleOf = (roles: readonly RoleRow[], { id }: AccountRequest): RoleRow =>
+    roles.find((it) => it.id === id) ?? refuse(issue('account.role-absent', []));
+
+  /** A change of one role, which cannot be deleted meanwhile. */
+  const changeRole = (
+    request: AccountRequest,
+    work: (role: RoleRow, session: Session) => Promise<void>,
+  ): Promise<void> =>
+    changeAccounts(deps, async (session) => {
+      const rows = await session.tx.run(rolesStatement(db.dialect));
+      await work(roleOf(rolesOf(rows), request), session);
+    });
 
   return {
     find: asAction(async () => jsonAnswer({ roles: await readRoles(deps) })),
 
     findOne: asAction(async (request) => {
-      const { nb_users: _count, ...role } = await existing(request);
+      const { nb_users: _count, ...role } = roleOf(await readRoles(deps), request);
       const actions = await readActions(deps);
       const granted = new Set(actions.filter((it) => it.roleId === role.id).map((it) => it.action));
       return jsonAnswer({ role: { ...role, permissions: treeOf([...actionsOf(model), ...granted], granted) } });
@@ -75,24 +94,21 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
     }),
 
     update: asAction(async (request) => {
-      const { id } = await existing(request);
-      const { role, leftOut } = unwrap(readRole(request.body, deps.settings.strict));
-      const { permissions, type: _type, ...given } = role;
-      const wanted = permissions === undefined ? null : unwrap(await readTree(permissions, deps));
-      await changeAccounts(deps, async (session) => {
+      const form = await readChange(request.body, deps);
+      await changeRole(request, async ({ id }, session) => {
+        const { given, wanted } = unwrap(form);
         if (Object.keys(given).length > 0) await writeRole(deps, id, given, session);
         if (wanted) await setActions(deps, id, wanted, session.tx);
       });
-      return done(leftOut);
+      return done(unwrap(form).leftOut);
     }),
 
     remove: asAction(async (request) => {
-      const role = await existing(request);
-      if (role.type === 'public') return refused(issue('account.public-role', []));
-      await changeAccounts(deps, async (session) => {
-        await moveUsers(role.id, db.dialect, session.tx);
-        await setActions(deps, role.id, new Set(), session.tx);
-        await deps.writer.apply({ action: 'delete', type: roleType(model), id: role.id }, ownContext(deps), session);
+      await changeRole(request, async ({ id, type }, session) => {
+        if (type === 'public') return refuse(issue('account.public-role', []));
+        await moveUsers(id, db.dialect, session.tx);
+        await setActions(deps, id, new Set(), session.tx);
+        await deps.writer.apply({ action: 'delete', type: roleType(model), id }, ownContext(deps), session);
       });
       return done();
     }),
@@ -103,17 +119,19 @@ export const newRoleActions = (deps: AccountDeps): RoleActions => {
 
 // ---- reading
 
-export const readRoles = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly RoleRow[]> => {
-  const time = (name: string) => db.dialect.jsonValue('instant', sql`${sql.ref(`r.${name}`)}`);
-  const rows = await db.read(() =>
-    readRows(
-      db.dialect.compile(sql`
-        select r.id, r.name, r.description, r.type, ${time('created_at')}, ${time('updated_at')},
-          (select count(*) from up_users_role_links l where l.role_id = r.id)
-        from up_roles r order by r.id`),
-    ),
-  );
-  return (rows as readonly (readonly [number, ...(string | null)[]])[]).map(
+export const readRoles = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readonly RoleRow[]> =>
+  rolesOf(await db.read(() => readRows(rolesStatement(db.dialect))));
+
+const rolesStatement = (dialect: Dialect) => {
+  const time = (name: string) => dialect.jsonValue('instant', sql`${sql.ref(`r.${name}`)}`);
+  return dialect.compile(sql`
+    select r.id, r.name, r.description, r.type, ${time('created_at')}, ${time('updated_at')},
+      (select count(*) from up_users_role_links l where l.role_id = r.id)
+    from up_roles r order by r.id`);
+};
+
+const rolesOf = (rows: readonly (readonly unknown[])[]): readonly RoleRow[] =>
+  (rows as readonly (readonly [number, ...(string | null)[]])[]).map(
     ([id, name = null, description = null, type = null, createdAt = null, updatedAt = null, count]) => ({
       id,
       name,
@@ -124,7 +142,6 @@ export const readRoles = async ({ db }: Pick<AccountDeps, 'db'>): Promise<readon
       nb_users: Number(count),
     }),
   );
-};
 
 interface StoredAction {
   readonly permissionId: number;
@@ -157,14 +174,15 @@ export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>):
 type Tree = Record<string, { controllers: Record<string, Record<string, { enabled: boolean; policy: string }>> }>;
 
 const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree => {
-  const tree: Tree = {};
+  // without prototypes, because the stored names may be any text
+  const tree: Tree = Object.create(null);
   for (const action of new Set(actions)) {
     // names of APIs, plugins and controllers contain no dots
     const [owner, controller, name] = action.split('.');
     if (owner === undefined || controller === undefined || name === undefined) continue;
-    tree[owner] ??= { controllers: {} };
+    tree[owner] ??= { controllers: Object.create(null) };
     const { controllers } = tree[owner];
-    controllers[controller] ??= {};
+    controllers[controller] ??= Object.create(null) as (typeof controllers)[string];
     controllers[controller][name] = { enabled: granted.has(action), policy: '' };
   }
   return tree;
@@ -224,6 +242,21 @@ const readRole = (body: unknown, strict: boolean): Result<RoleForm> => {
   if (issues.length > 0) return { ok: false, issues };
   return ok({ role: Object.fromEntries(Object.entries(body).filter(([name]) => writable.includes(name))), leftOut });
 };
+
+interface RoleChange {
+  readonly given: Readonly<Record<string, unknown>>;
+  /** Null leaves the permissions as they are. */
+  readonly wanted: ReadonlySet<Action> | null;
+  readonly leftOut: readonly LeftOut[];
+}
+
+const readChange = (body: unknown, deps: AccountDeps): Promise<Result<RoleChange>> =>
+  catchRefusal(async () => {
+    const { role, leftOut } = unwrap(readRole(body, deps.settings.strict));
+    const { permissions, type: _type, ...given } = role;
+    const wanted = permissions === undefined ? null : unwrap(await readTree(permissions, deps));
+    return { given, wanted, leftOut };
+  });
 
 // ---- writing
 

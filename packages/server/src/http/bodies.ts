@@ -66,11 +66,11 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
     zlib: boundedZlib,
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/(vnd\.api\+)?json/i, { parseAs: 'buffer' }, (_request, body, done) =>
+  app.addContentTypeParser(/^application\/(vnd\.api\+)?json\s*(;|$)/i, { parseAs: 'buffer' }, (_request, body, done) =>
     done(null, parseJson(body as Buffer)),
   );
   app.addContentTypeParser(
-    /^application\/x-www-form-urlencoded/i,
+    /^application\/x-www-form-urlencoded\s*(;|$)/i,
     { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
     (_request, body, done) => done(null, parseFields(body as Buffer)),
   );
@@ -113,7 +113,7 @@ const boundSenders = (app: FastifyInstance, { bodyMsMax, discardMsMax }: Sending
   });
 };
 
-const formType = /^multipart\/form-data/i;
+const formType = /^multipart\/form-data\s*(;|$)/i;
 
 /** Handled like Node's own. */
 class SlowBody extends Error {

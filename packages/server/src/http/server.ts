@@ -72,8 +72,9 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   });
   await addHeaders(app, settings.corsOrigin);
   app.addHook('onRequest', (request, reply, done) => {
-    const { raw, headers, method } = request;
-    if (headers.host === undefined && raw.httpVersion === '1.1')
+    const { raw, method } = request;
+    const hosts = countHosts(raw);
+    if (hosts > 1 || (hosts === 0 && raw.httpVersion === '1.1'))
       sendIssues(reply, [issue('http.malformed-request', [])]);
     else if (raw.url!.length > limits.urlBytesMax)
       sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
@@ -102,13 +103,23 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   return app;
 };
 
+/** `Host` lines of the request: exactly one is right (RFC 9112, 3.2). `headers` keeps only the first. */
+const countHosts = ({ rawHeaders }: http.IncomingMessage): number => {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+};
+
 const connectionOptions: http.ServerOptions = {
   maxHeaderSize: limits.headerBytesMax,
   headersTimeout: limits.requestMsMax,
   // other bodies than forms have less time; this is for what nobody reads
   requestTimeout: limits.formMsMax + limits.requestMsMax,
   keepAliveTimeout: limits.keepAliveMs,
-  // a request without Host is refused later, in the envelope
+  // a request without Host is refused later, in the envelope; Node would accept several
   requireHostHeader: false,
 };
 

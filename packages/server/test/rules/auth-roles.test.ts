@@ -82,6 +82,23 @@ describe.each(dialects)('reading roles on %s', (dialect) => {
   });
 });
 
+describe.each(dialects)('stored names of actions on %s', (dialect) => {
+  const strange = ['__proto__.old.find', 'api::film.__proto__.find', 'api::film.constructor.find', 'constructor.a.b'];
+  const it_ = usePeople(dialect, { grants: { editor: [...options.grants.editor, ...strange] } });
+
+  it('AC16: names of Object.prototype are ordinary names', async () => {
+    const { text } = await ask(it_(), 'GET', '/3');
+    const { role } = JSON.parse(text) as { role: { permissions: Tree } };
+    for (const action of strange) {
+      const [owner = '', controller = '', name = ''] = action.split('.');
+      const group = Object.entries(role.permissions).find(([key]) => key === owner)?.[1];
+      const actions = Object.entries(group?.controllers ?? {}).find(([key]) => key === controller)?.[1];
+      expect.soft(actions, action).toEqual({ [name]: { enabled: true, policy: '' } });
+    }
+    expect(Object.keys(Object.prototype)).toEqual([]);
+  });
+});
+
 describe.each(dialects)('changing roles on %s', (dialect) => {
   it('AC16: a new role has the permissions of its tree at once', async () => {
     const people = await newPeopleWorld(dialect, options);
@@ -180,6 +197,31 @@ describe.each(dialects)('changing roles on %s', (dialect) => {
       // the caller's own role can be deleted too
       expect((await people.ask('DELETE', `${url}/3`, { as: 'editor' })).body).toEqual(ok);
       expect((await people.ask('GET', url, { as: 'editor' })).status).toBe(403);
+    } finally {
+      await people.close();
+    }
+  });
+
+  it('AC16: a change that waits while its role is deleted is a 404 and leaves no permissions', async () => {
+    const people = await newPeopleWorld(dialect, options);
+    try {
+      const { db } = people.world;
+      await people.world.insert('up_roles', [{ id: 9, name: 'Guests', type: 'guests' }]);
+      const changes: ReturnType<typeof ask>[] = [];
+      await db.write(async (tx) => {
+        const lock = db.dialect.lock(['dovetail accounts']);
+        if (lock) await tx.run(lock);
+        changes.push(ask(people, 'PUT', '/9', { permissions: treeOf('api::donor.donor.find') }));
+        changes.push(ask(people, 'DELETE', '/9'));
+        // requests sent later are answered, so both wait for this transaction
+        for (let i = 0; i < 3; i++) expect((await ask(people, 'GET', '/9')).status).toBe(200);
+        await tx.run(db.dialect.compile(sql`delete from up_roles where id = 9`));
+      });
+      const notFound = refusal(404, 'NotFoundError', 'Role not found');
+      for (const it of await Promise.all(changes)) expect(it.body).toEqual(notFound);
+      const left = db.dialect.compile(sql`select count(*) from up_permissions where action = 'api::donor.donor.find'`);
+      const [[count] = []] = await db.write((tx) => tx.run(left));
+      expect(Number(count)).toBe(0);
     } finally {
       await people.close();
     }

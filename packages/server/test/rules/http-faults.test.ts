@@ -183,6 +183,9 @@ describe('http faults', () => {
 
   it.each([
     ['no Host', 400, 'GET /api/genres/1 HTTP/1.1\r\nConnection: close\r\nOrigin: http://a.example\r\n\r\n'],
+    ['two Host headers', 400, `GET /api/genres/1 HTTP/1.1\r\n${close}host: y\r\nOrigin: http://a.example\r\n\r\n`],
+    ['two equal ones', 400, `GET /api/genres/1 HTTP/1.1\r\n${close}HOST: x\r\nOrigin: http://a.example\r\n\r\n`],
+    ['two in HTTP/1.0', 400, `GET / HTTP/1.0\r\nHost: x\r\nHost: y\r\nOrigin: http://a.example\r\n\r\n`],
     [
       'a URL too long',
       414,

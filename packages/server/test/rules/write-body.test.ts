@@ -22,6 +22,9 @@ describe.each(dialects)('writing on %s', (dialect) => {
       ['data true', '{"data":true}', json],
       ['another key', '{"date":{}}', json],
       ['plain text', '{"data":{}}', { 'content-type': 'text/plain' }],
+      ['a type that begins like JSON', '{"data":{}}', { 'content-type': 'application/jsonfoo' }],
+      ['a type that begins like a form', 'data[name]=x', { 'content-type': 'application/x-www-form-urlencoded2' }],
+      ['a type that begins like a form with files', '{"data":{}}', { 'content-type': 'multipart/form-database' }],
       ['xml', '<data/>', { 'content-type': 'application/xml' }],
     ])('BO17: %s is not a body with data', async (_title, body, headers) => {
       const id = await world.create('shelves', { name: 'x' });
@@ -52,6 +55,7 @@ describe.each(dialects)('writing on %s', (dialect) => {
       'application/json',
       'application/json; charset=utf-8',
       'APPLICATION/JSON',
+      'application/json ;charset=utf-8',
       'application/vnd.api+json',
       'application/vnd.api+json; charset=utf-8',
     ])('BO17: %s is JSON', async (type) => {
