@@ -7,7 +7,7 @@ import { readDefaultCode } from '../read/locales.js';
 import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
 import { newSession } from '../write/session.js';
-import { prepareLocales } from './locales.js';
+import { createLocales, prepareLocales } from './locales.js';
 import type { Project } from './project.js';
 import { describeChangedSeeds, digestSeeds, readSeedFiles, type SeedDigests, writeSeeds } from './seed.js';
 
@@ -41,9 +41,9 @@ const roles = [
  */
 export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   const { dialect } = db;
-  await prepareLocales(db);
   const digests = digestSeeds(project.dir);
   if (!(await db.read(() => isNew(dialect)))) {
+    await prepareLocales(db);
     const changed = describeChangedSeeds(digests, await readSeedDigests(db));
     if (changed !== null) logger.warn(changed);
     return;
@@ -57,6 +57,7 @@ export const prepareData = async (project: Project, db: Db, logger: FastifyBaseL
   const seeds = await db.writeAlone(async (tx) => {
     // another process may have been first
     if (!(await readInside(isNew(dialect), tx))) return null;
+    await createLocales(files.locales, dialect, tx);
     for (const role of roles)
       await createRole({ ...role, actions: new Set([...role.actions, ...(granted[role.type] ?? [])]) }, dialect, tx);
     const context = {

@@ -6,7 +6,7 @@ import { type Locale, readLocales } from '../read/locales.js';
 import type { Site } from '../site/site.js';
 import { type Db, type Dialect, type ReadProgram, readInside } from '../sql/dialect.js';
 import { StartFault } from './config.js';
-import { localeName, storeDefault } from './locales.js';
+import { codeFault, localeName, storeDefault } from './locales.js';
 import { loadProjectHandlers } from './site.js';
 import { withSite } from './with-site.js';
 
@@ -42,13 +42,9 @@ export const addLocaleCommand = (
 
 /** The name of the language; refuses a code that is not written as languages are. */
 const requireCode = (code: string): string => {
-  const name = localeName(code);
-  if (name === null)
-    throw new StartFault(`${code} is no locale: expected a language code such as de, pt-BR or zh-Hans`);
-  const [canonical = code] = Intl.getCanonicalLocales(code);
-  // codes are compared as they are written, and v4 knows no other spelling
-  if (canonical !== code) throw new StartFault(`${code} is written ${canonical}.`);
-  return name;
+  const fault = codeFault(code);
+  if (fault !== null) throw new StartFault(fault);
+  return localeName(code) ?? code;
 };
 
 export const defaultLocaleCommand = (code: string, { project }: LocaleOptions): Promise<void> =>

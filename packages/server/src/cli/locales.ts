@@ -14,23 +14,36 @@ export const localeName = (code: string): string | null => {
   }
 };
 
+/** What is wrong with a locale's code, if anything: languages are written in one way, and codes are compared as they are written. */
+export const codeFault = (code: string): string | null => {
+  if (localeName(code) === null) return `${code} is no locale: expected a language code such as de, pt-BR or zh-Hans`;
+  const [canonical = code] = Intl.getCanonicalLocales(code);
+  return canonical === code ? null : `${code} is written ${canonical}.`;
+};
+
 /** As in v4, a database without locales gets one at the start: the default. */
 export const prepareLocales = async (db: Db): Promise<void> => {
-  const { dialect } = db;
-  const isEmpty = (locales: readonly unknown[]): boolean => locales.length === 0;
-  if (!isEmpty(await db.read(() => readLocales(dialect)))) return;
-  await db.writeAlone(async (tx) => {
-    // another process may have been first
-    if (!isEmpty(await readInside(readLocales(dialect), tx))) return;
-    const code = await readInside(readDefaultCode(dialect), tx);
-    const now = dialect.bind('datetime', Date.now());
+  if ((await db.read(() => readLocales(db.dialect))).length > 0) return;
+  await db.writeAlone((tx) => createLocales(null, db.dialect, tx));
+};
+
+/**
+ * Creates the locales that are missing.
+ * @param codes the default first; null for the default alone, if there are no locales at all.
+ */
+export const createLocales = async (codes: readonly string[] | null, dialect: Dialect, tx: Tx): Promise<void> => {
+  const existing = await readInside(readLocales(dialect), tx);
+  // another process may have been first
+  if (codes === null && existing.length > 0) return;
+  const [code = await readInside(readDefaultCode(dialect), tx), ...others] = codes ?? [];
+  const now = dialect.bind('datetime', Date.now());
+  for (const it of [code, ...others].filter((one) => !existing.some((locale) => locale.code === one)))
     await tx.run(
       dialect.compile(
-        sql`insert into i18n_locale (name, code, created_at, updated_at) values (${localeName(code) ?? code}, ${code}, ${now}, ${now})`,
+        sql`insert into i18n_locale (name, code, created_at, updated_at) values (${localeName(it) ?? it}, ${it}, ${now}, ${now})`,
       ),
     );
-    await storeDefault(code, dialect, tx);
-  });
+  await storeDefault(code, dialect, tx);
 };
 
 /** Makes a locale the default. */

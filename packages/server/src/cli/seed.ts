@@ -7,6 +7,7 @@
 import crypto from 'node:crypto';
 import fs from 'node:fs';
 import path from 'node:path';
+import pick from 'lodash/pick.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
 import { isObject } from '../accounts/account.js';
@@ -23,6 +24,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import type { WriteRequest, Writer } from '../write/apply.js';
 import { inPart, type Session } from '../write/session.js';
 import { StartFault } from './config.js';
+import { codeFault } from './locales.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -32,11 +34,15 @@ interface Seed {
   readonly data: Data;
   /** Its location, for messages: `articles.json: "first"`. */
   readonly place: string;
+  /** The key of the seed of which this one is a sibling in another locale. */
+  readonly siblingOf: string | null;
 }
 
 export interface SeedFiles {
-  /** In the order in which they are written: files first, then every type in the order of the model. */
+  /** Files first, then every type in the order of the model. */
   readonly seeds: readonly Seed[];
+  /** Codes of the locales, the default first; null if the project lists none. */
+  readonly locales: readonly string[] | null;
   /** Actions that each role gets, by the role's type. */
   readonly granted: Readonly<Record<string, readonly Action[]>>;
   /** Faults found before anything is written. The remaining seeds can be used. */
@@ -55,7 +61,7 @@ export const readSeedFiles = (projectDir: string, model: Model, roles: readonly 
       .filter((type) => type.uid === FILE_UID || (type.origin === 'project' && type.kind !== 'component'))
       .map((type) => [`${type.kind === 'single' ? type.singular : type.plural}.json`, type]),
   );
-  const known = [...typeOf.keys(), PERMISSIONS];
+  const known = [...typeOf.keys(), LOCALES, PERMISSIONS];
   const faults: string[] = [];
   const found = new Map<string, unknown>();
   const unparsed = new Set<string>();
@@ -79,8 +85,9 @@ export const readSeedFiles = (projectDir: string, model: Model, roles: readonly 
     if (faults.length > before || unparsed.has(name)) unread.add(type);
     return seedsOfType;
   });
+  const locales = found.has(LOCALES) ? readCodes(found.get(LOCALES), faults) : null;
   const granted = found.has(PERMISSIONS) ? readGranted(found.get(PERMISSIONS), model, roles, faults) : {};
-  return { seeds, granted, faults, unread };
+  return { seeds, locales, granted, faults, unread };
 };
 
 /** Lets a later start detect changed files. */
@@ -120,27 +127,52 @@ export const writeSeeds = async (
   for (const { type, key } of seeds) ids.set(type, (ids.get(type) ?? new Map()).set(key, null));
   const resolve = (seed: Seed, data: Data): Resolved =>
     withIds(data, seed.type, { model, ids, unread, fault: (text) => faults.add(`${seed.place}: ${text}`) });
-  const write = async ({ type, place }: Seed, id: number | null, data: Data): Promise<number | null> => {
-    const isNew = id === null && type.kind !== 'single';
-    const request: WriteRequest = isNew ? { action: 'create', type, data } : { action: 'update', type, id, data };
+  const write = async (seed: Seed, id: number | null, data: Data): Promise<number | null> => {
+    const request = requestFor(seed, id, data, ids);
     const written = await catchRefusal(() => inPart(session, () => writer.apply(request, context, session)));
     if (written.ok) return written.value.id;
-    for (const issue of written.issues) faults.add(`${place}: ${formatWithPath(issue)}`);
+    for (const issue of written.issues) faults.add(`${seed.place}: ${formatWithPath(issue)}`);
     return null;
   };
-  const later: { readonly seed: Seed; readonly id: number; readonly data: Data }[] = [];
-  for (const seed of seeds) {
-    const { now, missing } = resolve(seed, seed.data);
-    const id = await write(seed, null, now);
-    if (id === null) continue;
-    ids.get(seed.type)?.set(seed.key, id);
-    if (missing.length > 0)
-      later.push({ seed, id, data: Object.fromEntries(missing.map((name) => [name, seed.data[name]])) });
+  let unlinked: readonly Unlinked[] = [];
+  const isSibling = (it: Seed): boolean => it.siblingOf !== null;
+  // siblings last: in lists of links they come after the entries, too
+  for (const group of [seeds.filter((it) => !isSibling(it)), seeds.filter(isSibling)]) {
+    const found = [...unlinked];
+    for (const seed of group) {
+      // the fault of the entry is reported already
+      if (seed.siblingOf !== null && ids.get(seed.type)?.get(seed.siblingOf) === null) continue;
+      const { now, missing } = resolve(seed, seed.data);
+      const id = await write(seed, null, now);
+      if (id === null) continue;
+      ids.get(seed.type)?.set(seed.key, id);
+      if (missing.length > 0) found.push({ seed, id, names: missing });
+    }
+    // links to seeds that came later
+    const left: Unlinked[] = [];
+    for (const { seed, id, names } of found) {
+      const { now, missing } = resolve(seed, pick(seed.data, names));
+      if (missing.length < names.length) await write(seed, id, now);
+      if (missing.length > 0) left.push({ seed, id, names: missing });
+    }
+    unlinked = left;
   }
-  // links to seeds that came later
-  for (const { seed, id, data } of later) await write(seed, id, resolve(seed, data).now);
   if (faults.size > 0) throw new StartFault(formatFaults([...faults]));
   return seeds.length;
+};
+
+/** A seed that was written without these attributes, because they link to seeds that were not. */
+interface Unlinked {
+  readonly seed: Seed;
+  readonly id: number;
+  readonly names: readonly string[];
+}
+
+const requestFor = ({ type, siblingOf }: Seed, id: number | null, data: Data, ids: Links['ids']): WriteRequest => {
+  if (id === null && siblingOf !== null)
+    return { action: 'create', type, data, source: { id: ids.get(type)?.get(siblingOf) ?? null } };
+  const isNew = id === null && type.kind !== 'single';
+  return isNew ? { action: 'create', type, data } : { action: 'update', type, id, data };
 };
 
 /** Some of v4's messages do not name the attribute. */
@@ -154,6 +186,7 @@ const formatFaults = (faults: readonly string[]): string =>
 
 // ---- files
 
+const LOCALES = 'locales.json';
 const PERMISSIONS = 'permissions.json';
 
 const seedDir = (projectDir: string): string => path.join(projectDir, 'database/seed');
@@ -174,14 +207,49 @@ const seedsIn = (name: string, type: EntryType, json: unknown, faults: string[])
     faults.push(`${name}: expected an object${isSingle ? ' of attributes' : ': { "key": { attributes } }'}`);
     return [];
   }
-  if (isSingle) return [{ type, key: type.singular, data: json, place: name }];
+  if (isSingle) return withSiblings({ type, key: type.singular, data: json, place: name, siblingOf: null }, faults);
   const extra = type.uid === FILE_UID ? { folderPath: '/', provider: 'local' } : {};
   return Object.entries(json).flatMap(([key, data]): readonly Seed[] => {
     const place = `${name}: ${JSON.stringify(key)}`;
-    if (isObject(data)) return [{ type, key, data: { ...data, ...extra }, place }];
+    if (isObject(data)) return withSiblings({ type, key, data: { ...data, ...extra }, place, siblingOf: null }, faults);
     faults.push(`${place}: expected an object of attributes`);
     return [];
   });
+};
+
+/** An entry and its siblings, which are published like it unless they say otherwise. */
+const withSiblings = (entry: Seed, faults: string[]): readonly Seed[] => {
+  const { type, key } = entry;
+  if (!('localizations' in entry.data) || (!type.localized && type.attributes.has('localizations'))) return [entry];
+  const { localizations, ...data } = entry.data;
+  if (!type.localized || !isObject(localizations)) {
+    const what = type.localized ? 'expected an object: { "locale": { attributes } }' : `${type.uid} is not localized`;
+    faults.push(`${entry.place}: localizations: ${what}`);
+    return [{ ...entry, data }];
+  }
+  const published = type.draftAndPublish
+    ? { publishedAt: data['publishedAt'] === undefined ? new Date().toISOString() : data['publishedAt'] }
+    : {};
+  const siblings = Object.entries(localizations).flatMap(([locale, own]): readonly Seed[] => {
+    const place = `${entry.place}: localizations.${locale}`;
+    if (isObject(own))
+      return [{ type, key: `${key}/${locale}`, data: { ...published, ...own, locale }, place, siblingOf: key }];
+    faults.push(`${place}: expected an object of attributes`);
+    return [];
+  });
+  return [{ ...entry, data }, ...siblings];
+};
+
+/** Null if there is a fault. */
+const readCodes = (json: unknown, faults: string[]): readonly string[] | null => {
+  const codes: readonly unknown[] = Array.isArray(json) ? json : [];
+  if (codes.length === 0 || !codes.every((it) => typeof it === 'string')) {
+    faults.push(`${LOCALES}: expected a list of locales, the default first: ["en", "de"]`);
+    return null;
+  }
+  const found = codes.flatMap((it) => codeFault(it) ?? []);
+  faults.push(...found.map((it) => `${LOCALES}: ${it}`));
+  return found.length === 0 ? [...new Set(codes)] : null;
 };
 
 const readGranted = (

@@ -91,7 +91,7 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     ).toEqual([
       'The seeds have 14 errors, and nothing was written:',
       'database/seed/book.json: there is no such type; did you mean "books.json"?',
-      'database/seed/qwertzuiop.json: there is no such type; a seed file is named after a route: files.json, authors.json, books.json, cover.json, things.json, permissions.json',
+      'database/seed/qwertzuiop.json: there is no such type; a seed file is named after a route: files.json, authors.json, books.json, cover.json, things.json, locales.json, permissions.json',
       'database/seed/authors.json: "jane": expected an object of attributes',
       'database/seed/authors.json: "joan": expected an object of attributes',
       'database/seed/cover.json: expected an object of attributes',
@@ -137,5 +137,130 @@ describe.each(dialects)('seeds on %s', (dialect) => {
   it('seeds added to a database that was created without any are reported', async () => {
     expect(await start({})).toEqual([]);
     expect(await start({ [seed('things')]: {} })).toEqual([expect.stringContaining('things.json (new)')]);
+  });
+
+  describe('of localized types', () => {
+    const localized = { pluginOptions: { i18n: { localized: true } } };
+    const poem = contentType(
+      'poem',
+      {
+        title: { type: 'string', required: true, ...localized },
+        year: { type: 'integer' },
+        answers: { type: 'relation', relation: 'oneToMany', target: 'api::poem.poem' },
+      },
+      { ...localized, options: { draftAndPublish: true } },
+    );
+    const motto = contentType(
+      'motto',
+      { text: { type: 'string', ...localized } },
+      { kind: 'singleType', ...localized },
+    );
+    const types = { [typeFile('poem')]: poem, [typeFile('motto')]: motto };
+    const locales = { [seed('locales')]: ['en', 'de', 'pt-BR'] };
+
+    it('hold their siblings, which share values, are published alike and are named by locale', async () => {
+      await start({
+        ...types,
+        ...locales,
+        [seed('poems')]: {
+          tyger: {
+            title: 'The Tyger',
+            year: 1794,
+            answers: ['lamb/de', 'lamb'],
+            localizations: { de: { title: 'Der Tiger' }, 'pt-BR': { title: 'O tigre', publishedAt: null } },
+          },
+          lamb: {
+            title: 'The Lamb',
+            publishedAt: null,
+            localizations: { de: { title: 'Das Lamm', answers: ['tyger/de'] } },
+          },
+        },
+        [seed('motto')]: { text: 'Onwards', localizations: { de: { text: 'Weiter' } } },
+      });
+      expect(await rows('select code, name from i18n_locale order by id')).toEqual([
+        ['en', 'English (en)'],
+        ['de', 'German (de)'],
+        ['pt-BR', 'Portuguese (Brazil) (pt-BR)'],
+      ]);
+      expect(await rows('select title, locale, year from poems order by id')).toEqual([
+        ['The Tyger', 'en', 1794],
+        ['The Lamb', 'en', null],
+        ['Der Tiger', 'de', 1794],
+        ['O tigre', 'pt-BR', 1794],
+        ['Das Lamm', 'de', null],
+      ]);
+      expect(await rows('select title from poems where published_at is null order by id')).toEqual([
+        ['The Lamb'],
+        ['O tigre'],
+        ['Das Lamm'],
+      ]);
+      const answers = 'poems a join poems_answers_links l on l.poem_id = a.id join poems b on b.id = l.inv_poem_id';
+      expect(await rows(`select a.title, b.title from ${answers} order by a.id, l.poem_order`)).toEqual([
+        ['The Tyger', 'Das Lamm'],
+        ['The Tyger', 'The Lamb'],
+        ['Das Lamm', 'Der Tiger'],
+      ]);
+      const siblings =
+        'poems_localizations_links l join poems a on a.id = l.poem_id join poems b on b.id = l.inv_poem_id';
+      expect(await rows(`select a.title, b.title from ${siblings} order by a.id, l.poem_order`)).toEqual([
+        ['The Tyger', 'O tigre'],
+        ['The Tyger', 'Der Tiger'],
+        ['The Lamb', 'Das Lamm'],
+        ['Der Tiger', 'O tigre'],
+        ['Der Tiger', 'The Tyger'],
+        ['O tigre', 'The Tyger'],
+        ['O tigre', 'Der Tiger'],
+        ['Das Lamm', 'The Lamb'],
+      ]);
+      expect(await rows('select text, locale from mottos order by id')).toEqual([
+        ['Onwards', 'en'],
+        ['Weiter', 'de'],
+      ]);
+    });
+
+    it('the first locale is the default', async () => {
+      await start({ ...types, [seed('locales')]: ['de', 'en'], [seed('poems')]: { tiger: { title: 'Der Tiger' } } });
+      expect(await rows('select code from i18n_locale order by id')).toEqual([['de'], ['en']]);
+      expect(await rows('select locale from poems')).toEqual([['de']]);
+    });
+
+    it('faults of locales and siblings are reported with the rest', async () => {
+      expect(
+        await faultOf({
+          ...types,
+          ...locales,
+          [seed('poems')]: {
+            tyger: { title: 'The Tyger', localizations: { fr: { title: 'Le tigre' }, de: { titel: 'Der Tiger' } } },
+            lamb: { localizations: { de: {} } },
+            fly: { title: 'The Fly', localizations: ['de'] },
+            rose: { title: 'The Rose', localizations: { de: 'Die Rose' } },
+          },
+          [seed('things')]: { one: { code: 'a', localizations: { de: {} } } },
+        }),
+      ).toEqual([
+        'The seeds have 7 errors, and nothing was written:',
+        'database/seed/poems.json: "fly": localizations: expected an object: { "locale": { attributes } }',
+        'database/seed/poems.json: "rose": localizations.de: expected an object of attributes',
+        'database/seed/things.json: "one": localizations: api::thing.thing is not localized',
+        'database/seed/poems.json: "lamb": title must be defined.',
+        'database/seed/poems.json: "tyger": localizations.fr: locale is invalid',
+        'database/seed/poems.json: "tyger": localizations.de: titel: poem has no attribute "titel". Did you mean "title"?',
+        'database/seed/poems.json: "tyger": localizations.de: title must be defined.',
+      ]);
+      expect(await rows('select code from i18n_locale')).toEqual([]);
+    });
+
+    it.each([
+      [{}, 'expected a list of locales, the default first: ["en", "de"]'],
+      [[], 'expected a list of locales, the default first: ["en", "de"]'],
+      [['en', 5], 'expected a list of locales, the default first: ["en", "de"]'],
+      [['en', 'xx'], 'xx is no locale: expected a language code such as de, pt-BR or zh-Hans'],
+      [['en', 'pt-br'], 'pt-br is written pt-BR.'],
+    ])('locales.json that contains %j gives a clear message', async (codes, message) => {
+      expect(await faultOf({ [seed('locales')]: codes })).toEqual([
+        'The seeds have an error, and nothing was written:',
+        `database/seed/locales.json: ${message}`,
+      ]);
+    });
   });
 });
