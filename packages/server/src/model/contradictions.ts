@@ -9,6 +9,8 @@ export interface AttributeContext {
   readonly place: string;
   /** New entries may be drafts, which may be incomplete. */
   readonly draft: boolean;
+  /** Entries have locales. */
+  readonly localized: boolean;
   /** v4 checks enumerations of content types only. */
   readonly isComponent: boolean;
 }
@@ -39,6 +41,11 @@ const noteScalar = (it: DeclaredScalar, context: AttributeContext, notes: FileNo
   const { rules, type } = it;
   const { place } = context;
   if (isEnumerated(type)) noteValues(rules.values, context, notes);
+  if (context.localized && rules.unique && !it.localized && type !== 'uid')
+    notes.warn(
+      `${place}.unique`,
+      'all locales of an entry share the value, which can be in one entry only: an entry with a value has one locale. Set "pluginOptions.i18n.localized" of the attribute',
+    );
   // evaluate both, to report both
   const isCrossed = [
     noteCrossed(rules, 'min', 'max', place, notes),

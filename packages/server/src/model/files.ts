@@ -4,7 +4,7 @@ import path from 'node:path';
 import kebabCase from 'lodash/kebabCase.js';
 import { orNearest } from '../errors.js';
 import { builtinSchemas } from './builtin.js';
-import { noteContradictions } from './contradictions.js';
+import { type AttributeContext, noteContradictions } from './contradictions.js';
 import type { CustomFields } from './custom-fields.js';
 import type { EntryType, Uid } from './model.js';
 import { type FileNotes, notesOf, type SchemaNotes } from './notes.js';
@@ -244,7 +244,12 @@ const readContentType = (found: FoundFile, json: JsonObject, customFields: Custo
   const added = new Set(systemAttributes(type).map((it) => it.name));
   return {
     ...type,
-    ...readAttributes(json, { draft: type.draftAndPublish, isComponent: false, customFields }, added, notes),
+    ...readAttributes(
+      json,
+      { draft: type.draftAndPublish, localized: type.localized, isComponent: false, customFields },
+      added,
+      notes,
+    ),
   };
 };
 
@@ -291,7 +296,7 @@ const readComponent = (found: FoundFile, json: JsonObject, customFields: CustomF
     populateCreatorFields,
     privateAttributes,
     localized: false,
-    ...readAttributes(json, { draft: false, isComponent: true, customFields }, new Set(), notes),
+    ...readAttributes(json, { draft: false, localized: false, isComponent: true, customFields }, new Set(), notes),
   };
 };
 
@@ -299,7 +304,7 @@ const reservedNames: readonly string[] = ['id', '__proto__', 'constructor', 'pro
 
 const readAttributes = (
   json: JsonObject,
-  context: { readonly draft: boolean; readonly isComponent: boolean; readonly customFields: CustomFields },
+  context: Omit<AttributeContext, 'place'> & { readonly customFields: CustomFields },
   added: ReadonlySet<string>,
   notes: FileNotes,
 ): Pick<Draft, 'attributes' | 'faulty'> => {

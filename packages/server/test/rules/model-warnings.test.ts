@@ -295,6 +295,20 @@ describe('schema files with warnings', () => {
     expect(warningsOf(withThing(placed, { pluginOptions: { i18n: { localized: true } } }))).toHaveLength(1);
   });
 
+  it('LO8: a unique attribute that all locales share can have a value in one of them only', () => {
+    const i18n = { i18n: { localized: true } };
+    const attributes = {
+      serial: { type: 'string', unique: true },
+      own: { type: 'string', unique: true, pluginOptions: i18n },
+      slug: { type: 'uid' },
+    };
+    const warnings = warningsOf(withThing(attributes, { pluginOptions: i18n }));
+    expect(warnings.map(({ place, message }) => [place, message])).toEqual([
+      ['attributes.serial.unique', expect.stringContaining('an entry with a value has one locale')],
+    ]);
+    expect(warningsOf(withThing({ serial: { type: 'string', unique: true } }))).toEqual([]);
+  });
+
   it('a definition added by the server takes precedence over the file’s', () => {
     const model = modelOf(withThing({ createdAt: { type: 'string' }, x: { type: 'string' } }));
     expect(model.types.get('api::thing.thing')?.attributes.get('createdAt')).toMatchObject({ type: 'datetime' });
