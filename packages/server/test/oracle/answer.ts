@@ -8,9 +8,12 @@ import {
   idSpec,
   isVisible,
   type LinkSpec,
+  type MorphSpec,
+  morphKey,
   type PartSpec,
   type ProjectSpec,
   type ScalarSpec,
+  shownByMorphs,
   type TypeSpec,
 } from './schema.js';
 import { compareValues, familyOf, jsonOf, type Term, type Value } from './values.js';
@@ -46,7 +49,7 @@ export const answer = (request: Request, facts: Facts): OracleAnswer => {
   const all = [...world.entries.get(type.uid)!.values()].sort((a, b) => a.id - b.id);
   const visible = all.map((entry) => ({ type, entry })).filter((it) => isPublished(it, state));
   const options: OptionsSpec = { fields: request.fields, populate: request.populate, filter: null, sort: [], state };
-  const show = (found: Found): unknown => wrapped(found, options, state, facts);
+  const show = (found: Found): unknown => shownEntry(found, options, state, facts, 'wrapped');
   if (request.action === 'findOne') {
     const found = visible.find((it) => it.entry.id === request.id);
     return found ? { status: 200, body: { data: show(found), meta: {} } } : notFound;
@@ -130,11 +133,13 @@ const fold = (text: string): string => [...text].map((it) => it.toLowerCase()).j
 
 // ---- linked entries
 
+type NestedSpec = LinkSpec | PartSpec | MorphSpec;
+
 /**
  * Entries of a link or part in stored order: by rank, then by id of the target, in zones by id of the row (ST8). Rows
  * whose target is gone, or is not one of the attribute's components, are skipped.
  */
-const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: Facts): readonly Found[] => {
+const related = (attribute: NestedSpec, { type, entry }: Found, facts: Facts): readonly Found[] => {
   const { world, project } = facts;
   const found: { found: Found; rank: number | null; tie: number }[] = [];
   const add = (uid: string, id: number, rank: number | null, tie: number): void => {
@@ -147,10 +152,15 @@ const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: 
       if (attribute.components.includes(row.type))
         add(row.type, row.component, row.rank, attribute.shape === 'zone' ? row.id : row.component);
     }
-  } else if (attribute.storage === 'files') {
-    for (const row of world.files) {
-      if (row.type === type.uid && row.related === entry.id && row.field === attribute.name)
-        add(attribute.target, row.file, row.rank, row.file);
+  } else if (attribute.kind === 'morph') {
+    const shown = new Set(shownByMorphs(project).map((it) => it.uid));
+    for (const row of world.morphs.get(morphKey(type.uid, attribute.name))!)
+      if (row.owner === entry.id && shown.has(row.type)) add(row.type, row.target, row.rank, row.id);
+  } else if (attribute.storage === 'field' || attribute.storage === 'type') {
+    for (const row of world.morphs.get(attribute.links)!) {
+      const isOurs = row.type === type.uid && row.target === entry.id;
+      if (isOurs && (attribute.storage === 'type' || row.field === attribute.name))
+        add(attribute.target, row.owner, row.rank, row.owner);
     }
   } else {
     for (const row of world.links.get(attribute.links)!) {
@@ -161,7 +171,8 @@ const related = (attribute: LinkSpec | PartSpec, { type, entry }: Found, facts: 
     }
   }
   found.sort((a, b) => compareNullable(a.rank, b.rank, facts.nulls) || a.tie - b.tie);
-  // one file may be linked to an attribute twice: it is shown once
+  // one file may be linked to an attribute twice: it is shown once; a polymorphic relation shows all links
+  if (attribute.kind === 'morph') return found.map((it) => it.found);
   const seen = new Set<string>();
   return found
     .map((it) => it.found)
@@ -176,7 +187,8 @@ const visibleRelated = (attribute: LinkSpec | PartSpec, owner: Found, state: Sta
 
 const stepOf = (type: TypeSpec, name: string): LinkSpec | PartSpec => {
   const attribute = type.attributes.get(name);
-  if (!attribute || attribute.kind === 'scalar') throw new Error(`${type.uid} has no relation "${name}"`);
+  if (!attribute || attribute.kind === 'scalar' || attribute.kind === 'morph')
+    throw new Error(`${type.uid} has no relation "${name}"`);
   return attribute;
 };
 
@@ -191,13 +203,23 @@ const readValue = ({ entry }: Found, attribute: ScalarSpec): Value =>
 
 // ---- responses
 
-const wrapped = (found: Found, options: OptionsSpec, state: State, facts: Facts): unknown => ({
-  id: found.entry.id,
-  attributes: inside(found, options, state, facts),
-});
+/** Entries inside polymorphic relations are bare (Q19). */
+type Form = 'wrapped' | 'bare';
+
+const shownEntry = (found: Found, options: OptionsSpec, state: State, facts: Facts, form: Form): object => {
+  const { id } = found.entry;
+  const attributes = inside(found, options, state, facts, form);
+  return form === 'bare' ? { id, ...attributes } : { id, attributes };
+};
 
 /** The selected fields and the populated attributes (F8, Q12). */
-const inside = (found: Found, options: OptionsSpec, state: State, facts: Facts): Record<string, unknown> => {
+const inside = (
+  found: Found,
+  options: OptionsSpec,
+  state: State,
+  facts: Facts,
+  form: Form,
+): Record<string, unknown> => {
   const { type } = found;
   const { fields, populate } = options;
   const shown: Record<string, unknown> = {};
@@ -212,22 +234,52 @@ const inside = (found: Found, options: OptionsSpec, state: State, facts: Facts):
     const member = populate.members.find((it) => it.name === attribute.name);
     if (member?.isOff || (!member && !populate.all)) continue;
     const inner = member?.options ?? plain;
-    shown[attribute.name] =
-      attribute.kind === 'link'
-        ? { data: showLink(attribute, found, inner, state, facts) }
-        : showPart(attribute, found, inner, member?.fragments ?? null, state, facts);
+    const value = showNested(attribute, found, inner, member?.fragments ?? null, state, facts, form);
+    if (value !== undefined) shown[attribute.name] = value;
   }
   return shown;
 };
 
+/** Undefined: the attribute is left out. */
+const showNested = (
+  attribute: NestedSpec,
+  found: Found,
+  options: OptionsSpec,
+  fragments: ReadonlyMap<string, OptionsSpec> | null,
+  outer: State,
+  facts: Facts,
+  form: Form,
+): unknown => {
+  switch (attribute.kind) {
+    case 'link': {
+      const data = showLink(attribute, found, options, outer, facts, form);
+      return form === 'bare' ? data : { data };
+    }
+    case 'part':
+      return showPart(attribute, found, options, fragments, outer, facts, form);
+    case 'morph': {
+      const shown = showMixed(attribute, '__type', found, options, fragments, outer, facts, 'bare');
+      if (attribute.shape === 'one') return shown[0] ?? null;
+      return shown.length > 0 ? shown : undefined;
+    }
+  }
+};
+
 const plain: OptionsSpec = { fields: null, populate: null, filter: null, sort: [], state: null };
 
-const showLink = (attribute: LinkSpec, owner: Found, options: OptionsSpec, outer: State, facts: Facts): unknown => {
+const showLink = (
+  attribute: LinkSpec,
+  owner: Found,
+  options: OptionsSpec,
+  outer: State,
+  facts: Facts,
+  form: Form,
+): unknown => {
   const state = options.state ?? outer;
   const list = chosen(attribute, owner, options, state, facts);
-  const shown = list.map((it) => wrapped(it, options, state, facts));
+  const shown = list.map((it) => shownEntry(it, options, state, facts, form));
   if (attribute.shape === 'one') return shown[0] ?? null;
-  return attribute.source === 'media' && shown.length === 0 ? null : shown;
+  return attribute.source !== 'relation' && shown.length === 0 ? null : shown;
 };
 
 const showPart = (
@@ -237,11 +289,13 @@ const showPart = (
   fragments: ReadonlyMap<string, OptionsSpec> | null,
   outer: State,
   facts: Facts,
+  form: Form,
 ): unknown => {
-  if (attribute.shape === 'zone') return showZone(attribute, owner, options, fragments, outer, facts);
+  if (attribute.shape === 'zone')
+    return showMixed(attribute, '__component', owner, options, fragments, outer, facts, form);
   const state = options.state ?? outer;
   const list = chosen(attribute, owner, options, state, facts);
-  const shown = list.map((it) => ({ id: it.entry.id, ...inside(it, options, state, facts) }));
+  const shown = list.map((it) => ({ id: it.entry.id, ...inside(it, options, state, facts, form) }));
   return attribute.shape === 'one' ? (shown[0] ?? null) : shown;
 };
 
@@ -259,22 +313,25 @@ const chosen = (
   return stableSort(list, sort, state, facts);
 };
 
-/** Elements stay in stored order; with `on` only the listed components appear (Q6, Q7). */
-const showZone = (
-  attribute: PartSpec,
+/** Elements of several types stay in stored order; with `on` only the listed types appear (Q6, Q7, Q19). */
+const showMixed = (
+  attribute: PartSpec | MorphSpec,
+  typeKey: '__component' | '__type',
   owner: Found,
   shared: OptionsSpec,
   fragments: ReadonlyMap<string, OptionsSpec> | null,
   outer: State,
   facts: Facts,
-): unknown => {
+  form: Form,
+): readonly unknown[] => {
   const shown: unknown[] = [];
   for (const it of related(attribute, owner, facts)) {
     const options = fragments ? fragments.get(it.type.uid) : shared;
     if (!options) continue;
     const state = options.state ?? outer;
+    if (!isPublished(it, state)) continue;
     if (options.filter && !holds(options.filter, it, state, facts)) continue;
-    shown.push({ __component: it.type.uid, id: it.entry.id, ...inside(it, options, state, facts) });
+    shown.push({ [typeKey]: it.type.uid, id: it.entry.id, ...inside(it, options, state, facts, form) });
   }
   return shown;
 };

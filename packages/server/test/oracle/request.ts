@@ -8,6 +8,7 @@ import {
   isVisible,
   type ProjectSpec,
   type ScalarSpec,
+  shownByMorphs,
   type TypeSpec,
 } from './schema.js';
 import { anyPiece, anyTerm, familyOf, type Term } from './values.js';
@@ -215,10 +216,13 @@ const anyMember = (types: readonly TypeSpec[], name: string, depth: number, cont
   const zones = types
     .map((it) => it.attributes.get(name))
     .filter((it) => it !== undefined && it.kind !== 'scalar')
-    .map((it) => (it.kind === 'part' && it.shape === 'zone' ? it.components : []));
+    .map((it) => {
+      if (it.kind === 'morph') return shownByMorphs(project).map((shown) => shown.uid);
+      return it.kind === 'part' && it.shape === 'zone' ? it.components : [];
+    });
   const common = zones[0]!.filter((uid) => zones.every((components) => components.includes(uid)));
   if (common.length > 0 && random.chance(0.5)) {
-    const chosen = random.sample(common, random.between(1, common.length));
+    const chosen = random.sample(common, random.between(1, Math.min(common.length, 4)));
     const fragments = new Map(
       chosen.map((uid) => [
         uid,
@@ -229,7 +233,23 @@ const anyMember = (types: readonly TypeSpec[], name: string, depth: number, cont
     const ignored = random.chance(0.2) ? { ...noOptions, populate: { all: true, members: [] } } : noOptions;
     return { ...plain, options: ignored, fragments };
   }
-  return { ...plain, options: anyOptions(targets, depth, context) };
+  const ofAnyType = types.some((it) => it.attributes.get(name)?.kind === 'morph');
+  return {
+    ...plain,
+    options: ofAnyType ? anyOptionsOfAll(targets, depth, context) : anyOptions(targets, depth, context),
+  };
+};
+
+/** Options of a polymorphic relation for all its types: fields that one of them has, no filter and no sort (Q19). */
+const anyOptionsOfAll = (targets: readonly TypeSpec[], depth: number, context: Context): OptionsSpec => {
+  const { random } = context;
+  const names = targets.flatMap((type) => commonScalars([type]).map((it) => it.name));
+  return {
+    ...anyOptions(targets, depth, context),
+    fields: random.chance(0.5) ? [...random.sample(names, random.between(0, 4)), 'id'] : null,
+    filter: null,
+    sort: [],
+  };
 };
 
 /** The target types of a name, from all types at one place that have it. */
@@ -239,6 +259,7 @@ const targetsOf = (types: readonly TypeSpec[], name: string, project: ProjectSpe
   const uids = types.flatMap((type) => {
     const attribute = type.attributes.get(name);
     if (attribute?.kind === 'link') return [attribute.target];
+    if (attribute?.kind === 'morph') return shownByMorphs(project).map((it) => it.uid);
     return attribute?.kind === 'part' ? attribute.components : [];
   });
   return uids.map((uid) => project.types.get(uid)!);
@@ -286,10 +307,10 @@ const relatedCondition = (target: TypeSpec, depth: number, context: Context): Co
 
 /** Whether filters and sorts can go through it. */
 const isStep = (it: AttributeSpec, project: ProjectSpec): boolean =>
-  it.kind !== 'scalar' && isVisible(project, it) && !(it.kind === 'part' && it.shape === 'zone');
+  it.kind !== 'scalar' && it.kind !== 'morph' && isVisible(project, it) && !(it.kind === 'part' && it.shape === 'zone');
 
 const stepTarget = (it: AttributeSpec, project: ProjectSpec): TypeSpec => {
-  if (it.kind === 'scalar') throw new Error(`"${it.name}" leads nowhere`);
+  if (it.kind === 'scalar' || it.kind === 'morph') throw new Error(`"${it.name}" leads nowhere`);
   return project.types.get(it.kind === 'link' ? it.target : it.components[0]!)!;
 };
 

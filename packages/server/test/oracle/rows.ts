@@ -1,12 +1,12 @@
 /** A world as rows of a real database: v4's tables, columns and value forms. */
 import { sql } from 'kysely';
-import type { EntryType, LinkAttribute, Model } from '../../src/model/model.js';
+import type { EntryType, LinkAttribute, Model, MorphAttribute } from '../../src/model/model.js';
 import type { Db } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
 import { insertRows } from '../world/databases.js';
 import { insertGrants } from '../world/grants.js';
 import type { Random } from './random.js';
-import { attributesOf, FILES, type LinkSpec, type ProjectSpec } from './schema.js';
+import { attributesOf, FILES, type LinkSpec, type MorphSpec, morphKey, type ProjectSpec } from './schema.js';
 import { rowValueOf } from './values.js';
 import type { World } from './world.js';
 
@@ -60,17 +60,10 @@ export const insertWorld = async (
       );
     }
   }
-  await insert(
-    'files_related_morphs',
-    world.files.map((it) => ({
-      id: it.id,
-      file_id: it.file,
-      related_id: it.related,
-      related_type: it.type,
-      field: it.field,
-      order: it.rank,
-    })),
-  );
+  for (const spec of project.types.values()) {
+    for (const attribute of attributesOf(spec))
+      if (attribute.kind === 'morph') await insertMorphs(db, model.types.get(spec.uid)!, attribute, world, insert);
+  }
   if (world.defaultLocale !== null)
     await insert('strapi_core_store_settings', [
       { id: 1, key: 'plugin_i18n_default_locale', value: JSON.stringify(world.defaultLocale), type: 'string' },
@@ -112,6 +105,38 @@ const insertLinks = async (
       ...(inverseRank === null ? {} : { [inverseRank]: it.targetRank }),
     })),
   );
+};
+
+const insertMorphs = async (
+  db: Db,
+  type: EntryType,
+  { name, shape }: MorphSpec,
+  world: World,
+  insert: (table: string, rows: readonly Row[]) => Promise<void>,
+): Promise<void> => {
+  const { path } = type.attributes.get(name) as MorphAttribute;
+  const rows = world.morphs.get(morphKey(type.uid, name))!;
+  if (shape === 'many')
+    await insert(
+      path.table,
+      rows.map((it) => ({
+        id: it.id,
+        [path.from]: it.owner,
+        [path.to]: it.target,
+        [path.typeColumn]: it.type,
+        field: it.field,
+        order: it.rank,
+      })),
+    );
+  else
+    await db.write(async (tx) => {
+      for (const it of rows) {
+        const set = sql`${sql.id(path.to)} = ${sql.lit(it.target)}, ${sql.id(path.typeColumn)} = ${it.type}`;
+        await tx.run(
+          db.dialect.compile(sql`update ${sql.table(type.table)} set ${set} where id = ${sql.lit(it.owner)}`),
+        );
+      }
+    });
 };
 
 const insertPermissions = async (

@@ -23,7 +23,8 @@ export type RelationName = 'oneToOne' | 'oneToMany' | 'manyToOne' | 'manyToMany'
 export interface LinkSpec {
   readonly kind: 'link';
   readonly name: string;
-  readonly source: 'relation' | 'media';
+  /** `morph`: `morphOne` and `morphMany`. */
+  readonly source: 'relation' | 'media' | 'morph';
   readonly shape: 'one' | 'many';
   readonly target: string;
   readonly hidden: boolean;
@@ -31,8 +32,11 @@ export interface LinkSpec {
   /** Owner and attribute that store these links, seen from this side: `api::a.a author`. */
   readonly links: string;
   readonly side: 'owner' | 'inverse';
-  /** `column`: a join column of the owner; `table`: a link table; `files`: the table of the file library. */
-  readonly storage: 'column' | 'table' | 'files';
+  /**
+   * `column`: a join column of the owner; `table`: a link table; `field`: links of a polymorphic relation that name the
+   * attribute, as those of files do; `type`: those that name the type only.
+   */
+  readonly storage: 'column' | 'table' | 'field' | 'type';
   readonly inverse: string | null;
 }
 
@@ -44,7 +48,19 @@ export interface PartSpec {
   readonly hidden: boolean;
 }
 
-export type AttributeSpec = ScalarSpec | LinkSpec | PartSpec;
+/** A polymorphic relation: `morphToOne` or `morphToMany`. */
+export interface MorphSpec {
+  readonly kind: 'morph';
+  readonly name: string;
+  readonly shape: 'one' | 'many';
+  readonly hidden: boolean;
+}
+
+export type AttributeSpec = ScalarSpec | LinkSpec | PartSpec | MorphSpec;
+
+export const morphKey = (uid: string, name: string): string => `${uid} ${name}`;
+/** The relation of a file to the entries that use it. */
+export const RELATED = morphKey(FILES, 'related');
 
 export interface TypeSpec {
   readonly uid: string;
@@ -96,6 +112,8 @@ const linkNames = [
   'Ref',
   'mates',
 ];
+// names of their own: shared options mean something else to them
+const morphNames = ['things', 'subject7', 'any-of'];
 const mediaNames = ['cover', 'gallery', 'icon9'];
 const partNames = ['seo', 'blocks2', 'hero', 'rows', 'zone', 'extra'];
 const scalarTypes: readonly ScalarName[] = [
@@ -127,7 +145,7 @@ interface Draft extends Omit<TypeSpec, 'attributes'> {
   readonly attributes: Map<string, AttributeSpec>;
   readonly json: Record<string, object>;
   readonly privateNames: string[];
-  readonly free: { scalar: string[]; link: string[]; media: string[]; part: string[] };
+  readonly free: { scalar: string[]; link: string[]; media: string[]; part: string[]; morph: string[] };
 }
 
 export const anyProject = (random: Random): ProjectSpec => {
@@ -151,6 +169,7 @@ export const anyProject = (random: Random): ProjectSpec => {
   }
   addRelation(collections[0]!, collections[0]!, random);
   for (const draft of components) if (random.chance(0.7)) addRelation(draft, random.pick(collections), random);
+  for (const draft of [...components, ...contentTypes]) if (random.chance(0.35)) addMorph(draft, contentTypes, random);
   for (const draft of contentTypes) addSystem(draft, random);
   const types = new Map<string, TypeSpec>([...contentTypes, ...components, filesSpec()].map((it) => [it.uid, it]));
   return { types, files: new Map([...contentTypes, ...components].map((it) => [fileOf(it), schemaOf(it, random)])) };
@@ -166,6 +185,7 @@ const newDraft = (head: Omit<TypeSpec, 'attributes'>, random: Random): Draft => 
     link: random.shuffle(linkNames),
     media: random.shuffle(mediaNames),
     part: random.shuffle(partNames),
+    morph: random.shuffle(morphNames),
   },
 });
 
@@ -255,7 +275,6 @@ const addMedia = (draft: Draft, random: Random): void => {
     const name = draft.free.media.pop()!;
     const { hidden, json } = anyPrivacy(draft, name, random);
     const multiple = random.chance(0.5);
-    const links = `${draft.uid} ${name}`;
     add(
       draft,
       {
@@ -266,9 +285,9 @@ const addMedia = (draft: Draft, random: Random): void => {
         target: FILES,
         hidden,
         relation: 'manyToMany',
-        links,
-        side: 'owner',
-        storage: 'files',
+        links: RELATED,
+        side: 'inverse',
+        storage: 'field',
         inverse: null,
       },
       { type: 'media', multiple, ...json },
@@ -344,6 +363,51 @@ const addRelation = (owner: Draft, target: Draft, random: Random): void => {
   );
 };
 
+/** One or two polymorphic relations, each with some attributes that show their links from the other side. */
+const addMorph = (holder: Draft, contentTypes: readonly Draft[], random: Random): void => {
+  // two of the first kind would share their columns
+  const shapes = random.pick([['one'], ['many'], ['one', 'many'], ['many', 'many']] as const);
+  for (const shape of shapes) {
+    const name = holder.free.morph.pop()!;
+    const { hidden, json } = anyPrivacy(holder, name, random);
+    add(
+      holder,
+      { kind: 'morph', name, shape, hidden },
+      { type: 'relation', relation: shape === 'one' ? 'morphToOne' : 'morphToMany', ...json },
+    );
+    if (holder.kind === 'component') continue;
+    for (const draft of random.sample(contentTypes, random.below(3))) {
+      const inverse = draft.free.link.pop();
+      if (inverse === undefined) continue;
+      const seen = random.pick(['one', 'many'] as const);
+      const privacy = anyPrivacy(draft, inverse, random);
+      add(
+        draft,
+        {
+          kind: 'link',
+          name: inverse,
+          source: 'morph',
+          shape: seen,
+          target: holder.uid,
+          hidden: privacy.hidden,
+          relation: 'manyToMany',
+          links: morphKey(holder.uid, name),
+          side: 'inverse',
+          storage: shape === 'one' ? 'type' : 'field',
+          inverse: null,
+        },
+        {
+          type: 'relation',
+          relation: seen === 'one' ? 'morphOne' : 'morphMany',
+          target: holder.uid,
+          morphBy: name,
+          ...privacy.json,
+        },
+      );
+    }
+  }
+};
+
 /** Attributes that the server adds to every content type (ST1). */
 const addSystem = (draft: Draft, random: Random): void => {
   const scalar = (name: string, type: ScalarName): void => {
@@ -412,7 +476,12 @@ const filesSpec = (): TypeSpec => {
     draftAndPublish: false,
     localized: false,
     findable: true,
-    attributes: new Map(attributes.map((it) => [it.name, it])),
+    attributes: new Map(
+      [...attributes, { kind: 'morph', name: 'related', shape: 'many', hidden: false } as const].map((it) => [
+        it.name,
+        it,
+      ]),
+    ),
   };
 };
 
@@ -452,6 +521,10 @@ export const isVisible = (project: ProjectSpec, attribute: AttributeSpec): boole
   if (attribute.hidden) return false;
   return attribute.kind !== 'link' || project.types.get(attribute.target)!.findable;
 };
+
+/** The types whose entries a polymorphic relation shows to the public role. */
+export const shownByMorphs = (project: ProjectSpec): readonly TypeSpec[] =>
+  [...project.types.values()].filter((it) => it.kind !== 'component' && it.findable);
 
 export const attributesOf = (type: TypeSpec): readonly AttributeSpec[] => [...type.attributes.values()];
 

@@ -4,7 +4,17 @@
  * rows whose target is gone (ST4, ST5, ST8, ST10).
  */
 import type { Random } from './random.js';
-import { attributesOf, FILES, type LinkSpec, type PartSpec, type ProjectSpec, type TypeSpec } from './schema.js';
+import {
+  attributesOf,
+  FILES,
+  type LinkSpec,
+  type MorphSpec,
+  morphKey,
+  type PartSpec,
+  type ProjectSpec,
+  RELATED,
+  type TypeSpec,
+} from './schema.js';
 import { anyValue, type Value } from './values.js';
 
 export interface Entry {
@@ -32,12 +42,14 @@ export interface PartRow {
   readonly rank: number | null;
 }
 
-export interface FileRow {
+/** A link of a polymorphic relation. */
+export interface MorphRow {
   readonly id: number;
-  readonly file: number;
-  readonly related: number;
+  readonly owner: number;
+  readonly target: number;
   readonly type: string;
-  readonly field: string;
+  /** The attribute of the target that shows it; null for none. */
+  readonly field: string | null;
   readonly rank: number | null;
 }
 
@@ -47,7 +59,8 @@ export interface World {
   readonly links: ReadonlyMap<string, readonly LinkRow[]>;
   /** By the uid of the owner of the parts. */
   readonly parts: ReadonlyMap<string, readonly PartRow[]>;
-  readonly files: readonly FileRow[];
+  /** By `morphKey`; a `morphToOne` has at most one for each owner. */
+  readonly morphs: ReadonlyMap<string, readonly MorphRow[]>;
   /** As v4 stores it; null for no setting, which is `en`. */
   readonly defaultLocale: string | null;
 }
@@ -59,7 +72,7 @@ interface Growth {
   readonly entries: Map<string, Map<number, Entry>>;
   readonly links: Map<string, LinkRow[]>;
   readonly parts: Map<string, PartRow[]>;
-  readonly files: FileRow[];
+  readonly morphs: Map<string, MorphRow[]>;
 }
 
 export const anyWorld = (project: ProjectSpec, random: Random): World => {
@@ -71,7 +84,7 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
     entries: new Map(types.map((it) => [it.uid, new Map<number, Entry>()])),
     links: new Map(),
     parts: new Map(types.map((it) => [it.uid, []])),
-    files: [],
+    morphs: new Map([[RELATED, []]]),
   };
   const manyEntries = random.chance(0.2);
   types
@@ -87,10 +100,11 @@ export const anyWorld = (project: ProjectSpec, random: Random): World => {
     });
   for (const type of types) {
     for (const attribute of attributesOf(type)) {
-      if (attribute.kind !== 'link' || attribute.side !== 'owner' || attribute.name === 'createdBy') continue;
-      if (attribute.name === 'updatedBy') continue;
-      if (attribute.storage === 'files') addFiles(type, attribute, growth);
-      else if (attribute.name === 'localizations' && !growth.isMessy) addSiblings(type, attribute, growth);
+      if (attribute.kind === 'morph' && type.uid !== FILES) addMorphs(type, attribute, growth);
+      if (attribute.kind !== 'link' || attribute.name === 'createdBy' || attribute.name === 'updatedBy') continue;
+      if (attribute.source === 'media') addFiles(type, attribute, growth);
+      if (attribute.side !== 'owner') continue;
+      if (attribute.name === 'localizations' && !growth.isMessy) addSiblings(type, attribute, growth);
       else addLinks(type, attribute, growth);
     }
   }
@@ -222,7 +236,8 @@ const anySingle = (
 };
 
 const addFiles = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => {
-  const { random, isMessy, files } = growth;
+  const { random, isMessy, morphs } = growth;
+  const files = morphs.get(RELATED)!;
   const known = [...growth.entries.get(FILES)!.keys()];
   if (known.length === 0) return;
   for (const owner of growth.entries.get(type.uid)!.keys()) {
@@ -233,14 +248,50 @@ const addFiles = (type: TypeSpec, attribute: LinkSpec, growth: Growth): void => 
     chosen.forEach((file, i) => {
       files.push({
         id: files.length + 1,
-        file,
-        related: owner,
+        owner: file,
+        target: owner,
         type: type.uid,
         field: attribute.name,
         rank: chosen.length === 1 ? 1 : ranks[i]!,
       });
     });
   }
+};
+
+/** Links to entries of any type; some that an attribute of the other side shows, in a messy world some that lead nowhere. */
+const addMorphs = (type: TypeSpec, { name, shape }: MorphSpec, growth: Growth): void => {
+  const { random, isMessy, project } = growth;
+  const links = morphKey(type.uid, name);
+  const targets = [...project.types.values()]
+    .filter((it) => it.kind !== 'component')
+    .flatMap((it) => [...growth.entries.get(it.uid)!.keys()].map((id) => ({ type: it.uid, target: id })));
+  const rows: Omit<MorphRow, 'id'>[] = [];
+  for (const owner of growth.entries.get(type.uid)!.keys()) {
+    const chosen = random.sample(targets, shape === 'one' ? random.below(2) : random.below(6));
+    if (isMessy && random.chance(0.3))
+      chosen.push(
+        random.pick([
+          { type: 'api::gone.gone', target: 1 },
+          { type: type.uid, target: 90_000 },
+          ...[...project.types.keys()].map((uid) => ({ type: uid, target: random.between(1, 4) })),
+        ]),
+      );
+    if (isMessy && chosen.length > 0 && random.chance(0.2)) chosen.push(chosen[0]!);
+    const ranks = anyRanks(chosen.length, growth);
+    const kept = shape === 'one' ? chosen.slice(-1) : chosen;
+    kept.forEach((it, i) => {
+      const shownBy = project.types.get(it.type);
+      const fields = shownBy
+        ? attributesOf(shownBy).filter((other) => other.kind === 'link' && other.links === links)
+        : [];
+      const field = shape === 'many' ? random.pick([null, null, 'other', ...fields.map((other) => other.name)]) : null;
+      rows.push({ owner, ...it, field, rank: shape === 'one' ? null : ranks[i]! });
+    });
+  }
+  growth.morphs.set(
+    links,
+    random.shuffle(rows).map((row, i) => ({ ...row, id: i + 1 })),
+  );
 };
 
 /** 1 to `count` in random order; in a messy world sometimes equal, fractional or missing. */
