@@ -31,6 +31,11 @@ export interface SavedObject extends StagedObject {
   readonly key: string;
 }
 
+/** The store that a record is about. */
+interface Provided {
+  readonly provider: string;
+}
+
 export interface Journal {
   /** A new path for a local file or folder; what is there is removed at the next start if this process dies. */
   newPath(): Promise<string>;
@@ -56,7 +61,11 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
   let own: Promise<string> | null = null;
   /** The folder of this process. It exists only while it is claimed, so nobody takes it for that of a dead one. */
   const open = (): Promise<string> => {
-    own ??= openFolder(root);
+    own ??= openFolder(root).catch((fault) => {
+      // the next upload tries again
+      own = null;
+      throw fault;
+    });
     return own;
   };
 
@@ -78,14 +87,19 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
   const settle = async (file: string, change: StoreChange): Promise<void> =>
     (await isCommitted(change.row)) ? complete(file, change) : undo(file, change);
 
-  const settleAll = async (folder: string): Promise<void> => {
-    for (const name of await fs.readdir(folder)) {
-      if (!name.endsWith('.json')) continue;
-      const file = path.join(folder, name);
-      const change = parsed(await fs.readFile(file, 'utf8'));
-      // an incomplete record: the process was killed before it changed anything
-      if (change) await settle(file, change);
-    }
+  /** Whether nothing is left to do; what fails is tried again at the next start. */
+  const settleAll = async (folder: string): Promise<boolean> => {
+    const files = (await fs.readdir(folder)).filter((it) => it.endsWith('.json')).map((it) => path.join(folder, it));
+    const results = await Promise.allSettled(
+      files.map(async (file) => {
+        const { provider, ...change } = JSON.parse(await fs.readFile(file, 'utf8')) as StoreChange & Provided;
+        if (provider !== store.provider)
+          throw new Error(`${file} is about files in the store ${provider}, and ${store.provider} is configured`);
+        await settle(file, change);
+      }),
+    );
+    for (const result of results) if (result.status === 'rejected') onFault(result.reason);
+    return results.every((it) => it.status === 'fulfilled');
   };
 
   return {
@@ -94,7 +108,9 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
       const file = path.join(await open(), `${crypto.randomUUID()}.json`);
       let recorded: StoreChange | null = null;
       const record: Recorder = async (change) => {
-        await fs.writeFile(file, JSON.stringify(change), { flush: true });
+        // as a whole, since it may replace one after which the store was changed
+        await fs.writeFile(`${file}.part`, JSON.stringify({ provider: store.provider, ...change }), { flush: true });
+        await fs.rename(`${file}.part`, file);
         recorded = change;
       };
       /** If this fails, the record remains for the next start. */
@@ -113,12 +129,15 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
       return result;
     },
     recover: async () => {
-      for (const { name } of (await entriesOf(root)).filter((it) => it.isDirectory())) {
-        const folder = path.join(root, name);
+      const folders = await foldersIn(root).catch((fault: unknown) => {
+        onFault(fault);
+        return [];
+      });
+      for (const folder of folders) {
         const claim = claimFile(folder);
         if (!claim) continue;
         try {
-          await settleAll(folder);
+          if (!(await settleAll(folder))) continue;
           await fs.rm(folder, { recursive: true, force: true });
           await fs.rm(claimOf(folder), { force: true });
         } catch (fault) {
@@ -139,9 +158,10 @@ const openFolder = async (root: string): Promise<string> => {
   return folder;
 };
 
-const entriesOf = async (root: string) => {
+const foldersIn = async (root: string): Promise<readonly string[]> => {
   try {
-    return await fs.readdir(root, { withFileTypes: true });
+    const entries = await fs.readdir(root, { withFileTypes: true });
+    return entries.filter((it) => it.isDirectory()).map((it) => path.join(root, it.name));
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw fault;
@@ -154,13 +174,5 @@ const exists = async (file: string): Promise<boolean> => {
     return true;
   } catch {
     return false;
-  }
-};
-
-const parsed = (text: string): StoreChange | null => {
-  try {
-    return JSON.parse(text) as StoreChange;
-  } catch {
-    return null;
   }
 };

@@ -81,34 +81,39 @@ export const updateFor = async (
     const rows = await run(
       sql`select ${sql.ref(to)}, ${sql.ref(typeColumn!)} from ${sql.table(table)} where ${sql.ref(from)} = ${bound(owner.id)} and field = ${owner.attribute.name} order by ${sql.ref(rank!)}, id`,
     );
-    return rows.map(([partId, uid]) => {
-      const isChanged = uid === component.uid && partId === changed['id'];
-      return { ...(isChanged ? changed : { id: partId }), __component: uid };
-    });
+    const isChanged = (uid: unknown, partId: unknown): boolean => uid === component.uid && partId === changed['id'];
+    if (!rows.some(([partId, uid]) => isChanged(uid, partId))) return noEntry();
+    return rows.map(([partId, uid]) => ({ ...(isChanged(uid, partId) ? changed : { id: partId }), __component: uid }));
   };
 
   /** The write line finds the entry of a single type by its locale. */
-  const localeOf = async (entry: EntryUpdate): Promise<string | null> => {
+  const localeOf = async (entry: Owned): Promise<string | null> => {
     const locale = entry.type.localized ? sql.ref('locale') : sql`null`;
     const [row] = await run(sql`select ${locale} from ${sql.table(entry.type.table)} where id = ${bound(entry.id)}`);
     return row ? (row[0] as string | null) : noEntry();
   };
 
-  let update: EntryUpdate = {
-    type,
-    id,
-    data: { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : new AddedFiles(files) },
-  };
-  for (let depth = 0; update.type.kind === 'component'; depth++) {
-    const owner = await ownerOf(update.type, update.id);
+  const owners: Owner[] = [];
+  let entry: Owned = { type, id };
+  while (entry.type.kind === 'component') {
+    const owner = await ownerOf(entry.type, entry.id);
     // damaged rows may make a component contain itself
-    if (!owner || depth > limits.componentDepthMax) return noEntry();
-    const changed = { id: update.id, ...update.data };
-    const value = owner.attribute.shape === 'one' ? changed : await listOf(owner, update.type, changed);
-    update = { type: owner.type, id: owner.id, data: { [owner.attribute.name]: value } };
+    if (!owner || owners.length > limits.componentDepthMax) return noEntry();
+    owners.push(owner);
+    entry = owner;
   }
-  checkUpdate(update.type, rights);
-  return update.type.kind === 'single' ? { ...update, locale: await localeOf(update) } : update;
+  checkUpdate(entry.type, rights);
+  // nobody else changes the lists below it from here on
+  await run(sql`select id from ${sql.table(entry.type.table)} where id = ${bound(entry.id)}${dialect.forUpdate}`);
+  let data: Data = { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : new AddedFiles(files) };
+  let changed: Owned = { type, id };
+  for (const owner of owners) {
+    const part = { id: changed.id, ...data };
+    data = { [owner.attribute.name]: owner.attribute.shape === 'one' ? part : await listOf(owner, changed.type, part) };
+    changed = owner;
+  }
+  const update = { type: entry.type, id: entry.id, data };
+  return entry.type.kind === 'single' ? { ...update, locale: await localeOf(entry) } : update;
 };
 
 /** A component has no permission of its own: that of its entry counts. */
@@ -119,9 +124,12 @@ const checkUpdate = ({ kind, uid, singular }: EntryType, { caller, hasUpdateHand
   if (hasUpdateHandler(uid)) refuse(issue('media.handled', ['ref'], { type: singular }));
 };
 
-interface Owner {
+interface Owned {
   readonly type: EntryType;
   readonly id: number;
+}
+
+interface Owner extends Owned {
   readonly attribute: PartAttribute;
 }
 

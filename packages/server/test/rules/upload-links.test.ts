@@ -104,6 +104,21 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
     expect(names(after.cards[0]!.picture)).toEqual([]);
   });
 
+  it('UP11: uploads for components of one list at once lose none of them', async () => {
+    const id = await create({ cards: Array.from({ length: 6 }, (_, i) => ({ heading: `${i}` })) });
+    const populate = 'populate[cards][populate]=*';
+    type Card = { id: number; heading: string; picture: unknown };
+    const before = (await shown(id, populate))['cards'] as Card[];
+    const answers = await Promise.all(
+      before.map(({ id: card, heading }) => add([image(`${heading}.png`)], ['parts.card', card, 'picture'])),
+    );
+    expect(answers.map((it) => it.status)).toEqual(before.map(() => 200));
+    const after = (await shown(id, populate))['cards'] as Card[];
+    expect(after.map((it) => [it.id, it.heading, ...names(it.picture)])).toEqual(
+      before.map((it) => [it.id, it.heading, `${it.heading}.png`]),
+    );
+  });
+
   it('UP11: a single type is named by the id of its entry', async () => {
     const made = await world.send('PUT', '/api/lobby', { data: { title: 'here' } });
     const { id } = (made.body as Entry).data;
