@@ -126,6 +126,12 @@ export const limits = {
   requestMsMax: 60_000,
   /** Bytes of a JSON body (BO15). Above: 413. */
   bodyBytesMax: 1024 * 1024,
+  /** Milliseconds until a remote store of uploads accepts a connection. Above: 503, after a second attempt. */
+  storeConnectMsMax: 3_000,
+  /** Milliseconds without any byte from or to a remote store. Above: 503, after a second attempt. */
+  storeStalledMsMax: 10_000,
+  /** Milliseconds for which the signed URL of an upload stays the same; it is valid as long again. */
+  signedUrlPeriodMs: 15 * 60 * 1000,
   /** Bytes of an `application/x-www-form-urlencoded` body, as in v4. Above: 413. */
   fieldsBytesMax: 56 * 1024,
   /** Bytes of the files of one form together: the default of v4's body parser. Above: 413. Configurable. */

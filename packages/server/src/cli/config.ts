@@ -120,6 +120,38 @@ export const configSchema = z.strictObject({
         .min(1)
         .default(limits.formFileBytesMax)
         .describe('Maximum size of the files of one request together, in bytes.'),
+      s3: z
+        .strictObject({
+          bucket: z
+            .string()
+            .min(1)
+            .nullable()
+            .default(null)
+            .describe(
+              'Bucket for uploads, of their own or with a prefix; null keeps them in public/uploads. Needs `npm install @aws-sdk/client-s3 @aws-sdk/lib-storage @aws-sdk/s3-request-presigner`.',
+            ),
+          region: z.string().min(1).default('us-east-1').describe('Region of the bucket.'),
+          endpoint: z.url().nullable().default(null).describe('URL of an S3-compatible service; null for AWS.'),
+          forcePathStyle: z
+            .boolean()
+            .default(false)
+            .describe(
+              'Whether the bucket is the first segment of the path, as MinIO needs it, not a part of the host.',
+            ),
+          prefix: z
+            .string()
+            .regex(/^(?:[\w!.*'()-]+\/)*$/, 'expected a path such as uploads/')
+            .default('')
+            .describe('What the names of all objects begin with, such as uploads/.'),
+          publicUrl: z
+            .url()
+            .nullable()
+            .default(null)
+            .describe(
+              'URL at which anyone can read the bucket, such as that of a CDN. null for private buckets: files then have URLs below /uploads, which redirect to signed URLs of the bucket.',
+            ),
+        })
+        .prefault({}),
     })
     .prefault({}),
   customFields: z
@@ -185,6 +217,14 @@ export const environmentSchema = z.object({
     .optional()
     .describe("Signs JWTs of users; v4's name and value. Generated into `.env` outside production."),
   API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Generated in the same way."),
+  AWS_ACCESS_KEY_ID: z
+    .string()
+    .optional()
+    .describe(
+      'Key for `upload.s3`, which may get, put, delete and list objects. Without one the AWS client looks for profiles and roles of the machine.',
+    ),
+  AWS_SECRET_ACCESS_KEY: z.string().optional().describe('Its secret.'),
+  AWS_SESSION_TOKEN: z.string().optional().describe('Its token, if it is temporary.'),
   SMTP_HOST: z
     .string()
     .optional()

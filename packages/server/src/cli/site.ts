@@ -6,6 +6,8 @@ import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/loa
 import type { ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
 import { newLocalStore } from '../media/local-store.js';
+import { MissingPackage, newS3Store } from '../media/s3-store.js';
+import type { Store } from '../media/store.js';
 import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -58,17 +60,37 @@ export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions):
     mode: config.permissions.enabled ? 'roles' : 'open',
     mail: mailFor(project, logger),
     media: {
-      store: newLocalStore(uploadsDirOf(project.dir)),
+      store: await storeFor(project),
       workDir: path.join(project.dir, '.tmp/uploads'),
       bounds: {
         fileBytesMax: config.upload.sizeLimit,
         msMax: limits.formMsMax,
         stalledMsMax: limits.formStalledMsMax,
       },
+      onKept: (file) => logger.warn(file, 'the content of a deleted or replaced file remains with its provider'),
     },
     apiUrl: `${(config.server.url ?? `http://${env.HOST}:${env.PORT}`).replace(/\/$/, '')}${rest.prefix}`,
     onFault: (fault) => logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'background error'),
   });
+};
+
+const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
+  const { bucket, ...s3 } = config.upload.s3;
+  if (bucket === null) return newLocalStore(uploadsDirOf(dir));
+  const { AWS_ACCESS_KEY_ID: accessKeyId, AWS_SECRET_ACCESS_KEY: secretAccessKey, AWS_SESSION_TOKEN: token } = env;
+  if ((accessKeyId === undefined) !== (secretAccessKey === undefined))
+    throw new StartFault(
+      'environment: AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together, and one is missing',
+    );
+  const credentials =
+    accessKeyId === undefined || secretAccessKey === undefined
+      ? null
+      : { accessKeyId, secretAccessKey, ...(token === undefined ? {} : { sessionToken: token }) };
+  try {
+    return await newS3Store({ bucket, ...s3, credentials });
+  } catch (fault) {
+    throw fault instanceof MissingPackage ? new StartFault(fault.message) : fault;
+  }
 };
 
 /** Sends mails if a mail server is configured. Otherwise they are logged in development and discarded in production. */

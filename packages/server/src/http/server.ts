@@ -91,7 +91,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
         reply.code(204).header('strapi', 'You are so French!').send()
       : sendIssues(reply, [issue('http.busy', [])]),
   );
-  addUploads(app, settings.uploadsDir);
+  addUploads(app, settings.uploadsDir, site.media.store);
   const routes = routesOf(site.model, settings.prefix, settings.unserved);
   addActionPaths(app, routes, site);
   const attempts = await newAttempts(app, settings.attemptsMax);

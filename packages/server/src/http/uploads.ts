@@ -5,17 +5,28 @@ import path from 'node:path';
 import send from '@fastify/send';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { issue } from '../errors.js';
+import { limits } from '../limits.js';
+import { isShownInBrowsers, isStoredName } from '../media/naming.js';
+import type { Store } from '../media/store.js';
 import { addPath } from './paths.js';
 import { sendIssues } from './respond.js';
 
-/** @param dir the folder to serve, which need not exist yet; null serves none. */
-export const addUploads = (app: FastifyInstance, dir: string | null): void => {
-  if (dir !== null) addPath(app, '/uploads/*', { GET: (request, reply) => sendUpload(request, reply, dir) });
+/**
+ * @param dir the folder to serve, which need not exist yet; null serves none.
+ * @param store what the folder lacks is looked for here, if it is read by signed URLs.
+ */
+export const addUploads = (app: FastifyInstance, dir: string | null, store: Store): void => {
+  if (dir !== null) addPath(app, '/uploads/*', { GET: (request, reply) => sendUpload(request, reply, dir, store) });
 };
 
-const sendUpload = async (request: FastifyRequest, reply: FastifyReply, dir: string): Promise<FastifyReply> => {
+const sendUpload = async (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dir: string,
+  store: Store,
+): Promise<FastifyReply> => {
   const found = await findFile(request.raw.url!, dir);
-  if (found === null) return sendIssues(reply, [issue('http.not-found', [])]);
+  if (found === null) return redirect(request.raw.url!, reply, store);
   const { statusCode, type, headers, stream } = await send(request.raw, encodeURI(found.file), { root: found.root });
   if (statusCode === 412) return sendIssues(reply, [issue('http.changed-meanwhile', [])]);
   if (statusCode === 416) {
@@ -26,15 +37,25 @@ const sendUpload = async (request: FastifyRequest, reply: FastifyReply, dir: str
   reply.code(statusCode).headers(headers).header('content-security-policy', contentSecurityPolicy);
   if (statusCode === 304) return reply.send();
   const mediaType = headers['Content-Type'] ?? 'application/octet-stream';
-  if (!inlineTypes.test(mediaType)) reply.header('content-disposition', 'attachment');
+  if (!isShownInBrowsers(mediaType)) reply.header('content-disposition', 'attachment');
   return reply.header('content-type', mediaType).send(stream);
 };
 
-/**
- * Types that browsers display without running code; anything else is downloaded. Decided by the Content-Type, because
- * file extensions mislead (`.shtml` is HTML, `.rdf` is XML, and XML may contain scripts).
- */
-const inlineTypes = /^(?:(?:image|video|audio|font)\/(?!.*xml)|application\/pdf$|text\/plain\b)/;
+/** To a signed URL. Only names of uploads: the bucket may hold other objects. */
+const redirect = async (url: string, reply: FastifyReply, { linkTo }: Store): Promise<FastifyReply> => {
+  const [, key = ''] = /^\/uploads\/([^/?]*)(?:\?|$)/.exec(url) ?? [];
+  if (!linkTo || !isStoredName(key)) return sendIssues(reply, [issue('http.not-found', [])]);
+  try {
+    const link = await linkTo(key, Date.now());
+    // the URL may be kept as long as it is sure to be valid
+    reply.header('cache-control', `public, max-age=${limits.signedUrlPeriodMs / 1000}`);
+    return reply.redirect(link, 302);
+  } catch (fault) {
+    // no credentials
+    reply.log.error({ err: fault }, 'an upload cannot be signed');
+    return sendIssues(reply, [issue('media.store-failed', [])]);
+  }
+};
 
 /** If a browser still shows a file as a page, it has no origin and cannot load or run anything. */
 const contentSecurityPolicy = "default-src 'none';img-src 'self';media-src 'self';style-src 'unsafe-inline';sandbox";

@@ -104,7 +104,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     // the transaction may run twice, but the store is changed once
     let saved: readonly SavedObject[] | null = null;
     let isPut = false;
-    return storing.during((record) =>
+    const answered = await storing.during((record) =>
       writer.transaction(async (session) => {
         const stored = await lockFile(id, session.tx, db.dialect);
         if (!stored) return refuse(issue('media.entity-absent', []));
@@ -123,9 +123,15 @@ export const newFileActions = (storing: Storing): FileActions => {
         });
         if (!isPut) await storing.put(objects);
         isPut = true;
-        return answer;
+        return { answer, replaced: stored };
       }),
     );
+    tellOfKept(answered.replaced);
+    return answered.answer;
+  };
+
+  const tellOfKept = ({ id, provider, keys }: FileRow): void => {
+    if (provider !== store.provider) storing.deps.onKept?.({ id, provider, keys });
   };
 
   /** Copies of the objects that are there. */
@@ -152,8 +158,8 @@ export const newFileActions = (storing: Storing): FileActions => {
     });
   };
 
-  const destroy = ({ id, caller, match }: FileRequest & { readonly id: number }): Promise<Answer> =>
-    storing.during((record) =>
+  const destroy = async ({ id, caller, match }: FileRequest & { readonly id: number }): Promise<Answer> => {
+    const { answer, deleted } = await storing.during((record) =>
       writer.transaction(async (session) => {
         const row = await lockFile(id, session.tx, db.dialect);
         if (!row) return refuse(issue('media.absent', []));
@@ -161,9 +167,12 @@ export const newFileActions = (storing: Storing): FileActions => {
         const { answer } = await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer });
         const obsolete = row.provider === store.provider ? row.keys : [];
         await record({ row: { kind: 'deleted', id }, written: [], obsolete, saved: [] });
-        return answer;
+        return { answer, deleted: row };
       }),
     );
+    tellOfKept(deleted);
+    return answer;
+  };
 
   return {
     find: ({ caller, search }) =>

@@ -31,6 +31,16 @@ export const extensionOf = (fileName: string, mediaType: string): string => {
   return /^\.[\w-]{1,20}$/.test(ext) ? ext : `.${mimeTypes.extension(mediaType) || 'bin'}`;
 };
 
+/** Whether a name is that of an object that an upload has stored; `newHash` makes such names, and so does v4. */
+export const isStoredName = (name: string): boolean => /^[\w-]*_[0-9a-f]{10}\.[\w-]{1,20}$/.test(name);
+
+/**
+ * Types that browsers display without running code; anything else is downloaded. Decided by the media type, because file
+ * extensions mislead (`.shtml` is HTML, `.rdf` is XML, and XML may contain scripts).
+ */
+export const isShownInBrowsers = (mediaType: string): boolean =>
+  /^(?:(?:image|video|audio|font)\/(?!.*xml)|application\/pdf$|text\/plain\b)/.test(mediaType);
+
 /** The stored name without extension: ASCII words of the name and ten random hex digits, at most 160 characters. */
 export const newHash = (name: string): string => {
   const words = slugify(path.basename(name, path.extname(name)), { separator: '_', lowercase: false });

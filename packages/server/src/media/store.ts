@@ -23,4 +23,10 @@ export interface Store {
   remove(key: string): Promise<void>;
   /** The address that responses show: `/uploads/plum_97df1aced1.png`, or an absolute URL. */
   urlOf(key: string): string;
+  /**
+   * Another address, from which anyone can read the object for a while; equal for all calls of a period. Undefined if the
+   * address that responses show suffices.
+   * @param now milliseconds since 1970 UTC.
+   */
+  readonly linkTo?: (key: string, now: number) => Promise<string>;
 }

@@ -13,6 +13,7 @@ import { newJournal, type Recorder } from './journal.js';
 import { type KeptName, type NewFile, type PreparedFile, prepareFile } from './prepare.js';
 import { type Form, type FormBounds, type IncomingForm, stagingFault, withForm } from './receive.js';
 import {
+  type FileRow,
   type Folder,
   findFolder,
   isCommitted,
@@ -28,7 +29,12 @@ export interface MediaOptions {
   /** A folder on the local disk for files on their way, shared by all processes of a project. */
   readonly workDir: string;
   readonly bounds: FormBounds;
+  /** Called after the row of a file was deleted or replaced whose content is kept by another provider. */
+  readonly onKept?: (file: KeptFile) => void;
 }
+
+/** A file of another provider, such as `cloudinary`: only that provider can remove it. */
+export type KeptFile = Pick<FileRow, 'id' | 'provider' | 'keys'>;
 
 export interface MediaDeps extends MediaOptions {
   readonly db: Db;
