@@ -1,7 +1,7 @@
 /**
- * Reads and writes against a served example project for a while, on PostgreSQL with its connections killed every second:
- * `npm run soak -- --minutes 30 [--database sqlite|postgres]`. Fails on any 5xx but 503, on an answered write that is not
- * there, and on memory that keeps growing.
+ * Reads, writes in two locales and uploads against a served example project for a while, on PostgreSQL with its connections
+ * killed every second: `npm run soak -- --minutes 30 [--database sqlite|postgres]`. Fails on any 5xx but 503, on an answered
+ * write that is not there, on rows and files of uploads that do not belong together, and on memory that keeps growing.
  */
 import { execFileSync, spawn } from 'node:child_process';
 import fs from 'node:fs';
@@ -65,6 +65,7 @@ const reads = [
   () => `/api/articles?pagination[page]=${1 + random(1000)}&pagination[pageSize]=${1 + random(100)}`,
   () => `/api/articles/${1 + random(20)}?populate[author][populate]=*`,
   () => `/api/articles?filters[title][$containsi]=${random(1e9).toString(36)}&sort=author.name`,
+  () => `/api/articles?locale=${pick(['de', 'all'])}&populate[localizations][fields]=title`,
   () => `/api/editions?populate[articles][sort]=title:${pick(['asc', 'desc'])}`,
   () => `/api/articles?_=${random(1e9)}&populate=autor${random(1e6)}`,
   () => `/api/articles?filters[$or][0][title]=${random(1e9)}&filters[$or][1][author][name][$ne]=${random(1e9)}`,
@@ -89,28 +90,52 @@ const ask = async (url, init) => {
   }
 };
 
+const authorization = `Bearer ${token}`;
+const sendJson = (method, url, body) =>
+  ask(url, { method, headers: { authorization, 'content-type': 'application/json' }, body: JSON.stringify(body) });
+
+const picture = fs.readFileSync(path.join(project, 'public/uploads/workbench_640461831c.png'));
+/** A picture for an article; every other one is deleted again. */
+const upload = async (articleId) => {
+  const form = new FormData();
+  for (const [name, value] of Object.entries({ ref: 'api::article.article', refId: articleId, field: 'cover' }))
+    form.append(name, String(value));
+  form.append('files', new Blob([picture], { type: 'image/png' }), 'soak.png');
+  const files = await ask('/api/upload', { method: 'POST', headers: { authorization }, body: form });
+  if (files && random(2) === 0)
+    await ask(`/api/upload/files/${files[0].id}`, { method: 'DELETE', headers: { authorization } });
+};
+
 const until = Date.now() + Number(options.minutes) * 60_000;
 const written = new Map();
 const client = async (place) => {
   for (let round = 0; Date.now() < until; round++) {
-    if (random(4) > 0) await ask(pick(reads)());
-    else if (random(2) === 0) {
+    const kind = random(12);
+    if (kind < 8) await ask(pick(reads)());
+    else if (kind < 10) {
       const id = 1 + random(3);
       const connect = [{ id: 1 + random(12), position: pick([{ start: true }, { end: true }]) }];
-      await ask(`/api/editions/${id}?populate[articles][fields]=id`, {
-        method: 'PUT',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ data: { articles: { connect, disconnect: [1 + random(12)] } } }),
+      await sendJson('PUT', `/api/editions/${id}?populate[articles][fields]=id`, {
+        data: { articles: { connect, disconnect: [1 + random(12)] } },
       });
-    } else {
+    } else if (kind === 10) {
       const slug = `soak-${place}-${round}`;
-      const made = await ask('/api/articles', {
-        method: 'POST',
-        headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
-        body: JSON.stringify({ data: { title: slug, slug, author: 1, categories: [1, 2] } }),
+      const made = await sendJson('POST', '/api/articles', {
+        data: { title: slug, slug, author: 1, categories: [1, 2] },
       });
-      if (made) written.set(made.data.id, slug);
-    }
+      if (!made) continue;
+      written.set(made.data.id, slug);
+      const sibling = await sendJson('POST', `/api/articles/${made.data.id}/localizations`, {
+        locale: 'de',
+        title: `${slug} auf Deutsch`,
+        slug: `${slug}-de`,
+        publishedAt: new Date().toISOString(),
+      });
+      if (!sibling) continue;
+      written.set(sibling.id, `${slug}-de`);
+      // a value that both share
+      await sendJson('PUT', `/api/articles/${sibling.id}`, { data: { readingMinutes: 1 + random(9) } });
+    } else await upload(1 + random(12));
   }
 };
 
@@ -152,6 +177,20 @@ for (const [id, slug] of written) {
   const found = await ask(`/api/articles/${id}?fields=slug`);
   if (found?.data.attributes.slug !== slug) bad.push(`answered and not there: article ${id}, ${slug}`);
 }
+/** Every stored file must be that of a row, and the other way round; a file of a row that was never committed is removed at the next start. */
+const expectFiles = async () => {
+  const dir = path.join(project, 'public/uploads');
+  const rows = (await ask('/api/upload/files?limit=-1&filters[name]=soak.png', { headers: { authorization } })) ?? [];
+  const known = new Set(
+    rows.flatMap(({ url, formats }) => [{ url }, ...Object.values(formats ?? {})].map((it) => path.basename(it.url))),
+  );
+  const stored = new Set(fs.readdirSync(dir).filter((name) => /soak_[0-9a-f]{10}\.png$/.test(name)));
+  for (const name of known.difference(stored)) bad.push(`a row without its file: ${name}`);
+  for (const name of stored.difference(known)) bad.push(`a file without its row: ${name}`);
+  console.log(`${rows.length} uploads with ${stored.size} files`);
+};
+await expectFiles();
+
 const mean = (list) => Math.round(list.reduce((sum, it) => sum + it, 0) / list.length);
 const third = Math.floor(memory.length / 3);
 const [middle, last] = [mean(memory.slice(third, 2 * third)), mean(memory.slice(2 * third))];
