@@ -411,7 +411,7 @@ const prepareDelete = async (write: Write, id: number | null): Promise<PreparedW
   const undecided = checkMatch(write, stored);
   await hooks?.before('delete')?.({ id: stored.id, data: null, session });
   const parts = await readParts(type, [stored.id], context.model, session.tx, dialect);
-  const operations = removalOf(type, stored.id, parts, context.model);
+  const operations = removalOf([{ type, id: stored.id }], parts, context.model);
   const version = stored.version ?? 0;
   return makePrepared(write, {
     action: 'delete',

@@ -13,7 +13,7 @@ import type { CheckContext } from './checks.js';
 import { missingInStored } from './complete.js';
 import { copy, findParts, type Parts } from './copy.js';
 import { readEntries, type StoredEntry } from './entry.js';
-import { isUnique, type Operation, removalOf, type WritePlan } from './plan.js';
+import { isUnique, type Operation, removalOfParts, type WritePlan } from './plan.js';
 import { changesOf, groupBy, ownerKey, readParts } from './snapshot.js';
 
 // ---- what a request says
@@ -306,34 +306,25 @@ const clear = async (
   { model, dialect, tx }: CheckContext,
 ): Promise<readonly Operation[]> => {
   const { type } = shared;
-  const operations: Operation[] = shared.links.map(({ attribute: { path } }) => ({
-    kind: 'delete',
-    table: path.table,
-    column: path.from,
-    ids: siblings,
-    fixed: path.fixed,
-  }));
-  const [first] = shared.parts;
-  if (!first) return operations;
-  const names = new Set(shared.parts.map((it) => it.attribute.name));
-  const stored = await readParts(type, siblings, model, tx, dialect);
-  const replaced = siblings
-    .flatMap((sibling) => stored.get(ownerKey(type.uid, sibling)) ?? [])
-    .filter((it) => names.has(it.attribute));
-  if (replaced.length > 0)
-    operations.push({
+  const operations = shared.links.map(
+    ({ attribute: { path } }): Operation => ({
       kind: 'delete',
-      table: first.attribute.path.table,
-      column: 'id',
-      ids: replaced.map((it) => it.row),
-      fixed: [],
-    });
-  // damaged rows may make siblings share a component
+      table: path.table,
+      column: path.from,
+      ids: siblings,
+      fixed: path.fixed,
+    }),
+  );
+  if (shared.parts.length === 0) return operations;
+  const stored = await readParts(type, siblings, model, tx, dialect);
+  const owned = siblings.flatMap((id) => stored.get(ownerKey(type.uid, id)) ?? []);
+  // damaged rows may make siblings have the same component
   const kept = new Set([...parts.values()].flat().map((it) => ownerKey(it.uid, it.id)));
-  for (const part of replaced) {
-    const component = model.types.get(part.uid);
-    if (component && !kept.has(ownerKey(part.uid, part.id)))
-      operations.push(...removalOf(component, part.id, stored, model, kept));
-  }
-  return operations;
+  return [
+    ...operations,
+    ...shared.parts.flatMap(({ attribute }) => {
+      const gone = owned.filter((it) => it.attribute === attribute.name);
+      return removalOfParts(attribute, gone, stored, model, kept);
+    }),
+  ];
 };

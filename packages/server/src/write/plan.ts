@@ -177,14 +177,8 @@ const planParts = (
     if (part) kept.add(part);
     else planning.issues.push(issue('body.component-foreign', path, { id: item.id }));
   }
-  for (const part of stored) {
-    if (kept.has(part)) continue;
-    operations.push({ kind: 'delete', table: attribute.path.table, column: 'id', ids: [part.row], fixed: [] });
-    const component = model.types.get(part.uid);
-    // damaged rows may make a component contain one of its owners
-    if (!component || planning.kept.has(ownerKey(part.uid, part.id))) continue;
-    operations.push(...removalOf(component, part.id, snapshot.parts, model, planning.kept));
-  }
+  const gone = stored.filter((it) => !kept.has(it));
+  operations.push(...removalOfParts(attribute, gone, snapshot.parts, model, planning.kept));
   const ranks: (readonly [number, number])[] = [];
   const placed: PlacedPart[] = [];
   items.forEach((item, place) => {
@@ -223,17 +217,44 @@ const nextId = (uid: Uid, { snapshot, used }: Planning): number => {
   return id;
 };
 
-/** Deletes an entry or component with its nested components and all dependent rows, its own row last. */
+/** Deletes components of one attribute. @param kept entries and components that stay. */
+export const removalOfParts = (
+  { path }: PartAttribute,
+  gone: readonly StoredPart[],
+  parts: Snapshot['parts'],
+  model: Model,
+  kept: ReadonlySet<OwnerKey>,
+): readonly Operation[] => {
+  if (gone.length === 0) return [];
+  const roots = gone.flatMap(({ uid, id }): readonly Owned[] => {
+    const type = model.types.get(uid);
+    // damaged rows may make a component contain one of its owners
+    return type && !kept.has(ownerKey(uid, id)) ? [{ type, id }] : [];
+  });
+  return [
+    { kind: 'delete', table: path.table, column: 'id', ids: gone.map((it) => it.row), fixed: [] },
+    ...removalOf(roots, parts, model, kept),
+  ];
+};
+
+interface Owned {
+  readonly type: EntryType;
+  readonly id: number;
+}
+
+/**
+ * Deletes entries or components with their nested components and all dependent rows, those of a type together, and the
+ * given ones last.
+ */
 export const removalOf = (
-  type: EntryType,
-  id: number,
+  roots: readonly Owned[],
   parts: Snapshot['parts'],
   model: Model,
   kept: ReadonlySet<OwnerKey> = new Set(),
 ): readonly Operation[] => {
-  const found = [{ type, id }];
+  const found = [...roots];
   // damaged rows may make a component contain itself or one that is kept; those are skipped
-  const seen = new Set([...kept, ownerKey(type.uid, id)]);
+  const seen = new Set([...kept, ...roots.map((it) => ownerKey(it.type.uid, it.id))]);
   for (let i = 0; i < found.length; i++) {
     const owner = found[i]!;
     for (const part of parts.get(ownerKey(owner.type.uid, owner.id)) ?? []) {
@@ -245,16 +266,20 @@ export const removalOf = (
       found.push({ type: component, id: part.id });
     }
   }
-  return found.reverse().flatMap((it) => removalOfRows(it.type, it.id, model));
+  return groupBy(found.reverse(), (it) => it.type.uid).flatMap((them) =>
+    removalOfRows(
+      them[0]!.type,
+      them.map((it) => it.id),
+      model,
+    ),
+  );
 };
 
-const removalOfRows = (type: EntryType, id: number, model: Model): readonly Operation[] => [
-  ...partPathsOf(type).map(
-    ({ table, from }): Operation => ({ kind: 'delete', table, column: from, ids: [id], fixed: [] }),
-  ),
-  ...morphRemovals(type, id, model),
-  ...linkPathsOf(type, model).flatMap((path) => unlink(path, id)),
-  { kind: 'delete', table: type.table, column: 'id', ids: [id], fixed: [] },
+const removalOfRows = (type: EntryType, ids: readonly number[], model: Model): readonly Operation[] => [
+  ...partPathsOf(type).map(({ table, from }): Operation => ({ kind: 'delete', table, column: from, ids, fixed: [] })),
+  ...morphRemovals(type, ids, model),
+  ...linkPathsOf(type, model).flatMap((path) => unlink(path, ids)),
+  { kind: 'delete', table: type.table, column: 'id', ids, fixed: [] },
 ];
 
 /** The table of the entry's components, which holds those of all its attributes. */
@@ -265,7 +290,7 @@ const partPathsOf = (type: EntryType): readonly LinkPath[] =>
  * The rows of the entry's own polymorphic relations, and of all that lead to it, including those of attributes that are no
  * longer in its schema file. Only media and `morphOne` or `morphMany` lead to components.
  */
-const morphRemovals = (type: EntryType, id: number, model: Model): readonly Operation[] => {
+const morphRemovals = (type: EntryType, ids: readonly number[], model: Model): readonly Operation[] => {
   const shown = new Set([...type.attributes.values()].flatMap((it) => (it.kind === 'link' ? [it.path.table] : [])));
   return [...model.types.values()].flatMap((holder) =>
     [...holder.attributes.values()].flatMap((attribute): readonly Operation[] => {
@@ -274,20 +299,20 @@ const morphRemovals = (type: EntryType, id: number, model: Model): readonly Oper
       const fixed = [{ column: typeColumn, value: type.uid }];
       const isLed = type.kind !== 'component' || shown.has(table);
       // the columns of a `morphToOne` go with the entry's own row
-      if (attribute.shape === 'one') return isLed ? [emptied(attribute, id, fixed)] : [];
+      if (attribute.shape === 'one') return isLed ? [emptied(attribute, ids, fixed)] : [];
       return [
-        ...(holder === type ? [{ kind: 'delete', table, column: from, ids: [id], fixed: [] } as const] : []),
-        ...(isLed ? [{ kind: 'delete', table, column: to, ids: [id], fixed } as const] : []),
+        ...(holder === type ? [{ kind: 'delete', table, column: from, ids, fixed: [] } as const] : []),
+        ...(isLed ? [{ kind: 'delete', table, column: to, ids, fixed } as const] : []),
       ];
     }),
   );
 };
 
-const emptied = ({ path }: MorphAttribute, id: number, fixed: readonly FixedValue[]): Operation => ({
+const emptied = ({ path }: MorphAttribute, ids: readonly number[], fixed: readonly FixedValue[]): Operation => ({
   kind: 'update',
   table: path.table,
   column: path.to,
-  ids: [id],
+  ids,
   fixed,
   cells: [
     { column: path.to, kind: 'reference', value: null },
@@ -309,7 +334,7 @@ const linkPathsOf = (type: EntryType, model: Model): readonly LinkPath[] => {
 };
 
 /** A link that is a column of the entry itself goes with its row; one that is a column of another entry is emptied. */
-const unlink = (path: LinkPath, id: number): readonly Operation[] => {
+const unlink = (path: LinkPath, ids: readonly number[]): readonly Operation[] => {
   if (path.from === 'id') return [];
   if (path.to === 'id')
     return [
@@ -317,11 +342,11 @@ const unlink = (path: LinkPath, id: number): readonly Operation[] => {
         kind: 'update',
         table: path.table,
         column: path.from,
-        ids: [id],
+        ids,
         cells: [{ column: path.from, kind: 'reference', value: null }],
       },
     ];
-  return [{ kind: 'delete', table: path.table, column: path.from, ids: [id], fixed: path.fixed }];
+  return [{ kind: 'delete', table: path.table, column: path.from, ids, fixed: path.fixed }];
 };
 
 // ---- links
