@@ -17,6 +17,7 @@ import {
   postgresWorld,
   sqliteWorld,
 } from './databases.mjs';
+import { compareLocales, localeRequests } from './locales.mjs';
 import { measure, median, ratio } from './measure.mjs';
 import { bothMs, newTable, printProfile, progress, say } from './print.mjs';
 import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
@@ -30,7 +31,8 @@ const usage = `npm run bench -- [options]
   --database NAME      sqlite or postgres; both without it
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
-  --requests a,b       some of list, star, tree, one, page; create, connect, append, which write
+  --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
+                       create, connect, append, which write
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -43,13 +45,15 @@ const usage = `npm run bench -- [options]
 /** Ratios below these deserve a look at the profile. */
 const wanted = { sqlite: 0.85, postgres: 0.8 };
 const wantedOfWrites = 0.7;
+const wantedOfLocales = 0.9;
 const busyLoad = 1.5;
 const smallArticles = 30;
 const soakRequests = 100_000;
 
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
-const requestNames = [...readNames, ...writeNames];
+const localeNames = localeRequests.map((it) => it.name);
+const requestNames = [...readNames, ...localeNames, ...writeNames];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -130,7 +134,7 @@ const main = async () => {
         return worlds.get(articles);
       };
       const began = performance.now();
-      const world = has(readNames) ? await prepare(options.articles) : null;
+      const world = has([...readNames, ...localeNames]) ? await prepare(options.articles) : null;
       const small = world && options.articles > smallArticles ? await prepare(smallArticles) : null;
       const written = has(writeNames) ? await prepare(Math.max(options.articles, writtenArticles)) : null;
       progress(null);
@@ -138,7 +142,18 @@ const main = async () => {
       say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
       try {
         figures.databases[name] = {
-          ...(world && (await compare({ dovetail, projects, world, small, dir, options }))),
+          ...(has(readNames) && (await compare({ dovetail, projects, world, small, dir, options }))),
+          ...(has(localeNames) && {
+            locales: await compareLocales({
+              dovetail,
+              project: projects.anew,
+              store,
+              world,
+              dir,
+              wanted: wantedOfLocales,
+              options,
+            }),
+          }),
           ...(written && {
             writes: await compareWrites({
               dovetail,

@@ -176,8 +176,9 @@ interface Sketch {
   readonly populate?: Readonly<Record<string, unknown>>;
 }
 
-const sketchQuery = ({ action, selection, page, withCount }: Query) => ({
+const sketchQuery = ({ action, selection, locale, page, withCount }: Query) => ({
   action,
+  ...(locale ? { locale: sketchFilter(locale) } : {}),
   ...(page ? { page, withCount } : {}),
   ...sketch(selection),
 });

@@ -15,7 +15,7 @@ import type { RawQuery } from './raw.js';
 import { beginResolving, newDraft, type ResolveContext, type Resolving, refuse } from './resolving.js';
 import type { Query, ReadAction } from './selection.js';
 import { resolveSort } from './sort.js';
-import { ignoreLocale, resolveLocale, resolveState } from './state.js';
+import { ignoreLocale, type LocaleChoice, resolveLocale, resolveState } from './state.js';
 
 export type { ResolveContext } from './resolving.js';
 
@@ -40,21 +40,21 @@ export const resolveQuery = (
   const sort = raw.get('sort');
   const keys = sort ? resolveSort(resolving, type, state, sort, ['sort']) : [];
   const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
-  let isEvery = false;
+  let locale: LocaleChoice = { filter: null, isEvery: false };
   // one entry by id: filters and sort are checked but have no effect (SO8)
   if (action !== 'findOne') {
     const search = isList ? resolveSearch(resolving, type, raw.get('_q')) : null;
-    const locale = resolveLocale(resolving, type, raw.get('locale'));
-    root.filter = allOf([filter, search, locale.filter]);
+    locale = resolveLocale(resolving, type, raw.get('locale'));
+    root.filter = allOf([filter, search]);
     root.sort = keys;
-    isEvery = locale.isEvery;
   } else if (raw.has('locale') && !(type.localized && type.kind === 'single')) ignoreLocale(resolving, type);
   return resolving.issues.length > 0
     ? { ok: false, issues: inPathOrder(resolving.issues) }
     : ok({
         action,
         selection: root,
-        page: isEvery && !isList ? { kind: 'every' } : page,
+        locale: locale.filter,
+        page: locale.isEvery && !isList ? { kind: 'every' } : page,
         withCount,
         leftOut: resolving.leftOut,
         hidden: [...resolving.hidden.values()],

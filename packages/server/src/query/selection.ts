@@ -68,6 +68,8 @@ export type ReadAction = 'find' | 'findOne' | 'single';
 export interface Query {
   readonly action: ReadAction;
   readonly selection: Selection;
+  /** The condition on the locale of the root's entries; null for none. */
+  readonly locale: Filter | null;
   /** Null for one entry. */
   readonly page: Page | null;
   readonly withCount: boolean;

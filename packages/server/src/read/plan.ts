@@ -23,6 +23,8 @@ export interface ReadPlan {
   /** Whether the response carries its entry's version: the time of its last change, unless that is private. */
   readonly withVersion: boolean;
   readonly filter: PlanFilter | null;
+  /** Apart from the filter, because it costs as little as excluding drafts. */
+  readonly locale: PlanFilter | null;
   readonly sort: readonly PlanSort[];
   /** The parts of the request that were ignored. */
   readonly leftOut: readonly LeftOut[];
@@ -126,7 +128,7 @@ export interface PlanSort {
 }
 
 export const planRead = (
-  { action, selection, page, withCount, leftOut }: Query,
+  { action, selection, locale, page, withCount, leftOut }: Query,
   form: AnswerForm = 'envelope',
 ): ReadPlan => ({
   action,
@@ -136,6 +138,7 @@ export const planRead = (
   withCount: withCount && form === 'envelope',
   withVersion: page === null && tellsVersion(selection.type),
   filter: selection.filter && planFilter(selection.filter, false),
+  locale: locale && planFilter(locale, false),
   sort: selection.sort.map(planSort),
   leftOut,
   nodes: planNodes(selection, form),

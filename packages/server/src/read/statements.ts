@@ -67,7 +67,7 @@ const pageStatement = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Statem
 
 const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const { limit, offset } = bounds(plan);
-  const where = all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootFilter(plan, dialect)]);
+  const where = all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootConditions(plan, dialect)]);
   const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   // bound: literals would mean one prepared plan per page
   const slice = sql`limit ${limit} offset ${offset}`;
@@ -84,13 +84,16 @@ const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
 
 const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
   const from = sql`select count(*) from ${sql.table(root.table)} e`;
+  const conditions = rootConditions(plan, dialect);
   if (plan.filter)
-    return sql`${from}${all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootFilter(plan, dialect)])}`;
+    return sql`${from}${all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...conditions])}`;
+  // in an index alone: that on the locale has both columns
+  if (plan.locale) return sql`${from}${all([...conditions, ...visible(root, 'e', dialect)])}`;
   return root.publishedOnly ? sql`${from} where ${column('e', 'published_at')} is not null` : from;
 };
 
-const rootFilter = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
-  filter ? [condition(filter, 'e', dialect)] : [];
+const rootConditions = ({ locale, filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
+  [locale, filter].filter((it) => it !== null).map((it) => condition(it, 'e', dialect));
 
 const rootGuard = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
   filter ? guardEvery('e', dialect) : guardSome('e', dialect);
