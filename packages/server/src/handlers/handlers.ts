@@ -45,7 +45,7 @@ export interface Step {
     readonly search: string;
     /** The parsed query string, as a fresh copy. Reading it throws a refusal if the query string is invalid. */
     readonly query: QueryObject;
-    /** The parsed body; undefined if there is none. A form with files is `{ data }`; `next` stores the files. */
+    /** The parsed body; undefined if there is none. A form with files is `{ data }`; the files are stored by `next`, which may then be called once. */
     readonly body: unknown;
     /** The id of the entry for findOne, update and delete. */
     readonly id: number | null;

@@ -144,6 +144,8 @@ const write = async (
 ): Promise<Answer> => {
   if (request.action === 'delete' || files.length === 0)
     return unwrap(await writeAndAnswer(request, show, context, site)).answer;
+  // an invalid query is refused before the files are processed
+  unwrap(site.reader.check({ action: 'findOne', type: request.type, id: null, ...show }, context));
   const hashed = await withHashedPasswords(request, context);
   const { answer } = await site.media.attach(files, request.type, request.data, (data, session) =>
     applyAndAnswer({ ...hashed, data }, show, context, session, site),

@@ -70,8 +70,8 @@ export const readFields = (text: string): Result<RawQuery> => {
       issues.push(issue('form.too-many-fields', [], { max: limits.parametersMax }));
       break;
     }
-    const segments = splitKey(key.replaceAll(/\.([^.[\]]+)/g, '[$1]'));
-    if (segments.length === 1 && /[[\].]/.test(key)) issues.push(issue('form.field-name', [], { name: key }));
+    const segments = splitKey(bracketed(key));
+    if (segments.length === 1 && /[[\]]|\../.test(key)) issues.push(issue('form.field-name', [], { name: key }));
     else if (segments.length > limits.jsonDepthMax)
       issues.push(issue('body.too-deep', segments.slice(0, 2), { max: limits.jsonDepthMax }));
     // as in JSON (BO3)
@@ -79,6 +79,12 @@ export const readFields = (text: string): Result<RawQuery> => {
   }
   return issues.length > 0 ? { ok: false, issues } : ok(roots);
 };
+
+/** `a.b[c.d]` as `a[b][c.d]`. */
+const bracketed = (key: string): string =>
+  key.replaceAll(/\[[^[\]]*\]|\.([^.[\]]+)/g, (it, name: string | undefined) =>
+    name === undefined ? it : `[${name}]`,
+  );
 
 function* pairsOf(text: string): Generator<{ readonly key: string; readonly value: string | null }> {
   for (const pair of text.split('&')) if (pair !== '') yield splitPair(pair);
@@ -103,12 +109,12 @@ const childOf = (members: Map<string, GrowingNode>, name: string): GrowingNode =
 };
 
 const splitPair = (pair: string): { key: string; value: string | null } => {
-  const bracketed = pair.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
+  const readable = pair.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
   // an equals sign inside brackets belongs to the key
-  const afterBracket = bracketed.indexOf(']=');
-  const equals = afterBracket === -1 ? bracketed.indexOf('=') : afterBracket + 1;
-  if (equals === -1) return { key: decode(bracketed), value: null };
-  return { key: decode(bracketed.slice(0, equals)), value: decode(bracketed.slice(equals + 1)) };
+  const afterBracket = readable.indexOf(']=');
+  const equals = afterBracket === -1 ? readable.indexOf('=') : afterBracket + 1;
+  if (equals === -1) return { key: decode(readable), value: null };
+  return { key: decode(readable.slice(0, equals)), value: decode(readable.slice(equals + 1)) };
 };
 
 /** Broken percent escapes stay as they are (RQ10). */

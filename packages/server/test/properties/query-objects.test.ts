@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import qs from 'qs';
 import { describe, expect, test } from 'vitest';
 import { unwrap } from '../../src/errors.js';
-import { textQuery } from '../../src/query/brackets.js';
+import { readFields, textQuery } from '../../src/query/brackets.js';
 import { objectQuery, type QueryObject, toObject } from '../../src/query/objects.js';
 import { type RawNode, type RawQuery, shapeOf } from '../../src/query/raw.js';
 import { seedOfRun } from '../oracle/random.js';
@@ -60,6 +60,9 @@ const query = fc.dictionary(parameter, tree.node, { maxKeys: 4, noNullPrototype:
 const write = (object: QueryObject): string =>
   qs.stringify(object, { strictNullHandling: true, arrayFormat: 'indices', allowEmptyArrays: false });
 
+/** Plain objects. */
+const toJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+
 describe(`queries as objects, seed ${seed}`, () => {
   test('mean the same as their query strings written by qs', () => {
     fc.assert(
@@ -76,6 +79,26 @@ describe(`queries as objects, seed ${seed}`, () => {
       fc.property(query, (object) => {
         const asked = unwrap(textQuery(write(object)).read());
         expect(meaning(unwrap(objectQuery(unwrap(toObject(asked))).read()))).toEqual(meaning(asked));
+      }),
+      { seed, numRuns: 2_000 },
+    );
+  });
+
+  test('BO19: a body means the same as the fields that qs writes of it', () => {
+    const texts = fc.letrec((tie) => ({
+      node: fc.oneof({ maxDepth: 4 }, text, tie('list'), tie('object')),
+      list: fc.array(tie('node'), { minLength: 1, maxLength: 3 }),
+      object: fc.dictionary(
+        name.filter((it) => it !== '__proto__'),
+        tie('node'),
+        { minKeys: 1, maxKeys: 3, noNullPrototype: true },
+      ),
+    }));
+    const body = fc.dictionary(fc.constantFrom('data', 'identifier'), texts.node, { noNullPrototype: true });
+    fc.assert(
+      fc.property(body, (it) => {
+        const fields = qs.stringify(it, { arrayFormat: 'indices' });
+        expect(toJson(unwrap(toObject(unwrap(readFields(fields)))))).toEqual(it);
       }),
       { seed, numRuns: 2_000 },
     );

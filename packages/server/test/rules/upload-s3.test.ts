@@ -1,14 +1,19 @@
 /** Uploads in a bucket (UP15), on a real S3 server: what is stored where, and what remains when the server fails. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { pino } from 'pino';
 import sharp from 'sharp';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { openProject } from '../../src/cli/project.js';
+import { siteOf } from '../../src/cli/site.js';
 import { newS3Store, type S3Options } from '../../src/media/s3-store.js';
 import type { KeptFile } from '../../src/media/storing.js';
+import type { Db } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
 import { newS3World, type S3World } from '../world/s3.js';
+import { secrets } from '../world/server.js';
 
 let s3: S3World;
 beforeAll(async () => {
@@ -68,6 +73,17 @@ describe('a store in a bucket', () => {
     await expect(store.put('large_0123456789.txt', staged(content))).rejects.toThrow();
     expect(await s3.keys()).toEqual([]);
   });
+});
+
+it('UP15: half a key refuses the start', async () => {
+  const dir = newFolder();
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ upload: { s3: { bucket: 'museum' } } }));
+  fs.writeFileSync(path.join(dir, '.env'), 'AWS_ACCESS_KEY_ID=key');
+  const rest = { handlers: new Map(), logger: pino({ level: 'silent' }), responseCacheBytesMax: 0 };
+  // the database is not looked at before
+  const site = siteOf({ project: await openProject(dir), db: {} as Db, secrets, ...rest });
+  await expect(site).rejects.toThrow('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together, and one is missing');
+  fs.rmSync(dir, { recursive: true });
 });
 
 describe.each(dialects)('uploads in a bucket on %s', (dialect) => {
