@@ -68,15 +68,15 @@ interface Populating {
 export const resolvePopulate = (resolving: Resolving, root: Draft, node: RawNode): void => {
   const tasks: Task[] = [{ kind: 'written', owners: [root], node, path: ['populate'] }];
   const work: Populating = { resolving, tasks };
-  for (let task = tasks.pop(); task; task = tasks.pop()) {
-    if (resolving.selections > limits.selectionsMax) {
-      refuse(resolving, 'query.too-many-selections', ['populate'], { max: limits.selectionsMax });
-      return;
-    }
+  for (let task = tasks.pop(); task && !isTooMuch(resolving); task = tasks.pop()) {
     if (task.kind === 'written') populateWritten(work, task.owners, task.node, task.path);
     else populateTree(work, task.owners, task.tree, task.path);
   }
+  if (isTooMuch(resolving)) refuse(resolving, 'query.too-many-selections', ['populate'], { max: limits.selectionsMax });
 };
+
+/** Looked at for every owner: one name can lead from thousands of them to every type. */
+const isTooMuch = ({ selections }: Resolving): boolean => selections > limits.selectionsMax;
 
 /** The value of a `populate` in any of its forms: `*`, a flag, names, a list of names, an object. */
 const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNode, path: Path): void => {
@@ -158,7 +158,7 @@ const populateTree = (work: Populating, owners: readonly Draft[], tree: NameTree
 const populateAll = (resolving: Resolving, owners: readonly Draft[], named: NameTree): void => {
   for (const owner of owners) {
     for (const attribute of owner.type.attributes.values()) {
-      if (attribute.kind === 'scalar' || named.has(attribute.name)) continue;
+      if (attribute.kind === 'scalar' || named.has(attribute.name) || isTooMuch(resolving)) continue;
       // creators are on every type, so hiding them is not worth a note
       if (attribute.kind !== 'link' || attribute.source !== 'creator') noteHidden(resolving, owner, attribute);
       attach(resolving, owner, attribute, null);
@@ -286,7 +286,7 @@ const populateOne = (
   if (!checkPopulatable(resolving, owners, name, place)) return null;
   return owners.flatMap((owner) => {
     const attribute = owner.type.attributes.get(name);
-    if (!attribute || attribute.kind === 'scalar') return [];
+    if (!attribute || attribute.kind === 'scalar' || isTooMuch(resolving)) return [];
     noteHidden(resolving, owner, attribute);
     if (!on) return attach(resolving, owner, attribute, null);
     if (typeKeyOf(attribute) !== null) {

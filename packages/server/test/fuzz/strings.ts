@@ -1,7 +1,15 @@
 /** Query strings: valid, nearly valid, and hostile. */
 import type { Random } from '../oracle/random.js';
 import { anyRequest } from '../oracle/request.js';
-import { attributesOf, isVisible, type ProjectSpec, type TypeSpec } from '../oracle/schema.js';
+import {
+  type AttributeSpec,
+  attributesOf,
+  FILES,
+  isVisible,
+  type ProjectSpec,
+  shownByMorphs,
+  type TypeSpec,
+} from '../oracle/schema.js';
 import { spell } from '../oracle/spelling.js';
 import type { World } from '../oracle/world.js';
 
@@ -276,7 +284,7 @@ const replaceOne = (text: string, pattern: RegExp, by: string, random: Random): 
 
 const namesOf = (type: TypeSpec): readonly string[] => [...type.attributes.keys(), 'id'];
 const anyName = (type: TypeSpec, random: Random): string => random.pick(namesOf(type));
-const namesOfKind = (type: TypeSpec, kind: 'scalar' | 'link' | 'part'): readonly string[] => {
+const namesOfKind = (type: TypeSpec, kind: 'scalar' | 'link' | 'part' | 'morph'): readonly string[] => {
   const names = attributesOf(type)
     .filter((it) => it.kind === kind)
     .map((it) => it.name);
@@ -290,6 +298,7 @@ const hostile = (type: TypeSpec, random: Random): string => {
   const scalar = (): string => random.pick(namesOfKind(type, 'scalar'));
   const link = (): string => random.pick(namesOfKind(type, 'link'));
   const part = (): string => random.pick(namesOfKind(type, 'part'));
+  const morph = (): string => random.pick(namesOfKind(type, 'morph'));
   const key = (): string => random.pick([...keys, ...namesOf(type)]);
   const value = (): string => random.pick(values);
   const operator = (): string => random.pick(operators);
@@ -327,6 +336,10 @@ const hostile = (type: TypeSpec, random: Random): string => {
     () => `populate[${name()}]=${value()}&populate[${name()}][fields]=${value()}`,
     () => `populate[${part()}][on][${key()}][${key()}]=${value()}`,
     () => `populate[${part()}][on]=${value()}`,
+    () => `populate[${morph()}][on][${random.pick([FILES, type.uid, key()])}][${key()}]=${value()}`,
+    () => `populate[${morph()}][${key()}]=${value()}`,
+    () => `populate${repeat(many(40), () => `[${morph()}][populate]`, '')}=*`,
+    () => `filters[${morph()}][${operator()}]=${value()}`,
     () => `populate[${link()}][filters][${key()}][${operator()}]=${value()}`,
     () => `populate[${link()}][sort]=${key()}:${value()}`,
     () => `populate[${link()}][pagination][page]=1`,
@@ -416,11 +429,22 @@ const walk = (
     if (steps.length === 0) break;
     const step = random.pick(steps);
     names.push(step.name);
-    end = project.types.get(step.kind === 'link' ? step.target : step.kind === 'part' ? step.components[0]! : '')!;
-    // files have no relations
-    if (end.kind === 'files') break;
+    end = random.pick(targetsOf(step, project));
   }
   return { names: names.length > 0 ? names : ['id'], end };
+};
+
+const targetsOf = (step: AttributeSpec, project: ProjectSpec): readonly TypeSpec[] => {
+  switch (step.kind) {
+    case 'link':
+      return [project.types.get(step.target)!];
+    case 'part':
+      return [project.types.get(step.components[0]!)!];
+    case 'morph':
+      return shownByMorphs(project);
+    case 'scalar':
+      return [];
+  }
 };
 
 const noise = (random: Random): string => {
@@ -431,8 +455,8 @@ const noise = (random: Random): string => {
 // ---- corpus
 
 /**
- * A line of the corpus for one type: `{scalar}`, `{link}`, `{part}` and `{component}` stand for names of that type, in
- * the order of its attributes, cyclically.
+ * A line of the corpus for one type: `{scalar}`, `{link}`, `{part}`, `{morph}` and `{component}` stand for names of that
+ * type, in the order of its attributes, cyclically.
  */
 export const fillLine = (line: string, type: TypeSpec): string => {
   const components = attributesOf(type).flatMap((it) => (it.kind === 'part' ? it.components : []));
@@ -440,10 +464,11 @@ export const fillLine = (line: string, type: TypeSpec): string => {
     scalar: namesOfKind(type, 'scalar'),
     link: namesOfKind(type, 'link'),
     part: namesOfKind(type, 'part'),
+    morph: namesOfKind(type, 'morph'),
     component: components.length > 0 ? components : ['nope.nope'],
   };
   const used = new Map<string, number>();
-  return line.replace(/\{(scalar|link|part|component)\}/g, (_, kind: string) => {
+  return line.replace(/\{(scalar|link|part|morph|component)\}/g, (_, kind: string) => {
     const position = used.get(kind) ?? 0;
     used.set(kind, position + 1);
     return lists[kind]![position % lists[kind]!.length]!;

@@ -21,6 +21,7 @@ const project: Files = {
     size: { type: 'integer', max: 9 },
     books,
     lists: { type: 'component', component: 'shared.list', repeatable: true },
+    uses: { type: 'relation', relation: 'morphToMany' },
   }),
   'src/components/shared/list.json': component('components_shared_lists', { books }),
   [typeFile('cover')]: contentType('cover', { headline: { type: 'string' } }, { kind: 'singleType' }),
@@ -67,6 +68,31 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     const linked = 'select b.title, a.name from books b join books_author_links l on l.book_id = b.id';
     expect(await rows(`${linked} join authors a on a.id = l.author_id`)).toEqual([['Emma', 'Jane']]);
     expect(await rows('select headline from covers')).toEqual([['Hello']]);
+  });
+
+  it('elements of polymorphic relations name the type and the key of a seed', async () => {
+    await start({
+      [seed('things')]: {
+        one: {
+          uses: [
+            { __type: 'api::thing.thing', id: 'two' },
+            { __type: 'api::book.book', id: 'emma' },
+          ],
+        },
+        two: {},
+      },
+      [seed('books')]: { emma: { title: 'Emma' } },
+    });
+    expect(await rows('select thing_id, uses_type, uses_id from things_uses_morphs order by id')).toEqual([
+      [1, 'api::thing.thing', 2],
+      [1, 'api::book.book', 1],
+    ]);
+  });
+
+  it('an element of a polymorphic relation that is no seed is an error', async () => {
+    expect(
+      await faultOf({ [seed('things')]: { one: { uses: [{ __type: 'api::book.book', id: 'enma' }] } } }),
+    ).toContainEqual(expect.stringContaining('uses names "enma", but api::book.book has no such seed'));
   });
 
   it('all errors of all files are reported in one message, and nothing is written', async () => {
