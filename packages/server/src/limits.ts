@@ -170,6 +170,8 @@ export const limits = {
   decimalMax: 99_999_999.99,
   /** Milliseconds of the earliest instant that both databases hold, about 4680 BC. Earlier: 400. */
   instantMin: -210_000_000_000_000,
+  /** Milliseconds that a handler's own code may take; it may wait for slow services. Above: 500. */
+  handlerMsMax: 30_000,
   /** Milliseconds that one hook may take: it holds its transaction open, on SQLite the only one. Above: 500. */
   hookMsMax: 5_000,
   /** Nesting depth of hooks in one transaction. Above: 500, because a hook that triggers itself would never end. */

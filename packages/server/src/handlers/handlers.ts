@@ -55,7 +55,7 @@ export interface Step {
   readonly selection: () => Selection;
   /** Performs the action. Call it to wrap the action; do not call it to replace the action. */
   next(options?: NextOptions): Promise<StepAnswer>;
-  /** Reads and writes content with the server's own rights. */
+  /** Reads and writes content with the server's own rights; private attributes can be written but not read. */
   readonly content: Content;
   /** Ends the request with an error in the envelope of ER1. */
   readonly refuse: Refuse;
@@ -64,6 +64,7 @@ export interface Step {
 /** @param message sent to the client; the reason phrase of the status by default. @param status 400 by default. */
 export type Refuse = (message: string, status?: 400 | 403 | 404 | 409) => never;
 
+/** Must finish within `limits.handlerMsMax`, not counting calls of `next` and `content`. A plain object becomes the body. */
 export type Handler = (step: Step) => Promise<StepAnswer | Json> | StepAnswer | Json;
 
 export interface WriteOptions {
@@ -71,7 +72,7 @@ export interface WriteOptions {
   readonly locale?: string;
 }
 
-/** Reads and writes any type, regardless of permissions. */
+/** Reads and writes any type, regardless of permissions. Private attributes can be written but not read. */
 export interface Content {
   /** The entries of a collection, or a single type. @param query a query string in object form. */
   find(uid: string, query?: QueryObject): Promise<{ data: unknown; meta: Record<string, unknown> }>;

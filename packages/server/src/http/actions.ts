@@ -118,7 +118,8 @@ const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer
     content: newContent({ model, locales, reader, writer: () => writer, context: settings }, null),
     refuse: refuseInWords,
   };
-  return runHandler(handler, step, { type, action }, (json) => answerOf(JSON.stringify(json), null, leftOut));
+  const msMax = site.handlerMsMax;
+  return runHandler(handler, step, { type, action, msMax }, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
 type BuiltIn = ActionRequest & { readonly action: Exclude<Action, 'createLocalization'> };

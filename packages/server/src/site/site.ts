@@ -36,6 +36,8 @@ export interface SiteOptions {
   readonly responseCacheBytesMax?: number | undefined;
   /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number | undefined;
+  /** Milliseconds that a handler's own code may take; `limits.handlerMsMax` by default. */
+  readonly handlerMsMax?: number | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
   /** Called with background errors: a mail could not be sent, the last use of a token could not be stored, an upload not be removed. */
@@ -55,6 +57,7 @@ export interface Secrets {
 export interface Site {
   readonly model: Model;
   readonly handlers: HandlersByType;
+  readonly handlerMsMax: number | undefined;
   readonly settings: SiteSettings;
   readonly locales: LocaleStore;
   readonly reader: Reader;
@@ -105,6 +108,7 @@ export const newSite = (options: SiteOptions): Site => {
   return {
     model,
     handlers,
+    handlerMsMax: options.handlerMsMax,
     settings,
     locales,
     reader,

@@ -445,7 +445,8 @@ describe.each(dialects)('handlers on %s', (dialect) => {
     const own = await served(new Map([[NOTE, { [name]: handler }]]));
     try {
       expect((await own.send('GET', name === 'find' ? '/api/notes' : '/api/notes/99')).status).toBe(status);
-      if (status === 500) expect(own.logged.join()).toContain(`the handler ${name} of ${NOTE} must return an object`);
+      if (status === 500)
+        expect(own.logged.join()).toContain(`the handler ${name} of ${NOTE} must return a plain object`);
       else expect(own.logged).toEqual([]);
     } finally {
       await own.close();

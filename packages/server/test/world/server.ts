@@ -65,6 +65,8 @@ export interface TestPeople {
   readonly handlers?: HandlersByType;
   /** Milliseconds that a hook may take. */
   readonly hookMsMax?: number | undefined;
+  /** Milliseconds that a handler's own code may take. */
+  readonly handlerMsMax?: number | undefined;
   readonly secrets?: TestSecrets;
   /** Where uploads are kept; by default below `uploadsDir`, as in a project. */
   readonly media?: Partial<MediaOptions>;
