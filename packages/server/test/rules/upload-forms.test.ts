@@ -159,6 +159,8 @@ describe('slow senders', () => {
     return { socket, heard: () => closed.then(() => text) };
   };
   const formHead = `POST /api/upload HTTP/1.1\r\nHost: x\r\nContent-Type: ${typeOfForm}\r\nTransfer-Encoding: chunked\r\n\r\n`;
+  const jsonHead =
+    'POST /api/albums HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n';
   const chunk = (text: string): string => `${text.length.toString(16)}\r\n${text}\r\n`;
 
   it('UP4: a form of which nothing arrives for too long is a 408', async () => {
@@ -200,10 +202,40 @@ describe('slow senders', () => {
     await world.close();
   });
 
+  it('RQ16: a connection stays open after a body that nobody reads, once it has arrived', async () => {
+    const world = await newMediaWorld(dialect, { settings: { sending: { bodyMsMax: 50, discardMsMax: 50 } } });
+    const socket = net.connect(world.port, '127.0.0.1');
+    let text = '';
+    socket.on('data', (bytes: Buffer) => {
+      text += String(bytes);
+    });
+    const answers = async (count: number): Promise<void> => {
+      while (text.split('HTTP/1.1 ').length <= count) await once(socket, 'data');
+    };
+    const form = `${filePart('a.txt', 'x')}${end}`;
+    const unread = [
+      `GET /api/albums HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello`,
+      `POST /api/nothing HTTP/1.1\r\nHost: x\r\nContent-Type: ${typeOfForm}\r\nContent-Length: ${form.length}\r\n\r\n${form}`,
+      `DELETE /api/albums/999 HTTP/1.1\r\nHost: x\r\nContent-Type: ${typeOfForm}\r\nContent-Length: ${form.length}\r\n\r\n${form}`,
+    ];
+    for (const [i, request] of unread.entries()) {
+      socket.write(request);
+      await answers(i + 1);
+    }
+    // by the time that two later requests are cut off, this connection would have been
+    await begin(world, `${jsonHead}{"data":`).heard();
+    await begin(world, `${jsonHead}{"data":`).heard();
+    expect(socket.destroyed).toBe(false);
+    socket.write('GET /api/albums HTTP/1.1\r\nHost: x\r\n\r\n');
+    await answers(4);
+    expect(text.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404', 'HTTP/1.1 404', 'HTTP/1.1 200']);
+    socket.destroy();
+    await world.close();
+  });
+
   it('RQ16: a JSON body that does not arrive in time is a 408', async () => {
     const world = await newMediaWorld(dialect, { settings: { sending: { bodyMsMax: 50, discardMsMax: 20 } } });
-    const head = 'POST /api/albums HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 50\r\n\r\n';
-    const { heard } = begin(world, `${head}{"data":`);
+    const { heard } = begin(world, `${jsonHead}{"data":`);
     expect(await heard()).toMatch(/^HTTP\/1\.1 408 .*RequestTimeoutError/s);
     // a request that is in time is not cut off later
     const ok = await world.send('POST', '/api/albums', { data: { title: 'in time' } });
