@@ -19,7 +19,7 @@ export const localeRequests = [
 ];
 
 /** @param store of the database: `copy` and `drop`. @returns figures of one database */
-export const compareLocales = async ({ dovetail, project, store, world, dir, wanted, options }) => {
+export const compareLocales = async ({ project, store, world, dir, wanted, options }) => {
   const { dist, rounds = 7, seconds, connections } = options;
   const localized = localizedProject(path.join(dir, 'project-localized'));
   const copy = await store.copy(world, 'localized', []);

@@ -145,7 +145,6 @@ const main = async () => {
           ...(has(readNames) && (await compare({ dovetail, projects, world, small, dir, options }))),
           ...(has(localeNames) && {
             locales: await compareLocales({
-              dovetail,
               project: projects.anew,
               store,
               world,
