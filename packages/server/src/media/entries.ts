@@ -83,8 +83,8 @@ const placeOf = (name: string, data: Data, type: EntryType, model: Model): Place
   for (let at = 0; ; at++) {
     const key = path[at]!;
     const attribute = owner.type.attributes.get(key);
-    if (attribute?.kind === 'link' && attribute.source === 'media' && at === path.length - 1)
-      return { path, attribute };
+    if (attribute?.kind === 'link' && attribute.source === 'media')
+      return at === path.length - 1 ? { path, attribute } : refuseName(`the name ends with "${key}"`);
     if (attribute?.kind !== 'part' || at === path.length - 1) {
       const media = [...owner.type.attributes.values()].filter((it) => it.kind === 'link' && it.source === 'media');
       const names = media.filter((it) => !it.hidden).map((it) => it.name);
@@ -101,7 +101,7 @@ const placeOf = (name: string, data: Data, type: EntryType, model: Model): Place
 };
 
 const indexOf = (segment: string | undefined): number =>
-  segment !== undefined && /^\d{1,6}$/.test(segment) ? Number(segment) : -1;
+  segment !== undefined && /^(?:0|[1-9]\d{0,5})$/.test(segment) ? Number(segment) : -1;
 
 const isObject = (value: unknown): value is Data =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
