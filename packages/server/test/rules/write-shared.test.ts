@@ -44,6 +44,7 @@ describe.each(dialects)('shared attributes on %s', (dialect) => {
   };
   const row = async (id: number): Promise<Fields> => (await world.rows('notes')).find((it) => it['id'] === id)!;
 
+  const plainEntry = (id: number): Fields => ({ __type: 'api::plain.plain', id });
   const full: Fields = {
     ...{ code: 'B', weight: 5, price: 1.25, big: '9007199254740993', on: '2024-02-29', at: '2024-02-29T10:20:30.123Z' },
     ...{ extra: { a: [1, null, 'ü'] }, secret: 'Passw0rd!', cover: 1, gallery: [3, 1] },
@@ -54,6 +55,8 @@ describe.each(dialects)('shared attributes on %s', (dialect) => {
       lines: [{ text: 'a' }, { text: 'b' }],
       plain: 1,
       plains: [2, 1],
+      subject: plainEntry(2),
+      things: [plainEntry(2), plainEntry(1)],
     },
     cards: [{ heading: 'x' }, { heading: 'y', picture: 3, lines: [{ text: 'c' }] }],
     zone: [
@@ -67,6 +70,7 @@ describe.each(dialects)('shared attributes on %s', (dialect) => {
     const wanted = await shared(1);
     expect([await shared(2), await shared(3)]).toEqual([wanted, wanted]);
     expect(wanted).toMatchObject({ weight: 5, card: { heading: 'card', lines: [{ text: 'a' }, { text: 'b' }] } });
+    expect(wanted).toMatchObject({ card: { subject: plainEntry(2), things: [plainEntry(2), plainEntry(1)] } });
     const secrets = (await world.rows('notes')).map((it) => it['secret']);
     expect(new Set(secrets).size).toBe(1);
     expect(String(secrets[0])).toMatch(/^\$2/);

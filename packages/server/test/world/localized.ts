@@ -46,6 +46,8 @@ const project: SmallProject = {
       lines: { type: 'component', component: 'parts.line', repeatable: true },
       plain: { type: 'relation', relation: 'oneToOne', target: 'api::plain.plain' },
       plains: { type: 'relation', relation: 'oneToMany', target: 'api::plain.plain' },
+      subject: { type: 'relation', relation: 'morphToOne' },
+      things: { type: 'relation', relation: 'morphToMany' },
     },
     'parts.line': { text: { type: 'string' }, key: { type: 'string', unique: true } },
   },
@@ -86,10 +88,18 @@ export const sharedFields = (attributes: Fields): Fields => {
   return withoutPartIds(rest);
 };
 
-/** Only components have an id beside their attributes. */
+/** Only components and elements of polymorphic relations have an id beside their attributes. */
 const withoutPartIds = (value: Fields): Fields =>
   JSON.parse(JSON.stringify(value), (_key, it: unknown) => {
-    if (it === null || typeof it !== 'object' || Array.isArray(it) || !('id' in it) || 'attributes' in it) return it;
+    if (
+      it === null ||
+      typeof it !== 'object' ||
+      Array.isArray(it) ||
+      !('id' in it) ||
+      'attributes' in it ||
+      '__type' in it
+    )
+      return it;
     const { id, ...rest } = it;
     return rest;
   }) as Fields;
@@ -128,6 +138,6 @@ export const expectNoOrphans = async (world: SmallWorld): Promise<void> => {
   for (const it of partLinks) expect(it.owners).toContain(it['entity_id']);
   for (const it of await world.rows('files_related_morphs'))
     expect(owners[it['related_type'] as keyof typeof owners], JSON.stringify(it)).toContain(it['related_id']);
-  for (const table of ['components_parts_cards_plain_links', 'components_parts_cards_plains_links'])
+  for (const table of ['plain_links', 'plains_links', 'things_morphs'].map((it) => `components_parts_cards_${it}`))
     for (const it of await world.rows(table)) expect(owners['parts.card']).toContain(it['card_id']);
 };
