@@ -259,6 +259,13 @@ export const issueKinds = {
   'body.locale': named('ApplicationError', () => "This locale doesn't exist"),
   'body.locale-kept': invalid(({ at }) => `${at}: an entry keeps its locale`),
   'body.localizations': invalid(({ at }) => `${at}: siblings are added by POST to …/localizations`),
+  'body.not-findable': invalid(({ at }) => `${at}: the caller may not find what this relation leads to`),
+  'body.password-too-long': invalid<{ bytesMax: number }>(
+    ({ at, bytesMax }) => `${at} must be at most ${bytesMax} bytes`,
+  ),
+  'body.check': invalid<{ constraint: string }>(
+    ({ constraint }) => `The database refuses the values: constraint ${shorten(constraint)}`,
+  ),
   'locale.missing': named('ApplicationError', () => 'locale is missing'),
   'locale.invalid': named('ApplicationError', () => 'locale is invalid'),
   'locale.used': named('ApplicationError', () => 'locale is already used'),

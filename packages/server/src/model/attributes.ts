@@ -158,6 +158,11 @@ const isEmail: TextRule = (text, { path }) => {
   return !/^[^\s@"(),:;<>[\]\\]+@(?:[\p{L}\d-]+\.)+\p{L}[\p{L}\d-]+$/u.test(text) && issue('body.email', path);
 };
 
+/** bcrypt ignores everything beyond its last byte (BO16). */
+const fitsHash: TextRule = (text, { path }) =>
+  Buffer.byteLength(text) > limits.passwordBytesMax &&
+  issue('body.password-too-long', path, { bytesMax: limits.passwordBytesMax });
+
 /** Text is kept as it is. Lengths count UTF-16 units, as v4 does. */
 const parseTextValue =
   (charactersMax: number, rule: TextRule) =>
@@ -351,7 +356,7 @@ const table = {
   richtext: text('text'),
   enumeration: text('string', isMember),
   email: text('string', isEmail),
-  password: text('string'),
+  password: text('string', fitsHash),
   uid: text('string', isUid),
   date: {
     column: 'date',

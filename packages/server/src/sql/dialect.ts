@@ -78,7 +78,7 @@ export interface Tx {
   runAll(statements: readonly Statement[]): Promise<readonly Rows[]>;
 }
 
-export type ConstraintKind = 'unique' | 'reference' | 'not-null';
+export type ConstraintKind = 'unique' | 'reference' | 'not-null' | 'check';
 
 /** A constraint that a statement violated; the transaction has failed. */
 export class ConstraintFault extends Error {

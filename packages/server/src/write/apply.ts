@@ -189,6 +189,8 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
     // v4 declares none, but a project may have added one
     case 'not-null':
       return issue('body.required', path);
+    case 'check':
+      return issue('body.check', [], { constraint: fault.names });
     default:
       return never(fault.kind);
   }

@@ -167,7 +167,7 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
         prototypeKeys.has(key) ||
         (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key));
       if (known) continue;
-      if (isHopeless() || leftOut.length === limits.leftOutMax) break;
+      if (isHopeless() || (!strict && leftOut.length === limits.leftOutMax)) break;
       const at = [...path, key];
       const names = writableNames(type, place);
       const fault = issue('body.unknown-key', at, { type: typeLabel(type), name: key, ...hintAt(key, names) });
@@ -257,7 +257,11 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
     { isNew }: Place,
   ): readonly LinkChange[] => {
     // a relation that the caller may not see is left unchanged (R14)
-    if (!gate.allows(type, attribute, 'write')) return [];
+    if (!gate.allows(type, attribute, 'write')) {
+      if (leftOut.length < limits.leftOutMax)
+        leftOut.push({ name: ['data', ...path].join('.'), issue: issue('body.not-findable', path) });
+      return [];
+    }
     const change = attribute.source === 'media' ? media(value, path) : relation(value, path);
     if (!change) return [];
     const isNeeded = attribute.required && !draft;

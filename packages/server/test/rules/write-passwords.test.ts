@@ -61,6 +61,26 @@ describe.each(dialects)('passwords of a body on %s', (dialect) => {
       expect([word, await bcrypt.verify(word, hash)]).toEqual([word, true]);
   });
 
+  it('BO16: a password that bcrypt would cut is refused with its path, together with other faults; 72 bytes are stored', async () => {
+    const [most, tooLong] = ['é'.repeat(limits.passwordBytesMax / 2), `${'é'.repeat(limits.passwordBytesMax / 2)}x`];
+    const before = await world.rows('safes');
+    const data = { secret: tooLong, name: 5, drawers: [{ box: { key: tooLong } }] };
+    const answer = await world.send('POST', '/api/safes', { data });
+    const { errors } = (answer.body as { error: { details: { errors: { path: string[]; message: string }[] } } }).error
+      .details;
+    expect([answer.status, errors.map((it) => it.path.join('.')).sort()]).toEqual([
+      400,
+      ['drawers.0.box.key', 'name', 'secret'],
+    ]);
+    expect(answer.text).toContain('secret must be at most 72 bytes');
+    expect(answer.text).not.toContain(tooLong);
+    expect(await world.rows('safes')).toEqual(before);
+    expect((await world.send('POST', '/api/safes', { data: { secret: most } })).status).toBe(200);
+    const { id, secret } = (await world.rows('safes')).at(-1)!;
+    expect(await bcrypt.verify(most, String(secret))).toBe(true);
+    expect((await world.send('PUT', `/api/safes/${id}`, { data: { secret: tooLong } })).status).toBe(400);
+  });
+
   it('twenty passwords in one body are hashed before its transaction begins', async () => {
     const { hash } = bcrypt;
     vi.spyOn(bcrypt, 'hash').mockImplementation((...given) => {

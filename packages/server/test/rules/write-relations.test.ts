@@ -343,6 +343,20 @@ describe.each(dialects)('relation values on %s', (dialect) => {
     expect(await world.rows('components_parts_cards_rooms_links')).toEqual([]);
   });
 
+  it('R14: such a relation is named as ignored, and unknown keys beside it are refused', async () => {
+    const made = await world.send('POST', '/api/shelves', { data: { name: 'x', rooms: [1] } });
+    expect([made.status, made.headers['dovetail-ignored']]).toEqual([200, 'data.rooms']);
+    const cards = Array.from({ length: 30 }, () => ({ label: 'y', rooms: [1] }));
+    const { status, headers, body } = await world.send('POST', '/api/holders', { data: { cards } });
+    expect(status).toBe(200);
+    expect(String(headers['dovetail-ignored'])).toMatch(/^data\.cards\.0\.rooms, data\.cards\.1\.rooms, .*, \.\.\.$/);
+    const { id } = (body as { data: { id: number } }).data;
+    const refused = await world.refused('PUT', `/api/holders/${id}`, {
+      data: { cards: [...cards, { label: 'z', nope: 1 }] },
+    });
+    expect([refused.status, refused.paths]).toEqual([400, ['cards.30.nope']]);
+  });
+
   it('R2: connect and disconnect are refused on media, at the root and in components', async () => {
     const holder = await world.create('holders', {
       cover: files.picture,

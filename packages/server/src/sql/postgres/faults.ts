@@ -13,6 +13,8 @@ export type FaultKind =
   | 'lost'
   /** The server has become a read-only standby. */
   | 'standby'
+  /** The disk of the server is full. */
+  | 'full'
   /** Temporarily unavailable: out of locks, memory or connections. */
   | 'busy'
   /** The statement took too long. */
@@ -38,6 +40,7 @@ export const faultOf = (fault: unknown): PostgresFault | ConstraintFault => {
   if (fault.code === '23505') return new ConstraintFault('unique', fault.constraint ?? '');
   if (fault.code === '23503') return new ConstraintFault('reference', fault.constraint ?? '');
   if (fault.code === '23502') return new ConstraintFault('not-null', `${fault.table}.${fault.column}`);
+  if (fault.code === '23514') return new ConstraintFault('check', fault.constraint ?? '');
   return new PostgresFault(kindOf(fault), fault);
 };
 
@@ -71,7 +74,9 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   '25P03': 'lost',
   // cannot_connect_now
   '57P03': 'busy',
-  // insufficient_resources: memory, disk, connections
+  // disk_full
+  53100: 'full',
+  // insufficient_resources: memory, connections
   '53': 'busy',
   // lock_not_available
   '55P03': 'busy',

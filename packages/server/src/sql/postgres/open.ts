@@ -101,11 +101,14 @@ export const openPostgres = async (
       case 'lost':
       case 'standby':
       case 'busy':
+      case 'full':
         if (performance.now() - reportedAt > 1000) {
           reportedAt = performance.now();
           onUnavailable(fault);
         }
-        return busy(fault);
+        return fault.kind === 'full'
+          ? Object.assign(new Refusal(issue('database.full', [])), { cause: fault })
+          : busy(fault);
       case 'aborted':
       case 'statement':
         return fault;
@@ -173,6 +176,7 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
   lost: 2,
   standby: 1,
   busy: 1,
+  full: 1,
   slow: 1,
   aborted: 1,
   statement: 1,

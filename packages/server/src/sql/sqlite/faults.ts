@@ -55,6 +55,9 @@ export const constraintFault = (fault: unknown): ConstraintFault | null => {
 
 const constraintKinds: Readonly<Record<string, ConstraintKind>> = {
   SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_CHECK: 'check',
   SQLITE_CONSTRAINT_FOREIGNKEY: 'reference',
   SQLITE_CONSTRAINT_NOTNULL: 'not-null',
 };
