@@ -154,6 +154,27 @@ export const newWriter = (url, types) => {
     return row ? row[0].latin1Slice() : null;
   };
   return {
+    file: async (row) => {
+      const values = [
+        'name',
+        'width',
+        'height',
+        'formats',
+        'hash',
+        'ext',
+        'mime',
+        'size',
+        'url',
+        'provider',
+        'folderPath',
+      ];
+      const [{ id }] = await sql.unsafe(
+        `insert into files (name, width, height, formats, hash, ext, mime, size, url, provider, folder_path, created_at, updated_at)
+         values ($1, $2, $3, $4::text::jsonb, $5, $6, $7, $8, $9, $10, $11, localtimestamp, localtimestamp) returning id`,
+        values.map((name) => row[name]),
+      );
+      return id;
+    },
     create: (_data, text) => inOneGo(lockAll, [statements.create, [text]]),
     connect: async (list, { id, before }) => {
       if (before === null) return inOneGo(lockList, [statements.last, [list, id]]);

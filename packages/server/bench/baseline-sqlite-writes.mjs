@@ -137,5 +137,13 @@ export const newWriter = (file, types) => {
     numberAnew.run(list);
     return rankBefore(list, id, before);
   };
-  return { create: create.immediate, connect: connect.immediate };
+  const newFile = db.prepare(
+    `insert into files (name, width, height, formats, hash, ext, mime, size, url, provider, folder_path, created_at, updated_at)
+     values (@name, @width, @height, @formats, @hash, @ext, @mime, @size, @url, @provider, @folderPath, @now, @now)`,
+  );
+  return {
+    create: create.immediate,
+    connect: connect.immediate,
+    file: (row) => newFile.run(row).lastInsertRowid,
+  };
 };

@@ -3,6 +3,7 @@
  * They know the requests of requests.mjs and the project in bench/project, and nothing else.
  */
 import http from 'node:http';
+import { newUpload } from './baseline-uploads.mjs';
 import { filteredPage, requestsFor } from './requests.mjs';
 
 // ---- JSON as SQL; concatenating texts is faster on both databases than nesting JSON functions
@@ -119,7 +120,7 @@ export const spread = { from: 2 ** 29, width: 2 ** 30, min: 2 ** 20, endStep: 2 
  * @param answer gives the body for a request's name and its number, an id or a page: a buffer, or a text whose
  *   characters are the bytes of the body; null where there is none.
  * @param writer `create(data, text)` and `connect(category, move)` give the body of what they have written; null where
- *   it does not exist. What the database refuses they throw.
+ *   it does not exist; `file(row)` gives the id. What the database refuses they throw.
  */
 export const serve = (port, answer, writer) => {
   const [list, star, tree, one] = requestsFor({ articles: 1, lastPage: 1 }).map((it) => it.url(0));
@@ -150,7 +151,10 @@ export const serve = (port, answer, writer) => {
     const move = method === 'PUT' && category !== undefined ? moveOf(body) : null;
     return move && writer.connect(Number(category), move);
   };
+  const upload = newUpload(writer.file);
   const server = http.createServer(async (request, response) => {
+    if (request.method === 'POST' && request.url === '/api/upload')
+      return send(response, 200, Buffer.from(await upload(request)));
     if (request.method !== 'GET') {
       let text = '';
       request.setEncoding('utf8');
@@ -166,13 +170,13 @@ export const serve = (port, answer, writer) => {
           send(response, 400, JSON.stringify({ error: fault.message }));
         }
       });
-      return;
+      return undefined;
     }
     const found = route(request.url);
     const body = found && (await answer(...found));
     if (body) return send(response, 200, body);
     response.statusCode = request.url === '/_health' ? 204 : 404;
-    response.end();
+    return response.end();
   });
   server.keepAliveTimeout = 72_000;
   server.listen(port, '127.0.0.1');

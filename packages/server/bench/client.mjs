@@ -4,7 +4,10 @@
  */
 import net from 'node:net';
 
-/** @typedef {string | { method: string, path: string, body: unknown }} ClientRequest a text is the path of a GET */
+/**
+ * A text is the path of a GET; a body is sent as JSON, bytes as they are.
+ * @typedef {string | { method: string, path: string, body: unknown } | { method: string, path: string, type: string, bytes: Buffer }} ClientRequest
+ */
 /** @typedef {{ requests: number, seconds: number, latenciesMs: number[] }} Slice */
 
 /** Responses per connection that are received first and not counted. */
@@ -101,6 +104,7 @@ const startLoad = ({ port, connections, requestFor, pauseMs = 0, onAnswer, onFau
       if (request === null) return;
       sentAt = performance.now();
       socket.write(textOf(request, port));
+      if (request.bytes) socket.write(request.bytes);
     };
     const answered = (status) => {
       if (status !== 200) return fail(new Error(`${status} for ${nameOf(request)}`));
@@ -124,9 +128,13 @@ const startLoad = ({ port, connections, requestFor, pauseMs = 0, onAnswer, onFau
 
 const textOf = (request, port) => {
   if (typeof request === 'string') return `GET ${request} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`;
+  if (request.bytes) return headOf(request, port, request.type, request.bytes.length);
   const body = JSON.stringify(request.body);
-  return `${request.method} ${request.path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+  return headOf(request, port, 'application/json', Buffer.byteLength(body)) + body;
 };
+
+const headOf = ({ method, path }, port, type, length) =>
+  `${method} ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\ncontent-type: ${type}\r\ncontent-length: ${length}\r\n\r\n`;
 
 const nameOf = (request) => (typeof request === 'string' ? request : `${request?.method} ${request?.path}`);
 

@@ -158,6 +158,7 @@ const settings = () => {
     ...types.flatMap((it) => ['find', 'findOne'].map((action) => `api::${it}.${it}.${action}`)),
     'api::article.article.create',
     'api::category.category.update',
+    'plugin::upload.content-api.upload',
   ];
   return [
     {

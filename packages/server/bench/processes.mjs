@@ -31,11 +31,11 @@ export const startDovetail = (dist, project, world, nodeOptions = []) =>
     LOG_LEVEL: 'error',
   }));
 
-/** @returns {Promise<Side>} */
-export const startBaseline = (world) =>
+/** @param env environment variables of its process. @returns {Promise<Side>} */
+export const startBaseline = (world, env = {}) =>
   startSide(
     (port) => [path.join(import.meta.dirname, `baseline-${world.name}.mjs`), world.place, String(port)],
-    () => ({}),
+    () => env,
   );
 
 const startSide = async (args, envFor) => {

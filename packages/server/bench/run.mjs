@@ -24,6 +24,7 @@ import { makeProject, startBaseline, startDovetail, stopAll } from './processes.
 import { profileRequest } from './profile.mjs';
 import { filteredPage, requestsFor, writesFor } from './requests.mjs';
 import { countStatements, timeStatements } from './statements.mjs';
+import { compareUploads, uploadName } from './uploading.mjs';
 import { compareWrites, writtenArticles } from './writing.mjs';
 
 const usage = `npm run bench -- [options]
@@ -32,7 +33,7 @@ const usage = `npm run bench -- [options]
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
-                       create, connect, append, which write
+                       create, connect, append, which write; upload, a photograph
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -53,7 +54,7 @@ const soakRequests = 100_000;
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
 const localeNames = localeRequests.map((it) => it.name);
-const requestNames = [...readNames, ...localeNames, ...writeNames];
+const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -138,7 +139,8 @@ const main = async () => {
       const small = world && options.articles > smallArticles ? await prepare(smallArticles) : null;
       const written = has(writeNames) ? await prepare(Math.max(options.articles, writtenArticles)) : null;
       progress(null);
-      const sizes = [...new Set([world, written].flatMap((it) => (it ? [it.articles] : [])))].join(' and ');
+      const copied = has([uploadName]) ? await prepare(options.articles) : null;
+      const sizes = [...new Set([world, written, copied].flatMap((it) => (it ? [it.articles] : [])))].join(' and ');
       say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
       try {
         figures.databases[name] = {
@@ -164,6 +166,7 @@ const main = async () => {
               options,
             }),
           }),
+          ...(has([uploadName]) && { upload: await compareUploads({ store, world: copied, dir, options }) }),
         };
       } finally {
         await stopAll();
