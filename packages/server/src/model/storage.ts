@@ -306,10 +306,14 @@ const entryTable = (type: EntryType, model: Model): Table => {
         foreignKeys.push(key(`${type.table}_${to}_fk`, to, target.table, 'set null'));
         break;
       }
-      case 'morph':
-        if (attribute.shape === 'one')
-          last.push(column(attribute.path.to, 'reference'), column(attribute.path.typeColumn, 'string'));
+      case 'morph': {
+        const { to, typeColumn } = attribute.path;
+        if (attribute.shape === 'many') break;
+        last.push(column(to, 'reference'), column(typeColumn, 'string'));
+        // every deletion of an entry looks for the columns that name it
+        if (type.origin === 'project') indexes.push(ownIndex(`${type.table}_${to}_index`, to));
         break;
+      }
       case 'part':
         break;
       default:

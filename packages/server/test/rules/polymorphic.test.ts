@@ -1,5 +1,6 @@
 /** Q19, R19: polymorphic relations, whose entries may be of any type. */
 import { beforeAll, describe, expect, it } from 'vitest';
+import { tablesOf } from '../../src/model/storage.js';
 import type { Db } from '../../src/sql/dialect.js';
 import { insertGrants } from '../world/grants.js';
 import { openedForTests } from '../world/opening.js';
@@ -447,6 +448,13 @@ describe.each(dialects)('links back from polymorphic relations on %s', (dialect)
     expect(ids((await dataOf(world, 'GET', 'persons/1?populate=tags'))['tags'])).toEqual([2]);
     expect(await put('persons/2', 'tags', [])).toBe(null);
     expect((await world.rows('tags'))[0]).toMatchObject({ target_id: null, target_type: null });
+  });
+
+  it('ST7: the columns of a morphToOne have an index of ours', () => {
+    const table = tablesOf(world.model).find((it) => it.name === 'tags');
+    expect(table?.indexes).toContainEqual(
+      expect.objectContaining({ name: 'tags_target_id_index', columns: ['target_id'], own: true }),
+    );
   });
 
   it('FL5: they can be filtered and sorted by', async () => {
