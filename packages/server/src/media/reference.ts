@@ -7,6 +7,7 @@ import type { EntryType, LinkAttribute, Model, PartAttribute, Uid } from '../mod
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
 import type { Data } from '../write/apply.js';
 import { AddedFiles } from '../write/change.js';
+import { siblingsLock } from '../write/locales.js';
 import type { Form } from './receive.js';
 
 export interface Reference {
@@ -93,6 +94,13 @@ export const updateFor = async (
     return row ? (row[0] as string | null) : noEntry();
   };
 
+  /** So that nobody else changes the lists below it; in the order in which other writes take the locks. */
+  const lockEntry = async (owned: Owned): Promise<void> => {
+    const lock = owned.type.localized ? dialect.lock([siblingsLock(owned.type)]) : null;
+    if (lock) await tx.run(lock);
+    await run(sql`select id from ${sql.table(owned.type.table)} where id = ${bound(owned.id)}${dialect.forUpdate}`);
+  };
+
   const owners: Owner[] = [];
   let entry: Owned = { type, id };
   while (entry.type.kind === 'component') {
@@ -103,8 +111,7 @@ export const updateFor = async (
     entry = owner;
   }
   checkUpdate(entry.type, rights);
-  // nobody else changes the lists below it from here on
-  await run(sql`select id from ${sql.table(entry.type.table)} where id = ${bound(entry.id)}${dialect.forUpdate}`);
+  if (owners.length > 0) await lockEntry(entry);
   let data: Data = { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : new AddedFiles(files) };
   let changed: Owned = { type, id };
   for (const owner of owners) {

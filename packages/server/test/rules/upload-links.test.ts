@@ -1,7 +1,8 @@
 /** `ref`, `refId` and `field` of an upload (UP11), `allowedTypes` in every write (UP12), and reading files (UP14). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Db } from '../../src/sql/dialect.js';
 import { dialects, queryOf } from '../world/databases.js';
-import { form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
+import { albumProject, form, type MediaWorld, newMediaWorld, type StoredFile } from '../world/media.js';
 
 type Entry = { readonly data: { readonly id: number; readonly attributes: Record<string, unknown> } };
 
@@ -117,6 +118,47 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
     expect(after.map((it) => [it.id, it.heading, ...names(it.picture)])).toEqual(
       before.map((it) => [it.id, it.heading, `${it.heading}.png`]),
     );
+  });
+
+  it('UP11: uploads for a component and writes of its siblings never wait for each other in a circle', async () => {
+    const i18n = { pluginOptions: { i18n: { localized: true } } };
+    const card = { type: 'component', component: 'parts.card', repeatable: true };
+    const project = {
+      ...albumProject,
+      types: {
+        note: { ...i18n, attributes: { title: { type: 'string', ...i18n }, code: { type: 'string' }, cards: card } },
+      },
+    };
+    /** Transactions that were asked for, and how often one was begun: again after a deadlock. */
+    const runs = { asked: 0, begun: 0 };
+    const watch = (db: Db): Db => ({
+      ...db,
+      write: (work) => {
+        runs.asked += 1;
+        return db.write((tx) => {
+          runs.begun += 1;
+          return work(tx);
+        });
+      },
+    });
+    const localized = await newMediaWorld(dialect, { project, watch });
+    await queryOf(localized.database, `insert into i18n_locale (name, code) values ('en', 'en'), ('de', 'de')`);
+    const cards = [{ heading: 'x' }, { heading: 'y' }];
+    const made = await localized.send('POST', '/api/notes?populate=cards', { data: { title: 'en', cards } });
+    const { id, attributes } = (made.body as Entry).data;
+    const [{ id: cardId }] = attributes['cards'] as [{ id: number }];
+    await localized.send('POST', `/api/notes/${id}/localizations`, { locale: 'de', title: 'de' });
+    const reference = { ref: 'parts.card', refId: String(cardId), field: 'picture' };
+    const answers = await Promise.all(
+      Array.from({ length: 120 }, (_it, i) =>
+        i % 2 === 0
+          ? localized.send('PUT', `/api/notes/${id}`, { data: { code: String(i) } })
+          : localized.send('POST', '/api/upload', form([image()], reference)),
+      ),
+    );
+    expect(new Set(answers.map((it) => it.status))).toEqual(new Set([200]));
+    expect(runs.begun).toBe(runs.asked);
+    await localized.close();
   });
 
   it('UP11: a single type is named by the id of its entry', async () => {

@@ -82,6 +82,8 @@ export interface MediaWorldOptions extends TestPeople {
   /** Wraps the store in the folder. */
   readonly store?: (local: Store) => Store;
   readonly settings?: Partial<ServerSettings>;
+  /** `albumProject` by default. */
+  readonly project?: SmallProject;
   /** Replaces the database of the server. */
   readonly watch?: (db: Db) => Db;
 }
@@ -99,9 +101,16 @@ export const form = (
 
 export const newMediaWorld = async (
   dialect: DialectName,
-  { store = (it) => it, settings = {}, watch = (db) => db, media: given = {}, ...people }: MediaWorldOptions = {},
+  {
+    store = (it) => it,
+    settings = {},
+    watch = (db) => db,
+    project = albumProject,
+    media: given = {},
+    ...people
+  }: MediaWorldOptions = {},
 ): Promise<MediaWorld> => {
-  const model = loadSmall(albumProject);
+  const model = loadSmall(project);
   const database = await newDatabase(dialect);
   const { db } = database;
   const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
