@@ -427,6 +427,7 @@ export const issueKinds = {
   'http.malformed-request': named('BadRequestError', () => 'The request is not valid HTTP'),
   'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to arrive'),
   'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
+  'http.excluded': named('PreconditionFailedError', () => 'The entry is there, which If-None-Match excludes'),
   'database.full': named(
     'ServiceUnavailableError',
     () => 'The disk that holds the database is full; nothing was changed',

@@ -5,8 +5,8 @@ import { type AccountAction, type AccountAnswer, isObject } from '../accounts/ac
 import type { Accounts } from '../accounts/accounts.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
+import { readPrecondition } from '../read/etag.js';
 import type { Attempts } from './attempts.js';
-import { readMatch } from './forms.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -119,7 +119,7 @@ const handlerOf =
       body: request.body,
       search: searchOf(request.raw.url!),
       id: given === undefined ? null : parseId(given, limits.integerMax),
-      match: readMatch(request.headers['if-match']),
+      match: readPrecondition(request.headers),
     });
     return answer.ok ? send(reply, answer.value) : sendIssues(reply, answer.issues);
   };

@@ -15,12 +15,13 @@ import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { readPrecondition } from '../read/etag.js';
 import { type Answer, answerOf } from '../read/find.js';
 import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/apply.js';
 import type { WriteAction } from '../write/session.js';
-import { readMatch, readWrite } from './forms.js';
+import { readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
@@ -131,7 +132,7 @@ const perform = async (actionRequest: BuiltIn, options: NextOptions, site: Site)
   const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : actionRequest.body;
-  const form = { action, type, id, body, match: readMatch(request.headers['if-match']), adminId: adminOf(caller) };
+  const form = { action, type, id, body, match: readPrecondition(request.headers), adminId: adminOf(caller) };
   return write(unwrap(readWrite(form)), { query }, actionRequest, context, site);
 };
 
@@ -162,7 +163,7 @@ const createLocalization = async (actionRequest: ActionRequest, site: Site): Pro
     type,
     source: { id },
     data: body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as Data) : {},
-    match: readMatch(request.headers['if-match']),
+    match: readPrecondition(request.headers),
     adminId: adminOf(caller),
   };
   const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');

@@ -5,7 +5,7 @@ import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { FileActions } from '../media/files.js';
 import type { Media } from '../media/media.js';
-import { readMatch } from './forms.js';
+import { readPrecondition } from '../read/etag.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -61,7 +61,7 @@ const handlerOf =
       body: request.body,
       search,
       id: id === null ? null : parseId(id, limits.integerMax),
-      match: readMatch(request.headers['if-match']),
+      match: readPrecondition(request.headers),
     });
     return answer.ok ? sendAnswer(reply, answer.value) : sendIssues(reply, answer.issues);
   };

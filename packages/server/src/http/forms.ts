@@ -1,14 +1,10 @@
-/** The HTTP form of a write: a body with `data`, and `If-Match`. */
+/** The HTTP form of a write: a body with `data`, and its preconditions. */
 import { ok, type Result } from '../errors.js';
 import type { EntryType } from '../model/model.js';
-import { type Precondition, readPrecondition } from '../read/etag.js';
+import type { Precondition } from '../read/etag.js';
 import type { Data, WriteRequest } from '../write/apply.js';
 import { checkData } from '../write/change.js';
 import type { WriteAction } from '../write/session.js';
-
-/** @param ifMatch the header. */
-export const readMatch = (ifMatch: string | undefined): Precondition | null =>
-  ifMatch === undefined ? null : readPrecondition(ifMatch);
 
 export interface WriteForm {
   readonly action: WriteAction;

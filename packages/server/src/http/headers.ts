@@ -40,6 +40,7 @@ const allowedHeaders = [
   'Accept-Language',
   'If-Match',
   'If-None-Match',
+  'If-Unmodified-Since',
   // many libraries send it with every request
   'X-Requested-With',
   // v4's clients use it to request the format of a later version

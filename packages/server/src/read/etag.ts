@@ -26,8 +26,15 @@ export interface EntityTag {
   readonly version: number | null;
 }
 
-/** `If-Match`: any entry, or one whose version is among those of the tags. A header without a valid tag matches none. */
-export type Precondition = '*' | readonly EntityTag[];
+/** The conditions of a write (RFC 9110, 13.1). A list without a valid tag names no entry. */
+export interface Precondition {
+  /** `If-Match`: the entry must exist and be one of these. */
+  readonly match: '*' | readonly EntityTag[] | null;
+  /** `If-None-Match`: the entry must not exist or be none of these. */
+  readonly noneMatch: '*' | readonly EntityTag[] | null;
+  /** `If-Unmodified-Since`: epoch milliseconds of a whole second after which the entry must not have changed. */
+  readonly unmodifiedSince: number | null;
+}
 
 /** A list as `If-Match` and `If-None-Match` have it. */
 const readList = (header: string): '*' | readonly string[] =>
@@ -35,7 +42,23 @@ const readList = (header: string): '*' | readonly string[] =>
 
 const opaqueOf = (etag: string): string => oneTag.exec(etag)?.[1] ?? '';
 
-export const readPrecondition = (header: string): Precondition => {
+/** The headers of a request; null without any condition. An invalid date is ignored, and so is a date beside `If-Match`. */
+export const readPrecondition = (headers: {
+  readonly 'if-match'?: string | undefined;
+  readonly 'if-none-match'?: string | undefined;
+  readonly 'if-unmodified-since'?: string | undefined;
+}): Precondition | null => {
+  const tagsOf = (header: string | undefined) => (header === undefined ? null : readTags(header));
+  const match = tagsOf(headers['if-match']);
+  const noneMatch = tagsOf(headers['if-none-match']);
+  const since = match === null ? Date.parse(headers['if-unmodified-since'] ?? '') : Number.NaN;
+  const unmodifiedSince = Number.isNaN(since) ? null : since;
+  return match === null && noneMatch === null && unmodifiedSince === null
+    ? null
+    : { match, noneMatch, unmodifiedSince };
+};
+
+const readTags = (header: string): '*' | readonly EntityTag[] => {
   const list = readList(header);
   if (list === '*') return list;
   return list.map((opaque) => {
@@ -52,10 +75,16 @@ export const namesEtag = (header: string, etag: string): boolean => {
   return list === '*' || list.includes(opaqueOf(etag));
 };
 
+/** Tags that have to be compared with the response, because the entry has no version. */
+export interface UndecidedTags {
+  readonly match: readonly EntityTag[] | null;
+  readonly noneMatch: readonly EntityTag[] | null;
+}
+
 export const namesVersion = (tags: readonly EntityTag[], version: number): boolean =>
   tags.some((it) => it.version === version);
 
-/** Whether one of the tags is that of the answer, for entries without a version. */
+/** Whether one of the tags is that of the answer. */
 export const namesAnswer = (tags: readonly EntityTag[], etag: string): boolean =>
   tags.some((it) => it.opaque === opaqueOf(etag));
 

@@ -6,7 +6,7 @@ import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { pipeline } from '../sql/pipeline.js';
-import { refuseChanged, type WriteRequest, type Writer, type Written } from './apply.js';
+import { refuseChanged, refuseExcluded, type WriteRequest, type Writer, type Written } from './apply.js';
 import { readQueryLocale } from './locales.js';
 import { hashPasswords } from './passwords.js';
 import type { Session } from './session.js';
@@ -51,7 +51,11 @@ export const applyAndAnswer = async (
     if (!answer) throw bug('answer.entry-not-readable', { uid: request.type.uid, id });
     return answer;
   };
-  if (undecided && !namesAnswer(undecided, (await read()).etag)) return refuseChanged();
+  if (undecided) {
+    const { etag } = await read();
+    if (undecided.match && !namesAnswer(undecided.match, etag)) return refuseChanged();
+    if (undecided.noneMatch && namesAnswer(undecided.noneMatch, etag)) return refuseExcluded();
+  }
   if (request.action === 'delete') {
     const answer = await read();
     return answered(await run(), answer);

@@ -8,7 +8,7 @@ import { bug, type Issue, issue, never, Refusal, refuse, refuseAll, unwrap } fro
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
-import { type EntityTag, namesVersion, type Precondition, tellsVersion } from '../read/etag.js';
+import { namesVersion, type Precondition, tellsVersion, type UndecidedTags } from '../read/etag.js';
 import { type Cell, ConstraintFault, type Db, type Dialect } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
 import { type Change, namesOf, parseChange, readPublishedAt } from './change.js';
@@ -41,7 +41,7 @@ export type Data = Readonly<Record<string, unknown>>;
 
 export type WriteRequest = {
   readonly type: EntryType;
-  /** A precondition on the entry, if any. A new entry never meets one. */
+  /** Conditions on the entry, if any. */
   readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
@@ -83,8 +83,8 @@ export interface Written {
 /** A write that is checked and planned, but not run; only its hooks may have changed anything. */
 export interface PreparedWrite {
   readonly id: number;
-  /** Entity tags one of which the entry's response must match, if the entry has no version to compare; null if decided. */
-  readonly undecided: readonly EntityTag[] | null;
+  /** Tags to compare with the entry's response, if the entry has no version; null if decided. */
+  readonly undecided: UndecidedTags | null;
   /** Whether a hook runs after the operations. */
   readonly isHooked: boolean;
   run(): Promise<Written>;
@@ -159,6 +159,7 @@ const refuseConflicts = async <T>(type: EntryType | null, work: () => Promise<T>
 };
 
 export const refuseChanged = (): never => refuse(issue('http.changed-meanwhile', []));
+export const refuseExcluded = (): never => refuse(issue('http.excluded', []));
 
 interface Write {
   readonly request: WriteRequest;
@@ -202,12 +203,21 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const { type, action } = request;
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
   const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
-  const stored = isNew ? null : await findEntry(write, action === 'update' ? request.id : null, 'plain');
+  const find = () => findEntry(write, action === 'update' ? request.id : null, 'plain');
+  let stored = isNew ? null : await find();
   if (stored === null && action === 'update' && (type.kind !== 'single' || request.id !== null))
     return refuse(issue('http.not-found', []));
+  if (stored === null && !isNew) {
+    // concurrent requests may create the entry of a single type: only the first runs the hooks of a creation
+    await takeLocks([`single ${type.table}`], write);
+    stored = await find();
+  }
   const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
   const event = { id: stored?.id ?? null, data: given.data, session };
-  await hooks?.before(stored === null ? 'create' : 'update')?.(event);
+  const hook = hooks?.before(stored === null ? 'create' : 'update');
+  await hook?.(event);
+  // the hook itself may have created the entry of a single type
+  if (hook && stored === null && !isNew) stored = await find();
   for (const it of ignoredKeys(type, given.data, stored ? stored.locale : (request.locale ?? undefined)))
     write.leftOut.set(it.name, it);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
@@ -250,11 +260,22 @@ const findEntry = async (
 const hasEntries = async ({ request: { type }, dialect, session }: Write): Promise<boolean> =>
   (await session.tx.run(dialect.compile(sql`select 1 from ${sql.table(type.table)} limit 1`))).length > 0;
 
-/** Checks the precondition: refuses if it fails, and leaves it undecided if the entry has no version. */
-const checkMatch = ({ request: { type, match = null } }: Write, stored: StoredEntry): PreparedWrite['undecided'] => {
-  if (match === null || match === '*') return null;
-  if (stored.version === null || !tellsVersion(type)) return match;
-  return namesVersion(match, stored.version) ? null : refuseChanged();
+/**
+ * Checks the conditions on a stored entry in the order of RFC 9110, 13.2.2. Refuses if one fails; tags stay undecided if
+ * the entry has no version. A date is ignored for an entry without one, or whose one is private.
+ */
+const checkMatch = ({ request: { type, match: given } }: Write, stored: StoredEntry): PreparedWrite['undecided'] => {
+  if (!given) return null;
+  const { match, noneMatch, unmodifiedSince } = given;
+  if (noneMatch === '*') return refuseExcluded();
+  const tags = match === '*' ? null : match;
+  if (stored.version === null || !tellsVersion(type))
+    return tags === null && noneMatch === null ? null : { match: tags, noneMatch };
+  if (tags && !namesVersion(tags, stored.version)) return refuseChanged();
+  // dates have whole seconds
+  if (unmodifiedSince !== null && Math.floor(stored.version / 1000) * 1000 > unmodifiedSince) return refuseChanged();
+  if (noneMatch && namesVersion(noneMatch, stored.version)) return refuseExcluded();
+  return null;
 };
 
 const takeLocks = async (names: readonly string[], { dialect, session }: Write): Promise<void> => {
@@ -297,18 +318,15 @@ const prepareCreate = async (
   const { request, context, now } = write;
   const { type } = request;
   const checking = checkContext(write);
-  if (request.match != null) return refuseChanged();
+  // a new entry has no tag, and no time of a change
+  if (request.match?.match != null) return refuseChanged();
   const sibling = source && { id: source.id, locale: await localeOfSibling(data['locale'], checking) };
   // an entry is published with its creation, a sibling is a draft at first
   const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
   const change = await acceptData(write, data, null, isDraft, sibling ? inheritedNames(type, data) : noNames);
   const changes = changesOf(change, null);
-  if (type.kind === 'single' && !sibling) {
-    // concurrent requests may create its entry
-    await takeLocks([`single ${type.table}`], write);
-    if ((await findEntry(write, null, 'plain')) !== null) return prepareWrite(write);
-    if (type.localized && (await hasEntries(write))) return refuse(issue('body.single-exists', []));
-  }
+  if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))
+    return refuse(issue('body.single-exists', []));
   const given = request.locale ?? data['locale'];
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
   const [, group, checked] = await pipeline(

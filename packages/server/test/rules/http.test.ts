@@ -237,6 +237,7 @@ describe.each(dialects)('http on %s', (dialect) => {
           'Accept-Language',
           'If-Match',
           'If-None-Match',
+          'If-Unmodified-Since',
           'X-Requested-With',
           'Strapi-Response-Format',
         ]);

@@ -1,0 +1,102 @@
+/** BO11: preconditions of writes (RFC 9110, 13.1), and the first PUT of a single type, on both databases. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Handlers } from '../../src/handlers/handlers.js';
+import { dialects } from '../world/databases.js';
+import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+
+const text = { type: 'string' };
+const project: SmallProject = {
+  types: {
+    note: { attributes: { text } },
+    secret: { options: { privateAttributes: ['updatedAt'] }, attributes: { text } },
+    board: {
+      kind: 'singleType',
+      collectionName: 'boards',
+      info: { singularName: 'board', pluralName: 'boards', displayName: 'Board' },
+      attributes: { text },
+    },
+  },
+};
+
+describe.each(dialects)('preconditions on %s', (dialect) => {
+  let world: SmallWorld;
+  let events: string[] = [];
+  const now = Date.UTC(2024, 0, 31, 12, 0, 0, 700);
+
+  beforeAll(async () => {
+    const board: Handlers = {
+      beforeCreate: async ({ content }) => {
+        events.push('beforeCreate');
+        await content.create('api::note.note', { text: 'board made' });
+      },
+      beforeUpdate: () => void events.push('beforeUpdate'),
+    };
+    world = await newSmallWorld(dialect, project, { handlers: new Map([['api::board.board', board]]), now: () => now });
+  });
+  afterAll(() => world.close());
+  beforeEach(async () => {
+    events = [];
+    await world.send('DELETE', '/api/board');
+  });
+
+  const made = async (type = 'notes'): Promise<string> => {
+    const { body } = await world.send('POST', `/api/${type}`, { data: { text: 'a' } });
+    return `/api/${type}/${(body as { data: { id: number } }).data.id}`;
+  };
+  const put = async (url: string, headers: Record<string, string>): Promise<number> =>
+    (await world.send('PUT', url, { data: { text: 'b' } }, headers)).status;
+  const failed = { error: { status: 412, name: 'PreconditionFailedError' } };
+
+  it('BO11: If-None-Match: * refuses PUT and DELETE of an entry, and changes nothing', async () => {
+    const url = await made();
+    const headers = { 'if-none-match': '*' };
+    for (const [method, body] of [
+      ['PUT', { data: { text: 'b' } }],
+      ['DELETE', undefined],
+    ] as const)
+      expect((await world.send(method, url, body, headers)).body).toMatchObject(failed);
+    expect((await world.send('GET', url)).body).toMatchObject({ data: { attributes: { text: 'a' } } });
+    expect((await world.send('PUT', '/api/notes/999999', { data: {} }, headers)).status).toBe(404);
+    expect((await world.send('POST', '/api/notes', { data: {} }, headers)).status).toBe(200);
+  });
+
+  it('BO11: If-None-Match: * creates the entry of a single type once', async () => {
+    const answers = await Promise.all(Array.from({ length: 4 }, () => put('/api/board', { 'if-none-match': '*' })));
+    expect(answers.sort()).toEqual([200, 412, 412, 412]);
+    expect(await world.rows('boards')).toHaveLength(1);
+  });
+
+  it.each(['notes', 'secrets'])(
+    'BO11: If-None-Match with the tag of the entry refuses the write of %s',
+    async (type) => {
+      const url = await made(type);
+      const tag = String((await world.send('GET', url)).headers['etag']);
+      expect(await put(url, { 'if-none-match': `"x", ${tag}` })).toBe(412);
+      expect(await put(url, { 'if-none-match': '"x"' })).toBe(200);
+      expect(await put(url, { 'if-none-match': tag })).toBe(200);
+    },
+  );
+
+  it('BO11: If-Unmodified-Since compares whole seconds', async () => {
+    const url = await made();
+    const since = (date: string): Record<string, string> => ({ 'if-unmodified-since': date });
+    const before = since('Wed, 31 Jan 2024 11:59:59 GMT');
+    expect(await put(url, before)).toBe(412);
+    expect((await world.send('DELETE', url, undefined, before)).body).toMatchObject(failed);
+    expect(await put(url, since('Wed, 31 Jan 2024 12:00:00 GMT'))).toBe(200);
+    expect(await put(url, since('no date'))).toBe(200);
+    expect((await world.send('POST', '/api/notes', { data: {} }, before)).status).toBe(200);
+    // RFC 9110, 13.1.4: ignored beside If-Match
+    expect(await put(url, { ...before, 'if-match': '*' })).toBe(200);
+    // a private time is not told
+    expect(await put(await made('secrets'), before)).toBe(200);
+  });
+
+  it('of many first PUTs of a single type one runs the hooks of a creation, the others those of an update', async () => {
+    const notes = (await world.rows('notes')).length;
+    const answers = await Promise.all(Array.from({ length: 6 }, () => put('/api/board', {})));
+    expect(answers).toEqual(answers.map(() => 200));
+    expect(events.toSorted()).toEqual(['beforeCreate', ...Array.from({ length: 5 }, () => 'beforeUpdate')]);
+    expect((await world.rows('notes')).length).toBe(notes + 1);
+  });
+});
