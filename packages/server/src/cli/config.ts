@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
+import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
@@ -248,6 +249,20 @@ const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
   throw new StartFault(faults.map((it) => `${source}: ${it}`).join('\n'));
 };
 
+/** Variables of the project's `.env` that are probably misspelt: unknown, one or two letters from a known one that is not set. */
+export const misspeltVariables = (projectDir: string): readonly string[] => {
+  const file = path.join(projectDir, '.env');
+  if (!fs.existsSync(file)) return [];
+  const given = Object.keys(parseEnv(readText(file)));
+  const missing = Object.keys(environmentSchema.shape).filter((it) => !given.includes(it));
+  return given.flatMap((name) => {
+    if (Object.hasOwn(environmentSchema.shape, name)) return [];
+    // other names belong to the project, and short ones are alike by chance
+    const meant = missing.find((it) => distance(name.toUpperCase(), it) <= (it.length < 9 ? 0 : 2));
+    return meant === undefined ? [] : [`.env: ${name} has no effect; did you mean ${meant}?`];
+  });
+};
+
 /** The environment; variables of the process take precedence over the project's `.env`. */
 export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
   const file = path.join(projectDir, '.env');
@@ -280,12 +295,12 @@ export const readConfig = async (projectDir: string): Promise<Config> => {
   for (const name of ['dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json']) {
     const file = path.join(projectDir, name);
     if (!fs.existsSync(file)) continue;
-    return completed(check(configSchema, await readFile(file), name), projectDir);
+    return completeConfig(check(configSchema, await readFile(file), name), projectDir);
   }
-  return completed(configSchema.parse({}), projectDir);
+  return completeConfig(configSchema.parse({}), projectDir);
 };
 
-const completed = (given: GivenConfig, projectDir: string): Config => ({
+const completeConfig = (given: GivenConfig, projectDir: string): Config => ({
   ...given,
   api: { ...given.api, strict: given.api.strict ?? !dependsOnStrapi(projectDir) },
 });

@@ -7,7 +7,7 @@ import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { prepareData } from './bootstrap.js';
 import { findCode, missedCode, refuseGuards } from './code.js';
-import { dependsOnStrapi, StartFault } from './config.js';
+import { dependsOnStrapi, misspeltVariables, StartFault } from './config.js';
 import { bringUp } from './layout.js';
 import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
@@ -18,6 +18,7 @@ import { loadProjectHandlers, serverSettingsOf, siteOf, warnOfOpenSite } from '.
 export const start = async (dir: string): Promise<void> => {
   const project = await openProject(dir);
   const logger = await newLogger(project.env);
+  for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
   const code = findCode(project.dir, project.config.project.ignoreCode);
   refuseGuards(code);
   const missed = missedCode(code);

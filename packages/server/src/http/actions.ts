@@ -59,7 +59,7 @@ const answerAction = async (
   const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
   const search = searchOf(request.raw.url!);
   const run = (body: unknown, files: readonly Received[]): Promise<Answer> =>
-    handled({ request, body, files, caller, type, action, id, search, defaultLocale }, site);
+    runAction({ request, body, files, caller, type, action, id, search, defaultLocale }, site);
   const { form } = request;
   if (!form || action === 'delete') return sendAnswer(reply, await run(request.body, []));
   const answer = await site.media.withForm(form, (received) => {
@@ -84,7 +84,7 @@ interface ActionRequest {
   readonly defaultLocale: string | null;
 }
 
-const handled = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
+const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
   const { request, body, caller, type, action, id, search } = actionRequest;
   if (action === 'createLocalization') return createLocalization(actionRequest, site);
   const handler = handlerFor(site.handlers.get(type.uid), action);

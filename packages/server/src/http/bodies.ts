@@ -121,7 +121,7 @@ class SlowBody extends Error {
 }
 
 /** Stops at the body limit; otherwise a decompression bomb would be unpacked in full after it was refused. */
-const bounded =
+const boundStream =
   <Stream extends Transform>(create: () => Stream) =>
   (): Stream => {
     const stream = create();
@@ -135,7 +135,7 @@ const bounded =
 
 const boundedZlib = {
   ...zlib,
-  createBrotliDecompress: bounded(() => zlib.createBrotliDecompress()),
-  createGunzip: bounded(() => zlib.createGunzip()),
-  createInflate: bounded(() => zlib.createInflate()),
+  createBrotliDecompress: boundStream(() => zlib.createBrotliDecompress()),
+  createGunzip: boundStream(() => zlib.createGunzip()),
+  createInflate: boundStream(() => zlib.createInflate()),
 };

@@ -86,11 +86,11 @@ export const loggable = (fault: unknown): unknown => {
     // runs all getters
     return JSON.parse(JSON.stringify(stdSerializers.err(fault as Error)));
   } catch {
-    return { message: inspected(fault) };
+    return { message: inspectSafely(fault) };
   }
 };
 
-const inspected = (fault: unknown): string => {
+const inspectSafely = (fault: unknown): string => {
   try {
     return inspect(fault, { customInspect: false });
   } catch {

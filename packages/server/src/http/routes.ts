@@ -29,9 +29,9 @@ export const routesOf = (
   prefix: string,
   unserved: ReadonlyMap<Uid, readonly string[]> = new Map(),
 ): readonly Route[] =>
-  allRoutes(model, prefix).map((it) => ({ ...it, actions: served(it, unserved.get(it.type.uid)) }));
+  allRoutes(model, prefix).map((it) => ({ ...it, actions: keepServed(it, unserved.get(it.type.uid)) }));
 
-const served = ({ actions }: Route, unserved: readonly string[] = []): Route['actions'] =>
+const keepServed = ({ actions }: Route, unserved: readonly string[] = []): Route['actions'] =>
   Object.fromEntries(
     Object.entries(actions).filter(([, action]) => !unserved.includes(action === 'single' ? 'find' : action)),
   );

@@ -54,9 +54,9 @@ export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNo
 };
 
 /** All of them; null for none. */
-export const allOf = (filters: readonly (Filter | null)[]): Filter | null => joined('and', filters);
+export const allOf = (filters: readonly (Filter | null)[]): Filter | null => joinFilters('and', filters);
 
-const joined = (kind: 'and' | 'or', filters: readonly (Filter | null)[]): Filter | null => {
+const joinFilters = (kind: 'and' | 'or', filters: readonly (Filter | null)[]): Filter | null => {
   const members = filters.filter((it) => it !== null);
   return members.length > 1 ? { kind, members } : (members[0] ?? null);
 };
@@ -83,7 +83,7 @@ const objectFilter = (resolving: Resolving, place: Place, node: RawNode, path: P
   const members = [...shape.members].map(([key, child]) =>
     memberFilter(resolving, place, key, child, [...path, key], depth),
   );
-  return joined('and', members);
+  return joinFilters('and', members);
 };
 
 /** One key of such an object: a group, a negation, an operator or an attribute. */
@@ -126,7 +126,7 @@ const groupFilter = (
   // possible only in a query object: a group of none, which matches nothing
   if (shape.kind === 'list' && shape.items.length === 0 && key === '$or') return { kind: 'or', members: [] };
   if (shape.kind === 'list')
-    return joined(
+    return joinFilters(
       key === '$and' ? 'and' : 'or',
       shape.items.map((item, i) => member(item, [...path, String(i)])),
     );
@@ -267,7 +267,7 @@ const operatorFilter = (
       const kind = operator.negative ? 'and' : 'or';
       // possible only in a query object: an empty list of values
       if (values.length === 0) return { kind, members: [] };
-      return joined(
+      return joinFilters(
         kind,
         values.map((value) => compare(resolving, attribute, key, [value], path)),
       );

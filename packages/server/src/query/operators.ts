@@ -35,7 +35,7 @@ const one = (families: readonly Family[], compare: Compare, negative = false): O
 });
 
 /** Compares without regard to upper and lower case. */
-const folded =
+const foldCase =
   (compare: Compare): Compare =>
   (column, value, dialect) =>
     compare(dialect.fold(column), dialect.fold(value), dialect);
@@ -79,9 +79,9 @@ const isNull = (whenTrue: boolean): Operator => ({
 
 const table = {
   $eq: one(everything, equals),
-  $eqi: one(textual, folded(equals)),
+  $eqi: one(textual, foldCase(equals)),
   $ne: one(everything, differs, true),
-  $nei: one(textual, folded(differs), true),
+  $nei: one(textual, foldCase(differs), true),
   $in: inList(false),
   $notIn: inList(true),
   $lt: one(comparable, (column, value) => sql`${column} < ${value}`),
@@ -97,12 +97,12 @@ const table = {
   },
   $contains: one(textual, contains),
   $notContains: one(textual, lacks, true),
-  $containsi: one(textual, folded(contains)),
-  $notContainsi: one(textual, folded(lacks), true),
+  $containsi: one(textual, foldCase(contains)),
+  $notContainsi: one(textual, foldCase(lacks), true),
   $startsWith: one(textual, startsWith),
-  $startsWithi: one(textual, folded(startsWith)),
+  $startsWithi: one(textual, foldCase(startsWith)),
   $endsWith: one(textual, endsWith),
-  $endsWithi: one(textual, folded(endsWith)),
+  $endsWithi: one(textual, foldCase(endsWith)),
   $null: isNull(true),
   $notNull: isNull(false),
 } as const satisfies Record<string, Operator>;

@@ -203,7 +203,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
     case 'related': {
       const [link, target] = [`${alias}l`, `${alias}t`];
       const { step } = filter;
-      const source = joined(step, link, target);
+      const source = joinTarget(step, link, target);
       const conditions = [...stepConditions(step, link, target, dialect)];
       const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardEvery(target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
       if (!filter.orNone) return some;
@@ -244,7 +244,7 @@ const conditionsIn = (filter: PlanFilter): number => {
 
 const tableAs = (table: string, alias: string): Sql => sql`${sql.table(table)} as ${sql.id(alias)}`;
 
-const joined = (step: PlanStep, link: string, target: string): Sql =>
+const joinTarget = (step: PlanStep, link: string, target: string): Sql =>
   sql`${tableAs(step.path.table, link)} join ${tableAs(step.table, target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
 
 const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
@@ -277,7 +277,7 @@ const sortExpression = (
       sources.push(tableAs(step.table, target));
       conditions.push(sql`${column(target, 'id')} = (${shownTarget(step, owner, dialect)})`);
     } else {
-      sources.push(joined(step, link, target));
+      sources.push(joinTarget(step, link, target));
       // ways multiply with every step
       conditions.push(
         ...guardEvery(link, dialect),
@@ -302,5 +302,5 @@ const shownTarget = (step: PlanStep, owner: Sql, dialect: Dialect): Sql => {
     ...stepConditions(step, link, target, dialect),
   ];
   const order = sql.join([...(rank === null ? [] : [column(link, rank)]), column(target, 'id')]);
-  return sql`select ${column(target, 'id')} from ${joined(step, link, target)}${all(conditions)} order by ${order} limit 1`;
+  return sql`select ${column(target, 'id')} from ${joinTarget(step, link, target)}${all(conditions)} order by ${order} limit 1`;
 };

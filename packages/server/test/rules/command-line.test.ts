@@ -6,7 +6,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { environmentSchema, readEnvironment } from '../../src/cli/config.js';
+import { environmentSchema, misspeltVariables, readEnvironment } from '../../src/cli/config.js';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const main = path.join(root, 'dist/cli/main.js');
@@ -100,6 +100,20 @@ describe('the command line', () => {
     const result = await run(['check']);
     expect(result.out).toContain('1 content type, 0 components, ');
     expect(result.out).toContain('table  notes ');
+  });
+});
+
+describe('variables in .env', () => {
+  it.each([
+    ['DATABASE_FILNAME=x', ['.env: DATABASE_FILNAME has no effect; did you mean DATABASE_FILENAME?']],
+    ['database_filename=x', ['.env: database_filename has no effect; did you mean DATABASE_FILENAME?']],
+    ['JWT_SECRETS=x', ['.env: JWT_SECRETS has no effect; did you mean JWT_SECRET?']],
+    ['port=1', ['.env: port has no effect; did you mean PORT?']],
+    ['SORT=1\nAPP_KEYS=a\nADMIN_JWT_SECRET=a\nTRANSFER_TOKEN_SALT=a\nDATABASE_SSL_CA=a\nSMTP_FROM=a', []],
+    ['DATABASE_FILENAME=x\nDATABASE_FILENAME2=y', []],
+  ])('%j is warned of only if it is near to a known name that is not set', (text, warnings) => {
+    fs.writeFileSync(path.join(dir, '.env'), text);
+    expect(misspeltVariables(dir)).toEqual(warnings);
   });
 });
 

@@ -100,7 +100,7 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
   };
 
   /** A connection that has been checked, now or earlier. */
-  const checked = async (): Promise<PoolClient> => {
+  const connectAndCheck = async (): Promise<PoolClient> => {
     for (;;) {
       const client = await connect();
       inUse.add(client);
@@ -129,7 +129,7 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
 
   return {
     acquire: async (patience) => {
-      const client = await checked();
+      const client = await connectAndCheck();
       const names = naming === 'never' ? null : (ready.get(client) ?? null);
       return connectionOf(client, names, patience, (isReusable) => release(client, isReusable));
     },

@@ -61,7 +61,7 @@ const number = (column: Sql, from: ColumnKind | undefined, cast: Sql): Sql =>
     : cast;
 
 /** An expression that converts a stored value to another kind. */
-const converted = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): Sql => {
+const convertColumn = (column: Sql, from: ColumnKind | undefined, to: ColumnKind): Sql => {
   switch (to) {
     case 'string':
     case 'text':
@@ -94,7 +94,7 @@ const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found })
   return [
     sql`alter table ${on} rename column ${name} to ${before}`,
     sql`alter table ${on} add column ${name} ${sql.raw(sqliteColumnTypes[kind])}`,
-    sql`update ${on} set ${name} = ${converted(before, kindOf(found)?.kind, kind)}`,
+    sql`update ${on} set ${name} = ${convertColumn(before, kindOf(found)?.kind, kind)}`,
   ].map((it) => it.compile(sqliteBuilder).sql);
 };
 

@@ -8,7 +8,7 @@ export const addFunctions = (raw: Database.Database, checkDeadline: () => void):
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => {
     checkDeadline();
-    return typeof text === 'string' ? folded(text) : text;
+    return typeof text === 'string' ? foldCase(text) : text;
   });
   raw.function('dovetail_number', pure, (stored) => (stored === null ? null : String(stored)));
   raw.function('dovetail_instant', pure, instantText);
@@ -24,7 +24,7 @@ export const addFunctions = (raw: Database.Database, checkDeadline: () => void):
 };
 
 /** Final sigma is the same letter. */
-const folded = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
+const foldCase = (text: string): string => text.toLowerCase().replaceAll('ς', 'σ');
 
 /** Stored milliseconds, or a date written as text by hand, as ISO text; null for anything else. */
 const instantText = (stored: unknown): string | null => {
