@@ -53,7 +53,11 @@ const handlerOf =
       return sendIssues(reply, [issue('http.forbidden', [])]);
     const search = searchOf(request.raw.url!);
     // an upload with an id in the query changes that file
-    const changed = action === 'upload' ? new URLSearchParams(search).get('id') : null;
+    const ids =
+      action === 'upload' ? [...new URLSearchParams(search)].filter(([name]) => /^id(?:\[|$)/.test(name)) : [];
+    const [[name, changed] = ['id', null], ...others] = ids;
+    // not taken for an upload without id, which would store another file
+    if (name !== 'id' || others.length > 0) return sendIssues(reply, [issue('query.expected-text', ['id'])]);
     const { id = changed } = request.params as { readonly id?: string };
     const answer = await media.files[changed === null ? action : 'update']({
       caller,

@@ -87,18 +87,19 @@ export const updateFor = async (
     return rows.map(([partId, uid]) => ({ ...(isChanged(uid, partId) ? changed : { id: partId }), __component: uid }));
   };
 
-  /** The write line finds the entry of a single type by its locale. */
-  const localeOf = async (entry: Owned): Promise<string | null> => {
-    const locale = entry.type.localized ? sql.ref('locale') : sql`null`;
-    const [row] = await run(sql`select ${locale} from ${sql.table(entry.type.table)} where id = ${bound(entry.id)}`);
+  /** Its locale, by which the write line finds the entry of a single type. */
+  const localeOf = async (owned: Owned, lock: Sql): Promise<string | null> => {
+    const locale = owned.type.localized ? sql.ref('locale') : sql`null`;
+    const [row] = await run(
+      sql`select ${locale} from ${sql.table(owned.type.table)} where id = ${bound(owned.id)}${lock}`,
+    );
     return row ? (row[0] as string | null) : noEntry();
   };
 
-  /** So that nobody else changes the lists below it; in the order in which other writes take the locks. */
-  const lockEntry = async (owned: Owned): Promise<void> => {
+  /** Other writes take this lock before that of the entry, too. */
+  const lockSiblings = async (owned: Owned): Promise<void> => {
     const lock = owned.type.localized ? dialect.lock([siblingsLock(owned.type)]) : null;
     if (lock) await tx.run(lock);
-    await run(sql`select id from ${sql.table(owned.type.table)} where id = ${bound(owned.id)}${dialect.forUpdate}`);
   };
 
   const owners: Owner[] = [];
@@ -111,7 +112,10 @@ export const updateFor = async (
     entry = owner;
   }
   checkUpdate(entry.type, rights);
-  if (owners.length > 0) await lockEntry(entry);
+  const isInside = owners.length > 0;
+  // nobody else changes the lists below the entry from here on
+  if (isInside) await lockSiblings(entry);
+  const locale = await localeOf(entry, isInside ? dialect.forUpdate : sql``);
   let data: Data = { [attribute.name]: attribute.shape === 'one' ? files.at(-1) : new AddedFiles(files) };
   let changed: Owned = { type, id };
   for (const owner of owners) {
@@ -120,7 +124,7 @@ export const updateFor = async (
     changed = owner;
   }
   const update = { type: entry.type, id: entry.id, data };
-  return entry.type.kind === 'single' ? { ...update, locale: await localeOf(entry) } : update;
+  return entry.type.kind === 'single' ? { ...update, locale } : update;
 };
 
 /** A component has no permission of its own: that of its entry counts. */

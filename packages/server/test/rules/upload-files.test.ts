@@ -131,6 +131,14 @@ describe.each(dialects)('files on %s', (dialect) => {
     expect([await world.rows(), world.files(), world.leftovers()]).toEqual([[], [], []]);
   });
 
+  it('UP8: an id that is repeated or in brackets is a 400, not an upload of another file', async () => {
+    for (const search of ['id=1&id=2', 'id[]=1', 'id[0]=1', 'id%5B%24eq%5D=1', 'id[]=1&id=1']) {
+      const answer = await world.send('POST', `/api/upload?${search}`, form([['files', 'text', 'new.txt']]));
+      expect([search, answer]).toMatchObject([search, { status: 400, body: { error: { name: 'ValidationError' } } }]);
+    }
+    expect([await world.rows(), world.files(), world.leftovers()]).toEqual([[], [], []]);
+  });
+
   it('UP8: content that is replaced keeps id, hash and URL; objects that are not needed any more go', async () => {
     const png = await picture(600, 400);
     const old = await world.stored(new Blob([png], { type: 'image/png' }), 'old.png', {
