@@ -12,8 +12,8 @@ export const isSupported = (version: string): boolean => {
 };
 
 /**
- * With V8's defaults the young generation of a server with large responses grows to 100 MB and more; with 8 MB per
- * semi-space it is as fast in two thirds of the memory. V8 takes the limit only at process start, so the process replaces
+ * With V8's defaults the young generation of a server with large responses grows to 100 MB and more; with 4 MB per
+ * semi-space it is as fast in two thirds of the memory, and uploads of any size take some 35 MB. V8 takes the limit only at process start, so the process replaces
  * itself (exec) and keeps its id. A limit set by the user is kept. The process is not replaced on Windows or if it has an
  * IPC channel to its parent.
  */
@@ -21,6 +21,6 @@ export const boundYoungGeneration = (): void => {
   const flag = '--max-semi-space-size';
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   if (given.includes(flag) || process.platform === 'win32' || process.connected) return;
-  const args = [process.execPath, `${flag}=8`, ...process.execArgv, ...process.argv.slice(1)];
+  const args = [process.execPath, `${flag}=4`, ...process.execArgv, ...process.argv.slice(1)];
   process.execve?.(process.execPath, args, process.env);
 };
