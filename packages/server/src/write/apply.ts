@@ -336,7 +336,7 @@ const prepareCreate = async (
   );
   const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
-  if (sibling) await checkInherited(change, sibling.id, isDraft, checking);
+  if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const [id] = snapshot.newIds.get(type.uid) ?? [];
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
   const time = now();

@@ -118,10 +118,13 @@ export const readGroup = async (
   locale: string,
   context: CheckContext,
 ): Promise<readonly StoredEntry[]> => {
-  const own = sql`where e.id = ${context.dialect.bind('id', source)}`;
-  const [first] = await readEntries(type, own, 'locked', context);
+  const isSource = sql`e.id = ${context.dialect.bind('id', source)}`;
+  // any entry of a single type will do, if the source was deleted meanwhile
+  const anyOfSingle = sql`order by case when ${isSource} then 0 else 1 end, e.id limit 1`;
+  const which = type.kind === 'single' ? anyOfSingle : sql`where ${isSource}`;
+  const [first] = await readEntries(type, which, 'locked', context);
   if (!first) return refuse(issue('locale.no-entry', []));
-  const group = [first, ...(await readSiblings(type, source, context))];
+  const group = [first, ...(await readSiblings(type, first.id, context))];
   // a single type has one entry in a locale, linked or not
   const others = type.kind === 'single' ? await readEntries(type, sql`order by e.id`, 'plain', context) : group;
   return others.some((it) => it.locale === locale) ? refuse(issue('locale.used', ['locale'])) : group;

@@ -67,6 +67,23 @@ describe.each(dialects)('locales in hooks on %s', (dialect) => {
     expect(await rows('notes')).toEqual(['en one 1', 'de zwei 1']);
   });
 
+  it('LO7: another entry is the source of a new one of a single type if the first was deleted meanwhile', async () => {
+    const beforeCreate: Handlers['beforeCreate'] = async ({ data, content }) => {
+      if (data?.['text'] === 'un') await content.delete(BOARD!, null);
+    };
+    const hooked = await newSmallWorld(dialect, project, { handlers: new Map([[BOARD!, { beforeCreate }]]) });
+    await hooked.insert(
+      'i18n_locale',
+      ['en', 'de', 'fr'].map((code, i) => ({ id: i + 1, code })),
+    );
+    await hooked.send('PUT', '/api/board', { data: { text: 'one', size: 3 } });
+    await hooked.send('POST', '/api/board/localizations', { locale: 'de', text: 'eins' });
+    const { status, body } = await hooked.send('POST', '/api/board/localizations', { locale: 'fr', text: 'un' });
+    expect([status, body]).toMatchObject([200, { size: 3, localizations: [{ locale: 'de', text: 'eins' }] }]);
+    expect((await hooked.rows('boards')).map((it) => it['locale'])).toEqual(['de', 'fr']);
+    await hooked.close();
+  });
+
   it('LO8: a shared value runs the hooks of the entry that is written, not those of its siblings', async () => {
     await world.send('POST', '/api/notes', { data: { text: 'one', size: 1 } });
     await world.send('POST', '/api/notes/1/localizations', { locale: 'de', text: 'zwei' });
