@@ -180,7 +180,14 @@ for (const [id, slug] of written) {
 /** Every stored file must be that of a row, and the other way round; a file of a row that was never committed is removed at the next start. */
 const expectFiles = async () => {
   const dir = path.join(project, 'public/uploads');
-  const rows = (await ask('/api/upload/files?limit=-1&filters[name]=soak.png', { headers: { authorization } })) ?? [];
+  const rows = [];
+  for (let isDone = false; !isDone; ) {
+    const page = await ask(`/api/upload/files?sort=id&limit=100&start=${rows.length}&filters[name]=soak.png`, {
+      headers: { authorization },
+    });
+    rows.push(...(page ?? []));
+    isDone = page === null || page.length === 0;
+  }
   const known = new Set(
     rows.flatMap(({ url, formats }) => [{ url }, ...Object.values(formats ?? {})].map((it) => path.basename(it.url))),
   );
