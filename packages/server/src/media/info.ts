@@ -1,5 +1,6 @@
 /** `fileInfo`: what a client says about files. */
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
+import { limits } from '../limits.js';
 import type { FileInfo } from './prepare.js';
 
 const keys = ['name', 'alternativeText', 'caption'] as const;
@@ -39,6 +40,8 @@ export const readInfo = (value: unknown, path: readonly string[]): Result<FileIn
     if (given === undefined || given === null) continue;
     if (typeof given === 'object')
       issues.push(issue('body.type', [...path, key], { expected: 'string', value: given }));
+    else if (key !== 'name' && String(given).length > limits.stringCharactersMax)
+      issues.push(issue('body.max-length', [...path, key], { max: limits.stringCharactersMax }));
     else info[key] = String(given);
   }
   return issues.length > 0 ? { ok: false, issues } : ok(info);

@@ -121,6 +121,7 @@ describe('permissions.json of the seeds', () => {
   it('grants the listed actions', () => {
     expect(read({ public: ['api::donor.donor.find'] })).toEqual({
       seeds: [],
+      locales: null,
       granted: { public: ['api::donor.donor.find'] },
       faults: [],
       unread: new Set(),

@@ -116,6 +116,7 @@ describe.each(dialects)('files on %s', (dialect) => {
       ['{}', /^fileInfo must be a `array` type/],
       ['[1,2]', /^fileInfo must be a `array` type/],
       ['[{"caption":{}},{}]', /^fileInfo\[0\]\.caption must be a `string` type/],
+      [`[{},{"caption":"${'x'.repeat(256)}"}]`, 'fileInfo[1].caption must be at most 255 characters'],
       [`[{"caption":"${'x'.repeat(256)}"},{}]`, /caption must be at most 255 characters/],
       ['[{"caption":"\\u0000"},{}]', /caption must be well-formed text/],
     ] as const) {
