@@ -114,9 +114,9 @@ export const stepsOf = (it: Case): readonly Step[] => it.steps ?? [{ request: it
 export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => request.method === 'GET');
 
 /** Whether a request with that response may have changed the data. */
-export const mayHaveChanged = ({ method, path: target }: RecordedRequest, { status }: Answer): boolean => {
+export const mayHaveChanged = ({ method, path: target, multipart }: RecordedRequest, { status }: Answer): boolean => {
   // PostgreSQL does not give an id again that a refused request had reserved
-  const isWritten = status < 400 || (status === 400 && method === 'POST');
+  const isWritten = status < 400 || (status === 400 && method === 'POST') || multipart !== undefined;
   return method !== 'GET' && isWritten && !target.startsWith('/api/auth/');
 };
 
