@@ -90,8 +90,10 @@ export const limits = {
   statementsMax: 500,
   /** Characters of the prepared statements of one PostgreSQL connection. */
   preparedCharactersMax: 2_000_000,
-  /** Bytes of cached plans, measured as JSON text: about 4 KB for a simple list, 35 KB for `populate=*` of a large type. */
-  planBytesMax: 16 * 1024 * 1024,
+  /** Bytes of compiled reads, measured as JSON text: about 8 KB for a simple list, 70 KB for `populate=*` of a large type. */
+  shapeBytesMax: 8 * 1024 * 1024,
+  /** Bytes of plans by the text of their request: what `shapeBytesMax` says, without the statements. */
+  planBytesMax: 8 * 1024 * 1024,
   /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
   /** Milliseconds for which permissions, credentials and the default locale are cached. */

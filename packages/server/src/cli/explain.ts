@@ -116,23 +116,23 @@ const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): read
   ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${formatIssue(issue)}` })),
 ];
 
-const explanation = ({ query, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({
+const explanation = ({ query, plan, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({
   selection: sketchQuery(query),
   leftOut,
-  plan: compiled.plan,
+  plan,
   statements: namedStatements(compiled),
 });
 
 /** Statements in the order of round trips, each with what it fetches. */
 const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statement & { readonly fetches: string })[] => {
-  const { plan, page, count, nodes } = compiled;
+  const { shape, page, count, nodes } = compiled;
   const named: (Statement & { readonly fetches: string })[] = [];
   if (page) named.push({ ...page, fetches: 'page' });
   if (count) named.push({ ...count, fetches: 'count' });
   for (let i = nodes.length - 1; i >= 0; i--) {
-    const node = plan.nodes[i]!;
+    const node = shape.nodes[i]!;
     const isRoot = i === nodes.length - 1;
-    if (!isRoot || plan.action === 'findOne')
+    if (!isRoot || shape.action === 'findOne')
       named.push({ ...nodes[i]!.entries, fetches: `node ${i}, entries of ${node.uid}` });
     nodes[i]!.links.forEach((it, k) => {
       named.push({
@@ -146,8 +146,7 @@ const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statemen
 
 const print = (prepared: PreparedRead, leftOut: readonly Absence[]): string => {
   const { compiled } = prepared;
-  const { plan } = compiled;
-  const nodes = plan.nodes.map((node, i) => {
+  const nodes = compiled.shape.nodes.map((node, i) => {
     const edges = node.edges.map((edge) => `${edge.name} -> ${edge.targets.map((it) => `node ${it.node}`).join(', ')}`);
     return `  node ${i}: ${node.uid}, ${countOf(node.fields.length, 'field')}${node.publishedOnly ? ', published only' : ''}${edges.length > 0 ? `; ${edges.join('; ')}` : ''}`;
   });

@@ -3,6 +3,7 @@
  * Comparison with NULL follows SQL everywhere: rows without a value match no operator but `$null`.
  */
 import { sql } from 'kysely';
+import { limits } from '../limits.js';
 import type { Family } from '../model/attributes.js';
 import type { ColumnKind, DbValue, Dialect, Sql } from '../sql/dialect.js';
 
@@ -12,7 +13,8 @@ export interface Operator {
   readonly families: readonly Family[];
   /** Several values of a `one` operator are joined by OR, of a negative one by AND (FL8). */
   readonly negative: boolean;
-  readonly condition: (column: Sql, kind: ColumnKind, values: readonly DbValue[], dialect: Dialect) => Sql;
+  /** @param operands the values, bound as `operandKind` says; none for a flag, which has become the operator. */
+  readonly condition: (column: Sql, kind: ColumnKind, operands: readonly Sql[], dialect: Dialect) => Sql;
 }
 
 const everything: readonly Family[] = ['text', 'ordered', 'boolean', 'json'];
@@ -22,16 +24,18 @@ const textual: readonly Family[] = ['text'];
 type Compare = (column: Sql, value: Sql, dialect: Dialect) => Sql;
 
 const numbers: ReadonlySet<ColumnKind> = new Set(['integer', 'bigint', 'float', 'decimal']);
+const integers: ReadonlySet<ColumnKind> = new Set(['id', 'reference', 'integer']);
+
+/** `_q` alone compares numbers as text: it searches their digits (FL14). */
+const comparesDigits = (families: readonly Family[], kind: ColumnKind): boolean =>
+  families === textual && numbers.has(kind);
 
 const one = (families: readonly Family[], compare: Compare, negative = false): Operator => ({
   takes: 'one',
   families,
   negative,
-  condition: (column, kind, [value = null], dialect) =>
-    // reached by `_q` only, which searches the digits of numbers (FL14)
-    families === textual && numbers.has(kind)
-      ? compare(dialect.numberText(column, kind), dialect.bind('text', value), dialect)
-      : compare(column, dialect.bind(kind, value), dialect),
+  condition: (column, kind, [value = sql`null`], dialect) =>
+    compare(comparesDigits(families, kind) ? dialect.numberText(column, kind) : column, value, dialect),
 });
 
 /** Compares without regard to upper and lower case. */
@@ -53,28 +57,18 @@ const inList = (negative: boolean): Operator => ({
   takes: 'list',
   families: comparable,
   negative,
-  condition: (column, kind, values, dialect) => {
+  condition: (column, _kind, operands) => {
     // possible only in a query object
-    if (values.length === 0) return negative ? sql`1 = 1` : sql`1 = 0`;
-    const list = sql.join(padded(values).map((value) => dialect.bind(kind, value)));
-    return negative ? sql`${column} not in (${list})` : sql`${column} in (${list})`;
+    if (operands.length === 0) return negative ? sql`1 = 1` : sql`1 = 0`;
+    return negative ? sql`${column} not in (${sql.join(operands)})` : sql`${column} in (${sql.join(operands)})`;
   },
 });
-
-/** Padded with its last value to a power of two, so that few distinct SQL texts result. */
-const padded = (values: readonly DbValue[]): readonly DbValue[] => {
-  const last = values.at(-1);
-  if (last === undefined) return values;
-  const length = 2 ** Math.ceil(Math.log2(values.length));
-  return [...values, ...Array.from({ length: length - values.length }, () => last)];
-};
 
 const isNull = (whenTrue: boolean): Operator => ({
   takes: 'flag',
   families: everything,
   negative: false,
-  condition: (column, _kind, [flag]) =>
-    (flag === true) === whenTrue ? sql`${column} is null` : sql`${column} is not null`,
+  condition: (column) => (whenTrue ? sql`${column} is null` : sql`${column} is not null`),
 });
 
 const table = {
@@ -92,8 +86,7 @@ const table = {
     takes: 'two',
     families: comparable,
     negative: false,
-    condition: (column, kind, [low = null, high = null], dialect) =>
-      sql`${column} between ${dialect.bind(kind, low)} and ${dialect.bind(kind, high)}`,
+    condition: (column, _kind, [low, high]) => sql`${column} between ${low} and ${high}`,
   },
   $contains: one(textual, contains),
   $notContains: one(textual, lacks, true),
@@ -109,6 +102,17 @@ const table = {
 
 export type OperatorName = keyof typeof table;
 export const operators: Readonly<Record<OperatorName, Operator>> = table;
+
+/** What the values of a condition are bound as. */
+export const operandKind = (operator: OperatorName, kind: ColumnKind, values: readonly DbValue[]): ColumnKind => {
+  if (comparesDigits(operators[operator].families, kind)) return 'text';
+  // a number out of the column's range is compared as a float
+  return integers.has(kind) && !values.every(isInteger) ? 'float' : kind;
+};
+
+const isInteger = (value: DbValue): boolean =>
+  value === null || (Number.isInteger(value) && Math.abs(Number(value)) <= limits.integerMax);
+
 export const isOperatorName = (name: string): name is OperatorName => Object.hasOwn(table, name);
 /** For suggestions: the table's operators and the three that join conditions. */
 export const operatorNames: readonly string[] = [...Object.keys(table), '$and', '$or', '$not'];

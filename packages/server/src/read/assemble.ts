@@ -5,7 +5,7 @@
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Page } from '../query/selection.js';
-import type { PlanEdge, PlanNode, ReadPlan } from './plan.js';
+import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
 /**
@@ -13,12 +13,12 @@ import type { NodeData, ReadData, TargetList } from './run.js';
  */
 export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
   const texts: ReadonlyMap<number, string>[] = [];
-  plan.nodes.forEach((node, index) => {
-    texts.push(renderNode(node, data.nodes[index]!, plan, data, texts));
+  const { page, shape } = plan;
+  shape.nodes.forEach((node, index) => {
+    texts.push(renderNode(node, data.nodes[index]!, shape, data, texts));
   });
   const root = texts.at(-1)!;
-  const { page } = plan;
-  const isPlain = plan.form === 'plain';
+  const isPlain = shape.form === 'plain';
   const textOf = (id: number): string => (isPlain ? `{${root.get(id)!}}` : root.get(id)!);
   if (!page) {
     const [id] = data.page;
@@ -60,7 +60,7 @@ type Texts = ReadonlyMap<number, string>;
 const renderNode = (
   { isPlain, edges }: PlanNode,
   node: NodeData,
-  plan: ReadPlan,
+  shape: ReadShape,
   data: ReadData,
   texts: readonly Texts[],
 ): Texts => {
@@ -71,7 +71,7 @@ const renderNode = (
     let inside = isPlain || edges.length > 0 ? scalars.slice(1, -1) : '';
     for (let i = 0; i < edges.length; i++) {
       const edge = edges[i]!;
-      const value = renderEdge(edge, node.targets[i]!.get(id), plan, data, texts);
+      const value = renderEdge(edge, node.targets[i]!.get(id), shape, data, texts);
       if (value === null) continue;
       inside += `${inside === '' ? '' : ','}${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
     }
@@ -87,14 +87,14 @@ const renderNode = (
 const renderEdge = (
   edge: PlanEdge,
   list: TargetList | undefined,
-  plan: ReadPlan,
+  shape: ReadShape,
   data: ReadData,
   texts: readonly Texts[],
 ): string | null => {
   if (!list) return edge.shape === 'one' ? 'null' : edge.empty;
   if (edge.typeKey !== null) return renderMixed(edge, edge.typeKey, list, texts);
   const { node } = edge.targets[0]!;
-  const { isPlain } = plan.nodes[node]!;
+  const { isPlain } = shape.nodes[node]!;
   const known = texts[node]!;
   let inside = '';
   for (const id of inOrder(distinct(list.ids), data.nodes[node]!.places)) {

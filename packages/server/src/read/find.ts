@@ -1,6 +1,6 @@
 /** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and responses. */
 import { LRUCache } from 'lru-cache';
-import { catchRefusal, issue, ok, type Result, refused } from '../errors.js';
+import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -8,12 +8,12 @@ import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { newSingleFlight } from '../single-flight.js';
-import { type Db, readInside, readRows, type Tx } from '../sql/dialect.js';
+import { type Db, type ReadProgram, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { newEtag } from './etag.js';
-import { type AnswerForm, planRead } from './plan.js';
+import { type AnswerForm, planRead, type ReadPlan, type ReadShape } from './plan.js';
 import { type ReadData, runRead } from './run.js';
-import { type CompiledRead, compileCount, compileRead } from './statements.js';
+import { bindRead, type CompiledRead, compileRead } from './statements.js';
 
 export interface ReadRequest {
   readonly action: ReadAction;
@@ -39,7 +39,7 @@ export const answerOf = (text: string, version: string | null, leftOut: readonly
   return { body, etag: newEtag(body, version), leftOut };
 };
 
-const answerFrom = ({ plan }: CompiledRead, data: ReadData): Answer | null => {
+const answerFrom = (plan: ReadPlan, data: ReadData): Answer | null => {
   const text = assemble(plan, data);
   return text === null ? null : answerOf(text, data.version, plan.leftOut);
 };
@@ -57,8 +57,20 @@ export interface Reader {
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
 }
 
-export interface PreparedRead {
+/** `compiled` with the values of the plan. */
+export interface PreparedRead extends CompiledPlan {
   readonly query: Query;
+}
+
+interface CompiledPlan {
+  readonly plan: ReadPlan;
+  readonly compiled: CompiledRead;
+}
+
+/** A shape and its statements, for all plans that have it. */
+interface CompiledShape {
+  /** The shape as JSON. */
+  readonly key: string;
   readonly compiled: CompiledRead;
 }
 
@@ -80,10 +92,15 @@ export const newReader = (
   db: Db,
   { responseCacheBytesMax = limits.responseCacheBytesMax }: { readonly responseCacheBytesMax?: number } = {},
 ): Reader => {
-  const plans = new LRUCache<string, CompiledRead>({
-    maxSize: limits.planBytesMax,
+  const shapes = new LRUCache<string, CompiledShape>({
+    maxSize: limits.shapeBytesMax,
     // clients choose texts and values, so plans differ in size by a factor of a thousand
-    sizeCalculation: (compiled, key) => key.length + JSON.stringify(compiled).length,
+    sizeCalculation: ({ key, compiled }) => key.length + JSON.stringify(compiled).length,
+  });
+  /** Plans by their text, without their shapes: those are found by their keys, and compiled again if they were evicted. */
+  const plans = new LRUCache<string, { readonly shapeKey: string; readonly plan: Omit<ReadPlan, 'shape'> }>({
+    maxSize: limits.planBytesMax,
+    sizeCalculation: ({ shapeKey, plan }, key) => key.length + shapeKey.length + JSON.stringify(plan).length,
   });
   const answers =
     responseCacheBytesMax > 0
@@ -95,7 +112,16 @@ export const newReader = (
 
   const singleFlight = newSingleFlight<Answer | null>();
 
-  const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
+  const compiledShape = (shape: ReadShape): CompiledShape => {
+    const key = JSON.stringify(shape);
+    const known = shapes.get(key);
+    if (known) return known;
+    const made = { key, compiled: compileRead(shape, db.dialect) };
+    shapes.set(key, made);
+    return made;
+  };
+
+  const planned = (request: ReadRequest, context: ResolveContext): Result<Pick<PreparedRead, 'query' | 'plan'>> => {
     const raw = request.query.read();
     if (!raw.ok) return raw;
     const query = resolveQuery(raw.value, request.type, request.action, context);
@@ -103,38 +129,49 @@ export const newReader = (
     const { selection } = query.value;
     const shown: Query =
       request.showDraft === true ? { ...query.value, selection: { ...selection, state: 'preview' } } : query.value;
-    return ok({ query: shown, compiled: compileRead(planRead(shown, request.form), db.dialect) });
+    return ok({ query: shown, plan: planRead(shown, request.form) });
+  };
+
+  const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
+    const made = planned(request, context);
+    if (!made.ok) return made;
+    const { plan } = made.value;
+    return ok({ ...made.value, compiled: bindRead(compiledShape(plan.shape).compiled, plan.values, db.dialect) });
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
     `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${request.query.key}`;
 
-  const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledRead> => {
+  const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledPlan> => {
     const known = plans.get(key);
-    if (known) return ok(known);
-    const prepared = prepare(request, context);
-    if (!prepared.ok) return prepared;
-    plans.set(key, prepared.value.compiled);
-    return ok(prepared.value.compiled);
+    const compiled = known && shapes.get(known.shapeKey)?.compiled;
+    if (compiled) return ok({ plan: { ...known.plan, shape: compiled.shape }, compiled });
+    const made = planned(request, context);
+    if (!made.ok) return made;
+    const { shape, ...plan } = made.value.plan;
+    const of = compiledShape(shape);
+    plans.set(key, { shapeKey: of.key, plan });
+    return ok({ plan: { ...plan, shape: of.compiled.shape }, compiled: of.compiled });
   };
 
-  const readAnswer = async (compiled: CompiledRead, id: number | null): Promise<Answer | null> => {
-    const data = await db.read(() => runRead(compiled, id, db.dialect));
-    return answerFrom(compiled, data);
-  };
+  const program = ({ plan, compiled }: CompiledPlan, id: number | null): ReadProgram<ReadData> =>
+    runRead(compiled, plan.values, id, db.dialect);
+
+  const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> =>
+    answerFrom(read.plan, await db.read(() => program(read, id)));
 
   /**
    * A cached response is valid as long as the database's version equals the one it was stored under. That version was
    * read before the response, so the response may be newer than its version, but never older.
    */
-  const answer = async (compiled: CompiledRead, id: number | null, key: string): Promise<Answer | null> => {
-    if (!answers) return readAnswer(compiled, id);
+  const answer = async (read: CompiledPlan, id: number | null, key: string): Promise<Answer | null> => {
+    if (!answers) return readAnswer(read, id);
     const version = await db.version();
     const cached = answers.get(key);
     if (cached?.version === version) return cached.answer;
     // at the same version, a read that is already running returns the same as a new one
     return singleFlight.join(`${version} ${key}`, async () => {
-      const made = await readAnswer(compiled, id);
+      const made = await readAnswer(read, id);
       if (made) answers.set(key, { version, answer: made });
       return made;
     });
@@ -146,18 +183,19 @@ export const newReader = (
     readInside: async (request, context, tx) => {
       const compiled = compiledFor(request, context, planKey(request, context));
       if (!compiled.ok) return compiled;
-      const data = await readInside(runRead(compiled.value, request.id, db.dialect), tx);
-      return ok(answerFrom(compiled.value, data));
+      return ok(answerFrom(compiled.value.plan, await readInside(program(compiled.value, request.id), tx)));
     },
     count: async ({ type, query }, context) => {
       const raw = query.read();
       if (!raw.ok) return raw;
       const resolved = resolveQuery(raw.value, type, 'find', context);
       if (!resolved.ok) return resolved;
-      const statement = compileCount(planRead(resolved.value), db.dialect);
+      const { shape, values, leftOut } = planRead({ ...resolved.value, withCount: true });
+      const { count } = compiledShape(shape).compiled;
+      if (!count) throw bug('count.without-statement', { shape });
       return catchRefusal(async () => {
-        const [[count] = []] = await db.read(() => readRows(statement));
-        return { total: Number(count ?? 0), leftOut: resolved.value.leftOut };
+        const [[total] = []] = await db.read(() => readRows(withValues(count, values, db.dialect)));
+        return { total: Number(total ?? 0), leftOut };
       });
     },
     read: async (request, context) => {

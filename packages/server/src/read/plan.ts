@@ -1,12 +1,14 @@
 /**
  * `Query` to `ReadPlan`: how a read is fetched, as plain data (`JSON.parse(JSON.stringify(plan))` runs the same).
- * The decisions are only here: which selections share a node, which edges share a statement, what a filter means.
+ * The decisions are only here: which selections share a node, which edges share a statement, what a filter means, and
+ * what of it decides the SQL texts (the shape) or is bound when they run (the values).
  */
 import { bug, never } from '../errors.js';
+import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
 import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, typeKeyOf, type Uid } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
-import type { OperatorName } from '../query/operators.js';
+import { type OperatorName, operandKind, operators } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 import { tellsVersion } from './etag.js';
@@ -15,10 +17,24 @@ import { tellsVersion } from './etag.js';
 export type AnswerForm = 'envelope' | 'plain';
 
 export interface ReadPlan {
-  readonly action: ReadAction;
-  readonly form: AnswerForm;
+  readonly shape: ReadShape;
+  /** One for each slot of the shape. */
+  readonly values: readonly DbValue[];
   /** Null for one entry. */
   readonly page: Page | null;
+  /** The parts of the request that were ignored. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+/**
+ * All that decides the SQL texts: reads that differ in values only have equal shapes, and are compiled once. Values are
+ * named by slots, which are indexes among the values of the plan.
+ */
+export interface ReadShape {
+  readonly action: ReadAction;
+  readonly form: AnswerForm;
+  /** The entries to read; null if their id is given (`findOne`). */
+  readonly slice: PlanSlice | null;
   readonly withCount: boolean;
   /** Whether the response carries its entry's version: the time of its last change, unless that is private. */
   readonly withVersion: boolean;
@@ -26,10 +42,18 @@ export interface ReadPlan {
   /** Apart from the filter, because it costs as little as excluding drafts. */
   readonly locale: PlanFilter | null;
   readonly sort: readonly PlanSort[];
-  /** The parts of the request that were ignored. */
-  readonly leftOut: readonly LeftOut[];
   /** Children before their parents; the last one is the root. */
   readonly nodes: readonly PlanNode[];
+}
+
+export interface PlanSlice {
+  /** Slots. */
+  readonly limit: number;
+  readonly offset: number;
+  /** A power of ten that the limit does not exceed, for planners that do not see bound values. */
+  readonly rowsMax: number;
+  /** Whether the offset is 0. */
+  readonly fromStart: boolean;
 }
 
 /** The entries of one selection: fetched by ids, each once, wherever in the response they occur. */
@@ -102,7 +126,7 @@ export type PlanFilter =
       readonly column: string;
       readonly columnKind: ColumnKind;
       readonly operator: OperatorName;
-      readonly values: readonly DbValue[];
+      readonly operands: PlanOperands;
     }
   | {
       readonly kind: 'related';
@@ -111,6 +135,13 @@ export type PlanFilter =
       /** Entries without any related entry meet the condition too, as `$null` does (FL7). */
       readonly orNone: boolean;
     };
+
+/** Values in consecutive slots. */
+export interface PlanOperands {
+  readonly kind: ColumnKind;
+  readonly slot: number;
+  readonly count: number;
+}
 
 export interface PlanStep {
   readonly path: LinkPath;
@@ -130,26 +161,55 @@ export interface PlanSort {
 export const planRead = (
   { action, selection, locale, page, withCount, leftOut }: Query,
   form: AnswerForm = 'envelope',
-): ReadPlan => ({
-  action,
-  form,
-  page,
-  // a plain list has nowhere to put a count
-  withCount: withCount && form === 'envelope',
-  withVersion: page === null && tellsVersion(selection.type),
-  filter: selection.filter && planFilter(selection.filter, false),
-  locale: locale && planFilter(locale, false),
-  sort: selection.sort.map(planSort),
-  leftOut,
-  nodes: planNodes(selection, form),
-});
+): ReadPlan => {
+  const values: DbValue[] = [];
+  const shape: ReadShape = {
+    action,
+    form,
+    slice: action === 'findOne' ? null : planSlice(page, values),
+    // a plain list has nowhere to put a count
+    withCount: withCount && page !== null && form === 'envelope',
+    withVersion: page === null && tellsVersion(selection.type),
+    filter: selection.filter && planFilter(selection.filter, values),
+    locale: locale && planFilter(locale, values),
+    sort: selection.sort.map(planSort),
+    nodes: planNodes(selection, form, values),
+  };
+  return { shape, values, page, leftOut };
+};
+
+const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
+  const { limit, offset } = boundsOf(page);
+  const slot = values.push(limit, offset) - 2;
+  return {
+    limit: slot,
+    offset: slot + 1,
+    rowsMax: 10 ** Math.max(2, Math.ceil(Math.log10(limit))),
+    fromStart: offset === 0,
+  };
+};
+
+/** Rows to take and to skip. */
+const boundsOf = (page: Page | null): { readonly limit: number; readonly offset: number } => {
+  if (!page) return { limit: 1, offset: 0 };
+  switch (page.kind) {
+    case 'page':
+      return { limit: page.pageSize, offset: (page.page - 1) * page.pageSize };
+    case 'offset':
+      return { limit: page.limit, offset: page.start };
+    case 'every':
+      return { limit: limits.rowsMax, offset: 0 };
+    default:
+      return never(page);
+  }
+};
 
 /**
  * Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. Selections
  * with a sort, and those that contain one, stay separate: sort positions are comparable within one statement only, and a
  * node that is not shared is fetched by one statement.
  */
-const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
+const planNodes = (root: Selection, form: AnswerForm, values: DbValue[]): readonly PlanNode[] => {
   const nodes: PlanNode[] = [];
   const byKey = new Map<string, number>();
   const bySelection = new Map<Selection, number>();
@@ -166,15 +226,20 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
   }
   for (const { selection, form } of selections.reverse()) {
     const isRoot = selection === root;
-    const node = planNode(selection, { isRoot, form }, (target) => bySelection.get(target)!);
+    const own: DbValue[] = [];
+    const node = planNode(selection, { isRoot, form, values: own }, (target) => bySelection.get(target)!);
+    // the slots of a node count from 0 until it is known whether another has the same conditions
+    const add = (): number =>
+      nodes.push(node.filter && selection.filter ? { ...node, filter: planFilter(selection.filter, values) } : node) -
+      1;
     const inside = selection.populate.flatMap((it) => [...it.targets.values()]);
     if (isRoot || node.sort.length > 0 || inside.some((it) => apart.has(it))) {
       apart.add(selection);
-      bySelection.set(selection, nodes.push(node) - 1);
+      bySelection.set(selection, add());
       continue;
     }
-    const key = JSON.stringify(node);
-    const index = byKey.get(key) ?? nodes.push(node) - 1;
+    const key = JSON.stringify([node, own]);
+    const index = byKey.get(key) ?? add();
     byKey.set(key, index);
     bySelection.set(selection, index);
   }
@@ -183,7 +248,7 @@ const planNodes = (root: Selection, form: AnswerForm): readonly PlanNode[] => {
 
 const planNode = (
   selection: Selection,
-  { isRoot, form }: { readonly isRoot: boolean; readonly form: AnswerForm },
+  { isRoot, form, values }: { readonly isRoot: boolean; readonly form: AnswerForm; readonly values: DbValue[] },
   nodeOf: (selection: Selection) => number,
 ): PlanNode => {
   const { type, fields, populate, filter, sort, state } = selection;
@@ -194,7 +259,7 @@ const planNode = (
     isPlain: form === 'plain' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
-    filter: isRoot || !filter ? null : planFilter(filter, false),
+    filter: isRoot || !filter ? null : planFilter(filter, values),
     sort: isRoot ? [] : sort.map(planSort),
     edges: populate.map((it) => planEdge(it, form, nodeOf)),
     links: planLinks(populate),
@@ -271,41 +336,61 @@ const NAME_COLUMN = 'field';
 
 /**
  * Pushes negations down to the comparisons: "not (some related entry is X)" of v4's dialect means "some related entry is
- * not X" (FL5, to-many relations).
+ * not X" (FL5, to-many relations). Adds the values of the conditions.
  */
-const planFilter = (filter: Filter, negated: boolean): PlanFilter => {
+const planFilter = (filter: Filter, values: DbValue[], negated = false): PlanFilter => {
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const members = filter.members.map((it) => planFilter(it, negated));
+      const members = filter.members.map((it) => planFilter(it, values, negated));
       return { kind: (filter.kind === 'and') === negated ? 'or' : 'and', members };
     }
     case 'not':
-      return planFilter(filter.member, !negated);
+      return planFilter(filter.member, values, !negated);
     case 'compare': {
-      const { attribute, operator, values } = filter;
-      const compare: PlanFilter = {
-        kind: 'compare',
-        column: attribute.column,
-        columnKind: scalarTypes[attribute.type].column,
-        operator,
-        values,
-      };
+      const compare = planCompare(filter, values);
       return negated ? { kind: 'not', member: compare } : compare;
     }
     case 'related': {
-      const member = planFilter(filter.member, negated);
+      const member = planFilter(filter.member, values, negated);
       return { kind: 'related', step: planStep(filter.step), member, orNone: onNullRow(member) === true };
     }
   }
+};
+
+const planCompare = (
+  { attribute, operator, values: given }: Extract<Filter, { kind: 'compare' }>,
+  values: DbValue[],
+): PlanFilter => {
+  const columnKind = scalarTypes[attribute.type].column;
+  const compare = { kind: 'compare', column: attribute.column, columnKind } as const;
+  const slot = values.length;
+  if (operators[operator].takes === 'flag') {
+    const isNull = (operator === '$null') === (given[0] === true);
+    return { ...compare, operator: isNull ? '$null' : '$notNull', operands: { kind: columnKind, slot, count: 0 } };
+  }
+  values.push(...(operators[operator].takes === 'list' ? padded(given) : given));
+  return {
+    ...compare,
+    operator,
+    operands: { kind: operandKind(operator, columnKind, given), slot, count: values.length - slot },
+  };
+};
+
+/** Padded with its last value to a power of two, so that few distinct SQL texts result. */
+const padded = (values: readonly DbValue[]): readonly DbValue[] => {
+  const last = values.at(-1);
+  if (last === undefined) return values;
+  const length = 2 ** Math.ceil(Math.log2(values.length));
+  return [...values, ...Array.from({ length: length - values.length }, () => last)];
 };
 
 /** The value of a condition for a row of NULLs; null for SQL's unknown. */
 const onNullRow = (filter: PlanFilter): boolean | null => {
   switch (filter.kind) {
     case 'compare':
-      if (filter.operator === '$null') return filter.values[0] === true;
-      return filter.operator === '$notNull' ? filter.values[0] !== true : null;
+      if (filter.operator === '$null') return true;
+      return filter.operator === '$notNull' ? false : null;
     case 'not': {
       const member = onNullRow(filter.member);
       return member === null ? null : !member;
@@ -336,8 +421,8 @@ const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
   direction,
 });
 
-export const rootOf = (plan: ReadPlan): PlanNode => {
-  const root = plan.nodes.at(-1);
+export const rootOf = (shape: ReadShape): PlanNode => {
+  const root = shape.nodes.at(-1);
   if (!root) throw bug('plan.without-root', {});
   return root;
 };

@@ -4,9 +4,9 @@
  */
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import { type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
+import { type DbValue, type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
 import type { PlanNode } from './plan.js';
-import type { CompiledRead } from './statements.js';
+import { bindRead, type CompiledRead } from './statements.js';
 
 /** Input of `assemble`. */
 export interface ReadData {
@@ -51,11 +51,20 @@ type Work = { readonly node: number; readonly ids: readonly number[] } & (
   | { readonly kind: 'links'; readonly links: number }
 );
 
-/** @param id the entry of `findOne`; ignored by lists. */
-export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dialect): ReadProgram<ReadData> {
-  const { plan } = compiled;
-  const root = plan.nodes.length - 1;
-  const nodes = plan.nodes.map(
+/**
+ * @param values those of the plan.
+ * @param id the entry of `findOne`; ignored by lists.
+ */
+export function* runRead(
+  compiled: CompiledRead,
+  values: readonly DbValue[],
+  id: number | null,
+  dialect: Dialect,
+): ReadProgram<ReadData> {
+  const { shape } = compiled;
+  const bound = bindRead(compiled, values, dialect);
+  const root = shape.nodes.length - 1;
+  const nodes = shape.nodes.map(
     (node): GrowingNode => ({
       entries: new Map(),
       places: node.sort.length > 0 ? new Map() : null,
@@ -78,20 +87,20 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
   };
 
   const first = [
-    compiled.page ?? withIds(compiled.nodes[root]!.entries, [id ?? 0], dialect),
-    ...(compiled.count ? [compiled.count] : []),
+    bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], dialect),
+    ...(bound.count ? [bound.count] : []),
   ];
   const [pageRows = [], countRows] = yield first;
   const rootNode = nodes[root]!;
-  const version = plan.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
-  place(plan.nodes[root]!, rootNode, plan.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
+  const version = shape.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
+  place(shape.nodes[root]!, rootNode, shape.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
   const page = [...rootNode.entries.keys()];
   // the root's entries are already here; fetch only its links
-  let work: Work[] = page.length === 0 ? [] : linksOf(plan.nodes[root]!, root, page);
+  let work: Work[] = page.length === 0 ? [] : linksOf(shape.nodes[root]!, root, page);
 
   while (work.length > 0) {
     const statements = work.map((it): Statement => {
-      const { entries, links } = compiled.nodes[it.node]!;
+      const { entries, links } = bound.nodes[it.node]!;
       return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, dialect);
     });
     const results = yield statements;
@@ -99,7 +108,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
     work.forEach((it, i) => {
       const rows = results[i] ?? [];
       spend(rows.length);
-      const node = plan.nodes[it.node]!;
+      const node = shape.nodes[it.node]!;
       if (it.kind === 'links') placeLinks(node, nodes, it, rows);
       else {
         place(node, nodes[it.node]!, rows);
@@ -116,7 +125,7 @@ export function* runRead(compiled: CompiledRead, id: number | null, dialect: Dia
     });
     nodes.forEach((node, index) => {
       if (node.fresh.length === 0) return;
-      const planned = plan.nodes[index]!;
+      const planned = shape.nodes[index]!;
       next.push({ node: index, kind: 'entries', ids: node.fresh });
       if (!planned.filter) next.push(...linksOf(planned, index, node.fresh));
       node.fresh = [];

@@ -1,14 +1,23 @@
-/** `ReadPlan` to statements, once per plan. Their number depends on the plan only, never on the data. */
+/** `ReadShape` to statements, once per shape. Their number depends on the shape only, never on the data. */
 import { sql } from 'kysely';
-import { never } from '../errors.js';
 import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
-import type { Dialect, Sql, Statement } from '../sql/dialect.js';
-import type { PlanFilter, PlanLinks, PlanNode, PlanSort, PlanStep, ReadPlan } from './plan.js';
+import { slotParameter } from '../sql/compile.js';
+import { type DbValue, type Dialect, type Sql, type Statement, withValues } from '../sql/dialect.js';
+import type {
+  PlanFilter,
+  PlanLinks,
+  PlanNode,
+  PlanOperands,
+  PlanSlice,
+  PlanSort,
+  PlanStep,
+  ReadShape,
+} from './plan.js';
 import { rootOf } from './plan.js';
 
 export interface CompiledRead {
-  readonly plan: ReadPlan;
+  readonly shape: ReadShape;
   /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null when the id is given (`findOne`). */
   readonly page: Statement | null;
   readonly count: Statement | null;
@@ -22,23 +31,33 @@ export interface CompiledNode {
   readonly links: readonly Statement[];
 }
 
-export const compileRead = (plan: ReadPlan, dialect: Dialect): CompiledRead => {
-  const root = rootOf(plan);
+export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
+  const root = rootOf(shape);
   const compile = (query: Sql): Statement => dialect.compile(query);
   return {
-    plan,
-    page: plan.action === 'findOne' ? null : pageStatement(plan, root, dialect),
-    count: plan.page && plan.withCount ? compileCount(plan, dialect) : null,
-    nodes: plan.nodes.map((node) => ({
-      entries: compile(entriesQuery(node, node === root ? versionColumn(plan, dialect) : [], dialect)),
+    shape,
+    page: shape.slice && {
+      ...compile(pageQuery(shape, shape.slice, root, dialect)),
+      isLong: shape.slice.rowsMax > limits.shortRowsMax,
+    },
+    count: shape.withCount ? compile(countQuery(shape, root, dialect)) : null,
+    nodes: shape.nodes.map((node) => ({
+      entries: compile(entriesQuery(node, node === root ? versionColumn(shape, dialect) : [], dialect)),
       links: node.links.map((links) => compile(linksQuery(links, dialect))),
     })),
   };
 };
 
-/** The number of entries on all pages of a list. */
-export const compileCount = (plan: ReadPlan, dialect: Dialect): Statement =>
-  dialect.compile(countQuery(plan, rootOf(plan), dialect));
+/** The same with the values of a plan; ids are bound when they are known. */
+export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], dialect: Dialect): CompiledRead => {
+  const bind = (statement: Statement): Statement => withValues(statement, values, dialect);
+  return {
+    ...compiled,
+    page: compiled.page && bind(compiled.page),
+    count: compiled.count && bind(compiled.count),
+    nodes: compiled.nodes.map((it) => (it.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
+  };
+};
 
 const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
 const all = (conditions: readonly Sql[]): Sql =>
@@ -60,42 +79,35 @@ const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly 
 const visible = (node: { readonly publishedOnly: boolean }, alias: string, dialect: Dialect): readonly Sql[] =>
   node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
-const pageStatement = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Statement => ({
-  ...dialect.compile(pageQuery(plan, root, dialect)),
-  isLong: bounds(plan).limit > limits.shortRowsMax,
-});
-
-const pageQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
-  const { limit, offset } = bounds(plan);
-  const where = all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...rootConditions(plan, dialect)]);
-  const order = sql`order by ${sql.join([...plan.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  // bound: literals would mean one prepared plan per page
-  const slice = sql`limit ${limit} offset ${offset}`;
+const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
+  const where = all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...rootConditions(shape, dialect)]);
+  const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
+  const rows = sql`limit ${slotParameter('integer', slice.limit)} offset ${slotParameter('integer', slice.offset)}`;
   const from = sql`from ${sql.table(root.table)} e`;
-  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(plan, dialect)]);
-  if (plan.sort.length === 0 && offset === 0) return sql`select ${selected} ${from}${where} ${order} ${slice}`;
+  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
+  if (shape.sort.length === 0 && slice.fromStart) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
-  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${slice}) p${dialect.rowsBelow(limit)}`;
+  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${rows}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
 
-const versionColumn = (plan: ReadPlan, dialect: Dialect): readonly Sql[] =>
-  plan.withVersion ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
+const versionColumn = (shape: ReadShape, dialect: Dialect): readonly Sql[] =>
+  shape.withVersion ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
 
-const countQuery = (plan: ReadPlan, root: PlanNode, dialect: Dialect): Sql => {
+const countQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => {
   const from = sql`select count(*) from ${sql.table(root.table)} e`;
-  const conditions = rootConditions(plan, dialect);
-  if (plan.filter)
-    return sql`${from}${all([...rootGuard(plan, dialect), ...visible(root, 'e', dialect), ...conditions])}`;
+  const conditions = rootConditions(shape, dialect);
+  if (shape.filter)
+    return sql`${from}${all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...conditions])}`;
   // in an index alone: that on the locale has both columns
-  if (plan.locale) return sql`${from}${all([...conditions, ...visible(root, 'e', dialect)])}`;
+  if (shape.locale) return sql`${from}${all([...conditions, ...visible(root, 'e', dialect)])}`;
   return root.publishedOnly ? sql`${from} where ${column('e', 'published_at')} is not null` : from;
 };
 
-const rootConditions = ({ locale, filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
+const rootConditions = ({ locale, filter }: ReadShape, dialect: Dialect): readonly Sql[] =>
   [locale, filter].filter((it) => it !== null).map((it) => condition(it, 'e', dialect));
 
-const rootGuard = ({ filter }: ReadPlan, dialect: Dialect): readonly Sql[] =>
+const rootGuard = ({ filter }: ReadShape, dialect: Dialect): readonly Sql[] =>
   filter ? guardEvery('e', dialect) : guardSome('e', dialect);
 
 /** Checks the deadline for every row of the table, or only for some; see `StillRunning`. */
@@ -103,21 +115,6 @@ const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.everyRow(column(alias, 'id'))] : [];
 const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.someRows(column(alias, 'id'))] : [];
-
-/** Rows to take and to skip. */
-const bounds = ({ page }: ReadPlan): { readonly limit: number; readonly offset: number } => {
-  if (!page) return { limit: 1, offset: 0 };
-  switch (page.kind) {
-    case 'page':
-      return { limit: page.pageSize, offset: (page.page - 1) * page.pageSize };
-    case 'offset':
-      return { limit: page.limit, offset: page.start };
-    case 'every':
-      return { limit: limits.rowsMax, offset: 0 };
-    default:
-      return never(page);
-  }
-};
 
 const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect): Sql => {
   const filter = node.filter
@@ -197,7 +194,7 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
       return operators[filter.operator].condition(
         dialect.comparable(filter.columnKind, column(alias, filter.column)),
         filter.columnKind,
-        filter.values,
+        operandsOf(filter.operands, dialect),
         dialect,
       );
     case 'related': {
@@ -212,6 +209,9 @@ const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => 
     }
   }
 };
+
+const operandsOf = ({ kind, slot, count }: PlanOperands, dialect: Dialect): readonly Sql[] =>
+  Array.from({ length: count }, (_, i) => dialect.bindSlot(kind, slot + i));
 
 /** Members of a group; a large group checks the deadline in between, because conditions on long texts are expensive. */
 const membersOf = (group: Group, alias: string, dialect: Dialect): readonly Sql[] => {

@@ -12,7 +12,7 @@ import {
   sql,
 } from 'kysely';
 import { bug } from '../errors.js';
-import type { Builder, Param, Sql, Statement } from './dialect.js';
+import type { Builder, ColumnKind, Param, Slot, Sql, Statement } from './dialect.js';
 
 export const sqliteBuilder: Builder = new Kysely({
   dialect: {
@@ -36,19 +36,35 @@ export const postgresBuilder: Builder = new Kysely({
 const idsMark = Object.freeze({ mark: 'ids' });
 export const idsParameter = (): Sql => sql`${idsMark}`;
 
+/** Placeholder for a value of the given kind that is known only when the statement runs. */
+class SlotMark {
+  readonly kind: ColumnKind;
+  readonly slot: number;
+  constructor(kind: ColumnKind, slot: number) {
+    this.kind = kind;
+    this.slot = slot;
+  }
+}
+export const slotParameter = (kind: ColumnKind, slot: number): Sql => sql`${new SlotMark(kind, slot)}`;
+
 export const compileWith = (builder: Builder, query: Sql): Statement => {
   const compiled = (query as RawBuilder<unknown>).compile(builder);
   const ids: number[] = [];
+  const slots: Slot[] = [];
   const params = compiled.parameters.map((value, position): Param => {
     if (value === idsMark) {
       ids.push(position);
+      return null;
+    }
+    if (value instanceof SlotMark) {
+      slots.push({ position, kind: value.kind, slot: value.slot });
       return null;
     }
     if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint')
       return value;
     throw bug('compile.unbindable-value', { value });
   });
-  return { sql: flat(compiled.sql), params, ids };
+  return { sql: flat(compiled.sql), params, ids, ...(slots.length > 0 ? { slots } : {}) };
 };
 
 /** A statement without values. */

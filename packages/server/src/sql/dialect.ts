@@ -60,8 +60,17 @@ export interface Statement {
   readonly params: readonly Param[];
   /** Positions of parameters that take a list of ids at run time. */
   readonly ids: readonly number[];
+  /** Parameters that take values at run time. */
+  readonly slots?: readonly Slot[];
   /** The result may be long, so its time and size are checked row by row. */
   readonly isLong?: boolean;
+}
+
+/** A parameter by its position, and which of the values it takes at run time. */
+export interface Slot {
+  readonly position: number;
+  readonly kind: ColumnKind;
+  readonly slot: number;
 }
 
 /** Rows as arrays in the order of the selected columns. */
@@ -156,6 +165,13 @@ export interface Dialect {
   jsonValue(form: JsonForm, column: Sql): Sql;
   /** A bound value, cast so that comparison with a column of that kind is exact. */
   bind(kind: ColumnKind, value: DbValue): Sql;
+  /**
+   * The same for a value that is known only when the statement runs, by its slot. Values of kinds that hold small
+   * integers must be in range.
+   */
+  bindSlot(kind: ColumnKind, slot: number): Sql;
+  /** A value in the form that the driver binds. */
+  param(kind: ColumnKind, value: DbValue): Param;
   /** Statements that insert the rows, in order where they refer to each other; the SQL text depends on the columns only. */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
@@ -170,7 +186,7 @@ export interface Dialect {
   unindexed(column: Sql): Sql;
   /**
    * A suffix for a query of at most `max` rows, where a planner that does not see bound values would otherwise estimate from
-   * the size of the table. Rounded, so that few distinct SQL texts result.
+   * the size of the table.
    */
   rowsBelow(max: number): Sql;
   /** Ends statements that run too long; null where the engine has a timeout. */
@@ -207,6 +223,15 @@ export interface Db {
   isHealthy(): Promise<boolean>;
   close(): Promise<void>;
 }
+
+/** Binds the run-time values of a statement. */
+export const withValues = (statement: Statement, values: readonly DbValue[], dialect: Dialect): Statement => {
+  const { slots, ...rest } = statement;
+  if (!slots) return statement;
+  const params = statement.params.slice();
+  for (const { position, kind, slot } of slots) params[position] = dialect.param(kind, values[slot] ?? null);
+  return { ...rest, params };
+};
 
 /** Binds the run-time ids of a statement. */
 export const withIds = (statement: Statement, ids: readonly number[], dialect: Dialect): Statement => {

@@ -117,7 +117,8 @@ const readWithCopiedPlan = async (
   const query = resolveQuery(raw.value, asked.type, asked.action, context);
   if (!query.ok) return query;
   const plan = JSON.parse(JSON.stringify(planRead(query.value))) as ReadPlan;
-  return ok(assemble(plan, await db.read(() => runRead(compileRead(plan, db.dialect), asked.id, db.dialect))));
+  const compiled = compileRead(plan.shape, db.dialect);
+  return ok(assemble(plan, await db.read(() => runRead(compiled, plan.values, asked.id, db.dialect))));
 };
 
 // ---- reports

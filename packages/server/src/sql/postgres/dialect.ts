@@ -1,7 +1,7 @@
 /** The PostgreSQL dialect: JSON, dates, lists, inserts and locks. */
 import { sql } from 'kysely';
 import { limits } from '../../limits.js';
-import { compileWith, idsParameter, postgresBuilder } from '../compile.js';
+import { compileWith, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 
@@ -140,6 +140,8 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,
   bind,
+  bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
+  param: textOf,
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   // a float has no trailing zeros, and a numeric no exponent
@@ -150,7 +152,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
-  rowsBelow: (max) => sql` limit ${sql.lit(10 ** Math.max(2, Math.ceil(Math.log10(max))))}`,
+  rowsBelow: (max) => sql` limit ${sql.lit(max)}`,
   stillRunning: null,
   reserveIds: (wanted) => {
     const selects = wanted.map(
