@@ -8,7 +8,10 @@ import net from 'node:net';
  * A text is the path of a GET; a body is sent as JSON, bytes as they are.
  * @typedef {string | { method: string, path: string, body: unknown } | { method: string, path: string, type: string, bytes: Buffer }} ClientRequest
  */
-/** @typedef {{ requests: number, seconds: number, latenciesMs: number[] }} Slice */
+/**
+ * @typedef {{ requests: number, sent: number, seconds: number, latenciesMs: number[] }} Slice
+ *   `sent`: all requests, also those that are not counted.
+ */
 
 /** Responses per connection that are received first and not counted. */
 const discarded = 2;
@@ -34,8 +37,9 @@ export const runSlice = ({ port, requestFor, seconds, connections, requests = 2 
       latenciesMs.push(now - sentAt);
       const elapsed = (now - started) / 1000;
       if (elapsed < seconds || latenciesMs.length < requests) return;
+      const sent = latenciesMs.length + discarded * connections + connections - 1;
       load.stop();
-      resolve({ requests: latenciesMs.length, seconds: elapsed, latenciesMs });
+      resolve({ requests: latenciesMs.length, sent, seconds: elapsed, latenciesMs });
     };
     const load = startLoad({ port, connections, requestFor, onAnswer, onFault: reject });
   });
@@ -54,7 +58,7 @@ export const runExactly = ({ port, requestFor, requests, connections }) =>
       latenciesMs.push(now - sentAt);
       if (latenciesMs.length < requests) return;
       load.stop();
-      resolve({ requests, seconds: (now - started) / 1000, latenciesMs });
+      resolve({ requests, sent: requests, seconds: (now - started) / 1000, latenciesMs });
     };
     const numbered = (turn) => {
       if (turn === 0) started = performance.now();

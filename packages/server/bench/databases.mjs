@@ -13,8 +13,10 @@ export const projectDir = path.join(import.meta.dirname, 'project');
 
 /**
  * A database with N articles that both sides of a comparison open.
- * @typedef {{ name: 'sqlite' | 'postgres', articles: number, place: string, env: Record<string, string> }} World
- *   `place` is a file or a URL, `env` what makes a Dovetail server open it.
+ * @typedef {{
+ *   name: 'sqlite' | 'postgres', articles: number, place: string, env: Record<string, string>, postmaster: number | null,
+ * }} World
+ *   `place` is a file or a URL, `env` what makes a Dovetail server open it, `postmaster` the process of our own PostgreSQL server.
  */
 
 /** Changes whenever an existing database differs from what this program would create. */
@@ -88,6 +90,7 @@ const sqliteAt = (file, articles) => ({
   name: 'sqlite',
   articles,
   place: file,
+  postmaster: null,
   env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
 });
 
@@ -126,10 +129,10 @@ const fillSqlite = (file, batches, kindsOf, progress) => {
 
 /**
  * A PostgreSQL server: the one at `url`, or one of our own in a folder, which is kept if asked to.
- * @returns {Promise<{ url: string, stop(): Promise<void> }>}
+ * @returns {Promise<{ url: string, pid: number | null, stop(): Promise<void> }>} `pid`: null for a server that is not ours
  */
 export const postgresServer = async (url, dir, keep) => {
-  if (url !== undefined) return { url, stop: async () => undefined };
+  if (url !== undefined) return { url, pid: null, stop: async () => undefined };
   const port = await freePort();
   const databaseDir = path.join(dir, 'postgres');
   // the server runs as a separate user if this program runs as root
@@ -149,15 +152,20 @@ export const postgresServer = async (url, dir, keep) => {
   });
   if (!fs.existsSync(path.join(databaseDir, 'PG_VERSION'))) await server.initialise();
   await server.start();
-  return { url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`, stop: () => server.stop() };
+  const [pid] = fs.readFileSync(path.join(databaseDir, 'postmaster.pid'), 'utf8').split('\n');
+  return {
+    url: `postgres://postgres:postgres@127.0.0.1:${port}/postgres`,
+    pid: Number(pid),
+    stop: () => server.stop(),
+  };
 };
 
 /** @returns {Promise<World>} */
-export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
+export const postgresWorld = async (dovetail, { url: adminUrl, pid }, articles, progress) => {
   const name = `dovetail_bench_${articles}`;
   const url = new URL(adminUrl);
   url.pathname = `/${name}`;
-  const world = postgresAt(url.href, articles);
+  const world = postgresAt(url.href, articles, pid);
   const stamp = String(stampOf());
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   try {
@@ -179,7 +187,7 @@ export const postgresWorld = async (dovetail, adminUrl, articles, progress) => {
 };
 
 /** A copy that one side of a comparison may write to, with more rows. @returns {Promise<World>} */
-export const copyPostgres = async (dovetail, adminUrl, { place, articles }, side, batches) => {
+export const copyPostgres = async (dovetail, { url: adminUrl, pid }, { place, articles }, side, batches) => {
   const url = new URL(place);
   const source = url.pathname.slice(1);
   const name = `${source}_${side}`;
@@ -192,18 +200,19 @@ export const copyPostgres = async (dovetail, adminUrl, { place, articles }, side
   const { kindsOf } = await planTables(dovetail, db);
   await db.close();
   await fillPostgres(url.href, batches, { kindsOf, afterwards: [] }, () => undefined);
-  return postgresAt(url.href, articles);
+  return postgresAt(url.href, articles, pid);
 };
 
-const postgresAt = (url, articles) => ({
+const postgresAt = (url, articles, postmaster) => ({
   name: 'postgres',
   articles,
   place: url,
+  postmaster,
   env: { DATABASE_CLIENT: 'postgres', DATABASE_URL: url },
 });
 
 /** Drops what `postgresWorld` or `copyPostgres` has created. */
-export const dropPostgresWorld = async (adminUrl, { place }) => {
+export const dropPostgresWorld = async ({ url: adminUrl }, { place }) => {
   const admin = postgres(adminUrl, { max: 1, onnotice: () => undefined });
   await admin.unsafe(`drop database if exists ${new URL(place).pathname.slice(1)} with (force)`);
   await admin.end();

@@ -31,9 +31,9 @@ export const compareLocales = async ({ project, store, world, dir, wanted, optio
       copy,
       copy.name === 'sqlite' ? 'vacuum; analyze; pragma wal_checkpoint(truncate)' : 'vacuum analyze articles',
     );
-    const ports = {
-      plain: (await startDovetail(dist, project, world)).port,
-      localized: (await startDovetail(dist, localized, copy)).port,
+    const sides = {
+      plain: await startDovetail(dist, project, world),
+      localized: await startDovetail(dist, localized, copy),
     };
     const figures = {};
     table.head();
@@ -41,7 +41,7 @@ export const compareLocales = async ({ project, store, world, dir, wanted, optio
       options.requests.includes(it.name),
     )) {
       const urlFor = (_turn, side) => (side === 'localized' ? url + query : url);
-      const { plain, localized: it } = await measure(ports, { urlFor, rounds, seconds, connections });
+      const { plain, localized: it } = await measure(sides, { urlFor, rounds, seconds, connections });
       figures[name] = { plain, localized: it, ratio: ratio(it, plain) };
       table.row([
         `${name}: ${about}`,

@@ -8,28 +8,37 @@ export const median = (numbers) => {
 };
 export const quantile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/** @typedef {{ perSecond: number, p50Ms: number, p99Ms: number, slices: number[] }} Measured */
+/**
+ * @typedef {{ port: number, cpuUs?: () => number | null }} Target
+ *   `cpuUs`: CPU time used so far on behalf of this side, its database's included.
+ * @typedef {{ perSecond: number, p50Ms: number, p99Ms: number, cpuUs: number | null, slices: number[] }} Measured
+ *   `cpuUs`: CPU time of a request, of the cheapest slice: other load on the machine only adds to it.
+ */
 
 /**
  * Reads for some time in each slice.
- * @param {Record<string, number>} ports by side. @param urlFor the path of a side's n-th request.
+ * @param {Record<string, Target>} targets by side. @param urlFor the path of a side's n-th request.
  * @returns {Promise<Record<string, Measured>>}
  */
-export const measure = (ports, { urlFor, rounds, seconds, connections }) =>
-  inTurn(ports, rounds, (side, port) =>
-    runSlice({ port, requestFor: (turn) => urlFor(turn, side), seconds, connections }),
+export const measure = (targets, { urlFor, rounds, seconds, connections }) => {
+  // a server that keeps answers by URL must not see the same new value twice
+  const turns = Object.fromEntries(Object.keys(targets).map((side) => [side, 0]));
+  return inTurn(targets, rounds, (side, port) =>
+    runSlice({ port, requestFor: () => urlFor(turns[side]++, side), seconds, connections }),
   );
+};
 
 /**
  * Writes: the same requests on every side, as many in each slice, so that the databases grow alike; with readers beside
  * them where they are given.
+ * @param {Record<string, Target>} targets by side.
  * @param firstTurn of the requests. @param readers their connections, pause and requests; null for none.
  * @returns {Promise<Record<string, Measured & { readP99Ms: number | null }>>}
  */
-export const measureWrites = async (ports, { requestFor, firstTurn, perSlice, rounds, connections, readers }) => {
-  const turns = Object.fromEntries(Object.keys(ports).map((side) => [side, firstTurn]));
-  const readMs = Object.fromEntries(Object.keys(ports).map((side) => [side, []]));
-  const measured = await inTurn(ports, rounds, async (side, port) => {
+export const measureWrites = async (targets, { requestFor, firstTurn, perSlice, rounds, connections, readers }) => {
+  const turns = Object.fromEntries(Object.keys(targets).map((side) => [side, firstTurn]));
+  const readMs = Object.fromEntries(Object.keys(targets).map((side) => [side, []]));
+  const measured = await inTurn(targets, rounds, async (side, port) => {
     let fault = null;
     const onFault = (it) => {
       fault = it;
@@ -58,20 +67,30 @@ export const measureWrites = async (ports, { requestFor, firstTurn, perSlice, ro
 };
 
 /** Slices A B C A B C …, so that other load on the machine affects all sides alike; the first round is discarded. */
-const inTurn = async (ports, rounds, runOne) => {
-  const slices = Object.fromEntries(Object.keys(ports).map((side) => [side, []]));
+const inTurn = async (targets, rounds, runOne) => {
+  const slices = Object.fromEntries(Object.keys(targets).map((side) => [side, []]));
   for (let round = 0; round <= rounds; round++)
-    for (const [side, port] of Object.entries(ports)) {
+    for (const [side, { port, cpuUs = () => null }] of Object.entries(targets)) {
+      const before = cpuUs();
       const slice = await runOne(side, port);
-      if (round > 0) slices[side].push(slice);
+      const after = cpuUs();
+      const used = before === null || after === null ? null : (after - before) / slice.sent;
+      if (round > 0) slices[side].push({ ...slice, cpuUs: used });
     }
   return Object.fromEntries(
     Object.entries(slices).map(([side, its]) => {
       const latencies = its.flatMap((it) => it.latenciesMs).sort((a, b) => a - b);
       const rates = its.map((it) => it.requests / it.seconds);
+      const used = its.map((it) => it.cpuUs);
       return [
         side,
-        { perSecond: median(rates), p50Ms: quantile(latencies, 0.5), p99Ms: quantile(latencies, 0.99), slices: rates },
+        {
+          perSecond: median(rates),
+          p50Ms: quantile(latencies, 0.5),
+          p99Ms: quantile(latencies, 0.99),
+          cpuUs: used.includes(null) ? null : Math.min(...used),
+          slices: rates,
+        },
       ];
     }),
   );
@@ -79,3 +98,6 @@ const inTurn = async (ports, rounds, runOne) => {
 
 /** How much faster one side is: the median over the rounds, comparing within each round. */
 export const ratio = (one, other) => median(one.slices.map((rate, i) => rate / other.slices[i]));
+
+/** How much less CPU time one side needs for a request; null where the system does not tell. */
+export const cpuRatio = (one, other) => (one.cpuUs === null || other.cpuUs === null ? null : other.cpuUs / one.cpuUs);

@@ -2,14 +2,21 @@
 import { spawn } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { cpuUsOf, familyCpuUs } from './cpu.mjs';
 import { freePort, projectDir } from './databases.mjs';
 
 /**
- * @typedef {{ port: number, startMs: number, rssMb(): number, stop(): Promise<void> }} Side
- *   `startMs`: from the start of the process until it answers.
+ * @typedef {{
+ *   port: number, startMs: number, startCpuMs: number | null,
+ *   cpuUs(): number | null, rssMb(): number, stop(): Promise<void>,
+ * }} Side
+ *   `startMs`, `startCpuMs`: from the start of the process until it answers. `cpuUs`: of the process and of its PostgreSQL server.
  */
 
 const running = new Set();
+
+/** @param {Record<string, Side>} sides @returns {Record<string, number>} */
+export const portsOf = (sides) => Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
 
 /** Ends the remaining processes if this program ends early. */
 export const stopAll = () => Promise.all([...running].map((it) => it.stop()));
@@ -24,7 +31,7 @@ export const makeProject = (dir, answersMb) => {
 
 /** @param nodeOptions for Node itself, such as `--cpu-prof`. @returns {Promise<Side>} */
 export const startDovetail = (dist, project, world, nodeOptions = []) =>
-  startSide([...nodeOptions, path.join(dist, 'cli/main.js'), 'start', '--project', project], (port) => ({
+  startSide(world, [...nodeOptions, path.join(dist, 'cli/main.js'), 'start', '--project', project], (port) => ({
     ...world.env,
     HOST: '127.0.0.1',
     PORT: String(port),
@@ -34,11 +41,12 @@ export const startDovetail = (dist, project, world, nodeOptions = []) =>
 /** @param env environment variables of its process. @returns {Promise<Side>} */
 export const startBaseline = (world, env = {}) =>
   startSide(
+    world,
     (port) => [path.join(import.meta.dirname, `baseline-${world.name}.mjs`), world.place, String(port)],
     () => env,
   );
 
-const startSide = async (args, envFor) => {
+const startSide = async ({ postmaster = null }, args, envFor) => {
   const port = await freePort();
   const started = performance.now();
   const child = spawn(process.execPath, typeof args === 'function' ? args(port) : args, {
@@ -50,6 +58,12 @@ const startSide = async (args, envFor) => {
   const side = {
     port,
     startMs: 0,
+    startCpuMs: null,
+    cpuUs: () => {
+      const own = familyCpuUs(child.pid);
+      const backends = postmaster === null ? 0 : familyCpuUs(postmaster);
+      return own === null || backends === null ? null : own + backends;
+    },
     rssMb: () => rssMb(child.pid),
     stop: async () => {
       running.delete(side);
@@ -64,6 +78,8 @@ const startSide = async (args, envFor) => {
     await new Promise((resolve) => setTimeout(resolve, 2));
   }
   side.startMs = performance.now() - started;
+  const us = cpuUsOf(child.pid);
+  side.startCpuMs = us === null ? null : us / 1000;
   return side;
 };
 

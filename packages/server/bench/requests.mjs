@@ -66,6 +66,19 @@ export const requestsFor = ({ articles, lastPage }) => {
 };
 
 /**
+ * Requests with a value that does not change what they answer.
+ * @type {{ name: string, urlFor: (value: number) => string }[]}
+ */
+export const newValueRequests = [
+  { name: 'filter of a list', urlFor: (value) => `/api/articles?filters[views][$gte]=-${value + 1}` },
+  { name: 'filter of populate=*', urlFor: (value) => `/api/articles?populate=*&filters[views][$gte]=-${value + 1}` },
+  {
+    name: 'filter inside a tree',
+    urlFor: (value) => `/api/articles?${tree}&${author}[filters][id][$lt]=${1e6 + value}`,
+  },
+];
+
+/**
  * Requests that change the data; no two turns ask for the same.
  * @typedef {{
  *   name: string, about: string, request: (turn: number) => import('./client.mjs').ClientRequest,

@@ -2,12 +2,10 @@
  * `npm run bench -- --articles 10000`: Dovetail beside a minimal program that answers the same requests from the same
  * database. See `usage` for the options.
  */
-import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { runSlice } from './client.mjs';
 import {
   copyPostgres,
   copySqlite,
@@ -18,12 +16,10 @@ import {
   sqliteWorld,
 } from './databases.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
-import { measure, median, ratio } from './measure.mjs';
-import { bothMs, newTable, printProfile, progress, say } from './print.mjs';
-import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
-import { profileRequest } from './profile.mjs';
-import { filteredPage, requestsFor, writesFor } from './requests.mjs';
-import { countStatements, timeStatements } from './statements.mjs';
+import { progress, say } from './print.mjs';
+import { makeProject, stopAll } from './processes.mjs';
+import { compareReads } from './reads.mjs';
+import { requestsFor, writesFor } from './requests.mjs';
 import { compareUploads, uploadName } from './uploading.mjs';
 import { compareWrites, writtenArticles } from './writing.mjs';
 
@@ -43,13 +39,11 @@ const usage = `npm run bench -- [options]
   --dist DIR           the server's build (dist)
   --force              measures although the machine is busy`;
 
-/** Ratios below these deserve a look at the profile. */
-const wanted = { sqlite: 0.85, postgres: 0.8 };
+const databaseNames = ['sqlite', 'postgres'];
 const wantedOfWrites = 0.7;
 const wantedOfLocales = 0.9;
 const busyLoad = 1.5;
 const smallArticles = 30;
-const soakRequests = 100_000;
 
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
@@ -82,7 +76,7 @@ const readOptions = () => {
     if (!(value > 0)) throw new Error(`--${name} wants a number greater than 0\n\n${usage}`);
     return value;
   };
-  if (values.database !== undefined && !(values.database in wanted))
+  if (values.database !== undefined && !databaseNames.includes(values.database))
     throw new Error(`--database wants sqlite or postgres\n\n${usage}`);
   const requests = values.requests.split(',');
   for (const name of requests)
@@ -94,7 +88,7 @@ const readOptions = () => {
     rounds: values.rounds === undefined ? undefined : number('rounds'),
     seconds: number('seconds'),
     connections: number('connections'),
-    databases: values.database === undefined ? Object.keys(wanted) : [values.database],
+    databases: values.database === undefined ? databaseNames : [values.database],
     requests,
   };
 };
@@ -125,7 +119,7 @@ const main = async () => {
     };
     if (options.databases.includes('postgres'))
       server = await postgresServer(options.postgres, dir, options.keep !== undefined);
-    const stores = storesFor(dovetail, dir, () => server.url);
+    const stores = storesFor(dovetail, dir, () => server);
     const has = (names) => options.requests.some((it) => names.includes(it));
     for (const name of options.databases) {
       const store = stores[name];
@@ -144,7 +138,7 @@ const main = async () => {
       say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
       try {
         figures.databases[name] = {
-          ...(has(readNames) && (await compare({ dovetail, projects, world, small, dir, options }))),
+          ...(has(readNames) && (await compareReads({ dovetail, projects, world, small, dir, options }))),
           ...(has(localeNames) && {
             locales: await compareLocales({
               project: projects.anew,
@@ -185,16 +179,16 @@ const main = async () => {
 };
 
 /** How the data of each database is created, copied and removed. */
-const storesFor = (dovetail, dir, adminUrl) => ({
+const storesFor = (dovetail, dir, server) => ({
   sqlite: {
     prepare: (articles) => sqliteWorld(dovetail, dir, articles, progress),
     copy: (world, side, rows) => copySqlite(dovetail, world, side, rows),
     drop: async ({ place }) => dropSqlite(place),
   },
   postgres: {
-    prepare: (articles) => postgresWorld(dovetail, adminUrl(), articles, progress),
-    copy: (world, side, rows) => copyPostgres(dovetail, adminUrl(), world, side, rows),
-    drop: (world) => dropPostgresWorld(adminUrl(), world),
+    prepare: (articles) => postgresWorld(dovetail, server(), articles, progress),
+    copy: (world, side, rows) => copyPostgres(dovetail, server(), world, side, rows),
+    drop: (world) => dropPostgresWorld(server(), world),
   },
 });
 
@@ -218,147 +212,6 @@ const loadDist = async (dist) => {
   const modules = await Promise.all(files.map((file) => import(path.join(dist, file))));
   return Object.assign({}, ...modules);
 };
-
-/** All figures of one database. */
-const compare = async ({ dovetail, projects, world, small, dir, options }) => {
-  const { dist, rounds = 7, seconds, connections } = options;
-  const sides = {
-    dovetail: await startDovetail(dist, projects.anew, world),
-    baseline: await startBaseline(world),
-    cached: await startDovetail(dist, projects.cached, world),
-  };
-  const ports = Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
-  const requests = (await requestsOf(ports, world)).filter((it) => options.requests.includes(it.name));
-  await checkEqual(ports, requests);
-  const statements = await countStatements(dovetail, projects.anew, world, requests);
-
-  const figures = { requests: {} };
-  const slow = [];
-  printHead();
-  for (const request of requests) {
-    const measured = await measure(ports, { urlFor: request.url, rounds, seconds, connections });
-    const it = {
-      url: request.url(0),
-      ...measured,
-      ratio: ratio(measured.dovetail, measured.baseline),
-      cachedRatio: ratio(measured.cached, measured.baseline),
-      ...statements[request.name],
-    };
-    figures.requests[request.name] = it;
-    printRow(request, it);
-    if (it.ratio < wanted[world.name]) slow.push(request);
-  }
-
-  if (options.soak) await soak(ports.cached, requests, connections);
-  figures.rssMb = { dovetail: sides.dovetail.rssMb(), cached: sides.cached.rssMb(), baseline: sides.baseline.rssMb() };
-  await stopAll();
-  say(
-    `memory: ${figures.rssMb.dovetail} MB, with cached responses ${figures.rssMb.cached} MB${options.soak ? ` after ${soakRequests} more requests` : ''}, baseline ${figures.rssMb.baseline} MB`,
-  );
-
-  figures.startMs = await startTime(dist, projects.cached, world);
-  say(`start: ${Math.round(figures.startMs)} ms until /_health answers (median of 5)`);
-  if (small) {
-    figures.byIdMs = await timeById(dist, projects.anew, [small, world]);
-    const parts = Object.entries(figures.byIdMs).map(([articles, ms]) => `${ms.toFixed(2)} ms of ${articles} articles`);
-    say(`entry by id, one at a time: ${parts.join(', ')}`);
-  }
-  if (options.profile)
-    for (const { name, url } of slow) {
-      const functions = await profileRequest(dist, projects.anew, world, url, { dir, connections });
-      printProfile(`${name} on ${world.name}`, functions, await timeStatements(dovetail, projects.anew, world, url));
-    }
-  return figures;
-};
-
-/** The requests for this data: the last page of the filtered list is known once it has been requested. */
-const requestsOf = async (ports, { articles }) => {
-  const { meta } = await (await fetch(`http://127.0.0.1:${ports.baseline}${filteredPage(1)}`)).json();
-  return requestsFor({ articles, lastPage: meta.pagination.pageCount });
-};
-
-/** Both sides must give the same responses; a difference ends the run. */
-const checkEqual = async (ports, requests) => {
-  for (const { name, url } of requests) {
-    const turns = url(0) === url(1) ? 1 : 50;
-    for (let turn = 0; turn < turns; turn++) {
-      const [mine, other, cached] = await Promise.all(
-        [ports.dovetail, ports.baseline, ports.cached].map(async (port) => {
-          const answer = await fetch(`http://127.0.0.1:${port}${url(turn)}`);
-          return { status: answer.status, body: await answer.json() };
-        }),
-      );
-      assert.equal(mine.status, 200, `${name}: ${url(turn)}`);
-      assert.deepEqual(mine, other, `${name}: Dovetail and the baseline answer differently to ${url(turn)}`);
-      assert.deepEqual(mine, cached, `${name}: cached responses differ for ${url(turn)}`);
-    }
-  }
-};
-
-/** Many requests of all kinds except the slowest, most of them for different entries. */
-const soak = async (port, requests, connections) => {
-  const named = Object.fromEntries(requests.map((it) => [it.name, it]));
-  const mix = ['star', 'tree', ...Array(8).fill('one')].flatMap((name) => named[name] ?? []);
-  const requestFor = (turn) => mix[turn % mix.length].url(turn);
-  progress('soak');
-  await runSlice({ port, requestFor, seconds: 0, requests: soakRequests, connections });
-  progress(null);
-};
-
-const startTime = async (dist, project, world) => {
-  const times = [];
-  for (let i = 0; i < 5; i++) {
-    const side = await startDovetail(dist, project, world);
-    times.push(side.startMs);
-    await side.stop();
-  }
-  return median(times);
-};
-
-/** Milliseconds for an entry by id, by the number of articles; they should be equal. */
-const timeById = async (dist, project, worlds) => {
-  const ports = {};
-  const urls = {};
-  for (const world of worlds) {
-    const { articles } = world;
-    ports[articles] = (await startDovetail(dist, project, world)).port;
-    urls[articles] = requestsFor({ articles, lastPage: 1 }).find((it) => it.name === 'one').url;
-  }
-  const urlFor = (turn, articles) => urls[articles](turn);
-  const measured = await measure(ports, { urlFor, rounds: 7, seconds: 0.4, connections: 1 });
-  await stopAll();
-  return Object.fromEntries(Object.entries(measured).map(([articles, { p50Ms }]) => [articles, p50Ms]));
-};
-
-// ---- output
-
-const table = newTable([
-  ['request', 42],
-  ['dovetail/s', 11],
-  ['baseline/s', 11],
-  ['ratio', 7],
-  ['p50 ms', 17],
-  ['p99 ms', 17],
-  ['cached/s', 9],
-  ['ratio', 7],
-  ['statements', 12],
-]);
-const printHead = () => {
-  say('latencies: Dovetail / baseline; cached: Dovetail with cached responses, and its ratio to the baseline');
-  table.head();
-};
-const printRow = ({ name, about }, { dovetail, baseline, cached, ...it }) =>
-  table.row([
-    `${name}: ${about}`,
-    dovetail.perSecond.toFixed(0),
-    baseline.perSecond.toFixed(0),
-    it.ratio.toFixed(2),
-    bothMs({ dovetail, baseline }, 'p50Ms'),
-    bothMs({ dovetail, baseline }, 'p99Ms'),
-    cached.perSecond.toFixed(0),
-    it.cachedRatio.toFixed(2),
-    `${it.statements} in ${it.rounds}`,
-  ]);
 
 for (const signal of ['SIGINT', 'SIGTERM'])
   process.once(signal, () => {

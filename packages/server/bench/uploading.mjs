@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { startReaders } from './client.mjs';
 import { measureWrites, quantile, ratio } from './measure.mjs';
 import { bothMs, newTable, say } from './print.mjs';
-import { makeProject, startBaseline, startDovetail, stopAll } from './processes.mjs';
+import { makeProject, portsOf, startBaseline, startDovetail, stopAll } from './processes.mjs';
 import { requestsFor } from './requests.mjs';
 
 export const uploadName = 'upload';
@@ -55,12 +55,12 @@ export const compareUploads = async ({ store, world, dir, options }) => {
       dovetail: await startDovetail(options.dist, project, copies.dovetail),
       baseline: await startBaseline(copies.baseline, { BENCH_UPLOADS: folder }),
     };
-    const ports = Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
+    const ports = portsOf(sides);
     await checkAnswers(ports, request);
     const aloneMs = {};
     for (const [side, port] of Object.entries(ports)) aloneMs[side] = await readAlone(port, readers);
     const load = { requestFor: () => request, firstTurn: 0, perSlice: 2, connections: 2, readers };
-    const measured = await measureWrites(ports, { ...load, rounds: options.rounds ?? 4 });
+    const measured = await measureWrites(sides, { ...load, rounds: options.rounds ?? 4 });
     const figures = {
       ...{ bytes: picture.length, ...measured, aloneMs, ratio: ratio(measured.dovetail, measured.baseline) },
       rssMb: { dovetail: sides.dovetail.rssMb(), baseline: sides.baseline.rssMb() },

@@ -5,9 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { longList, longListRows } from './data.mjs';
-import { measureWrites, ratio } from './measure.mjs';
+import { cpuRatio, measureWrites, ratio } from './measure.mjs';
 import { bothMs, newTable, printProfile, say } from './print.mjs';
-import { startBaseline, startDovetail, stopAll } from './processes.mjs';
+import { portsOf, startBaseline, startDovetail, stopAll } from './processes.mjs';
 import { profileRequest } from './profile.mjs';
 import { writesFor } from './requests.mjs';
 import { countRows, lastIds, rowsAfter } from './rows.mjs';
@@ -36,7 +36,7 @@ export const compareWrites = async ({ dovetail, project, store, world, dir, want
       dovetail: await startDovetail(dist, project, copies.dovetail),
       baseline: await startBaseline(copies.baseline),
     };
-    const ports = Object.fromEntries(Object.entries(sides).map(([side, { port }]) => [side, port]));
+    const ports = portsOf(sides);
 
     await checkAnswers(ports, writes);
     const counts = await countWrites(dovetail, project, copies.dovetail, writes, turns.counted);
@@ -48,13 +48,18 @@ export const compareWrites = async ({ dovetail, project, store, world, dir, want
     say('writes: each side in its own copy; latencies: Dovetail / baseline; reads: of the readers beside the writers');
     table.head();
     for (const { name, about, request, ...load } of writes) {
-      const measured = await measureWrites(ports, {
+      const measured = await measureWrites(sides, {
         ...load,
         requestFor: request,
         firstTurn: turns.measured,
         rounds: rounds ?? 10,
       });
-      const it = { ...measured, ratio: ratio(measured.dovetail, measured.baseline), ...counts[name] };
+      const it = {
+        ...measured,
+        ratio: ratio(measured.dovetail, measured.baseline),
+        cpuRatio: cpuRatio(measured.dovetail, measured.baseline),
+        ...counts[name],
+      };
       figures.requests[name] = it;
       printRow({ name, about }, it);
       if (it.ratio < wanted) slow.push({ name, request, ...load });
