@@ -21,10 +21,10 @@ export const portsOf = (sides) => Object.fromEntries(Object.entries(sides).map((
 /** Ends the remaining processes if this program ends early. */
 export const stopAll = () => Promise.all([...running].map((it) => it.stop()));
 
-/** A project folder for the server, with so many MB of cached responses; 0 disables the cache. */
-export const makeProject = (dir, answersMb) => {
+/** A copy of a project for the server, with so many MB of cached responses; 0 disables the cache. */
+export const makeProject = (dir, answersMb, source = projectDir) => {
   fs.mkdirSync(dir, { recursive: true });
-  fs.cpSync(path.join(projectDir, 'src'), path.join(dir, 'src'), { recursive: true });
+  fs.cpSync(path.join(source, 'src'), path.join(dir, 'src'), { recursive: true });
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), `${JSON.stringify({ memory: { answersMb } })}\n`);
   return dir;
 };
@@ -39,10 +39,13 @@ export const startDovetail = (dist, project, world, nodeOptions = []) =>
   }));
 
 /** @param env environment variables of its process. @returns {Promise<Side>} */
-export const startBaseline = (world, env = {}) =>
+export const startBaseline = (world, env = {}) => startScript(`baseline-${world.name}.mjs`, [world.place], world, env);
+
+/** A program of this folder that takes its port as the last argument. @returns {Promise<Side>} */
+export const startScript = (file, args, world, env = {}) =>
   startSide(
     world,
-    (port) => [path.join(import.meta.dirname, `baseline-${world.name}.mjs`), world.place, String(port)],
+    (port) => [path.join(import.meta.dirname, file), ...args, String(port)],
     () => env,
   );
 

@@ -20,6 +20,7 @@ import { progress, say } from './print.mjs';
 import { makeProject, stopAll } from './processes.mjs';
 import { compareReads } from './reads.mjs';
 import { requestsFor, writesFor } from './requests.mjs';
+import { compareTogether, togetherName } from './together.mjs';
 import { compareUploads, uploadName } from './uploading.mjs';
 import { compareWrites, writtenArticles } from './writing.mjs';
 
@@ -29,7 +30,7 @@ const usage = `npm run bench -- [options]
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
-                       create, connect, append, which write; upload, a photograph
+                       create, connect, append, which write; upload, a photograph; together, beside what stands for v4
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -48,7 +49,7 @@ const smallArticles = 30;
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
 const localeNames = localeRequests.map((it) => it.name);
-const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName];
+const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName, togetherName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -135,7 +136,8 @@ const main = async () => {
       progress(null);
       const copied = has([uploadName]) ? await prepare(options.articles) : null;
       const sizes = [...new Set([world, written, copied].flatMap((it) => (it ? [it.articles] : [])))].join(' and ');
-      say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
+      if (sizes !== '')
+        say(`\n${name}, ${sizes} articles (data ready in ${((performance.now() - began) / 1000).toFixed(1)} s)`);
       try {
         figures.databases[name] = {
           ...(has(readNames) && (await compareReads({ dovetail, projects, world, small, dir, options }))),
@@ -167,6 +169,7 @@ const main = async () => {
         if (options.keep === undefined) for (const made of worlds.values()) await store.drop(made);
       }
     }
+    if (has([togetherName])) figures.together = await compareTogether({ server, dir, options });
     figures.load = { before: load, after: os.loadavg()[0] };
     say(`\nload ${load.toFixed(2)} before, ${figures.load.after.toFixed(2)} after`);
     if (options.json !== undefined) fs.writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
