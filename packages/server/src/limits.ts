@@ -82,6 +82,8 @@ export const limits = {
   silenceMsMax: 7_000,
   /** Milliseconds that start-up waits for another starting process or for locked tables. */
   startLockMsMax: 60_000,
+  /** Milliseconds between attempts to be the only process that creates indexes. */
+  indexLockPauseMs: 200,
   /** Milliseconds that running transactions have to finish when the database is closed. */
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */

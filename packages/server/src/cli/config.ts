@@ -161,6 +161,12 @@ export const configSchema = z.strictObject({
     .describe(
       'Types of custom fields that are not known, by name, as their plugin registers them: `{ "plugin::seo-score.score": "integer" }`.',
     ),
+  indexes: z
+    .record(z.string(), z.array(z.string()))
+    .default({})
+    .describe(
+      'Indexes for lists sorted or filtered by attributes, by type, each written like the parameter `sort`: `{ "api::article.article": ["views", "kind,publishedOn:desc", "author.name"] }`. Each serves its order and the opposite one. Created by the next start or sync, and dropped when it is no longer named.',
+    ),
   memory: z
     .strictObject({
       answersMb: z

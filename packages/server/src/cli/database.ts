@@ -5,11 +5,12 @@ import { formatNote, type SchemaNote } from '../model/load.js';
 import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
-import type { TableDiff } from '../sql/schema.js';
+import { indexColumns, planIndexes, type TableDiff } from '../sql/schema.js';
 import { type CodeFile, findCode, guardReason, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
 import {
   applyChanges,
+  changeIndexes,
   describeDrafts,
   describeStoredColumns,
   describeUnlocalized,
@@ -65,6 +66,8 @@ export interface CheckReport {
   readonly unlocalized: readonly Unlocalized[];
   /** Dovetail's own additions to v4's layout. */
   readonly ownIndexes: readonly NamedIndex[];
+  /** Names of Dovetail's own indexes that the next start drops: no longer configured, or unfinished. */
+  readonly surplusIndexes: readonly string[];
 }
 interface DatabaseParts {
   readonly tables: readonly string[];
@@ -124,7 +127,11 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
     const stored = await readStored(project.model, diff, db);
     const publications = publishDrafts.map((uid) => publication(uid, project, stored, db));
     if (dryRun) {
-      const statements = [...planChanges(project.model, diff, db).statements, ...publications];
+      const statements = [
+        ...planChanges(project.model, diff, db).statements,
+        ...publications,
+        ...planIndexes(diff, db).map((it) => it.statement),
+      ];
       process.stdout.write(
         statements.length === 0
           ? `-- nothing to do: ${db.place} has everything that the model needs\n`
@@ -132,8 +139,16 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
       );
       return;
     }
-    const { statements } = await applyChanges(project, db, publications);
-    process.stdout.write(`${countOf(statements.length, 'statement')} run on ${db.place}\n`);
+    const applied = await applyChanges(project, db, publications);
+    await changeIndexes(applied.diff, db, {
+      onBegin: (what) => process.stdout.write(`${what} …`),
+      onEnd: (ms) => process.stdout.write(` ${ms} ms\n`),
+      onFault: (what, fault) => {
+        throw new StartFault(`\n${db.place}: ${what} failed: ${(fault as Error).message}`);
+      },
+    });
+    const count = applied.statements.length + planIndexes(applied.diff, db).length;
+    process.stdout.write(`${countOf(count, 'statement')} run on ${db.place}\n`);
   } finally {
     await db.close();
   }
@@ -192,13 +207,14 @@ const reportOf = (
     drafts,
     unlocalized,
     ownIndexes: diff.ownIndexes.map(namedIndex),
+    surplusIndexes: diff.surplusIndexes,
   };
 };
 
 const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedIndex => ({
   table,
   name: index.name,
-  columns: index.columns,
+  columns: indexColumns(index),
 });
 
 const codeLine = (it: CodeFile): string => {
@@ -225,6 +241,9 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
       ...diff.missingTables.map((it) => `table  ${it.name} (${countOf(it.columns.length, 'column')})`),
       ...report.missing.columns.map((it) => `column ${it.table}.${it.column}`),
       ...report.missing.indexes.map(indexLine),
+    ]),
+    section("Of Dovetail's own and no longer configured, dropped by sync or the next start:", [
+      ...report.surplusIndexes.map((it) => `index  ${it}`),
     ]),
     section('In the database only, left alone:', [
       ...report.surplus.tables.map((it) => `table  ${it}`),

@@ -7,7 +7,7 @@ import { sql } from 'kysely';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
-import { type OtherType, planAdditions, type TableDiff } from '../sql/schema.js';
+import { type OtherType, planAdditions, planIndexes, type TableDiff } from '../sql/schema.js';
 import { StartFault } from './config.js';
 import { compareDatabase, type Project } from './project.js';
 
@@ -17,6 +17,12 @@ export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogge
   const isUpToDate = planChanges(project.model, found, db).statements.length === 0;
   const diff = isUpToDate ? found : (await applyChanges(project, db)).diff;
   logAdditions(diff, logger);
+  await changeIndexes(diff, db, {
+    onBegin: (what) => logger.info(`database: ${what}`),
+    onEnd: (ms) => logger.info(`database: done after ${ms} ms`),
+    // requests are served without it, only slower
+    onFault: (what, fault) => logger.warn({ err: fault }, `database: ${what} failed; the next start tries again`),
+  });
   const stored = await readStored(project.model, diff, db);
   const model = asStored(project.model, stored);
   for (const note of [
@@ -38,9 +44,9 @@ export const requireStarted = async (project: Project, db: Db): Promise<Project>
 
 const logAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
   const { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns } = diff;
-  if (missingTables.length + missingColumns.length + missingIndexes.length > 0) {
+  const indexes = missingIndexes.filter((it) => !it.index.own).map((it) => it.index.name);
+  if (missingTables.length + missingColumns.length + indexes.length > 0) {
     const columns = missingColumns.map((it) => `${it.table}.${it.column.name}`);
-    const indexes = missingIndexes.map((it) => it.index.name);
     logger.info({ tables: missingTables.length, columns, indexes }, 'database: added what was missing');
   }
   if (surplusTables.length + surplusColumns.length > 0)
@@ -51,6 +57,30 @@ const logAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
 };
 
 // ---- additions
+
+export interface IndexProgress {
+  onBegin(what: string): void;
+  onEnd(ms: number): void;
+  onFault(what: string, fault: unknown): void;
+}
+
+/** Creates our own indexes on existing tables and drops those no longer wanted, after everything else was added. */
+export const changeIndexes = async (
+  diff: TableDiff,
+  db: Db,
+  { onBegin, onEnd, onFault }: IndexProgress,
+): Promise<void> => {
+  for (const { what, statement } of planIndexes(diff, db)) {
+    onBegin(what);
+    const began = performance.now();
+    try {
+      await db.runAlone(statement);
+      onEnd(Math.round(performance.now() - began));
+    } catch (fault) {
+      onFault(what, fault);
+    }
+  }
+};
 
 export interface Changes {
   readonly statements: readonly Statement[];
@@ -65,13 +95,18 @@ export const planChanges = (model: Model, diff: TableDiff, db: Db): Changes => {
   const newDrafts = types.filter((type) => type.draftAndPublish && lacks(type, PUBLISHED_AT));
   const newLocalized = types.filter((type) => type.localized && lacks(type, LOCALE));
   const statements = [
-    ...planAdditions(diff, db),
+    ...planAdditions(withoutOwnIndexes(diff), db),
     ...newDrafts.map((type) => publishAll(type, db)),
     // as in v4, or no list would show the entries that are there
     ...newLocalized.map((type) => localizeAll(type, db)),
   ];
   return { statements, newDrafts };
 };
+
+const withoutOwnIndexes = (diff: TableDiff): TableDiff => ({
+  ...diff,
+  missingIndexes: diff.missingIndexes.filter((it) => !it.index.own),
+});
 
 const PUBLISHED_AT = 'published_at';
 const LOCALE = 'locale';

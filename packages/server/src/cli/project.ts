@@ -2,9 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { Refusal } from '../errors.js';
+import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
-import { foreignTables, tablesOf } from '../model/storage.js';
+import { configuredPrefix, foreignTables, tablesOf } from '../model/storage.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
@@ -37,7 +38,9 @@ export const openProject = async (dir: string): Promise<Project> => {
   const config = await readConfig(absolute);
   const loaded = loadModel(absolute, { ...config.api.responses, customFields: config.customFields });
   if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
-  return { dir: absolute, env, config, model: loaded.model, warnings: loaded.warnings };
+  const indexed = withIndexes(loaded.model, config.indexes);
+  if (!indexed.ok) throw new StartFault(indexed.faults.map((it) => `configuration: ${it}`).join('\n'));
+  return { dir: absolute, env, config, model: indexed.model, warnings: loaded.warnings };
 };
 
 /** All faults and warnings of the schema files in one message. */
@@ -97,6 +100,6 @@ export const openDatabase = async (
 /** Compares model and database. @param tx the transaction to read in. */
 export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
-  const diff = diffTables(tablesOf(project.model), found, db);
+  const diff = diffTables(tablesOf(project.model), found, db, configuredPrefix);
   return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
 };

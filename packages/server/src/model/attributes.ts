@@ -413,5 +413,21 @@ export const isScalarTypeName = (name: string): name is ScalarTypeName => Object
 export const isSecretType = (name: ScalarTypeName): boolean => name === 'password';
 /** The type that has a unique index in the database (ST7). */
 export const isUniqueInDatabase = (name: ScalarTypeName): boolean => name === 'uid';
+/**
+ * Types that an index orders as requests do: not long texts, which PostgreSQL refuses to index, and not JSON; times are
+ * compared in a normalised form (ST2).
+ */
+export const isIndexable = (name: ScalarTypeName): boolean =>
+  !isSecretType(name) && indexedKinds.has(scalarTypes[name].column);
+const indexedKinds: ReadonlySet<ColumnKind> = new Set([
+  'string',
+  'integer',
+  'bigint',
+  'float',
+  'decimal',
+  'boolean',
+  'date',
+  'datetime',
+]);
 /** The type whose values are listed in `enum`. */
 export const isEnumerated = (name: ScalarTypeName): boolean => name === 'enumeration';

@@ -76,6 +76,7 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     populateCreatorFields: draft.populateCreatorFields,
     localized: draft.localized,
     shared: new Set([...draft.attributes].flatMap(([name, it]) => (isShared(draft, it) ? [name] : []))),
+    indexes: [],
   };
 };
 

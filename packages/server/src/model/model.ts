@@ -91,6 +91,12 @@ export interface MorphAttribute {
 export type NestedAttribute = LinkAttribute | PartAttribute | MorphAttribute;
 export type Attribute = ScalarAttribute | NestedAttribute;
 
+/** An attribute of an index, and its direction; the opposite directions have an index of their own. */
+export interface IndexKey {
+  readonly attribute: ScalarAttribute;
+  readonly direction: 'asc' | 'desc';
+}
+
 /** A content type or a component: something that has entries with attributes in one table. */
 export interface EntryType {
   readonly uid: Uid;
@@ -111,6 +117,8 @@ export interface EntryType {
   readonly localized: boolean;
   /** Attributes that have one value in all locales of an entry; none on types without locales (LO8). */
   readonly shared: ReadonlySet<string>;
+  /** The indexes that the configuration names. */
+  readonly indexes: readonly (readonly IndexKey[])[];
 }
 
 export interface Model {

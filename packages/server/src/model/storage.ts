@@ -7,7 +7,7 @@ import snakeCase from 'lodash/snakeCase.js';
 import { never } from '../errors.js';
 import type { Column, ForeignKey, Index, Table } from '../sql/schema.js';
 import { isUniqueInDatabase, scalarTypes } from './attributes.js';
-import type { EntryType, LinkAttribute, LinkPath, Model, MorphAttribute, RelationKind } from './model.js';
+import type { EntryType, IndexKey, LinkAttribute, LinkPath, Model, MorphAttribute, RelationKind } from './model.js';
 
 /** v4 names columns with lodash's snakeCase (ST1); so do we, with the same function. */
 export const columnName = (attribute: string): string => snakeCase(attribute);
@@ -145,26 +145,59 @@ export const partPath = (table: string, attribute: string): LinkPath => ({
 // ---- the tables of a model
 
 const column = (name: string, kind: Column['kind']): Column => ({ name, kind });
-const index = (name: string, ...columns: string[]): Index => ({ name, columns, unique: false, own: false });
-const uniqueIndex = (name: string, ...columns: string[]): Index => ({ name, columns, unique: true, own: false });
-const ownIndex = (name: string, ...columns: string[]): Index => ({
-  name: ownName(name),
+const index = (name: string, ...columns: string[]): Index => ({
+  name,
   columns,
+  descending: [],
   unique: false,
-  own: true,
+  own: false,
 });
+const uniqueIndex = (name: string, ...columns: string[]): Index => ({ ...index(name, ...columns), unique: true });
+const ownIndex = (name: string, ...columns: string[]): Index => ({ ...index(ownName(name), ...columns), own: true });
 /**
  * PostgreSQL truncates names to 63 bytes (ST1), and tables and indexes share a namespace: a longer name ends in a hash,
  * so that it differs from others that begin alike.
  */
-const ownName = (name: string): string => {
-  if (Buffer.byteLength(name) <= 63) return name;
+const ownName = (name: string): string => (Buffer.byteLength(name) <= 63 ? name : hashedName(name, name));
+const hashedName = (name: string, content: string): string => {
   const start = Buffer.from(name)
     .subarray(0, 54)
     .toString()
     .replace(/\uFFFD+$/, '');
-  return `${start}_${crypto.hash('sha1', name).slice(0, 8)}`;
+  return `${start}_${crypto.hash('sha1', content).slice(0, 8)}`;
 };
+
+/** What the names of all configured indexes begin with: those that the configuration no longer names are dropped. */
+export const configuredPrefix = 'dovetail_';
+
+/**
+ * The columns of a configured index, for both directions: lists are of one locale, end their order with the id, and leave
+ * out drafts, so that a page is found in the index alone. The name changes with the columns.
+ */
+const configuredIndexes = (type: EntryType, keys: readonly IndexKey[]): readonly Index[] =>
+  (['asc', 'desc'] as const).map((way) => {
+    const keyColumns = keys.map((it) => it.attribute.column);
+    const columns = [
+      ...new Set([
+        ...(type.localized ? ['locale'] : []),
+        ...keyColumns,
+        'id',
+        ...(type.draftAndPublish ? [PUBLISHED_AT] : []),
+      ]),
+    ];
+    const descending = keys.filter((it) => it.direction !== way).map((it) => it.attribute.column);
+    const words = keyColumns.map((it) => (descending.includes(it) ? `${it}_desc` : it));
+    const name = [`${configuredPrefix}${type.table}`, ...words].join('_');
+    return {
+      name: hashedName(name, JSON.stringify([type.table, columns, descending])),
+      columns,
+      descending,
+      unique: false,
+      own: true,
+    };
+  });
+const PUBLISHED_AT = 'published_at';
+
 const key = (name: string, from: string, target: string, onDelete: ForeignKey['onDelete']): ForeignKey => ({
   name,
   column: from,
@@ -320,13 +353,20 @@ const entryTable = (type: EntryType, model: Model): Table => {
         never(attribute);
     }
   }
-  // every list counts published entries; without an index that scans the whole table
-  if (type.draftAndPublish) indexes.push(ownIndex(`${type.table}_published_at_index`, 'published_at'));
+  // without them, counting published entries and skipping to a later page read the whole rows
+  if (type.draftAndPublish)
+    indexes.push(
+      ownIndex(`${type.table}_published_at_index`, PUBLISHED_AT),
+      ownIndex(`${type.table}_pages_index`, 'id', PUBLISHED_AT),
+    );
   // a list of one locale is in order of id, and counted, in the index alone
   if (type.localized)
     indexes.push(
-      ownIndex(`${type.table}_locale_index`, 'locale', 'id', ...(type.draftAndPublish ? ['published_at'] : [])),
+      ownIndex(`${type.table}_locale_index`, 'locale', 'id', ...(type.draftAndPublish ? [PUBLISHED_AT] : [])),
     );
+  const configured = type.indexes.flatMap((keys) => configuredIndexes(type, keys));
+  // `views` and `views:desc` mean the same two
+  indexes.push(...new Map(configured.map((it) => [it.name, it])).values());
   return {
     name: type.table,
     columns: [...columns, ...last],

@@ -108,8 +108,10 @@ export interface SchemaDialect {
   readonly builder: Builder['schema'];
   /** Rows of table, column and declared type in lower case, in the order of the columns. */
   readonly columns: Statement;
-  /** One row per index name. */
+  /** Rows of an index's name and 1, or 0 for one whose creation was interrupted. */
   readonly indexes: Statement;
+  /** Creates or drops an index without locking out writers, in `create index … name`; empty where writers wait anyway. */
+  readonly unlocked: Sql;
   /** A name as the engine stores it. */
   storedName(name: string): string;
   /** Whether foreign keys are declared with their table, or added once the target exists. */
@@ -219,6 +221,8 @@ export interface Db {
    * timeout.
    */
   writeAlone<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /** Runs a statement that needs no transaction, or must not be in one; without a timeout, and alone like `writeAlone`. */
+  runAlone(statement: Statement): Promise<void>;
   /** Whether the database can be read now. */
   isHealthy(): Promise<boolean>;
   close(): Promise<void>;

@@ -1,10 +1,18 @@
 /**
  * Tables as data: wanted, found, and the statements that add the difference.
- * Only additions exist: nothing is ever dropped or altered (ST9).
+ * Nothing but indexes of our own is ever dropped, and nothing is altered (ST9).
  */
 import { type CreateTableBuilder, sql } from 'kysely';
 import { fixedStatement } from './compile.js';
-import { type ColumnKind, type Db, type Dialect, type ReadProgram, readRows, type Statement } from './dialect.js';
+import {
+  type ColumnKind,
+  type Db,
+  type Dialect,
+  type ReadProgram,
+  readRows,
+  type Sql,
+  type Statement,
+} from './dialect.js';
 
 export interface Column {
   readonly name: string;
@@ -13,6 +21,8 @@ export interface Column {
 export interface Index {
   readonly name: string;
   readonly columns: readonly string[];
+  /** The columns among them in descending order. */
+  readonly descending: readonly string[];
   readonly unique: boolean;
   /** Not in v4's layout: existing tables get it too, and v4 may drop it again (ST7). */
   readonly own: boolean;
@@ -30,10 +40,12 @@ export interface Table {
   readonly foreignKeys: readonly ForeignKey[];
 }
 
-/** The contents of a database: table name to column name to declared type, and all index names. */
+/** The contents of a database: table name to column name to declared type, and the names of indexes. */
 export interface Catalog {
   readonly tables: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly indexes: ReadonlySet<string>;
+  /** Left unfinished when their creation was interrupted: they support nothing. */
+  readonly unfinishedIndexes: ReadonlySet<string>;
 }
 
 export interface TableDiff {
@@ -43,6 +55,8 @@ export interface TableDiff {
   readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
   /** Our own indexes that exist. */
   readonly ownIndexes: readonly { readonly table: string; readonly index: Index }[];
+  /** Our own indexes to drop: unfinished ones, and those that are no longer wanted. */
+  readonly surplusIndexes: readonly string[];
   readonly surplusTables: readonly string[];
   readonly surplusColumns: readonly { readonly table: string; readonly column: string }[];
   readonly otherTypes: readonly OtherType[];
@@ -69,10 +83,18 @@ export function* catalogProgram({ schema }: Dialect): ReadProgram<Catalog> {
     if (known) known.set(column, type);
     else tables.set(table, new Map([[column, type]]));
   }
-  return { tables, indexes: new Set((indexes as [string][]).map(([name]) => name)) };
+  const names = (finished: boolean): ReadonlySet<string> =>
+    new Set((indexes as [string, number][]).filter(([, it]) => (it === 1) === finished).map(([name]) => name));
+  return { tables, indexes: names(true), unfinishedIndexes: names(false) };
 }
 
-export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): TableDiff => {
+/** @param ownPrefix names of indexes that begin with it are dropped when they are not wanted. */
+export const diffTables = (
+  wanted: readonly Table[],
+  found: Catalog,
+  db: Db,
+  ownPrefix: string | null = null,
+): TableDiff => {
   const { schema, columnTypes } = db.dialect;
   const missingTables: Table[] = [];
   const missingColumns: { table: string; column: Column }[] = [];
@@ -80,6 +102,8 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
   const ownIndexes: { table: string; index: Index }[] = [];
   const surplusColumns: { table: string; column: string }[] = [];
   const otherTypes: OtherType[] = [];
+  const wantedIndexes = new Set<string>();
+  const surplusIndexes: string[] = [];
   const wantedNames = new Set<string>();
   for (const table of wanted) {
     const name = schema.storedName(table.name);
@@ -99,16 +123,66 @@ export const diffTables = (wanted: readonly Table[], found: Catalog, db: Db): Ta
       }
     }
     for (const index of table.indexes) {
+      const indexName = schema.storedName(index.name);
+      // a column of another type may hold values that an index refuses, so that writing them would fail
+      if (index.own && otherTypes.some((it) => it.table === table.name && index.columns.includes(it.column))) continue;
+      wantedIndexes.add(indexName);
       const isNew = index.columns.some((column) => !columns.has(schema.storedName(column)));
-      const isThere = found.indexes.has(schema.storedName(index.name));
+      const isThere = found.indexes.has(indexName);
       if (isThere && index.own) ownIndexes.push({ table: table.name, index });
+      if (index.own && found.unfinishedIndexes.has(indexName)) surplusIndexes.push(indexName);
       if (!isThere && (isNew || index.own)) missingIndexes.push({ table: table.name, index });
     }
     for (const column of columns.keys())
       if (!wantedColumns.has(column)) surplusColumns.push({ table: table.name, column });
   }
   const surplusTables = [...found.tables.keys()].filter((name) => !wantedNames.has(name));
-  return { missingTables, missingColumns, missingIndexes, ownIndexes, surplusTables, surplusColumns, otherTypes };
+  if (ownPrefix !== null)
+    for (const name of [...found.indexes, ...found.unfinishedIndexes])
+      if (name.startsWith(ownPrefix) && !wantedIndexes.has(name)) surplusIndexes.push(name);
+  return {
+    missingTables,
+    missingColumns,
+    missingIndexes,
+    ownIndexes,
+    surplusIndexes,
+    surplusTables,
+    surplusColumns,
+    otherTypes,
+  };
+};
+
+/** A statement outside the transaction of the others, and what it does: `creates articles_pages_index on articles (id)`. */
+export interface IndexChange {
+  readonly what: string;
+  readonly statement: Statement;
+}
+
+/**
+ * How our own indexes on existing tables come and go: one by one and outside a transaction, because creating one on a
+ * large table takes long, and others write to it in the meantime.
+ */
+export const planIndexes = ({ surplusIndexes, missingIndexes }: TableDiff, { dialect }: Db): readonly IndexChange[] => [
+  ...surplusIndexes.map((name) => ({
+    what: `drops ${name}`,
+    statement: dialect.compile(sql`drop index ${dialect.schema.unlocked}if exists ${sql.id(name)}`),
+  })),
+  ...missingIndexes
+    .filter(({ index }) => index.own)
+    .map(({ table, index }) => ({
+      what: `creates ${index.name} on ${table} (${indexColumns(index).join(', ')})`,
+      // another process may have been faster
+      statement: dialect.compile(createIndex(table, index, sql`${dialect.schema.unlocked}if not exists `)),
+    })),
+];
+
+/** The columns as `views desc`. */
+export const indexColumns = ({ columns, descending }: Pick<Index, 'columns' | 'descending'>): readonly string[] =>
+  columns.map((it) => (descending.includes(it) ? `${it} desc` : it));
+
+const createIndex = (table: string, { name, columns, descending, unique }: Index, how: Sql): Sql => {
+  const keys = columns.map((it) => (descending.includes(it) ? sql`${sql.ref(it)} desc` : sql.ref(it)));
+  return sql`create ${unique ? sql`unique index` : sql`index`} ${how}${sql.id(name)} on ${sql.table(table)} (${sql.join(keys)})`;
 };
 
 /** The statements that add what is missing, in an order the database accepts. */
@@ -152,11 +226,7 @@ export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => 
       statements.push(statement(builder.alterTable(table).addUniqueConstraint(index.name, [...index.columns])));
       continue;
     }
-    const create = builder
-      .createIndex(index.name)
-      .on(table)
-      .columns([...index.columns]);
-    statements.push(statement(index.unique ? create.unique() : create));
+    statements.push(db.dialect.compile(createIndex(table, index, sql``)));
   }
   return [...statements, ...afterwards];
 };

@@ -147,7 +147,7 @@ describe('read-only commands', () => {
       );
       expect(process.exitCode).toBe(1);
       expect((await printed(() => sync(projectDir, { dryRun: true, publishDrafts: [] }))).out).toMatch(
-        new RegExp(`^create index "${index.name}" on "${index.table}" [^\\n]*;\\n$`),
+        new RegExp(`^create index (concurrently )?(if not exists )?"${index.name}" on "${index.table}" [^\\n]*;\\n$`),
       );
     } finally {
       await database.drop();

@@ -78,8 +78,9 @@ export const postgresSchema: SchemaDialect = {
     `select c.relname, a.attname, format_type(a.atttypid, a.atttypmod) from pg_class c join pg_attribute a on a.attrelid = c.oid where c.relkind in ('r', 'p') and c.relnamespace = current_schema()::regnamespace and a.attnum > 0 and not a.attisdropped order by c.relname, a.attnum`,
   ),
   indexes: fixedStatement(
-    `select c.relname from pg_class c where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
+    `select c.relname, i.indisvalid::int4 from pg_class c join pg_index i on i.indexrelid = c.oid where c.relkind = 'i' and c.relnamespace = current_schema()::regnamespace`,
   ),
+  unlocked: sql`concurrently `,
   // identifiers are truncated to 63 bytes (ST1)
   storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
   foreignKeys: 'afterwards',

@@ -1,5 +1,5 @@
 /** PostgreSQL as a `Db`: transactions, retries, and how errors reach requests. */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -133,6 +133,37 @@ export const openPostgres = async (
     return repeated(attempt, (fault) => fault !== 'lost' || !hasBegun);
   };
 
+  /**
+   * Settings and lock belong to the session, which a pooler would spread over several servers: behind one the statement runs
+   * in a transaction and locks writers out.
+   */
+  const runAlone = async (statement: Statement): Promise<void> => {
+    const connection = await connections.acquire('never');
+    if (!connection.isNamed) {
+      connection.release();
+      const locking = { ...statement, sql: statement.sql.replace(' concurrently', '') };
+      await written('alone', (tx) => tx.run(locking));
+      return;
+    }
+    const { searchPath } = address;
+    try {
+      const path = searchPath === null ? '' : `; select set_config('search_path', ${escapeLiteral(searchPath)}, false)`;
+      await connection.command(`set statement_timeout = 0; set lock_timeout = ${limits.startLockMsMax}${path}`);
+      // asked for again and again: an index that is being created waits for every transaction, also one that waits for a lock
+      const until = performance.now() + limits.startLockMsMax;
+      while (!(await hasLock(connection))) {
+        if (performance.now() > until) throw new Error('another process is changing indexes');
+        await setTimeout(limits.indexLockPauseMs);
+      }
+      await connection.send(statement);
+    } finally {
+      await connection
+        .command('select pg_advisory_unlock_all(); reset search_path; reset lock_timeout; reset statement_timeout')
+        .catch(ignore);
+      connection.release();
+    }
+  };
+
   const alone = async (statement: Statement): Promise<Rows> => {
     const connection = await connections.acquire('total');
     try {
@@ -154,6 +185,7 @@ export const openPostgres = async (
       read: (program) => repeated(() => readOnce(program()), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
+      runAlone,
       isHealthy: () => repeated(() => alone(snapshotStatement), always).then(always, () => false),
       close: connections.close,
     };
@@ -161,6 +193,13 @@ export const openPostgres = async (
     await connections.close();
     throw new Error(`Cannot connect to PostgreSQL at ${address.place}: ${(fault as Error).message}`, { cause: fault });
   }
+};
+
+const hasLock = async (connection: Connection): Promise<boolean> => {
+  const [[isHeld] = []] = await connection.send(
+    fixedStatement(`select pg_try_advisory_lock(hashtext('dovetail indexes'))`),
+  );
+  return isHeld === true;
 };
 
 const ignore = (): void => undefined;

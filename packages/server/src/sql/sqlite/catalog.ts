@@ -103,7 +103,8 @@ export const sqliteSchema: SchemaDialect = {
   columns: fixedStatement(
     `select m.name, c.name, lower(c.type) from sqlite_master m join pragma_table_info(m.name) c where m.type = 'table' and m.name not like 'sqlite\\_%' escape '\\' order by m.name, c.cid`,
   ),
-  indexes: fixedStatement(`select name from sqlite_master where type = 'index'`),
+  indexes: fixedStatement(`select name, 1 from sqlite_master where type = 'index'`),
+  unlocked: sql``,
   storedName: (name) => name,
   foreignKeys: 'with the table',
   uniqueAs: 'index',

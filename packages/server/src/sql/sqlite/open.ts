@@ -194,6 +194,9 @@ export const openSqlite = async (
     write,
     // there is only one writer anyway
     writeAlone: write,
+    runAlone: async (statement) => {
+      await write((tx) => tx.run(statement));
+    },
     isHealthy: async () => {
       try {
         await tryUntil(performance.now() + limits.sqliteStatementMsMax, () => connectAgain([readSchema]).close());
