@@ -202,6 +202,14 @@ export const limits = {
   stalledMsMax: 30_000,
   /** Milliseconds between two progress checks of connections with pending output. */
   stalledLookMs: 1_000,
+  /** Worker processes of one supervisor. */
+  workersMax: 64,
+  /** Longest pause in milliseconds before a worker that dies again and again is started; the second time it is 100 ms. */
+  workerPauseMsMax: 10_000,
+  /** Milliseconds after which a worker counts as healthy, so that its death starts the pauses anew. */
+  workerSteadyMs: 60_000,
+  /** Milliseconds beyond its own bounds that a worker has to stop; then it is killed. */
+  workerReactMsMax: 5_000,
   /** Milliseconds that requests in flight have to finish after SIGTERM. */
   drainMsMax: 10_000,
   /** Milliseconds that an idle connection stays open for one more request when the server stops. */

@@ -1,9 +1,12 @@
 /** The log: JSON lines, or readable text on a terminal. */
+import os from 'node:os';
 import { type Logger, pino } from 'pino';
 import type { Environment } from './config.js';
 
-export const newLogger = async ({ LOG_LEVEL: level }: Environment): Promise<Logger> => {
-  const options = { level, redact: ['req.headers.authorization'] };
+/** @param worker number that each line gives, in a process that serves a port with others. */
+export const newLogger = async ({ LOG_LEVEL: level }: Environment, worker?: number): Promise<Logger> => {
+  const base = { pid: process.pid, hostname: os.hostname(), ...(worker === undefined ? {} : { worker }) };
+  const options = { level, base, redact: ['req.headers.authorization'] };
   if (!process.stdout.isTTY) return pino(options);
   const { default: pretty } = await import('pino-pretty');
   // synchronous, to keep the order with direct writes to the terminal

@@ -17,24 +17,29 @@ export interface RunningServer {
 }
 
 /** Stops the server and exits, with 1 if requests had to be cut off. Only the first call has an effect. */
-export type Stop = (delayMs: number, exitCode: 0 | 1) => void;
+export type Stop = (how: {
+  readonly delayMs: number;
+  readonly exitCode: 0 | 1;
+  /** Another process serves the port from now on; false by default. */
+  readonly isReplaced?: boolean;
+}) => void;
 
 /** Stops the server on SIGTERM and SIGINT. */
 export const stopOnSignals = ({ app, logger, delayMs, close }: RunningServer): Stop => {
   let isStopping = false;
-  const stop = async (ms: number, exitCode: 0 | 1): Promise<void> => {
+  const stop = async ({ delayMs: ms, exitCode, isReplaced = false }: Parameters<Stop>[0]): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     logger.info('stopping: no new connections, running requests may finish');
-    const cut = await app.drain({ delay: setTimeout(ms) });
+    const cut = await app.drain({ delay: setTimeout(ms), isReplaced });
     if (cut > 0) logger.error({ requests: cut }, `cut off requests that took longer than ${limits.drainMsMax} ms`);
     // work of a request that was cut off must not keep the process alive
     await Promise.race([app.close().then(close), setTimeout(limits.closeMsMax)]);
     process.exit(cut > 0 ? 1 : exitCode);
   };
-  process.on('SIGTERM', () => stop(delayMs, 0));
+  process.on('SIGTERM', () => stop({ delayMs, exitCode: 0 }));
   // Ctrl-C at a terminal does not wait for a load balancer
-  process.on('SIGINT', () => stop(0, 0));
+  process.on('SIGINT', () => stop({ delayMs: 0, exitCode: 0 }));
   return stop;
 };
 

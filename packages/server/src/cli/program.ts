@@ -1,9 +1,11 @@
 /**
  * The command line. Each command loads only its own code. Exit codes: 0 success, 1 failure, 2 usage error.
  */
+import cluster from 'node:cluster';
 import { createRequire } from 'node:module';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { Refusal } from '../errors.js';
+import { limits } from '../limits.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault, UsageFault } from './config.js';
 import { refusalMessage } from './refusal.js';
@@ -22,10 +24,24 @@ interface ProjectOption {
 const command = (name: string, description: string, parent: Command = program): Command =>
   parent.command(name).description(description).option('--project <dir>', "the project's folder", '.');
 
-command('start', 'serve a project until SIGTERM').action(async ({ project }: ProjectOption) => {
-  const { start } = await import('./start.js');
-  await start(project);
-});
+const workersOf = (text: string): number => {
+  const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
+  if (count >= 1 && count <= limits.workersMax) return count;
+  throw new InvalidArgumentError(`Expected a number from 1 to ${limits.workersMax}.`);
+};
+
+command('start', 'serve a project until SIGTERM')
+  .option('--workers <count>', 'processes that serve the port, on PostgreSQL; SIGHUP replaces them', workersOf, 1)
+  .action(async ({ project, workers }: ProjectOption & { readonly workers: number }) => {
+    // node:cluster starts each worker with the same arguments
+    if (workers > 1 && cluster.isPrimary) {
+      const { supervise } = await import('./supervisor.js');
+      await supervise(project, workers);
+    } else {
+      const { start } = await import('./start.js');
+      await start(project);
+    }
+  });
 
 command('check', 'compare model and database')
   .option('--json', 'as JSON')
@@ -163,5 +179,7 @@ try {
   else if (fault instanceof StartFault || fault instanceof Refusal) {
     process.stderr.write(`${fault instanceof Refusal ? refusalMessage(fault) : fault.message}\n`);
     process.exitCode = fault instanceof UsageFault ? 2 : 1;
+    // the channel to its supervisor would keep a worker alive
+    process.channel?.unref();
   } else throw fault;
 }

@@ -2,25 +2,46 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
 import { newServer } from '../http/server.js';
+import { limits } from '../limits.js';
 import { formatNote } from '../model/load.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { prepareData } from './bootstrap.js';
-import { findCode, missedCode, refuseGuards } from './code.js';
+import { type CodeFile, findCode, missedCode, refuseGuards } from './code.js';
 import { dependsOnStrapi, misspeltVariables, StartFault } from './config.js';
-import { bringUp } from './layout.js';
+import { bringUp, requireStarted } from './layout.js';
 import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { countOf, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
 import { loadProjectHandlers, serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
+import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {
+  const worker = workerOf(process.env);
   const project = await openProject(dir);
-  const logger = await newLogger(project.env);
-  for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
+  const logger = await newLogger(project.env, worker?.number);
   const code = findCode(project.dir, project.config.project.ignoreCode);
+  const isPreparing = worker === null || worker.duty === 'prepare';
+  if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
   refuseGuards(code);
+  if (isPreparing) warnOfProject(project, code, logger);
+  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
+  const db = await openDatabase(project, {
+    onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
+  });
+  try {
+    const started = isPreparing ? await prepare(project, db, logger) : await requireStarted(project, db);
+    await serve(started, { secrets, db, logger, worker });
+  } catch (fault) {
+    // open connections would keep the process alive
+    await db.close();
+    throw fault;
+  }
+};
+
+/** What the project's files call for; one process says it for all. */
+const warnOfProject = (project: Project, code: readonly CodeFile[], logger: FastifyBaseLogger): void => {
   const missed = missedCode(code);
   if (missed.length > 0)
     logger.warn(
@@ -28,18 +49,16 @@ export const start = async (dir: string): Promise<void> => {
       `${countOf(missed.length, 'code file')} of the project ${missed.length === 1 ? 'is' : 'are'} not run`,
     );
   for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
-  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
-  const db = await openDatabase(project, {
-    onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
-  });
-  await warnOfOtherProcess(project, db, logger);
-  try {
-    await serve(await bringUp(project, db, logger), secrets, db, logger);
-  } catch (fault) {
-    // open connections would keep the process alive
-    await db.close();
-    throw fault;
-  }
+  warnOfOpenSite(project, logger);
+  logLeniency(project, logger);
+};
+
+/** Tables, and the data of a new database. Returns the project with its model adjusted to what the database stores. */
+const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
+  await warnOfOtherProcess(given, db, logger);
+  const project = await bringUp(given, db, logger);
+  await prepareData(project, db, logger);
+  return project;
 };
 
 /** Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches. */
@@ -50,18 +69,25 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
     logger.warn(`${db.place} is also served by another process: run one process per SQLite file, or use PostgreSQL`);
 };
 
-const serve = async (project: Project, secrets: Secrets, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+interface Serving {
+  readonly secrets: Secrets;
+  readonly db: Db;
+  readonly logger: FastifyBaseLogger;
+  readonly worker: Worker | null;
+}
+
+const serve = async (project: Project, { secrets, db, logger, worker }: Serving): Promise<void> => {
   const { env, config, model } = project;
-  await prepareData(project, db, logger);
   let stop: Stop = () => process.exit(1);
-  watchUncaught(project.dir, logger, () => stop(0, 1));
+  watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
   const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024);
   const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
-  await site.media.recover();
-  warnOfOpenSite(project, logger);
-  logLeniency(project, logger);
-  const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });
+  if (worker?.duty !== 'join') await site.media.recover();
+  const settings = serverSettingsOf(project);
+  const countAttempt = worker?.countAttempt;
+  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt });
+  if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {
@@ -73,14 +99,18 @@ const serve = async (project: Project, secrets: Secrets, db: Db, logger: Fastify
     { database: db.place },
     `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
   );
-  printExampleUrl(project, (app.server.address() as AddressInfo).port);
+  if (worker === null) printExampleUrl(project, (app.server.address() as AddressInfo).port);
 
-  stop = stopOnSignals({
-    app,
-    logger,
-    delayMs: config.server.stopDelaySeconds * 1000,
-    close: () => db.close(),
+  const delayMs = config.server.stopDelaySeconds * 1000;
+  stop = stopOnSignals({ app, logger, delayMs, close: () => db.close() });
+  if (worker === null) return;
+  worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
+  worker.onAbandoned(() => {
+    logger.fatal('the supervisor is gone; stopping');
+    stop({ delayMs: 0, exitCode: 1 });
   });
+  const replaceMsMax = limits.drainMsMax + limits.closeMsMax;
+  worker.serving({ stopMsMax: delayMs + replaceMsMax, replaceMsMax });
 };
 
 const logLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {

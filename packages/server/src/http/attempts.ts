@@ -1,6 +1,6 @@
 /** Limits brute-force attempts by address and by account (AC14). */
 import crypto from 'node:crypto';
-import rateLimit, { normalizeIP } from '@fastify/rate-limit';
+import rateLimit, { type FastifyRateLimitStore, normalizeIP } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.js';
 
@@ -17,21 +17,42 @@ declare module 'fastify' {
  */
 export type Attempts = (request: FastifyRequest, reply: FastifyReply, account: string) => Promise<boolean>;
 
-/** @param max attempts per address, account and endpoint in `limits.attemptsMs`; 0 disables counting. */
-export const newAttempts = async (app: FastifyInstance, max: number): Promise<Attempts> => {
+/** Counts one attempt under a key, and returns how many there were in the window that the first of them opened. */
+export type CountAttempt = (key: string, windowMs: number) => Promise<AttemptCount>;
+
+export interface AttemptCount {
+  /** This attempt included. */
+  readonly count: number;
+  /** Milliseconds until the window ends. */
+  readonly msLeft: number;
+}
+
+/**
+ * @param max attempts per address, account and endpoint in `limits.attemptsMs`; 0 disables counting.
+ * @param countAttempt where attempts are counted if not in this process.
+ */
+export const newAttempts = async (
+  app: FastifyInstance,
+  max: number,
+  countAttempt?: CountAttempt,
+): Promise<Attempts> => {
   if (max === 0) return async () => true;
-  await app.register(rateLimit, { global: false });
+  await app.register(rateLimit, { global: false, ...(countAttempt ? { store: storeOf(countAttempt) } : {}) });
   // the counters read their keys from the request
   app.decorateRequest('attemptedAccount', '');
   const counter = (attemptsMax: number, keyGenerator: (request: FastifyRequest) => string) => {
     const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
     return app.createRateLimit(options);
   };
-  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), addressOf);
+  // the keys begin with the name of the counter, because a store may keep all of them together
+  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), (request) => `address ${addressOf(request)}`);
   const ofBoth = counter(max, (request) =>
-    [addressOf(request), request.routeOptions.url, request.attemptedAccount].join(' '),
+    ['both', addressOf(request), request.routeOptions.url, request.attemptedAccount].join(' '),
   );
-  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), (request) => request.attemptedAccount);
+  const forAccount = counter(
+    Math.max(limits.attemptsForAccountMax, max),
+    (request) => `account ${request.attemptedAccount}`,
+  );
   return async (request, reply, account) => {
     request.attemptedAccount = account === '' ? '' : digestOf(account);
     // in this order, so that attempts refused for their address do not count against the account
@@ -51,6 +72,20 @@ export const newAttempts = async (app: FastifyInstance, max: number): Promise<At
     return true;
   };
 };
+
+/** The plugin wants a class. */
+const storeOf = (countAttempt: CountAttempt) =>
+  class implements FastifyRateLimitStore {
+    incr(key: string, done: Parameters<FastifyRateLimitStore['incr']>[1], windowMs: number): void {
+      countAttempt(key, windowMs).then(
+        ({ count, msLeft }) => done(null, { current: count, ttl: msLeft }),
+        (fault: Error) => done(fault),
+      );
+    }
+    child(): FastifyRateLimitStore {
+      return this;
+    }
+  };
 
 const addressOf = (request: FastifyRequest): string => normalizeIP(request.ip);
 

@@ -12,6 +12,8 @@ import type { Connection, Connections } from './connections.js';
 export interface DrainOptions {
   /** Until it resolves the server continues as before, except that `/_health` returns 503. */
   readonly delay?: Promise<unknown>;
+  /** Another process serves the same port from now on, so `/_health` does not become 503; false by default. */
+  readonly isReplaced?: boolean;
   /** Milliseconds that an idle connection stays open for one more request. */
   readonly idleMs?: number;
   /** Milliseconds after which requests still in flight are cut off. */
@@ -20,28 +22,30 @@ export interface DrainOptions {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether `drain` was called. */
-    isDraining(): boolean;
+    /** Whether `drain` was called and nothing else serves the port. */
+    isGoingDown(): boolean;
     /** Stops the server; resolves with the number of requests that were cut off. Call once, before `close`. */
     drain(options?: DrainOptions): Promise<number>;
   }
 }
 
 export const addDrain = (app: FastifyInstance, connections: Connections): void => {
-  let state: 'serving' | 'draining' | 'closing' = 'serving';
+  let isClosing = false;
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (state === 'closing') reply.header('connection', 'close');
+    if (isClosing) reply.header('connection', 'close');
     done(null, payload);
   });
-  app.decorate('isDraining', () => state !== 'serving');
-  app.decorate('drain', async ({ delay, idleMs = limits.idleMsOnStop, msMax = limits.drainMsMax } = {}) => {
-    state = 'draining';
+  let isGoingDown = false;
+  app.decorate('isGoingDown', () => isGoingDown);
+  app.decorate('drain', async ({ delay, isReplaced = false, ...bounds } = {}) => {
+    const { idleMs = limits.idleMsOnStop, msMax = limits.drainMsMax } = bounds;
+    isGoingDown = !isReplaced;
     await delay;
     const deadline = performance.now() + msMax;
     await acceptWaiting(app.server, deadline);
     const closed = stopListening(app.server);
     // not earlier: clients whose connection is closed open another one
-    state = 'closing';
+    isClosing = true;
     while (connections.size > 0 && performance.now() < deadline) {
       await Promise.race([closed, setTimeout(LOOK_MS)]);
       // one turn of the event loop reads everything that has arrived

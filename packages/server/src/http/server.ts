@@ -8,7 +8,7 @@ import type { Uid } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
-import { newAttempts } from './attempts.js';
+import { type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, type SendingBounds } from './bodies.js';
 import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
@@ -29,6 +29,8 @@ export interface ServerDeps {
   readonly logger: FastifyBaseLogger;
   /** Whether the database can currently be read. */
   readonly isHealthy: () => Promise<boolean>;
+  /** Counts login attempts if several processes serve the same port; they are counted in this process by default. */
+  readonly countAttempt?: CountAttempt | undefined;
 }
 
 export interface ServerSettings {
@@ -86,7 +88,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
-    !app.isDraining() && (await deps.isHealthy())
+    !app.isGoingDown() && (await deps.isHealthy())
       ? // sent by v4, so clients may check for it
         reply.code(204).header('strapi', 'You are so French!').send()
       : sendIssues(reply, [issue('http.busy', [])]),
@@ -94,7 +96,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   addUploads(app, settings.uploadsDir, site.media.store);
   const routes = routesOf(site.model, settings.prefix, settings.unserved);
   addActionPaths(app, routes, site);
-  const attempts = await newAttempts(app, settings.attemptsMax);
+  const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
   const taken = new Set(routes.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });

@@ -51,6 +51,10 @@ describe('the command line', () => {
   it.each([
     [['strat'], /unknown command 'strat'.*Did you mean start\?/s],
     [['start', '--projct', 'x'], /unknown option '--projct'.*Did you mean --project\?/s],
+    [
+      ['start', '--workers', 'many'],
+      /--workers <count>' argument 'many' is invalid\. Expected a number from 1 to 64\./,
+    ],
     [['explain'], /missing required argument 'url'/],
     [['token', 'create'], /required option '--type <type>' not specified/],
     [['token', 'create', '--type', 'full'], /--type: expected read-only, full-access, custom/],
