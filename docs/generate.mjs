@@ -1,7 +1,11 @@
-/** Writes docs/errors.md and docs/configuration.md from the sources: `npm run docs`. With --check only compares. */
+/**
+ * Writes docs/errors.md, docs/configuration.md and the figures in README.md from the sources and from what the benchmark
+ * has recorded: `npm run docs`. With --check only compares.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { speed } from './speed.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const dist = path.join(here, '../packages/server/dist');
@@ -148,15 +152,25 @@ ${bounds.join('\n')}
 `;
 };
 
+/** README with its figures between the two marks. */
+const readme = () => {
+  const text = fs.readFileSync(path.join(here, '../README.md'), 'utf8');
+  const [begin, end] = ['<!-- figures: npm run docs -->\n', '<!-- end of figures -->'];
+  const [from, to] = [text.indexOf(begin) + begin.length, text.indexOf(end)];
+  if (!text.includes(begin) || to < from) throw new Error('README.md has lost the marks of its figures');
+  return `${text.slice(0, from)}\n${speed()}\n\n${text.slice(to)}`;
+};
+
 let differs = false;
 for (const [name, text] of [
-  ['errors.md', errors()],
-  ['configuration.md', configuration()],
+  ['docs/errors.md', errors()],
+  ['docs/configuration.md', configuration()],
+  ['README.md', readme()],
 ]) {
-  const file = path.join(here, name);
+  const file = path.join(here, '..', name);
   if (process.argv.includes('--check')) {
     if (!fs.existsSync(file) || fs.readFileSync(file, 'utf8') !== text) {
-      console.error(`docs/${name} is old: run npm run docs`);
+      console.error(`${name} is old: run npm run docs`);
       differs = true;
     }
   } else fs.writeFileSync(file, text);

@@ -2,6 +2,7 @@
  * `npm run bench -- --articles 10000`: Dovetail beside a minimal program that answers the same requests from the same
  * database. See `usage` for the options.
  */
+import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -15,6 +16,7 @@ import {
   postgresWorld,
   sqliteWorld,
 } from './databases.mjs';
+import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
 import { progress, say } from './print.mjs';
 import { makeProject, stopAll } from './processes.mjs';
@@ -37,6 +39,7 @@ const usage = `npm run bench -- [options]
   --soak               100,000 more requests before memory is read
   --profile            where the time goes, for requests that are slower than wanted
   --json FILE          writes the figures
+  --record             appends them to history.jsonl, from which README's Speed section is generated (npm run docs)
   --dist DIR           the server's build (dist)
   --force              measures although the machine is busy`;
 
@@ -69,6 +72,7 @@ const readOptions = () => {
       soak: flag,
       profile: flag,
       force: flag,
+      record: flag,
       help: flag,
     },
   });
@@ -106,11 +110,12 @@ const main = async () => {
   fs.mkdirSync(dir, { recursive: true });
   const figures = {
     articles: options.articles,
-    node: process.version,
-    cores: os.availableParallelism(),
+    connections: options.connections,
     databases: {},
   };
-  say(`load ${load.toFixed(2)}, ${figures.cores} cores, Node ${figures.node}, ${options.connections} connections`);
+  say(
+    `load ${load.toFixed(2)}, ${os.availableParallelism()} cores, Node ${process.version}, ${options.connections} connections`,
+  );
   let server;
   try {
     const dovetail = await loadDist(options.dist);
@@ -172,6 +177,7 @@ const main = async () => {
     if (has([togetherName])) figures.together = await compareTogether({ server, dir, options });
     figures.load = { before: load, after: os.loadavg()[0] };
     say(`\nload ${load.toFixed(2)} before, ${figures.load.after.toFixed(2)} after`);
+    if (options.record) record(figures);
     if (options.json !== undefined) fs.writeFileSync(options.json, `${JSON.stringify(figures, null, 2)}\n`);
   } finally {
     await stopAll();

@@ -1,0 +1,109 @@
+/** The tables of README's Speed section, from the newest recorded runs of the benchmark. */
+import { newest } from '../packages/server/bench/history.mjs';
+
+const names = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
+const about = {
+  list: 'list',
+  star: 'list, `populate=*`',
+  tree: 'list, a tree of three levels',
+  one: 'one entry by random id, the same tree',
+  page: 'filter through a relation, sort, page',
+  create: 'create with relations, components, a zone',
+  connect: 'connect into a list of 10,000',
+  append: 'append to a list of 10,000',
+  upload: 'upload of a photograph of 5 MB with four formats',
+};
+
+/** Two figures that count, as long as the number is not in the thousands. */
+const short = (number) => {
+  if (number === undefined || number === null) return '';
+  return number >= 100 ? Math.round(number).toLocaleString('en') : number.toPrecision(2);
+};
+
+const table = (head, rows) =>
+  [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+const machineOf = ({ at, commit, machine: { cpu, cores, memoryGb, node } }) =>
+  `${at.slice(0, 10)}, commit ${commit ?? 'unknown'}, ${cores} cores of ${cpu}, ${memoryGb} GB, Node ${node.slice(1)}`;
+
+/** @param part of one database's figures. @returns by database, each with the run that measured it */
+const newestOf = (part) =>
+  Object.fromEntries(
+    Object.keys(names).flatMap((name) => {
+      const found = newest((run) => {
+        const figures = part(run.databases?.[name] ?? {}, run);
+        return figures === undefined ? undefined : { run, figures };
+      });
+      return found === undefined ? [] : [[name, found]];
+    }),
+  );
+
+const reads = (articles) => {
+  const found = newestOf((it, run) => (run.articles === articles ? it.requests : undefined));
+  const [first] = Object.values(found);
+  if (!first) return [];
+  const databases = Object.keys(found);
+  const head = ['request', ...databases.flatMap((it) => [`${names[it]}, made anew`, `${names[it]}, kept`])];
+  const rows = Object.keys(first.figures).map((name) => [
+    about[name],
+    ...databases.flatMap((it) => {
+      const { cpuRatio, ratio, cachedRatio } = found[it].figures[name] ?? {};
+      return [short(cpuRatio ?? ratio), short(cachedRatio)];
+    }),
+  ]);
+  return [
+    `${articles.toLocaleString('en')} articles, of which a list shows 25 (${machineOf(first.run)}):`,
+    table(head, rows),
+  ];
+};
+
+const together = () => {
+  const found = newest((run) => run.together && { run, figures: run.together });
+  if (!found) return [];
+  const databases = Object.keys(found.figures);
+  const head = ['request', ...databases.flatMap((it) => [`${names[it]}, made anew`, `${names[it]}, kept`])];
+  const requests = Object.keys(found.figures[databases[0]]);
+  const cell = ({ perSecond }, times) => `${short(perSecond)}/s, ${short(times)} times`;
+  const rows = requests.map((name) => [
+    name,
+    ...databases.flatMap((it) => {
+      const { anew, kept, anewToV4, keptToV4 } = found.figures[it][name];
+      return [cell(anew, anewToV4), cell(kept, keptToV4)];
+    }),
+  ]);
+  return [
+    `Requests a second over the data of the recorded cases, 16 at a time, and how many times v4's rate that is (${machineOf(found.run)}):`,
+    table(head, rows),
+  ];
+};
+
+const writes = () => {
+  const found = newestOf((it) => it.writes?.requests);
+  const uploads = newestOf((it) => it.upload);
+  const [first] = Object.values(found);
+  if (!first) return [];
+  const databases = Object.keys(found);
+  const rows = [
+    ...Object.keys(first.figures).map((name) => [
+      about[name],
+      ...databases.map((it) => short(found[it].figures[name]?.ratio)),
+    ]),
+    [about.upload, ...databases.map((it) => short(uploads[it]?.figures.ratio))],
+  ];
+  return [`Writes, as rates (${machineOf(first.run)}):`, table(['request', ...databases.map((it) => names[it])], rows)];
+};
+
+const size = () => {
+  const found = newest((run) => {
+    const it = run.databases?.sqlite;
+    return it?.startCpuMs === undefined ? undefined : { run, it };
+  });
+  if (!found) return [];
+  const { rssMb, startCpuMs } = found.it;
+  return [
+    `Memory after these requests on SQLite: ${rssMb.dovetail} MB without kept answers, ${rssMb.cached} MB with them, the hand-written server ${rssMb.baseline} MB. Start: ${short(startCpuMs)} ms of CPU.`,
+  ];
+};
+
+export const speed = () =>
+  [...reads(30), ...reads(10_000), ...together(), ...writes(), ...size()].join('\n\n') || 'Nothing is recorded yet.';
