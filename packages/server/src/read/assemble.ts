@@ -11,9 +11,8 @@ import type { NodeData, ReadData, TargetList } from './run.js';
 /**
  * The envelope of a list or of one entry; without the envelope if the plan is plain; null if the entry does not exist.
  */
-export const assemble = (plan: ReadPlan, data: ReadData): string | null => {
+export const assemble = ({ page, shape }: Pick<ReadPlan, 'page' | 'shape'>, data: ReadData): string | null => {
   const texts: ReadonlyMap<number, string>[] = [];
-  const { page, shape } = plan;
   shape.nodes.forEach((node, index) => {
     texts.push(renderNode(node, data.nodes[index]!, shape, data, texts));
   });

@@ -1,4 +1,4 @@
-/** The read line in order: brackets, resolve, plan, compile, run, assemble. Holds the caches of plans and responses. */
+/** The read line in order: brackets, resolve, plan, compile, execute. Holds the caches of plans and responses. */
 import { LRUCache } from 'lru-cache';
 import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -8,12 +8,12 @@ import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { newSingleFlight } from '../single-flight.js';
-import { type Db, type ReadProgram, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
-import { assemble } from './assemble.js';
+import { type Db, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
+import { type Executed, execute } from './execute.js';
 import { type AnswerForm, planRead, type ReadPlan, type ReadShape } from './plan.js';
-import { type ReadData, runRead } from './run.js';
-import { bindRead, type CompiledRead, compileRead } from './statements.js';
+import { bindRead } from './run.js';
+import { type CompiledRead, compileRead } from './statements.js';
 
 export interface ReadRequest {
   readonly action: ReadAction;
@@ -39,9 +39,10 @@ export const answerOf = (text: string, version: string | null, leftOut: readonly
   return { body, etag: newEtag(body, version), leftOut };
 };
 
-const answerFrom = (plan: ReadPlan, data: ReadData): Answer | null => {
-  const text = assemble(plan, data);
-  return text === null ? null : answerOf(text, data.version, plan.leftOut);
+const answerFrom = ({ leftOut }: ReadPlan, executed: Executed | null): Answer | null => {
+  if (!executed) return null;
+  const { body, etag } = executed;
+  return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), etag, leftOut };
 };
 
 export interface Reader {
@@ -154,11 +155,14 @@ export const newReader = (
     return ok({ plan: { ...plan, shape: of.compiled.shape }, compiled: of.compiled });
   };
 
-  const program = ({ plan, compiled }: CompiledPlan, id: number | null): ReadProgram<ReadData> =>
-    runRead(compiled, plan.values, id, db.dialect);
+  const plannedRead = ({ plan: { values, page }, compiled }: CompiledPlan, id: number | null) => ({
+    plan: compiled,
+    values: { values, page, id },
+    begin: execute,
+  });
 
   const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> =>
-    answerFrom(read.plan, await db.read(() => program(read, id)));
+    answerFrom(read.plan, await db.readPlanned(plannedRead(read, id)));
 
   /**
    * A cached response is valid as long as the database's version equals the one it was stored under. That version was
@@ -183,7 +187,8 @@ export const newReader = (
     readInside: async (request, context, tx) => {
       const compiled = compiledFor(request, context, planKey(request, context));
       if (!compiled.ok) return compiled;
-      return ok(answerFrom(compiled.value.plan, await readInside(program(compiled.value, request.id), tx)));
+      const { plan, values, begin } = plannedRead(compiled.value, request.id);
+      return ok(answerFrom(compiled.value.plan, await readInside(begin(plan, values, db.dialect), tx)));
     },
     count: async ({ type, query }, context) => {
       const raw = query.read();

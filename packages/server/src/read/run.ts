@@ -4,9 +4,17 @@
  */
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import { type DbValue, type Dialect, type ReadProgram, type Rows, type Statement, withIds } from '../sql/dialect.js';
+import {
+  type Binding,
+  type DbValue,
+  type ReadProgram,
+  type Rows,
+  type Statement,
+  withIds,
+  withValues,
+} from '../sql/dialect.js';
 import type { PlanNode } from './plan.js';
-import { bindRead, type CompiledRead } from './statements.js';
+import type { CompiledRead } from './statements.js';
 
 /** Input of `assemble`. */
 export interface ReadData {
@@ -59,10 +67,10 @@ export function* runRead(
   compiled: CompiledRead,
   values: readonly DbValue[],
   id: number | null,
-  dialect: Dialect,
+  binding: Binding,
 ): ReadProgram<ReadData> {
   const { shape } = compiled;
-  const bound = bindRead(compiled, values, dialect);
+  const bound = bindRead(compiled, values, binding);
   const root = shape.nodes.length - 1;
   const nodes = shape.nodes.map(
     (node): GrowingNode => ({
@@ -87,7 +95,7 @@ export function* runRead(
   };
 
   const first = [
-    bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], dialect),
+    bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], binding),
     ...(bound.count ? [bound.count] : []),
   ];
   const [pageRows = [], countRows] = yield first;
@@ -101,7 +109,7 @@ export function* runRead(
   while (work.length > 0) {
     const statements = work.map((it): Statement => {
       const { entries, links } = bound.nodes[it.node]!;
-      return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, dialect);
+      return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, binding);
     });
     const results = yield statements;
     const next: Work[] = [];
@@ -134,6 +142,17 @@ export function* runRead(
   }
   return { page, version, total: countRows ? Number(countRows[0]?.[0] ?? 0) : null, nodes };
 }
+
+/** The statements of a read with the values of its plan; ids are bound when they are known. */
+export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], binding: Binding): CompiledRead => {
+  const bind = (statement: Statement): Statement => withValues(statement, values, binding);
+  return {
+    ...compiled,
+    page: compiled.page && bind(compiled.page),
+    count: compiled.count && bind(compiled.count),
+    nodes: compiled.nodes.map((it) => (it.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
+  };
+};
 
 const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
   node.links.map((_links, links) => ({ node: index, kind: 'links', links, ids }));

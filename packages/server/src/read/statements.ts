@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
 import { slotParameter } from '../sql/compile.js';
-import { type DbValue, type Dialect, type Sql, type Statement, withValues } from '../sql/dialect.js';
+import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import type {
   PlanFilter,
   PlanLinks,
@@ -45,17 +45,6 @@ export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead =>
       entries: compile(entriesQuery(node, node === root ? versionColumn(shape, dialect) : [], dialect)),
       links: node.links.map((links) => compile(linksQuery(links, dialect))),
     })),
-  };
-};
-
-/** The same with the values of a plan; ids are bound when they are known. */
-export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], dialect: Dialect): CompiledRead => {
-  const bind = (statement: Statement): Statement => withValues(statement, values, dialect);
-  return {
-    ...compiled,
-    page: compiled.page && bind(compiled.page),
-    count: compiled.count && bind(compiled.count),
-    nodes: compiled.nodes.map((it) => (it.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
   };
 };
 

@@ -79,6 +79,15 @@ export type Rows = readonly (readonly unknown[])[];
 /** A read as a series of batches: it yields statements that do not depend on each other and gets their rows back. */
 export type ReadProgram<T> = Generator<readonly Statement[], T, readonly Rows[]>;
 
+/** A read as plain data and the function that makes its program, so that another thread can run all of it. */
+export interface PlannedRead<Plan extends object, Values, T> {
+  /** Compiled once for many reads: the same object each time. */
+  readonly plan: Plan;
+  readonly values: Values;
+  /** The thread's own copy of this function makes the program there. */
+  readonly begin: (plan: Plan, values: Values, binding: Binding) => ReadProgram<T>;
+}
+
 /** One write transaction. */
 export interface Tx {
   /** Rows of a statement; none for one that returns nothing. */
@@ -149,7 +158,15 @@ export interface StillRunning {
   someRows(id: Sql): Sql;
 }
 
-export interface Dialect {
+/** How values that are known only when a statement runs are bound. */
+export interface Binding {
+  /** A list of ids. */
+  idsText(ids: readonly number[]): string;
+  /** A value in the form that the driver binds. */
+  param(kind: ColumnKind, value: DbValue): Param;
+}
+
+export interface Dialect extends Binding {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
   readonly schema: SchemaDialect;
@@ -172,8 +189,6 @@ export interface Dialect {
    * integers must be in range.
    */
   bindSlot(kind: ColumnKind, slot: number): Sql;
-  /** A value in the form that the driver binds. */
-  param(kind: ColumnKind, value: DbValue): Param;
   /** Statements that insert the rows, in order where they refer to each other; the SQL text depends on the columns only. */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
@@ -199,8 +214,6 @@ export interface Dialect {
   lock(names: readonly string[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
-  /** The run-time form of a list of ids. */
-  idsText(ids: readonly number[]): string;
 }
 
 export interface Db {
@@ -214,6 +227,8 @@ export interface Db {
    * @param begin creates the program; called again to retry a read whose connection was lost.
    */
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
+  /** The same; where the database has threads, all of it runs in one of them, and only plain data cross over. */
+  readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
   /** Runs the work in one transaction; an exception rolls it back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**
@@ -229,18 +244,18 @@ export interface Db {
 }
 
 /** Binds the run-time values of a statement. */
-export const withValues = (statement: Statement, values: readonly DbValue[], dialect: Dialect): Statement => {
+export const withValues = (statement: Statement, values: readonly DbValue[], binding: Binding): Statement => {
   const { slots, ...rest } = statement;
   if (!slots) return statement;
   const params = statement.params.slice();
-  for (const { position, kind, slot } of slots) params[position] = dialect.param(kind, values[slot] ?? null);
+  for (const { position, kind, slot } of slots) params[position] = binding.param(kind, values[slot] ?? null);
   return { ...rest, params };
 };
 
 /** Binds the run-time ids of a statement. */
-export const withIds = (statement: Statement, ids: readonly number[], dialect: Dialect): Statement => {
+export const withIds = (statement: Statement, ids: readonly number[], binding: Binding): Statement => {
   const params = statement.params.slice();
-  const text = dialect.idsText(ids);
+  const text = binding.idsText(ids);
   for (const position of statement.ids) params[position] = text;
   return { sql: statement.sql, params, ids: [], isLong: ids.length > limits.shortRowsMax };
 };

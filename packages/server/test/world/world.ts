@@ -168,26 +168,26 @@ export const useWorld = (dialect: DialectName, options: WorldOptions = {}): Worl
 export const versionLook = 'version';
 
 /** The same database, recording the SQL text of every statement. */
-const logged = (db: Db, log: string[]): Db => ({
-  ...db,
-  version: () => {
-    log.push(versionLook);
-    return db.version();
-  },
-  read: <T>(begin: () => ReadProgram<T>) => {
-    function* watched(): ReadProgram<T> {
-      const program = begin();
-      let step = program.next();
-      while (!step.done) {
-        const batch: readonly Statement[] = step.value;
-        log.push(...batch.map((it) => it.sql));
-        step = program.next(yield batch);
-      }
-      return step.value;
+const logged = (db: Db, log: string[]): Db => {
+  function* watched<T>(program: ReadProgram<T>): ReadProgram<T> {
+    let step = program.next();
+    while (!step.done) {
+      const batch: readonly Statement[] = step.value;
+      log.push(...batch.map((it) => it.sql));
+      step = program.next(yield batch);
     }
-    return db.read(watched);
-  },
-});
+    return step.value;
+  }
+  return {
+    ...db,
+    version: () => {
+      log.push(versionLook);
+      return db.version();
+    },
+    read: (begin) => db.read(() => watched(begin())),
+    readPlanned: ({ plan, values, begin }) => db.read(() => watched(begin(plan, values, db.dialect))),
+  };
+};
 
 const said = (answer: TestAnswer): Said => {
   const { status, name, message, errors } = errorOf(answer);

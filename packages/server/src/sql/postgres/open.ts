@@ -175,14 +175,17 @@ export const openPostgres = async (
 
   try {
     const [[collation] = []] = await alone(collationStatement);
+    const dialect = postgresDialect(collation === undefined ? null : String(collation));
     return {
-      dialect: postgresDialect(collation === undefined ? null : String(collation)),
+      dialect,
       place: address.place,
       version: shareNext(async () => {
         const [[text] = []] = await repeated(() => alone(snapshotStatement), always);
         return String(text);
       }),
       read: (program) => repeated(() => readOnce(program()), always),
+      readPlanned: ({ plan, values, begin: program }) =>
+        repeated(() => readOnce(program(plan, values, dialect)), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,

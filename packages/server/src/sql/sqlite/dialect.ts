@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, slotParameter, sqliteBuilder } from '../compile.js';
 import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import { sqliteBinding } from './binding.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
 
 /** Epoch milliseconds of the years 0 to 9999, the range of strftime. */
@@ -49,14 +50,6 @@ const bind = (kind: string, value: DbValue): Sql => {
   return sql`${value}`;
 };
 
-const param: Dialect['param'] = (kind, value) => {
-  if (typeof value === 'boolean') return value ? 1 : 0;
-  if (kind !== 'bigint' || value === null) return value;
-  const number = BigInt(value);
-  // a number out of the column's range is larger or smaller than every stored one
-  return BigInt.asIntN(64, number) === number ? number : Number(number) * Number.POSITIVE_INFINITY;
-};
-
 /** One statement per row: there is no round trip to save. */
 const insertRow = ({ table, cells }: NewRow): Statement => {
   const key = JSON.stringify([table, ...cells.map((it) => [it.column, it.kind])]);
@@ -95,7 +88,6 @@ export const sqliteDialect: Dialect = {
   jsonValue,
   bind,
   bindSlot: slotParameter,
-  param,
   insertRows: (rows) => rows.map(insertRow),
   comparable,
   // SQLite writes a float as 10.0 where responses show 10
@@ -119,5 +111,5 @@ export const sqliteDialect: Dialect = {
   },
   lock: () => null,
   forUpdate: sql``,
-  idsText: (ids) => `[${ids.join(',')}]`,
+  ...sqliteBinding,
 };

@@ -1,14 +1,15 @@
-/** SQLite as a `Db`: one writer, a pool of readers, and how errors reach requests. */
-import { setImmediate, setTimeout } from 'node:timers/promises';
-import { bug, busy, issue, never, Refusal } from '../../errors.js';
+/** SQLite as a `Db`: retries, the queue of writes, what happens to the file, and how errors reach requests. */
+import { setTimeout } from 'node:timers/promises';
+import { busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import { fixedStatement } from '../compile.js';
-import type { Db, ReadProgram, Rows, Statement, Tx } from '../dialect.js';
-import { type Connection, connect, deadlineIn, earlier, tooSlow } from './connection.js';
+import type { Db, Tx } from '../dialect.js';
+import { type Connection, connect, deadlineIn } from './connection.js';
+import { readSchema, versionStatement } from './connections.js';
 import { sqliteDialect } from './dialect.js';
-import { constraintFault, FullDisk, kindOf } from './faults.js';
+import type { Engine, Transaction } from './engine.js';
+import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
-import { newPool } from './pool.js';
+import { newInlineEngine } from './inline.js';
 
 export interface SqliteOptions {
   /** Creates and changes nothing. */
@@ -75,30 +76,9 @@ export const openSqlite = async (
     if (isClosed) throw new Error('the database is closed');
   };
 
+  const engine: Engine = newInlineEngine({ connect: connectAgain, readOnly });
+
   // ---- reading
-
-  const pool = newPool(connectAgain, limits.sqliteReadersMax);
-
-  const readOnce = <T>(program: ReadProgram<T>): Promise<T> =>
-    pool.use(async (connection) => {
-      const total = deadlineIn(limits.readMsMax);
-      const inTimeSlices = newTimeSlices();
-      try {
-        connection.exec('begin');
-        let step = program.next();
-        while (!step.done) {
-          const results = await inTimeSlices(step.value, (statement, now) => {
-            if (now > total.at) throw tooSlow(total);
-            return connection.run(statement, earlier(deadlineIn(limits.sqliteStatementMsMax, now), total));
-          });
-          step = program.next(results);
-        }
-        return step.value;
-      } finally {
-        // a read has nothing to commit
-        connection.rollback();
-      }
-    });
 
   // `data_version` counts the commits of other connections, so this one never writes and is never in a transaction
   let versionConnection: Connection | null = null;
@@ -125,34 +105,21 @@ export const openSqlite = async (
 
   // ---- writing
 
-  // not opened read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
-  const writerSetup = [readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal', readSchema];
-  let writer: Connection | null = null;
-
-  const begin = (): Connection => {
+  const begin = (): Promise<Transaction> => {
     opened?.requireIntact();
-    writer = unlessBroken(writer);
-    writer ??= connectAgain(writerSetup);
-    writer.exec('begin immediate');
-    return writer;
+    return engine.begin();
   };
 
   const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, until: number): Promise<T> => {
+    const { tx, commit, abandon } = await tryUntil(until, begin, limits.sqliteWriterPauseMs);
     try {
-      const connection = await tryUntil(until, begin, limits.sqliteWriterPauseMs);
-      const { tx, end, abandon } = newTx(connection);
-      try {
-        const result = await work(tx);
-        // throws if the work has swallowed an error that ended the transaction
-        end();
-        await tryUntil(lockedUntil(), () => connection.exec('commit'), limits.sqliteWriterPauseMs);
-        return result;
-      } catch (fault) {
-        abandon();
-        throw fault;
-      }
-    } finally {
-      writer = unlessBroken(writer);
+      const result = await work(tx);
+      // throws if the work has swallowed an error that ended the transaction
+      await tryUntil(lockedUntil(), commit, limits.sqliteWriterPauseMs);
+      return result;
+    } catch (fault) {
+      await abandon();
+      throw fault;
     }
   };
 
@@ -161,7 +128,7 @@ export const openSqlite = async (
   /** As long as readers overlap, the journal only grows: it can be truncated only while there are none. */
   const truncateJournal = async (): Promise<void> => {
     if (isClosed || sizeOf(journal) <= journalMax) return;
-    await pool.whenIdle(() => writer?.exec('pragma wal_checkpoint(truncate)'));
+    await engine.truncateJournal();
     // readers of other programs may have prevented it
     journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
   };
@@ -178,9 +145,7 @@ export const openSqlite = async (
   };
 
   try {
-    await tryUntil(lockedUntil(), () => {
-      writer = connectAgain(writerSetup);
-    });
+    await tryUntil(lockedUntil(), engine.open);
   } catch (fault) {
     // a file that cannot be opened is not a matter of trying again
     throw kindOf(fault) === 'locked' ? toRequestError(fault) : fault;
@@ -190,7 +155,8 @@ export const openSqlite = async (
     dialect: sqliteDialect,
     place: file,
     version: () => withRequestErrors(tryUntil(lockedUntil(), readVersion)),
-    read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => readOnce(program()))),
+    read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => engine.read(program()))),
+    readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => engine.readPlanned(planned))),
     write,
     // there is only one writer anyway
     writeAlone: write,
@@ -208,18 +174,15 @@ export const openSqlite = async (
     },
     close: async () => {
       isClosed = true;
-      await Promise.all([last, pool.close()]);
+      await last;
+      // the last connection to close moves the journal into the file, so the version is not read any more
       versionConnection?.close();
-      writer?.close();
+      await engine.close();
     },
   };
 };
 
 const MEMORY = ':memory:';
-
-/** Fails if the file is not a database. */
-const readSchema = 'pragma schema_version';
-const versionStatement = fixedStatement('pragma data_version');
 
 /** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;
@@ -248,78 +211,4 @@ const unlessBroken = (connection: Connection | null): Connection | null => {
   if (!connection?.isBroken()) return connection;
   connection.close();
   return null;
-};
-
-/** Calls sequentially, passing the current time; yields to other requests whenever a time slice is over. */
-const newTimeSlices = () => {
-  let end = performance.now() + limits.readSliceMsMax;
-  return async <In, Out>(items: readonly In[], call: (item: In, now: number) => Out): Promise<readonly Out[]> => {
-    const results: Out[] = [];
-    let now = performance.now();
-    for (const item of items) {
-      results.push(call(item, now));
-      now = performance.now();
-      if (now < end) continue;
-      await setImmediate();
-      now = performance.now();
-      end = now + limits.readSliceMsMax;
-    }
-    return results;
-  };
-};
-
-interface OpenTx {
-  readonly tx: Tx;
-  /** Rejects further statements. Throws the error that made SQLite end the transaction, if there was one. */
-  end(): void;
-  /** Rejects further statements and rolls the transaction back. */
-  abandon(): void;
-}
-
-/** Wraps the transaction that the connection has begun. */
-const newTx = (connection: Connection): OpenTx => {
-  const inTimeSlices = newTimeSlices();
-  let isOver = false;
-  let first: unknown = null;
-  /**
-   * After SQLite has rolled back by itself, as it does on a full disk, any further statement would be committed at
-   * once, on its own.
-   */
-  const requireTransaction = (): void => {
-    if (!connection.inTransaction()) throw first;
-  };
-  const run = (statement: Statement, now: number): Rows => {
-    if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statement.sql });
-    requireTransaction();
-    try {
-      return connection.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
-    } catch (fault) {
-      first ??= fault;
-      throw constraintFault(fault) ?? fault;
-    }
-  };
-  // a batch yields between time slices, and the next one must not overtake it
-  let last: Promise<unknown> = Promise.resolve();
-  const runAll: Tx['runAll'] = (statements) => {
-    const turn = last.then(() => inTimeSlices(statements, run));
-    last = turn.catch(() => undefined);
-    return turn;
-  };
-  return {
-    tx: {
-      run: async (statement) => {
-        const [rows = []] = await runAll([statement]);
-        return rows;
-      },
-      runAll,
-    },
-    end: () => {
-      isOver = true;
-      requireTransaction();
-    },
-    abandon: () => {
-      isOver = true;
-      connection.rollback();
-    },
-  };
 };

@@ -5,7 +5,7 @@ export interface Pool {
   /** Runs the work with a connection, first come, first served. A broken connection is not reused. */
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs the work once no connection is in use; later requests for one wait. */
-  whenIdle(work: () => void): Promise<void>;
+  whenIdle(work: () => Promise<void>): Promise<void>;
   /** Rejects new work, and closes the connections once running and waiting work has finished. */
   close(): Promise<void>;
 }
@@ -53,7 +53,7 @@ export const newPool = (connect: () => Connection, max: number): Pool => {
     whenIdle: async (work) => {
       await acquireAll();
       try {
-        work();
+        await work();
       } finally {
         for (let i = 0; i < max; i++) release();
       }

@@ -1,0 +1,39 @@
+/**
+ * A compiled read from its values to the bytes of the response: run, then assemble. Only plain data go in and come out, so
+ * that it may happen in another thread, which loads this file and what it imports.
+ */
+import type { Page } from '../query/selection.js';
+import type { Binding, DbValue, ReadProgram } from '../sql/dialect.js';
+import { assemble } from './assemble.js';
+import { newEtag } from './etag.js';
+import { runRead } from './run.js';
+import type { CompiledRead } from './statements.js';
+
+/** What the reads of one shape differ in. */
+export interface ReadValues {
+  /** Those of the plan. */
+  readonly values: readonly DbValue[];
+  /** Null for one entry. */
+  readonly page: Page | null;
+  /** The entry of `findOne`, else null. */
+  readonly id: number | null;
+}
+
+/** A response in UTF-8, and its entity tag. */
+export interface Executed {
+  readonly body: Uint8Array;
+  readonly etag: string;
+}
+
+/** Null if there is no such entry. */
+export function* execute(
+  compiled: CompiledRead,
+  { values, page, id }: ReadValues,
+  binding: Binding,
+): ReadProgram<Executed | null> {
+  const data = yield* runRead(compiled, values, id, binding);
+  const text = assemble({ shape: compiled.shape, page }, data);
+  if (text === null) return null;
+  const body = Buffer.from(text);
+  return { body, etag: newEtag(body, data.version) };
+}

@@ -1,0 +1,121 @@
+/** The connections of an engine, each with what it is for. They run statements at once, in whatever thread they are. */
+import { fixedStatement } from '../compile.js';
+import type { ReadProgram, Rows, Statement } from '../dialect.js';
+import { type Connection, type Deadline, deadlineIn, earlier, tooSlow } from './connection.js';
+import type { DataVersion, EngineOptions } from './engine.js';
+import { constraintFault } from './faults.js';
+
+/** Milliseconds that a read may take: one statement, and all of it. */
+export interface ReadBounds {
+  readonly statementMs: number;
+  readonly totalMs: number;
+}
+
+/** The statements of one read, in one snapshot. */
+export interface Snapshot {
+  /** Throws `Refusal` past the bounds. @param now milliseconds of `performance.now()`. */
+  run(statement: Statement, now?: number): Rows;
+  end(): void;
+}
+
+export const beginSnapshot = (connection: Connection, { statementMs, totalMs }: ReadBounds): Snapshot => {
+  const total = deadlineIn(totalMs);
+  connection.exec('begin');
+  return {
+    run: (statement, now = performance.now()) => {
+      if (now > total.at) throw tooSlow(total);
+      return connection.run(statement, earlier(deadlineIn(statementMs, now), total));
+    },
+    // a read has nothing to commit
+    end: () => connection.rollback(),
+  };
+};
+
+/** Runs a whole program, without serving anything else meanwhile. */
+export const runProgram = <T>(program: ReadProgram<T>, run: (statement: Statement) => Rows): T => {
+  let step = program.next();
+  while (!step.done) step = program.next(step.value.map((it) => run(it)));
+  return step.value;
+};
+
+/** The one writing connection, with at most one transaction. */
+export interface Writer {
+  /** Opens the connection if there is none, or if an error broke it; as `begin` does. */
+  open(): void;
+  begin(): DataVersion;
+  run(statement: Statement, deadline: Deadline): Rows;
+  commit(): DataVersion;
+  abandon(): void;
+  truncateJournal(): void;
+  close(): void;
+}
+
+export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
+  let connection: Connection | null = null;
+  let connections = 0;
+  /** The first error of the transaction. */
+  let first: unknown = null;
+
+  const closeIfBroken = (): void => {
+    if (!connection?.isBroken()) return;
+    connection.close();
+    connection = null;
+  };
+  const opened = (): Connection => {
+    closeIfBroken();
+    if (connection) return connection;
+    // not opened read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
+    connection = connect([readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal', readSchema]);
+    connections += 1;
+    return connection;
+  };
+  const dataVersionOf = (it: Connection): DataVersion => {
+    const [[count] = []] = it.run(versionStatement, endless);
+    return `${connections}.${count}`;
+  };
+  /**
+   * After SQLite has rolled back by itself, as it does on a full disk, any further statement would be committed at
+   * once, on its own.
+   */
+  const inTransaction = (): Connection => {
+    if (!connection?.inTransaction()) throw first;
+    return connection;
+  };
+  return {
+    open: () => {
+      opened();
+    },
+    begin: () => {
+      const it = opened();
+      it.exec('begin immediate');
+      first = null;
+      return dataVersionOf(it);
+    },
+    run: (statement, deadline) => {
+      const it = inTransaction();
+      try {
+        return it.run(statement, deadline);
+      } catch (fault) {
+        first ??= fault;
+        throw constraintFault(fault) ?? fault;
+      }
+    },
+    commit: () => {
+      const it = inTransaction();
+      it.exec('commit');
+      return dataVersionOf(it);
+    },
+    abandon: () => {
+      connection?.rollback();
+      closeIfBroken();
+    },
+    truncateJournal: () => connection?.exec('pragma wal_checkpoint(truncate)'),
+    close: () => connection?.close(),
+  };
+};
+
+/** Fails if the file is not a database. */
+export const readSchema = 'pragma schema_version';
+export const versionStatement = fixedStatement('pragma data_version');
+
+const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

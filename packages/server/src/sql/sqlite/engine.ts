@@ -1,0 +1,44 @@
+/** What `open.ts` needs of the connections to a file, wherever they are. Errors are those of SQLite. */
+import type { PlannedRead, ReadProgram, Tx } from '../dialect.js';
+import type { Connection } from './connection.js';
+
+export interface Engine {
+  /** Opens the writing connection, as `begin` does if there is none. */
+  open(): Promise<void>;
+  /** Runs the program in one snapshot. */
+  read<T>(program: ReadProgram<T>): Promise<T>;
+  /** The same for a program made of plain data. */
+  readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  /** Begins a transaction that holds the write lock. One at a time: the file has one write lock. */
+  begin(): Promise<Transaction>;
+  /** Truncates the journal, which takes a moment without readers: later ones wait. */
+  truncateJournal(): Promise<void>;
+  /** Lets running reads finish. No transaction may be open. */
+  close(): Promise<void>;
+}
+
+export interface Transaction {
+  readonly tx: Tx;
+  /** The writing connection's `data_version` in this transaction, see `DataVersion`. */
+  readonly dataVersion: DataVersion;
+  /**
+   * Ends the transaction, and returns the connection's `data_version` after it. Throws the error that made SQLite end it,
+   * if there was one. If the file is locked, the transaction stays open and this can be repeated.
+   */
+  commit(): Promise<DataVersion>;
+  /** Rejects further statements and rolls the transaction back. */
+  abandon(): Promise<void>;
+}
+
+/**
+ * `connection.count`: equal texts mean that no other connection has committed in between; commits of the connection itself
+ * do not change it.
+ */
+export type DataVersion = string;
+
+export interface EngineOptions {
+  /** Opens another connection. Throws `LostFile` if the path leads to another file than before. */
+  readonly connect: (setup?: readonly string[]) => Connection;
+  /** The writing connection refuses to write. */
+  readonly readOnly: boolean;
+}
