@@ -119,7 +119,7 @@ const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): read
 const explanation = ({ query, plan, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({
   selection: sketchQuery(query),
   leftOut,
-  plan,
+  plan: { shape: plan.shape, values: plan.values },
   statements: namedStatements(compiled),
 });
 

@@ -87,7 +87,8 @@ const bracketed = (key: string): string =>
   );
 
 function* pairsOf(text: string): Generator<{ readonly key: string; readonly value: string | null }> {
-  for (const pair of text.split('&')) if (pair !== '') yield splitPair(pair);
+  const readable = text.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
+  for (const pair of readable.split('&')) if (pair !== '') yield splitPair(pair);
 }
 
 const nodeAt = (roots: Map<string, GrowingNode>, [name = '', ...path]: readonly string[]): GrowingNode => {
@@ -109,12 +110,11 @@ const childOf = (members: Map<string, GrowingNode>, name: string): GrowingNode =
 };
 
 const splitPair = (pair: string): { key: string; value: string | null } => {
-  const readable = pair.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
   // an equals sign inside brackets belongs to the key
-  const afterBracket = readable.indexOf(']=');
-  const equals = afterBracket === -1 ? readable.indexOf('=') : afterBracket + 1;
-  if (equals === -1) return { key: decode(readable), value: null };
-  return { key: decode(readable.slice(0, equals)), value: decode(readable.slice(equals + 1)) };
+  const afterBracket = pair.indexOf(']=');
+  const equals = afterBracket === -1 ? pair.indexOf('=') : afterBracket + 1;
+  if (equals === -1) return { key: decode(pair), value: null };
+  return { key: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) };
 };
 
 /** Broken percent escapes stay as they are (RQ10). */

@@ -11,7 +11,7 @@ import { newSingleFlight } from '../single-flight.js';
 import { type Db, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
 import { type Executed, execute } from './execute.js';
-import { type AnswerForm, planRead, type ReadPlan, type ReadShape } from './plan.js';
+import { type AnswerForm, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
 
@@ -68,9 +68,8 @@ interface CompiledPlan {
   readonly compiled: CompiledRead;
 }
 
-/** A shape and its statements, for all plans that have it. */
+/** A shape's statements, for all plans that have it. */
 interface CompiledShape {
-  /** The shape as JSON. */
   readonly key: string;
   readonly compiled: CompiledRead;
 }
@@ -99,9 +98,10 @@ export const newReader = (
     sizeCalculation: ({ key, compiled }) => key.length + JSON.stringify(compiled).length,
   });
   /** Plans by their text, without their shapes: those are found by their keys, and compiled again if they were evicted. */
-  const plans = new LRUCache<string, { readonly shapeKey: string; readonly plan: Omit<ReadPlan, 'shape'> }>({
+  const plans = new LRUCache<string, Omit<ReadPlan, 'shape'>>({
     maxSize: limits.planBytesMax,
-    sizeCalculation: ({ shapeKey, plan }, key) => key.length + shapeKey.length + JSON.stringify(plan).length,
+    sizeCalculation: ({ shapeKey, values, page, leftOut }, key) =>
+      key.length + shapeKey.length + JSON.stringify([values, page, leftOut]).length,
   });
   const answers =
     responseCacheBytesMax > 0
@@ -113,12 +113,11 @@ export const newReader = (
 
   const singleFlight = newSingleFlight<Answer | null>();
 
-  const compiledShape = (shape: ReadShape): CompiledShape => {
-    const key = JSON.stringify(shape);
-    const known = shapes.get(key);
+  const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
+    const known = shapes.get(shapeKey);
     if (known) return known;
-    const made = { key, compiled: compileRead(shape, db.dialect) };
-    shapes.set(key, made);
+    const made = { key: shapeKey, compiled: compileRead(shape, db.dialect) };
+    shapes.set(shapeKey, made);
     return made;
   };
 
@@ -137,7 +136,7 @@ export const newReader = (
     const made = planned(request, context);
     if (!made.ok) return made;
     const { plan } = made.value;
-    return ok({ ...made.value, compiled: bindRead(compiledShape(plan.shape).compiled, plan.values, db.dialect) });
+    return ok({ ...made.value, compiled: bindRead(compiledShape(plan).compiled, plan.values, db.dialect) });
   };
 
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
@@ -146,13 +145,15 @@ export const newReader = (
   const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledPlan> => {
     const known = plans.get(key);
     const compiled = known && shapes.get(known.shapeKey)?.compiled;
-    if (compiled) return ok({ plan: { ...known.plan, shape: compiled.shape }, compiled });
+    if (compiled) return ok({ plan: { ...known, shape: compiled.shape }, compiled });
     const made = planned(request, context);
     if (!made.ok) return made;
-    const { shape, ...plan } = made.value.plan;
-    const of = compiledShape(shape);
-    plans.set(key, { shapeKey: of.key, plan });
-    return ok({ plan: { ...plan, shape: of.compiled.shape }, compiled: of.compiled });
+    const { plan } = made.value;
+    const shared = compiledShape(plan);
+    const { shape: _, ...rest } = plan;
+    // one text of the key for all plans of the shape
+    plans.set(key, { ...rest, shapeKey: shared.key });
+    return ok({ plan, compiled: shared.compiled });
   };
 
   const plannedRead = ({ plan: { values, page }, compiled }: CompiledPlan, id: number | null) => ({
@@ -195,9 +196,10 @@ export const newReader = (
       if (!raw.ok) return raw;
       const resolved = resolveQuery(raw.value, type, 'find', context);
       if (!resolved.ok) return resolved;
-      const { shape, values, leftOut } = planRead({ ...resolved.value, withCount: true });
-      const { count } = compiledShape(shape).compiled;
-      if (!count) throw bug('count.without-statement', { shape });
+      const plan = planRead({ ...resolved.value, withCount: true });
+      const { values, leftOut } = plan;
+      const { count } = compiledShape(plan).compiled;
+      if (!count) throw bug('count.without-statement', { shape: plan.shape });
       return catchRefusal(async () => {
         const [[total] = []] = await db.read(() => readRows(withValues(count, values, db.dialect)));
         return { total: Number(total ?? 0), leftOut };

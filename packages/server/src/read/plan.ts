@@ -18,6 +18,8 @@ export type AnswerForm = 'envelope' | 'plain';
 
 export interface ReadPlan {
   readonly shape: ReadShape;
+  /** Equal for equal shapes and no others. */
+  readonly shapeKey: string;
   /** One for each slot of the shape. */
   readonly values: readonly DbValue[];
   /** Null for one entry. */
@@ -163,7 +165,7 @@ export const planRead = (
   form: AnswerForm = 'envelope',
 ): ReadPlan => {
   const values: DbValue[] = [];
-  const shape: ReadShape = {
+  const head: Omit<ReadShape, 'nodes'> = {
     action,
     form,
     slice: action === 'findOne' ? null : planSlice(page, values),
@@ -173,9 +175,10 @@ export const planRead = (
     filter: selection.filter && planFilter(selection.filter, values),
     locale: locale && planFilter(locale, values),
     sort: selection.sort.map(planSort),
-    nodes: planNodes(selection, form, values),
   };
-  return { shape, values, page, leftOut };
+  const { nodes, keys } = planNodes(selection, form, values);
+  const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
+  return { shape: { ...head, nodes }, shapeKey, values, page, leftOut };
 };
 
 const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
@@ -209,10 +212,16 @@ const boundsOf = (page: Page | null): { readonly limit: number; readonly offset:
  * with a sort, and those that contain one, stay separate: sort positions are comparable within one statement only, and a
  * node that is not shared is fetched by one statement.
  */
-const planNodes = (root: Selection, form: AnswerForm, values: DbValue[]): readonly PlanNode[] => {
+const planNodes = (
+  root: Selection,
+  form: AnswerForm,
+  values: DbValue[],
+): { readonly nodes: readonly PlanNode[]; readonly keys: readonly string[] } => {
   const nodes: PlanNode[] = [];
+  const keys: string[] = [];
   const byKey = new Map<string, number>();
   const bySelection = new Map<Selection, number>();
+  const nodeOf = (selection: Selection): number => bySelection.get(selection)!;
   const apart = new Set<Selection>();
   // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
   const selections = [{ selection: root, form }];
@@ -225,33 +234,57 @@ const planNodes = (root: Selection, form: AnswerForm, values: DbValue[]): readon
     }
   }
   for (const { selection, form } of selections.reverse()) {
+    const { filter, sort, populate } = selection;
     const isRoot = selection === root;
+    const placed: PlacedSelection = { selection, form, isRoot };
     const own: DbValue[] = [];
-    const node = planNode(selection, { isRoot, form, values: own }, (target) => bySelection.get(target)!);
-    // the slots of a node count from 0 until it is known whether another has the same conditions
-    const add = (): number =>
-      nodes.push(node.filter && selection.filter ? { ...node, filter: planFilter(selection.filter, values) } : node) -
-      1;
-    const inside = selection.populate.flatMap((it) => [...it.targets.values()]);
-    if (isRoot || node.sort.length > 0 || inside.some((it) => apart.has(it))) {
+    const key = keyOf(placed, isRoot || !filter ? null : planFilter(filter, own), nodeOf);
+    const add = (): number => {
+      keys.push(key);
+      // the slots of the key count from 0
+      return nodes.push(planNode(placed, isRoot || !filter ? null : planFilter(filter, values), nodeOf)) - 1;
+    };
+    const isSorted = !isRoot && sort.length > 0;
+    if (isRoot || isSorted || populate.some(({ targets }) => [...targets.values()].some((it) => apart.has(it)))) {
       apart.add(selection);
       bySelection.set(selection, add());
       continue;
     }
-    const key = JSON.stringify([node, own]);
-    const index = byKey.get(key) ?? add();
-    byKey.set(key, index);
+    const sharedBy = own.length > 0 ? `${key} ${JSON.stringify(own)}` : key;
+    const index = byKey.get(sharedBy) ?? add();
+    byKey.set(sharedBy, index);
     bySelection.set(selection, index);
   }
-  return nodes;
+  return { nodes, keys };
+};
+
+interface PlacedSelection {
+  readonly selection: Selection;
+  readonly isRoot: boolean;
+  readonly form: AnswerForm;
+}
+
+/** All that `planNode` reads, as text: the model tells the rest. */
+const keyOf = (
+  { selection, isRoot, form }: PlacedSelection,
+  filter: PlanFilter | null,
+  nodeOf: (selection: Selection) => number,
+): string => {
+  const { type, fields, populate, sort, state } = selection;
+  const edges = populate.map(({ attribute, targets }) => [
+    attribute.name,
+    ...[...targets].flatMap(([uid, it]) => [uid, nodeOf(it)]),
+  ]);
+  const names = fields.map((it) => it.name);
+  return JSON.stringify([type.uid, isRoot, form, state, names, edges, filter, isRoot ? [] : sort.map(planSort)]);
 };
 
 const planNode = (
-  selection: Selection,
-  { isRoot, form, values }: { readonly isRoot: boolean; readonly form: AnswerForm; readonly values: DbValue[] },
+  { selection, isRoot, form }: PlacedSelection,
+  filter: PlanFilter | null,
   nodeOf: (selection: Selection) => number,
 ): PlanNode => {
-  const { type, fields, populate, filter, sort, state } = selection;
+  const { type, fields, populate, sort, state } = selection;
   return {
     uid: type.uid,
     table: type.table,
@@ -259,7 +292,7 @@ const planNode = (
     isPlain: form === 'plain' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
-    filter: isRoot || !filter ? null : planFilter(filter, values),
+    filter,
     sort: isRoot ? [] : sort.map(planSort),
     edges: populate.map((it) => planEdge(it, form, nodeOf)),
     links: planLinks(populate),
@@ -301,8 +334,10 @@ const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
   const groups = new Map<string, Populate['attribute'][]>();
   for (const { attribute } of populates) {
     const { path } = attribute;
-    const key = JSON.stringify({ ...path, fixed: path.fixed.filter((it) => it.column !== NAME_COLUMN) });
-    groups.set(key, [...(groups.get(key) ?? []), attribute]);
+    const key = keyOfTable(path);
+    const group = groups.get(key);
+    if (group) group.push(attribute);
+    else groups.set(key, [attribute]);
   }
   return [...groups.values()].map((attributes): PlanLinks => {
     const { table, from, to, rank, typeColumn, fixed } = attributes[0]!.path;
@@ -328,6 +363,17 @@ const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
     };
   });
 };
+
+/** Equal for paths that differ only in the attribute's name. Kept, because every request asks. */
+const keyOfTable = (path: LinkPath): string => {
+  const known = keysOfTables.get(path);
+  if (known !== undefined) return known;
+  const key = JSON.stringify({ ...path, fixed: path.fixed.filter((it) => it.column !== NAME_COLUMN) });
+  keysOfTables.set(path, key);
+  return key;
+};
+
+const keysOfTables = new WeakMap<LinkPath, string>();
 
 /** The column in which shared link tables keep the attribute's name. */
 const NAME_COLUMN = 'field';
