@@ -88,7 +88,8 @@ const startSide = async ({ postmaster = null }, args, envFor) => {
 
 const isHealthy = async (port) => {
   try {
-    return (await fetch(`http://127.0.0.1:${port}/_health`)).status === 204;
+    // a peer has no such path
+    return [204, 404].includes((await fetch(`http://127.0.0.1:${port}/_health`)).status);
   } catch {
     return false;
   }

@@ -18,6 +18,7 @@ import {
 } from './databases.mjs';
 import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
+import { comparePeers, peersName } from './peers.mjs';
 import { progress, say } from './print.mjs';
 import { makeProject, stopAll } from './processes.mjs';
 import { compareReads } from './reads.mjs';
@@ -32,7 +33,7 @@ const usage = `npm run bench -- [options]
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
-                       create, connect, append, which write; upload, a photograph; together, beside what stands for v4
+                       create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what stands for v4
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -52,7 +53,7 @@ const smallArticles = 30;
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
 const localeNames = localeRequests.map((it) => it.name);
-const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName, togetherName];
+const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName, peersName, togetherName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -135,7 +136,7 @@ const main = async () => {
         return worlds.get(articles);
       };
       const began = performance.now();
-      const world = has([...readNames, ...localeNames]) ? await prepare(options.articles) : null;
+      const world = has([...readNames, ...localeNames, peersName]) ? await prepare(options.articles) : null;
       const small = world && options.articles > smallArticles ? await prepare(smallArticles) : null;
       const written = has(writeNames) ? await prepare(Math.max(options.articles, writtenArticles)) : null;
       progress(null);
@@ -167,6 +168,7 @@ const main = async () => {
               options,
             }),
           }),
+          ...(has([peersName]) && name === 'postgres' && { peers: await comparePeers({ projects, world, options }) }),
           ...(has([uploadName]) && { upload: await compareUploads({ store, world: copied, dir, options }) }),
         };
       } finally {
