@@ -1,16 +1,23 @@
-/** `explain`: prints the selection, plan and statements of a URL without running them. */
+/**
+ * `explain`: prints the selection, plan and statements of a URL, what each statement reads, and which index would end
+ * reading a whole table. The statements run only with `--analyze`.
+ */
+import { sql } from 'kysely';
 import { type Caller, newGate, publicCaller } from '../access/access.js';
 import { allowAll, roleCaller, tokenCaller } from '../access/caller.js';
 import { newPermissionStore } from '../access/permissions.js';
 import { firstToken, tokenNameStatement } from '../access/tokens.js';
-import { formatIssue, orNearest } from '../errors.js';
+import { formatIssue, never, orNearest } from '../errors.js';
 import { permissionFor, type Route, routesOf } from '../http/routes.js';
+import { scalarTypes } from '../model/attributes.js';
 import { typeLabel } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
 import type { Filter, Populate, Query, ReadAction, Selection, SortKey } from '../query/selection.js';
 import { newReader, type PreparedRead } from '../read/find.js';
 import { readDefaultCode } from '../read/locales.js';
-import { type Db, readRows, type Statement } from '../sql/dialect.js';
+import { runRead } from '../read/run.js';
+import { type Db, type ReadProgram, type Rows, readRows, type Statement, type TableRead } from '../sql/dialect.js';
+import { type Advice, adviceFor, type OrdersAsStored } from './advice.js';
 import { StartFault, UsageFault } from './config.js';
 import { requireStarted } from './layout.js';
 import { countOf, openDatabase, openProject } from './project.js';
@@ -20,12 +27,14 @@ export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */
   readonly as?: string;
   readonly json: boolean;
+  /** Runs the statements and prints their rows and times. */
+  readonly analyze?: boolean;
 }
 
 export const explain = async (
   dir: string,
   url: string,
-  { as = 'role:public', json }: ExplainOptions,
+  { as = 'role:public', json, analyze = false }: ExplainOptions,
 ): Promise<void> => {
   const project = await openProject(dir);
   const db = await openDatabase(project, { readOnly: true });
@@ -48,8 +57,12 @@ export const explain = async (
     const prepared = newReader(db).prepare({ action, type: route.type, id, query: textQuery(search) }, context);
     if (!prepared.ok) throw new StartFault(prepared.issues.map(formatIssue).join('\n'));
     const leftOut = leftOutOf(prepared.value.query, as, caller);
+    const runs = analyze ? await runStatements(prepared.value, id, db) : null;
+    const statements = await explainStatements(prepared.value, runs, db);
     process.stdout.write(
-      json ? `${JSON.stringify(explanation(prepared.value, leftOut), null, 2)}\n` : print(prepared.value, leftOut),
+      json
+        ? `${JSON.stringify(explanation(prepared.value, leftOut, statements), null, 2)}\n`
+        : print(prepared.value, leftOut, statements),
     );
   } finally {
     await db.close();
@@ -116,17 +129,128 @@ const leftOutOf = ({ hidden, leftOut }: Query, as: string, caller: Caller): read
   ...leftOut.map(({ name, issue }) => ({ name, why: `no effect: ${formatIssue(issue)}` })),
 ];
 
-const explanation = ({ query, plan, compiled }: PreparedRead, leftOut: readonly Absence[]) => ({
+const explanation = (
+  { query, plan }: PreparedRead,
+  leftOut: readonly Absence[],
+  statements: readonly ExplainedStatement[],
+) => ({
   selection: sketchQuery(query),
   leftOut,
   plan: { shape: plan.shape, values: plan.values },
-  statements: namedStatements(compiled),
+  statements,
 });
 
+interface NamedStatement extends Statement {
+  readonly fetches: string;
+}
+
+interface ExplainedStatement extends NamedStatement {
+  readonly reads: readonly TableRead[];
+  /** What would keep it from reading a whole table; null if it reads none. */
+  readonly advice: Advice | null;
+  /** Only after it ran. */
+  readonly ran?: Run;
+}
+
+/** All runs of one statement text: it runs again for ids that were found later. */
+interface Run {
+  readonly times: number;
+  readonly rows: number;
+  readonly ms: number;
+}
+
+const explainStatements = async (
+  { query, compiled }: PreparedRead,
+  runs: ReadonlyMap<string, Run> | null,
+  db: Db,
+): Promise<readonly ExplainedStatement[]> => {
+  const { dialect } = db;
+  const column = sql.ref('value');
+  const ordersAsStored: OrdersAsStored = ({ type }) => dialect.comparable(scalarTypes[type].column, column) === column;
+  const explained: ExplainedStatement[] = [];
+  for (const statement of namedStatements(compiled)) {
+    const reads = await db.read(() => dialect.explain(statement));
+    const { fetches } = statement;
+    // in the order of ids, a filter that few entries meet is checked for all of them
+    const isWhole = reads.some(
+      (it) => it.extent === 'all' || (it.extent === 'ordered' && query.selection.filter !== null),
+    );
+    const advice =
+      isWhole && (fetches === 'page' || fetches === 'count') ? adviceFor(fetches, query, ordersAsStored) : null;
+    const ran = runs === null ? {} : { ran: runs.get(statement.sql) ?? { times: 0, rows: 0, ms: 0 } };
+    explained.push({ ...statement, reads, advice, ...ran });
+  }
+  return explained;
+};
+
+/** Runs the read as the server would, but each statement alone, within the same bounds. */
+const runStatements = async (
+  { plan, compiled }: PreparedRead,
+  id: number | null,
+  db: Db,
+): Promise<ReadonlyMap<string, Run>> => {
+  const runs = new Map<string, Run>();
+  await db.read(() => {
+    runs.clear();
+    return timed(runRead(compiled, plan.values, id, db.dialect), runs);
+  });
+  return runs;
+};
+
+function* timed(program: ReadProgram<unknown>, runs: Map<string, Run>): ReadProgram<void> {
+  let step = program.next();
+  while (!step.done) {
+    const results: Rows[] = [];
+    for (const statement of step.value) {
+      const began = performance.now();
+      const [rows = []] = yield [statement];
+      const known = runs.get(statement.sql) ?? { times: 0, rows: 0, ms: 0 };
+      const ms = performance.now() - began;
+      runs.set(statement.sql, { times: known.times + 1, rows: known.rows + rows.length, ms: known.ms + ms });
+      results.push(rows);
+    }
+    step = program.next(results);
+  }
+}
+
+const textOfRead = ({ table, index, extent, rows }: TableRead): string => {
+  const expected = rows === null ? '' : `, about ${rows.toLocaleString('en')} ${rows === 1 ? 'row' : 'rows'}`;
+  const by = index === null ? '' : ` by ${index}`;
+  switch (extent) {
+    case 'some':
+      return `looks up ${table}${index === null ? ' by id' : by}${expected}`;
+    case 'range':
+      return `reads a range of ${table}${index === null ? ' by id' : by}${expected}`;
+    case 'ordered':
+      return `reads ${table}${by} in order until the page is full`;
+    case 'all':
+      return index === null
+        ? `READS ALL OF ${table}${expected}`
+        : `reads all of the index ${index} of ${table}${expected}`;
+    default:
+      return never(extent);
+  }
+};
+
+const textOfRun = ({ times, rows, ms }: Run): string =>
+  times === 0
+    ? 'not run: there was nothing to fetch'
+    : `ran ${times === 1 ? 'once' : `${times} times`}: ${countOf(rows, 'row')} in ${ms.toFixed(2)} ms`;
+
+/** What is known of a statement, as comments below it. */
+const notesOf = ({ reads, advice, ran }: ExplainedStatement): string =>
+  [
+    ...new Set(reads.map(textOfRead)),
+    ...(advice === null ? [] : [advice.text]),
+    ...(ran === undefined ? [] : [textOfRun(ran)]),
+  ]
+    .map((it) => `\n  -- ${it}`)
+    .join('');
+
 /** Statements in the order of round trips, each with what it fetches. */
-const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statement & { readonly fetches: string })[] => {
+const namedStatements = (compiled: PreparedRead['compiled']): readonly NamedStatement[] => {
   const { shape, page, count, nodes } = compiled;
-  const named: (Statement & { readonly fetches: string })[] = [];
+  const named: NamedStatement[] = [];
   if (page) named.push({ ...page, fetches: 'page' });
   if (count) named.push({ ...count, fetches: 'count' });
   for (let i = nodes.length - 1; i >= 0; i--) {
@@ -144,15 +268,19 @@ const namedStatements = (compiled: PreparedRead['compiled']): readonly (Statemen
   return named;
 };
 
-const print = (prepared: PreparedRead, leftOut: readonly Absence[]): string => {
+const print = (
+  prepared: PreparedRead,
+  leftOut: readonly Absence[],
+  explained: readonly ExplainedStatement[],
+): string => {
   const { compiled } = prepared;
   const nodes = compiled.shape.nodes.map((node, i) => {
     const edges = node.edges.map((edge) => `${edge.name} -> ${edge.targets.map((it) => `node ${it.node}`).join(', ')}`);
     return `  node ${i}: ${node.uid}, ${countOf(node.fields.length, 'field')}${node.publishedOnly ? ', published only' : ''}${edges.length > 0 ? `; ${edges.join('; ')}` : ''}`;
   });
-  const statements = namedStatements(compiled).map(
+  const statements = explained.map(
     (it) =>
-      `  -- ${it.fetches}\n  ${it.sql};\n  -- values: ${JSON.stringify(it.params)}${it.ids.length > 0 ? ' (null: the ids found before)' : ''}`,
+      `  -- ${it.fetches}\n  ${it.sql};\n  -- values: ${JSON.stringify(it.params)}${it.ids.length > 0 ? ' (null: the ids found before)' : ''}${notesOf(it)}`,
   );
   const absent = leftOut.map((it) => `  left out: ${it.name} (${it.why})\n`).join('');
   return `Selection\n${indent(sketchText(sketchQuery(prepared.query)))}\n${absent}\nPlan\n${nodes.reverse().join('\n')}\n\nStatements (${statements.length}, at most; one per distinct selection and link table, whatever the number of entries)\n${statements.join('\n')}\n`;

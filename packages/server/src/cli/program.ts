@@ -64,14 +64,23 @@ command('sync', 'add the tables, columns and indexes that the database lacks')
     },
   );
 
-command('explain', 'print the selection, plan and statements of a URL')
+command('explain', 'print the selection, plan and statements of a URL, and what they read')
   .argument('<url>', 'such as /api/articles?populate=*')
   .option('--as <caller>', 'role:TYPE or token:NAME, such as role:authenticated', 'role:public')
+  .option('--analyze', 'run the statements too, and print their rows and times')
   .option('--json', 'as JSON')
   .action(
-    async (url: string, { project, as, json }: ProjectOption & { readonly as: string; readonly json?: boolean }) => {
+    async (
+      url: string,
+      {
+        project,
+        as,
+        json,
+        analyze,
+      }: ProjectOption & { readonly as: string; readonly json?: boolean; readonly analyze?: boolean },
+    ) => {
       const { explain } = await import('./explain.js');
-      await explain(project, url, { as, json: json === true });
+      await explain(project, url, { as, json: json === true, analyze: analyze === true });
     },
   );
 

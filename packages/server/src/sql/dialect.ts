@@ -158,6 +158,17 @@ export interface StillRunning {
   someRows(id: Sql): Sql;
 }
 
+/** How a statement reads a table, by the engine's plan. */
+export interface TableRead {
+  readonly table: string;
+  /** Null: the rows themselves, in the order of their ids or as they are stored. */
+  readonly index: string | null;
+  /** `some`: rows with given values; `range`: of values; `ordered`: one row after the other until enough are found; `all`. */
+  readonly extent: 'some' | 'range' | 'ordered' | 'all';
+  /** Rows that the engine expects to find, or those of the table; null if unknown. */
+  readonly rows: number | null;
+}
+
 /** How values that are known only when a statement runs are bound. */
 export interface Binding {
   /** A list of ids. */
@@ -214,6 +225,8 @@ export interface Dialect extends Binding {
   lock(names: readonly string[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
+  /** How a statement with its values would be run. */
+  explain(statement: Statement): ReadProgram<readonly TableRead[]>;
 }
 
 export interface Db {

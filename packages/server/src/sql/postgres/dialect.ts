@@ -4,6 +4,7 @@ import { limits } from '../../limits.js';
 import { compileWith, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
+import { explainOnPostgres } from './explain.js';
 
 /** The zone of this process: v4 stores wall clocks in it (ST2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -169,5 +170,6 @@ export const postgresDialect = (collation: string | null): Dialect => ({
       : compile(sql`select ${sql.join(ordered.map((name) => sql`pg_advisory_xact_lock(hashtext(${name}::text))`))}`);
   },
   forUpdate: sql` for no key update`,
+  explain: explainOnPostgres,
   idsText: (ids) => `{${ids.join(',')}}`,
 });

@@ -6,6 +6,7 @@ import { compileWith, idsParameter, slotParameter, sqliteBuilder } from '../comp
 import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
+import { explainOnSqlite } from './explain.js';
 
 /** Epoch milliseconds of the years 0 to 9999, the range of strftime. */
 const [instantMin, instantMax] = [-62_167_219_200_000, 253_402_300_799_999];
@@ -111,5 +112,6 @@ export const sqliteDialect: Dialect = {
   },
   lock: () => null,
   forUpdate: sql``,
+  explain: explainOnSqlite,
   ...sqliteBinding,
 };
