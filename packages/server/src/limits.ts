@@ -182,7 +182,7 @@ export const limits = {
   hookDepthMax: 10,
   /** Links of a list up to which a partial change reads the whole list; of a longer one it reads the surroundings of the change. */
   wholeListMax: 200,
-  /** Ids in such a change. Each costs two statements; beyond this, reading the whole list is cheaper. */
+  /** Ids in such a change, anchors included; beyond this, reading the whole list is cheaper. */
   excerptIdsMax: 20,
   /** Last ranks of a long list that are checked before it is changed, unless they were spread. */
   soundRanksMax: 2_000,

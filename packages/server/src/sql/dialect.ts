@@ -188,8 +188,10 @@ export interface Dialect extends Binding {
   inIds(column: Sql): Sql;
   /** A table with the ids given at run time in its only column, `id`. */
   readonly idsTable: Sql;
-  /** A table with the pairs in its columns `id` and `value`; the SQL text does not depend on their number. */
-  pairsTable(pairs: readonly (readonly [id: number, value: number])[]): Sql;
+  /** A table with the pairs that a slot holds (`pairsText`) in its columns `id` and `value`. */
+  pairsTable(slot: number): Sql;
+  /** The value of a slot of pairs. */
+  pairsText(pairs: readonly (readonly [id: number, value: number])[]): string;
   /** A JSON object as text; pairs in the given order. */
   jsonObject(pairs: readonly (readonly [key: string, value: Sql])[]): Sql;
   jsonValue(form: JsonForm, column: Sql): Sql;
@@ -200,7 +202,10 @@ export interface Dialect extends Binding {
    * integers must be in range.
    */
   bindSlot(kind: ColumnKind, slot: number): Sql;
-  /** Statements that insert the rows, in order where they refer to each other; the SQL text depends on the columns only. */
+  /**
+   * Statements that insert the rows, those of one table in order. A row without an id may refer to any with one; rows with
+   * ids refer to none of the others. The SQL texts depend on the columns, and on few numbers of rows.
+   */
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
@@ -219,14 +224,22 @@ export interface Dialect extends Binding {
   rowsBelow(max: number): Sql;
   /** Ends statements that run too long; null where the engine has a timeout. */
   readonly stillRunning: StillRunning | null;
-  /** Reserves ids that no other row of the tables has or will get; returns rows of list index and id. */
-  reserveIds(wanted: readonly { readonly table: string; readonly count: number }[]): Statement;
+  /**
+   * A table with ids that no other row of the given one has or will get, in its only column, `id`: as many as there are ids
+   * at run time, which must be 1, 2, 3 ….
+   */
+  newIds(table: string): Sql;
   /** Acquires a lock on each name until the end of the transaction; null for an engine with a single writer. */
   lock(names: readonly string[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
   /** How a statement with its values would be run. */
   explain(statement: Statement): ReadProgram<readonly TableRead[]>;
+  /**
+   * Queries with columns of the same types as one, each of whose rows begins with the place of its query; null where
+   * nothing is saved by that.
+   */
+  unite(queries: readonly Statement[]): Statement | null;
 }
 
 export interface Db {
@@ -271,6 +284,19 @@ export const withIds = (statement: Statement, ids: readonly number[], binding: B
   const text = binding.idsText(ids);
   for (const position of statement.ids) params[position] = text;
   return { sql: statement.sql, params, ids: [], isLong: ids.length > limits.shortRowsMax };
+};
+
+/** Rows of queries with columns of the same types. */
+export const runTogether = async (
+  queries: readonly Statement[],
+  tx: Tx,
+  dialect: Dialect,
+): Promise<readonly Rows[]> => {
+  const united = queries.length > 1 ? dialect.unite(queries) : null;
+  if (!united) return tx.runAll(queries);
+  const results: (readonly unknown[])[][] = queries.map(() => []);
+  for (const [place, ...row] of await tx.run(united)) results[place as number]!.push(row);
+  return results;
 };
 
 /** Runs a read program inside a write transaction. Throws `Refusal` past `limits.readMsMax`, as `Db.read` does. */

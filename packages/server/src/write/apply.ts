@@ -14,7 +14,8 @@ import { pipeline } from '../sql/pipeline.js';
 import { type Change, namesOf, parseChange, readPublishedAt } from './change.js';
 import { acceptBody, type CheckContext, checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
-import { nextVersion, readEntries, type StoredEntry } from './entry.js';
+import { entryWithId, nextVersion, readEntries, type StoredEntry, type Which } from './entry.js';
+import { renumberStatement } from './lists.js';
 import {
   checkInherited,
   checkShared,
@@ -30,11 +31,12 @@ import {
   sharedOf,
   siblingsLock,
 } from './locales.js';
+import { readParts } from './parts.js';
 import { type PasswordHashes, withHashes } from './passwords.js';
 import { lockNames, type Operation, planWrite, removalOf, type WritePlan } from './plan.js';
 import { runOperations } from './run.js';
 import { newSession, type Session, type WriteAction, type WriteEvent } from './session.js';
-import { changesOf, readParts, readSnapshot, renumberStatement, type Snapshot } from './snapshot.js';
+import { changesOf, readSnapshot, type Snapshot } from './snapshot.js';
 
 /** Attributes of an entry by name, in the form of request bodies (BO5). */
 export type Data = Readonly<Record<string, unknown>>;
@@ -242,16 +244,21 @@ type PublishedAt = number | null | undefined;
 
 // ---- the entry
 
+const firstEntry: Which = { key: 'first', rest: () => sql`order by e.id limit 1`, values: [] };
+
 /** An entry by id, or without one the entry of a single type in the locale of the request. */
 const findEntry = async (
   { request: { type, locale }, context, dialect, session }: Write,
   id: number | null,
   lock: 'plain' | 'locked',
 ): Promise<StoredEntry | null> => {
-  const inLocale = sql`where e.locale = ${dialect.bind('string', locale ?? context.defaultLocale)}`;
-  const one = type.localized ? inLocale : sql``;
-  const where = type.kind === 'single' && id === null ? one : sql`where e.id = ${dialect.bind('id', id)}`;
-  const which = sql`${where} order by e.id limit 1`;
+  const inLocale: Which = {
+    key: 'locale',
+    rest: () => sql`where e.locale = ${dialect.bindSlot('string', 0)} order by e.id limit 1`,
+    values: [locale ?? context.defaultLocale],
+  };
+  const one: Which = type.localized ? inLocale : firstEntry;
+  const which = type.kind === 'single' && id === null ? one : entryWithId(id!);
   const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
   return found ?? null;
 };

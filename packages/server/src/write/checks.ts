@@ -2,22 +2,16 @@
 import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
-import { FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
-import type { Dialect, Statement, Tx } from '../sql/dialect.js';
-import { pipeline } from '../sql/pipeline.js';
-import type { Change, ParsedBody } from './change.js';
+import { type EntryType, FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
+import { type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
+import { keptStatement } from '../sql/kept.js';
+import type { Change, ParsedBody, ValueChange } from './change.js';
+import { groupBy, listKey } from './keys.js';
+import { pathKey } from './lists.js';
 import { askedTargets } from './morphs.js';
 import { isUnique } from './plan.js';
-import {
-  askedIds,
-  changesOf,
-  existingStatement,
-  groupBy,
-  listKey,
-  pathKey,
-  readSnapshot,
-  type Snapshot,
-} from './snapshot.js';
+import { columnsOf, newQuestions, type Questions } from './questions.js';
+import { askedIds, askSnapshot, changesOf, existingStatement, type OwnedChange, type Snapshot } from './snapshot.js';
 
 export interface CheckContext {
   readonly model: Model;
@@ -33,8 +27,11 @@ export const acceptBody = async (
 ): Promise<Change> => {
   if (issues.length === 0) return change;
   const changes = changesOf(change, id);
-  const { absent } = await findTargets(changes, context);
-  return refuseAll([...issues, ...absent, ...(await takenValues(changes, context))]);
+  const questions = newQuestions();
+  const targets = askTargets(changes, questions, context);
+  const taken = askTaken(changes, questions, context.dialect);
+  await questions.answer(context.tx, context.dialect);
+  return refuseAll([...issues, ...targets().absent, ...taken()]);
 };
 
 /**
@@ -42,20 +39,20 @@ export const acceptBody = async (
  * Returns issues instead of throwing, because other steps run concurrently.
  */
 export const checkChanges = async (
-  changes: Changes,
+  changes: readonly OwnedChange[],
   context: CheckContext,
 ): Promise<Result<Omit<Snapshot, 'parts'>>> => {
-  const [{ absent, mediaTypes }, taken, snapshot] = await pipeline(
-    () => findTargets(changes, context),
-    () => takenValues(changes, context),
-    () => readSnapshot(changes, context.tx, context.dialect),
-  );
-  const issues = [...absent, ...refusedFiles(changes, mediaTypes, snapshot), ...taken];
+  const { tx, dialect } = context;
+  const questions = newQuestions();
+  const targets = askTargets(changes, questions, context);
+  const taken = askTaken(changes, questions, dialect);
+  const complete = askSnapshot(changes, questions, dialect);
+  await questions.answer(tx, dialect);
+  const snapshot = await complete(tx);
+  const { absent, mediaTypes } = targets();
+  const issues = [...absent, ...refusedFiles(changes, mediaTypes, snapshot), ...taken()];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
-
-/** The changes of one body with the ids of their owners; null for new ones. */
-type Changes = readonly { readonly change: Change; readonly id: number | null }[];
 
 interface Targets {
   /** One issue for each link that names entries that do not exist. */
@@ -81,32 +78,36 @@ const askedBy = ({ links, morphs }: Change): readonly Asked[] =>
     ),
   ].filter((it) => it.ids.length > 0);
 
-const findTargets = async (changes: Changes, { model, dialect, tx }: CheckContext): Promise<Targets> => {
+/** Returns what to call once the questions are answered. */
+const askTargets = (
+  changes: readonly OwnedChange[],
+  { ask }: Questions,
+  { model, dialect }: CheckContext,
+): (() => Targets) => {
+  const mediaTypes = new Map<number, string | null>();
+  const absent: Issue[] = [];
   const groups = groupBy(
     changes.flatMap(({ change }) => askedBy(change)),
     (it) => it.uid,
   );
-  const results = await tx.runAll(
-    groups.map((asked) =>
-      existingStatement(typeOf(model, asked[0]!.uid), [...new Set(asked.flatMap((it) => it.ids))], dialect),
-    ),
-  );
-  const mediaTypes = new Map<number, string | null>();
-  const absent = groups.flatMap((asked, i) => {
-    const rows = results[i] ?? [];
-    const found = new Set(rows.map(([target]) => target as number));
-    if (asked[0]!.uid === FILE_UID) for (const [id, mime] of rows) mediaTypes.set(id as number, mime as string | null);
-    return asked.flatMap(({ uid, ids, path }) => {
-      const missing = ids.filter((target) => !found.has(target));
-      return missing.length > 0 ? [issue('relation.absent', path, { uid, ids: missing })] : [];
+  for (const asked of groups) {
+    const { uid } = asked[0]!;
+    const wanted = [...new Set(asked.flatMap((it) => it.ids))];
+    ask(existingStatement(typeOf(model, uid), wanted, dialect), (rows) => {
+      const found = new Set(rows.map(([target]) => target!));
+      if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
+      for (const { ids, path } of asked) {
+        const missing = ids.filter((target) => !found.has(target));
+        if (missing.length > 0) absent.push(issue('relation.absent', path, { uid, ids: missing }));
+      }
     });
-  });
-  return { absent, mediaTypes };
+  }
+  return () => ({ absent, mediaTypes });
 };
 
 /** Files of another type than the attribute allows. Those that it holds already may stay. */
 const refusedFiles = (
-  changes: Changes,
+  changes: readonly OwnedChange[],
   mediaTypes: ReadonlyMap<number, string | null>,
   { lists }: Pick<Snapshot, 'lists'>,
 ): readonly Issue[] =>
@@ -130,29 +131,35 @@ const kindOf = (mediaType: string | null): string => {
   return kind === 'images' || kind === 'videos' || kind === 'audios' ? kind : 'files';
 };
 
-/** Unique values, against the whole table and within the request (BO8). */
-const takenValues = async (changes: Changes, { dialect, tx }: CheckContext): Promise<readonly Issue[]> => {
-  const values = changes.flatMap(({ change, id }) =>
-    change.values
-      .filter((it) => it.value !== null && isUnique(it.attribute))
-      .map((it) => ({ ...it, type: change.type, id })),
-  );
+/** Unique values, against the whole table and within the request (BO8). Returns what to call once the questions are answered. */
+const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: Dialect): (() => readonly Issue[]) => {
+  const issues: Issue[] = [];
   const seen = new Set<string>();
-  const results = await tx.runAll(
-    values.map(({ type, attribute, value, id }): Statement => {
-      const column = sql`${sql.ref(attribute.column)}`;
-      const others = id === null ? sql`` : sql` and id <> ${dialect.bind('id', id)}`;
-      // a table that v4 has made may lack the index
-      const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`id`)} and ` : sql``;
-      return dialect.compile(
-        sql`select 1 from ${sql.table(type.table)} where ${guard}${column} = ${dialect.bind(scalarTypes[attribute.type].column, value)}${others} limit 1`,
-      );
-    }),
-  );
-  return values.flatMap(({ type, attribute, value, path }, i) => {
-    const key = JSON.stringify([type.uid, attribute.name, value]);
-    const isTaken = results[i]!.length > 0 || seen.has(key);
-    seen.add(key);
-    return isTaken ? [issue('body.unique', path)] : [];
+  for (const { change, id } of changes)
+    for (const value of change.values) {
+      if (value.value === null || !isUnique(value.attribute)) continue;
+      ask(takenStatement(change.type, value, id, dialect), (rows) => {
+        const key = JSON.stringify([change.type.uid, value.attribute.name, value.value]);
+        if (rows.length > 0 || seen.has(key)) issues.push(issue('body.unique', value.path));
+        seen.add(key);
+      });
+    }
+  return () => issues;
+};
+
+/** Selects a row of another entry with the value. */
+const takenStatement = (
+  { table }: EntryType,
+  { attribute, value }: ValueChange,
+  id: number | null,
+  dialect: Dialect,
+): Statement => {
+  const kind = scalarTypes[attribute.type].column;
+  const statement = keptStatement(dialect, `taken ${table} ${attribute.column} ${id === null}`, () => {
+    const others = id === null ? sql`` : sql` and id <> ${dialect.bindSlot('id', 1)}`;
+    // a table that v4 has made may lack the index
+    const guard = dialect.stillRunning ? sql`${dialect.stillRunning.someRows(sql`id`)} and ` : sql``;
+    return sql`select ${columnsOf({})} from ${sql.table(table)} where ${guard}${sql.ref(attribute.column)} = ${dialect.bindSlot(kind, 0)}${others} limit 1`;
   });
+  return withValues(statement, [value, id], dialect);
 };

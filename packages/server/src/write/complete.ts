@@ -10,7 +10,9 @@ import type {
   ScalarAttribute,
 } from '../model/model.js';
 import { type Dialect, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
-import { type OwnerKey, ownerKey, readParts, type Snapshot } from './snapshot.js';
+import { type OwnerKey, ownerKey } from './keys.js';
+import { readParts } from './parts.js';
+import type { Snapshot } from './snapshot.js';
 
 /** Issues for values missing from an entry and its stored components. @param checked names of attributes that need no check. */
 export const missingInStored = async (

@@ -11,9 +11,11 @@ import type {
   ScalarAttribute,
   Uid,
 } from '../model/model.js';
+import { runTogether } from '../sql/dialect.js';
 import type { CheckContext } from './checks.js';
+import { groupBy, type OwnerKey, ownerKey } from './keys.js';
 import type { IdPair, Operation, PlacedPart } from './plan.js';
-import { groupBy, type OwnerKey, ownerKey } from './snapshot.js';
+import { newIdsStatement } from './snapshot.js';
 
 /** Components of an entry and of its components. */
 export type Parts = ReadonlyMap<OwnerKey, readonly PlacedPart[]>;
@@ -158,10 +160,14 @@ const reserveIds = async (
     const before = new Set(taken.get(type.uid));
     return { uid: type.uid, table: type.table, before, count: it.length * to.length + before.size };
   });
-  const rows = (await tx.run(dialect.reserveIds(wanted))) as readonly (readonly [number, number])[];
+  const reserved = await runTogether(
+    wanted.map(({ table, count }) => newIdsStatement(table, count, dialect)),
+    tx,
+    dialect,
+  );
   return new Map(
     wanted.map(({ uid, before }, place) => {
-      const free = rows.flatMap(([at, id]) => (at === place && !before.has(id) ? [id] : []));
+      const free = reserved[place]!.map(([id]) => id as number).filter((id) => !before.has(id));
       taken.set(uid, [...before, ...free]);
       return [uid, free];
     }),

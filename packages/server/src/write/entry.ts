@@ -1,7 +1,8 @@
 /** Stored entries as writes need them: state, version and locale. */
 import { sql } from 'kysely';
 import type { EntryType } from '../model/model.js';
-import type { Dialect, Sql, Tx } from '../sql/dialect.js';
+import { type DbValue, type Dialect, type Sql, type Tx, withValues } from '../sql/dialect.js';
+import { keptStatement } from '../sql/kept.js';
 
 export interface StoredEntry {
   readonly id: number;
@@ -13,19 +14,34 @@ export interface StoredEntry {
   readonly locale: string | null;
 }
 
-/** @param which the rest of a `select` from the table as `e`. */
+/** Which entries to read: the rest of a `select` from the table as `e`, whose slots take the values. */
+export interface Which {
+  /** Distinct for distinct texts. */
+  readonly key: string;
+  readonly rest: (dialect: Dialect) => Sql;
+  readonly values: readonly DbValue[];
+}
+
+export const entryWithId = (id: number): Which => ({
+  key: 'id',
+  rest: (dialect) => sql`where e.id = ${dialect.bindSlot('id', 0)}`,
+  values: [id],
+});
+
 export const readEntries = async (
   type: EntryType,
-  which: Sql,
+  { key, rest, values }: Which,
   lock: 'plain' | 'locked',
   { dialect, tx }: { readonly dialect: Dialect; readonly tx: Tx },
 ): Promise<readonly StoredEntry[]> => {
-  const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
-  const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
-  const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
-  const locale = type.localized ? column('locale') : sql`null`;
-  const query = sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e ${which}${lock === 'locked' ? dialect.forUpdate : sql``}`;
-  const rows = (await tx.run(dialect.compile(query))) as readonly (readonly [
+  const statement = keptStatement(dialect, `entries ${type.table} ${lock} ${key}`, () => {
+    const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
+    const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
+    const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
+    const locale = type.localized ? column('locale') : sql`null`;
+    return sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e ${rest(dialect)}${lock === 'locked' ? dialect.forUpdate : sql``}`;
+  });
+  const rows = (await tx.run(withValues(statement, values, dialect))) as readonly (readonly [
     number,
     string | null,
     string | null,

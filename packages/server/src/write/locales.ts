@@ -12,9 +12,11 @@ import { type Change, namesOf } from './change.js';
 import type { CheckContext } from './checks.js';
 import { missingInStored } from './complete.js';
 import { copy, findParts, type Parts } from './copy.js';
-import { readEntries, type StoredEntry } from './entry.js';
+import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
+import { groupBy, ownerKey } from './keys.js';
+import { readParts } from './parts.js';
 import { isUnique, type Operation, removalOfParts, type WritePlan } from './plan.js';
-import { changesOf, groupBy, ownerKey, readParts } from './snapshot.js';
+import { changesOf } from './snapshot.js';
 
 // ---- what a request says
 
@@ -72,10 +74,12 @@ export const findSource = async (
   defaultLocale: string | null,
   { dialect, tx }: CheckContext,
 ): Promise<StoredEntry> => {
-  const which =
-    id === null
-      ? sql`order by case when e.locale = ${dialect.bind('string', defaultLocale)} then 0 else 1 end, e.id limit 1`
-      : sql`where e.id = ${dialect.bind('id', id)}`;
+  const inDefault: Which = {
+    key: 'locale first',
+    rest: () => sql`order by case when e.locale = ${dialect.bindSlot('string', 0)} then 0 else 1 end, e.id limit 1`,
+    values: [defaultLocale],
+  };
+  const which = id === null ? inDefault : entryWithId(id);
   const [source] = await readEntries(type, which, 'plain', { dialect, tx });
   return source ?? refuse(issue('locale.no-entry', []));
 };
@@ -105,8 +109,13 @@ export const readSiblings = async (
 ): Promise<readonly StoredEntry[]> => {
   const { table, from, to, rank } = linksOf(type);
   const column = (name: string): Sql => sql`${sql.ref(`l.${name}`)}`;
-  const own = dialect.bind('id', id);
-  const which = sql`join ${sql.table(table)} l on ${column(to)} = e.id where ${column(from)} = ${own} and e.id <> ${own} order by ${column(rank)}, l.id`;
+  const own = dialect.bindSlot('id', 0);
+  const which: Which = {
+    key: 'siblings',
+    rest: () =>
+      sql`join ${sql.table(table)} l on ${column(to)} = e.id where ${column(from)} = ${own} and e.id <> ${own} order by ${column(rank)}, l.id`,
+    values: [id],
+  };
   const rows = await readEntries(type, which, 'locked', { dialect, tx });
   return [...new Map(rows.map((it) => [it.id, it])).values()];
 };
@@ -118,17 +127,22 @@ export const readGroup = async (
   locale: string,
   context: CheckContext,
 ): Promise<readonly StoredEntry[]> => {
-  const isSource = sql`e.id = ${context.dialect.bind('id', source)}`;
   // any entry of a single type will do, if the source was deleted meanwhile
-  const anyOfSingle = sql`order by case when ${isSource} then 0 else 1 end, e.id limit 1`;
-  const which = type.kind === 'single' ? anyOfSingle : sql`where ${isSource}`;
+  const anyOfSingle: Which = {
+    key: 'id first',
+    rest: ({ bindSlot }) => sql`order by case when e.id = ${bindSlot('id', 0)} then 0 else 1 end, e.id limit 1`,
+    values: [source],
+  };
+  const which = type.kind === 'single' ? anyOfSingle : entryWithId(source);
   const [first] = await readEntries(type, which, 'locked', context);
   if (!first) return refuse(issue('locale.no-entry', []));
   const group = [first, ...(await readSiblings(type, first.id, context))];
   // a single type has one entry in a locale, linked or not
-  const others = type.kind === 'single' ? await readEntries(type, sql`order by e.id`, 'plain', context) : group;
+  const others = type.kind === 'single' ? await readEntries(type, allEntries, 'plain', context) : group;
   return others.some((it) => it.locale === locale) ? refuse(issue('locale.used', ['locale'])) : group;
 };
+
+const allEntries: Which = { key: 'all', rest: () => sql`order by e.id`, values: [] };
 
 const linksOf = (type: EntryType): LinkAttribute['path'] & { readonly rank: string } => {
   const attribute = type.attributes.get('localizations');

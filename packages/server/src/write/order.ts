@@ -130,13 +130,16 @@ export interface Ranked {
  * `limits.wholeListMax`. Ranks of a longer list are spread over the middle half of the range, so that there is room before,
  * between and after them, and most changes write only the rank of what they move.
  */
-export const spread = { from: 2 ** 29, width: 2 ** 30 } as const;
-/** No other numbering starts this high, so a list that does was spread, and all its changes since have kept it sound. */
-const spreadMin = 2 ** 20;
+export const spread = {
+  from: 2 ** 29,
+  width: 2 ** 30,
+  /** No other numbering starts this high, so a list that does was spread, and all its changes since have kept it sound. */
+  min: 2 ** 20,
+} as const;
 /** Distance of new first and last entries of a spread list from the others. */
 const endStep = 2 ** 12;
 
-export const isSpread = (firstRank: number | null | undefined): boolean => firstRank != null && firstRank >= spreadMin;
+const isSpread = (firstRank: number | null | undefined): boolean => firstRank != null && firstRank >= spread.min;
 
 export const isSoundRank = (rank: number | null): rank is number =>
   rank !== null && Number.isInteger(rank) && rank >= 1 && rank <= limits.rankMax;
@@ -174,7 +177,7 @@ const ranksBetween = (
   count: number,
   isSparse: boolean,
 ): readonly number[] | null => {
-  const below = low ?? (isSparse ? spreadMin - 1 : 0);
+  const below = low ?? (isSparse ? spread.min - 1 : 0);
   const room = Math.floor(((high ?? limits.rankMax) - below) / (count + 1));
   const isBetween = low !== null && high !== null;
   const step = isBetween ? room : Math.min(room, isSparse ? endStep : high === null ? 1 : room);

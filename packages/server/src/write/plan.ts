@@ -17,21 +17,12 @@ import type {
 } from '../model/model.js';
 import type { Cell, NewRow } from '../sql/dialect.js';
 import type { Change, LinkChange, PartItem } from './change.js';
+import { groupBy, listKey, type OwnerKey, ownerKey } from './keys.js';
+import { type OrderedList, pathKey, type StoredLink } from './lists.js';
 import { type MorphChange, type MorphTarget, type StoredMorph, targetKey } from './morphs.js';
 import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
-import {
-  changesOf,
-  groupBy,
-  isExclusive,
-  listKey,
-  type OrderedList,
-  type OwnerKey,
-  ownerKey,
-  pathKey,
-  type Snapshot,
-  type StoredLink,
-  type StoredPart,
-} from './snapshot.js';
+import type { StoredPart } from './parts.js';
+import { changesOf, isExclusive, type Snapshot } from './snapshot.js';
 
 export type Operation =
   /** Ranks of rows by their ids. */
@@ -353,13 +344,15 @@ const unlink = (path: LinkPath, ids: readonly number[]): readonly Operation[] =>
 
 const planLinks = (link: LinkChange, ownerId: number, planning: Planning): void => {
   const { attribute } = link;
-  const stored = planning.snapshot.lists.get(listKey(pathKey(attribute.path), ownerId)) ?? [];
+  const list = listKey(pathKey(attribute.path), ownerId);
+  const stored = planning.snapshot.lists.get(list) ?? [];
   const wanted = wantedIds(link, distinctIds(stored));
   if (!wanted.ok) {
     planning.issues.push(...wanted.issues);
     return;
   }
-  if (link.isNeeded && wanted.value.length === 0) {
+  // a list that is read partially has more entries than a change can remove
+  if (link.isNeeded && wanted.value.length === 0 && !planning.snapshot.excerpts.has(list)) {
     planning.issues.push(issue('body.required', link.path));
     return;
   }

@@ -1,6 +1,8 @@
 /** Runs planned operations. */
 import { sql } from 'kysely';
-import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds } from '../sql/dialect.js';
+import type { FixedValue } from '../model/model.js';
+import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
+import { keptStatement } from '../sql/kept.js';
 import type { Operation } from './plan.js';
 
 /** Sends all statements in one batch. */
@@ -28,52 +30,67 @@ const statementsOf = (operations: readonly Operation[], dialect: Dialect): reado
   return statements;
 };
 
-/** One operation as one statement. Its text depends only on the columns, so it is prepared once. */
+/** One operation as one statement. */
 const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
-  const table = sql.table(operation.table);
+  const { kind, table } = operation;
+  const kept = (what: string, query: () => Sql): Statement => keptStatement(dialect, `${kind} ${table} ${what}`, query);
   switch (operation.kind) {
-    case 'rank':
-      return dialect.compile(
-        sql`update ${table} as l set ${sql.ref(operation.column)} = n.value from ${dialect.pairsTable(operation.ranks)} n where l.id = n.id`,
+    case 'rank': {
+      const { column, ranks } = operation;
+      const update = kept(
+        column,
+        () =>
+          sql`update ${sql.table(table)} as l set ${sql.ref(column)} = n.value from ${dialect.pairsTable(0)} n where l.id = n.id`,
       );
+      return withValues(update, [dialect.pairsText(ranks)], dialect);
+    }
     case 'update': {
-      const cells = sql.join(
-        operation.cells.map((it) => sql`${sql.ref(it.column)} = ${dialect.bind(it.kind, it.value)}`),
-      );
-      const update = sql`update ${table} set ${cells} where ${idIn(operation.column, operation.ids, dialect)}${fixedOf(operation)}`;
-      return withIds(dialect.compile(update), operation.ids, dialect);
+      const { cells, column, ids, fixed } = operation;
+      const columns = cells.map((it) => `${it.column} ${it.kind}`).join();
+      const update = kept(`${columns} ${column} ${ids.length === 1} ${fixedKey(fixed)}`, () => {
+        const set = cells.map((it, i) => sql`${sql.ref(it.column)} = ${dialect.bindSlot(it.kind, i + 1)}`);
+        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}`;
+      });
+      const values = [ids[0]!, ...cells.map((it) => it.value)];
+      return withIds(withValues(update, values, dialect), ids, dialect);
     }
     case 'delete': {
-      const removal = sql`delete from ${table} where ${idIn(operation.column, operation.ids, dialect)}${fixedOf(operation)}`;
-      return withIds(dialect.compile(removal), operation.ids, dialect);
+      const { column, ids, fixed } = operation;
+      const removal = kept(
+        `${column} ${ids.length === 1} ${fixedKey(fixed)}`,
+        () => sql`delete from ${sql.table(table)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}`,
+      );
+      return withIds(withValues(removal, [ids[0]!], dialect), ids, dialect);
     }
     case 'clone': {
       const { column, columns, fixed, pairs } = operation;
-      const names = sql.join([column, ...columns].map((it) => sql.ref(it)));
-      const values = sql.join([sql`cast(p.value as integer)`, ...columns.map((it) => sql.ref(`l.${it}`))]);
-      const where = fixed.map((it) => sql` and ${sql.ref(`l.${it.column}`)} = ${it.value}`);
-      return dialect.compile(
-        sql`insert into ${table} (${names}) select ${values} from ${dialect.pairsTable(pairs)} p join ${table} l on ${sql.ref(`l.${column}`)} = p.id${sql.join(where, sql``)} order by p.value, l.id`,
-      );
+      const copy = kept(`${column} ${columns.join()} ${fixedKey(fixed)}`, () => {
+        const names = sql.join([column, ...columns].map((it) => sql.ref(it)));
+        const values = sql.join([sql`cast(p.value as integer)`, ...columns.map((it) => sql.ref(`l.${it}`))]);
+        const where = fixed.map((it) => sql` and ${sql.ref(`l.${it.column}`)} = ${it.value}`);
+        return sql`insert into ${sql.table(table)} (${names}) select ${values} from ${dialect.pairsTable(0)} p join ${sql.table(table)} l on ${sql.ref(`l.${column}`)} = p.id${sql.join(where, sql``)} order by p.value, l.id`;
+      });
+      return withValues(copy, [dialect.pairsText(pairs)], dialect);
     }
     case 'assign': {
-      const cells = sql.join(operation.columns.map((it) => sql`${sql.ref(it)} = ${sql.ref(`s.${it}`)}`));
-      return dialect.compile(
-        sql`update ${table} as t set ${cells} from ${dialect.pairsTable(operation.pairs)} p join ${table} s on s.id = p.id where t.id = cast(p.value as integer)`,
-      );
+      const { columns, pairs } = operation;
+      const copy = kept(columns.join(), () => {
+        const cells = sql.join(columns.map((it) => sql`${sql.ref(it)} = ${sql.ref(`s.${it}`)}`));
+        return sql`update ${sql.table(table)} as t set ${cells} from ${dialect.pairsTable(0)} p join ${sql.table(table)} s on s.id = p.id where t.id = cast(p.value as integer)`;
+      });
+      return withValues(copy, [dialect.pairsText(pairs)], dialect);
     }
   }
 };
 
-const fixedOf = ({ fixed = [] }: Extract<Operation, { kind: 'update' | 'delete' }>): Sql =>
+const fixedKey = (fixed: readonly FixedValue[] = []): string => fixed.map((it) => `${it.column}=${it.value}`).join();
+
+const fixedOf = (fixed: readonly FixedValue[] = []): Sql =>
   sql.join(
     fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`),
     sql``,
   );
 
-const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql => {
-  const [id] = ids;
-  return ids.length === 1
-    ? sql`${sql.ref(column)} = ${dialect.bind('id', id!)}`
-    : dialect.inIds(sql`${sql.ref(column)}`);
-};
+/** The first slot is the only id. */
+const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql =>
+  ids.length === 1 ? sql`${sql.ref(column)} = ${dialect.bindSlot('id', 0)}` : dialect.inIds(sql`${sql.ref(column)}`);

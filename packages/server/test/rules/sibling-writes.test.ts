@@ -75,10 +75,10 @@ describe.each(dialects)('writes of siblings on %s', (dialect) => {
       await send('PUT', '/api/notes/1', { data: { cards: cards(count) } });
       return sent - own;
     };
-    // SQLite inserts one row with each statement
+    // SQLite inserts at most eight rows with each statement: three times the components, and where they are
     const [few, many] = [await costOf(3), await costOf(30)];
     if (dialect === 'postgres') expect(many).toBe(few);
-    else expect(many - few).toBe(27 + 2 * 27);
+    else expect(many - few).toBeLessThanOrEqual(3 * Math.ceil(30 / 8));
     await send('POST', '/api/notes/1/localizations', { locale: 'fr' });
     await send('PUT', '/api/notes/1', { data: { cards: [] } });
     expect(sent).toBeLessThan(60);

@@ -1,5 +1,6 @@
 /** The PostgreSQL dialect: JSON, dates, lists, inserts and locks. */
 import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
@@ -96,30 +97,78 @@ const bind = (kind: ColumnKind, value: DbValue): Sql => {
 };
 
 /**
- * One statement for all rows, with one JSON parameter per table: a statement costs more than a row. Foreign keys between
- * the rows are checked at the end of the statement.
+ * One statement for all rows, with one JSON parameter for each table and set of columns: a statement costs more than a row.
+ * Foreign keys between the rows are checked at the end of the statement.
  */
 const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   if (rows.length === 0) return [];
   const groups = new Map<string, NewRow[]>();
   for (const row of rows) {
-    const key = JSON.stringify([row.table, ...row.cells.map((it) => it.column)]);
+    const key = columnsKey(row);
     const group = groups.get(key);
     if (group) group.push(row);
     else groups.set(key, [row]);
   }
-  const inserts = [...groups.values()].map((group, i) => {
-    const [{ table, cells }] = group as [NewRow];
+  const key = [...groups.keys()].join('\n');
+  const text = insertTexts.get(key) ?? insertText([...groups.values()].map(([row]) => row!));
+  insertTexts.set(key, text);
+  const params = [...groups.values()].map((group) => JSON.stringify(group.map(textsOf)));
+  return [{ sql: text, params, ids: [] }];
+};
+
+const columnsKey = ({ table, cells }: NewRow): string => {
+  let key = table;
+  for (const { column, kind } of cells) key += ` ${column} ${kind}`;
+  return key;
+};
+
+const textsOf = ({ cells }: NewRow): Readonly<Record<string, string | null>> => {
+  const texts: Record<string, string | null> = {};
+  for (const { column, kind, value } of cells) texts[column] = textOf(kind, value);
+  return texts;
+};
+
+const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+
+const insertText = (rows: readonly NewRow[]): string => {
+  const inserts = rows.map(({ table, cells }, i) => {
     const names = cells.map((it) => sql.ref(it.column));
     const values = cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`)));
     const types = names.map((name) => sql`${name} text`);
-    const json = JSON.stringify(
-      group.map((row) => Object.fromEntries(row.cells.map((it) => [it.column, textOf(it.kind, it.value)]))),
-    );
-    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) select ${sql.join(values)} from json_to_recordset((${json}::text)::json) as r(${sql.join(types)}))`;
+    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) select ${sql.join(values)} from json_to_recordset((${''}::text)::json) as r(${sql.join(types)}))`;
   });
-  return [compile(sql`with ${sql.join(inserts)} select 1`)];
+  return compile(sql`with ${sql.join(inserts)} select 1`).sql;
 };
+
+/** Each query keeps the order of its rows: no part of it runs in parallel with another part. */
+const unite = (queries: readonly Statement[]): Statement => {
+  const key = queries.map((it) => it.sql).join('\n');
+  const text = unitedTexts.get(key) ?? unitedText(queries);
+  unitedTexts.set(key, text);
+  return {
+    sql: text,
+    params: queries.flatMap((it) => it.params),
+    ids: [],
+    isLong: queries.some((it) => it.isLong === true),
+  };
+};
+
+const unitedTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+
+const unitedText = (queries: readonly Statement[]): string => {
+  let before = 0;
+  const selects = queries.map(({ sql: text, params }, place) => {
+    const renumbered = text.replace(quotedOrParameter, (found, number?: string) =>
+      number === undefined ? found : `$${before + Number(number)}`,
+    );
+    before += params.length;
+    return `select ${place} as place, q.* from (${renumbered}) q`;
+  });
+  return selects.join(' union all ');
+};
+
+/** A quoted name, a literal, or a parameter with its number. */
+const quotedOrParameter = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
@@ -133,10 +182,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
   idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
-  pairsTable: (pairs) => {
-    const lists = [pairs.map(([id]) => id), pairs.map(([, value]) => value)].map((it) => `{${it.join(',')}}`);
-    return sql`(select * from unnest((${lists[0]}::text)::int4[], (${lists[1]}::text)::float8[]) as p(id, value))`;
-  },
+  pairsTable: (slot) =>
+    sql`(select p.* from (select ${slotParameter('text', slot)}::text as text) given, unnest(split_part(given.text, ' ', 1)::int4[], split_part(given.text, ' ', 2)::float8[]) as p(id, value))`,
+  pairsText: (pairs) => `{${pairs.map(([id]) => id).join(',')}} {${pairs.map(([, value]) => value).join(',')}}`,
   jsonObject: (pairs) =>
     sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
   jsonValue,
@@ -155,13 +203,8 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   unindexed: (column) => column,
   rowsBelow: (max) => sql` limit ${sql.lit(max)}`,
   stillRunning: null,
-  reserveIds: (wanted) => {
-    const selects = wanted.map(
-      ({ table, count }, place) =>
-        sql`select ${sql.lit(place)}, nextval(pg_get_serial_sequence(${`"${table}"`}::text, 'id'))::int4 from generate_series(1, ${bind('integer', count)})`,
-    );
-    return compile(sql.join(selects, sql` union all `));
-  },
+  newIds: (table) =>
+    sql`(select nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))::int4 as id from unnest(${idsParameter()}::int4[]))`,
   lock: (names) => {
     // always in the same order, to avoid deadlocks
     const ordered = [...new Set(names)].sort();
@@ -172,4 +215,5 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   forUpdate: sql` for no key update`,
   explain: explainOnPostgres,
   idsText: (ids) => `{${ids.join(',')}}`,
+  unite,
 });

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, slotParameter, sqliteBuilder } from '../compile.js';
-import type { Cell, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
 import { explainOnSqlite } from './explain.js';
@@ -51,21 +51,52 @@ const bind = (kind: string, value: DbValue): Sql => {
   return sql`${value}`;
 };
 
-/** One statement per row: there is no round trip to save. */
-const insertRow = ({ table, cells }: NewRow): Statement => {
-  const key = JSON.stringify([table, ...cells.map((it) => [it.column, it.kind])]);
-  const text = insertTexts.get(key) ?? insertText(table, cells);
-  insertTexts.set(key, text);
-  const params = cells.map(({ value }) => (typeof value === 'boolean' ? Number(value) : value));
-  return { sql: text, params, ids: [] };
+/**
+ * Rows with ids first, then the others; those with the same columns together, in statements of one to `insertedRowsMax`
+ * rows.
+ */
+const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
+  const groups = new Map<string, NewRow[]>();
+  for (const hasId of [true, false])
+    for (const row of rows) {
+      if (row.cells.some((it) => it.kind === 'id') !== hasId) continue;
+      const key = columnsKey(row);
+      const group = groups.get(key);
+      if (group) group.push(row);
+      else groups.set(key, [row]);
+    }
+  return [...groups].flatMap(([key, group]) => {
+    const statements: Statement[] = [];
+    for (let i = 0; i < group.length; i += insertedRowsMax) {
+      const some = group.slice(i, i + insertedRowsMax);
+      const textKey = `${some.length} ${key}`;
+      const text = insertTexts.get(textKey) ?? insertText(some);
+      insertTexts.set(textKey, text);
+      const params = some.flatMap(({ cells }) =>
+        cells.map(({ value }) => (typeof value === 'boolean' ? Number(value) : value)),
+      );
+      statements.push({ sql: text, params, ids: [] });
+    }
+    return statements;
+  });
+};
+
+/** Few, so that there are few texts. */
+const insertedRowsMax = 8;
+
+const columnsKey = ({ table, cells }: NewRow): string => {
+  let key = table;
+  for (const { column, kind } of cells) key += ` ${column} ${kind}`;
+  return key;
 };
 
 const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
 
-const insertText = (table: string, cells: readonly Cell[]): string => {
+const insertText = (rows: readonly NewRow[]): string => {
+  const [{ table, cells }] = rows as readonly [NewRow];
   const columns = sql.join(cells.map((it) => sql.ref(it.column)));
-  const values = sql.join(cells.map(({ kind }) => bind(kind, '0')));
-  return compile(sql`insert into ${sql.table(table)} (${columns}) values (${values})`).sql;
+  const values = rows.map(() => sql`(${sql.join(cells.map(({ kind }) => bind(kind, '0')))})`);
+  return compile(sql`insert into ${sql.table(table)} (${columns}) values ${sql.join(values)}`).sql;
 };
 
 /** The sequence table does not know of rows that were inserted with explicit ids. */
@@ -84,12 +115,14 @@ export const sqliteDialect: Dialect = {
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
   idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
-  pairsTable: (pairs) => sql`(select value ->> 0 as id, value ->> 1 as value from json_each(${JSON.stringify(pairs)}))`,
+  pairsTable: (slot) =>
+    sql`(select value ->> 0 as id, value ->> 1 as value from json_each(${slotParameter('text', slot)}))`,
+  pairsText: (pairs) => JSON.stringify(pairs),
   jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
   jsonValue,
   bind,
   bindSlot: slotParameter,
-  insertRows: (rows) => rows.map(insertRow),
+  insertRows: insertAll,
   comparable,
   // SQLite writes a float as 10.0 where responses show 10
   numberText: (column, kind) =>
@@ -103,15 +136,11 @@ export const sqliteDialect: Dialect = {
     // a prime, because ids may be assigned in steps of 2 or 10
     someRows: (id) => sql`(${id} % 61 or ${stillRunning(id)})`,
   },
-  reserveIds: (wanted) => {
-    const selects = wanted.map(
-      ({ table, count }, place) =>
-        sql`select ${sql.lit(place)}, ${lastId(table)} + value from json_each(${`[${Array.from({ length: count }, (_, i) => i + 1).join(',')}]`})`,
-    );
-    return compile(sql.join(selects, sql` union all `));
-  },
+  newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
   lock: () => null,
   forUpdate: sql``,
   explain: explainOnSqlite,
   ...sqliteBinding,
+  // there is no round trip to save
+  unite: () => null,
 };
