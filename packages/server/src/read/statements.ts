@@ -71,7 +71,8 @@ const visible = (node: { readonly publishedOnly: boolean }, alias: string, diale
 const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
   const where = all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...rootConditions(shape, dialect)]);
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  const rows = sql`limit ${slotParameter('integer', slice.limit)} offset ${slotParameter('integer', slice.offset)}`;
+  const [limit, offset] = [slice.limit, slice.offset].map((it) => dialect.unindexed(slotParameter('integer', it)));
+  const rows = sql`limit ${limit} offset ${offset}`;
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
   if (shape.sort.length === 0 && slice.fromStart) return sql`select ${selected} ${from}${where} ${order} ${rows}`;

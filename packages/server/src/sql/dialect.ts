@@ -215,7 +215,7 @@ export interface Dialect extends Binding {
   fold(text: Sql): Sql;
   /** The 1-based position of a substring, 0 if absent; case-sensitive. */
   position(text: Sql, part: Sql): Sql;
-  /** A column for which the planner must not use an index; the engine may lack statistics. */
+  /** A column for which the planner must not use an index, or a value that it must not look at; the engine may lack statistics. */
   unindexed(column: Sql): Sql;
   /**
    * A suffix for a query of at most `max` rows, where a planner that does not see bound values would otherwise estimate from

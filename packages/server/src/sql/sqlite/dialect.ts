@@ -121,7 +121,9 @@ export const sqliteDialect: Dialect = {
   jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
   jsonValue,
   bind,
-  bindSlot: slotParameter,
+  // the planner looks at bare parameters (of a limit, or beside an indexed column after `analyze`), and therefore prepares the
+  // statement anew each time that one is bound
+  bindSlot: (kind, slot) => sql`+${slotParameter(kind, slot)}`,
   insertRows: insertAll,
   comparable,
   // SQLite writes a float as 10.0 where responses show 10
