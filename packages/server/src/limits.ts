@@ -84,14 +84,6 @@ export const limits = {
   startLockMsMax: 60_000,
   /** Milliseconds between attempts to be the only process that creates indexes. */
   indexLockPauseMs: 200,
-  /** Transactions whose writes are known at a time, and between two looks at PostgreSQL; beyond, any table may have changed. */
-  transactionsMax: 10_000,
-  /** Milliseconds that a read waits to hear from another Dovetail process what its commit touched. */
-  announcementMsMax: 20,
-  /** Milliseconds for which a process is taken for running after it was last heard. */
-  peerMsMax: 150_000,
-  /** Milliseconds between two attempts to listen to other processes. */
-  listenPauseMs: 10_000,
   /** Milliseconds that running transactions have to finish when the database is closed. */
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */
@@ -106,6 +98,12 @@ export const limits = {
   planBytesMax: 8 * 1024 * 1024,
   /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
+  /** Share of the configured memory for cached responses that is for their compressed forms; they are about a tenth of them. */
+  compressedShare: 1 / 8,
+  /** Bytes of compressed forms that are kept if nothing is configured. */
+  compressedBytesMax: 2 * 1024 * 1024,
+  /** Texts of `Accept-Encoding` whose meaning is cached. */
+  acceptedEncodingsMax: 100,
   /** Milliseconds for which permissions, credentials and the default locale are cached. */
   permissionsMsMax: 1_000,
   /** Cached credentials. */

@@ -1,4 +1,5 @@
 /** Concurrent calls for the same value share one computation, and calls within a time share its result. */
+import type { Ready } from './ready.js';
 
 export interface SingleFlight<T> {
   /** The result of the computation in flight for this key, which may have begun before this call, or of a new one. */
@@ -49,7 +50,7 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
 
 export interface Recent<T> {
   /** The value as it was at most `maxMs` ago. */
-  current(): Promise<T>;
+  current(): Ready<T>;
   /** Later calls get a value that is read after this one. */
   forget(): void;
 }
@@ -68,7 +69,7 @@ export const newRecent = <T>(read: () => Promise<T>, maxMs: number, now: () => n
     return value;
   };
   return {
-    current: async () => (known && now() - known.readAt <= maxMs ? known.value : singleFlight.join('', renew)),
+    current: () => (known && now() - known.readAt <= maxMs ? known.value : singleFlight.join('', renew)),
     forget: () => {
       changes += 1;
       known = null;

@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
+import { type Ready, whenReady } from '../ready.js';
 import { newSingleFlight } from '../single-flight.js';
 import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.js';
 import { type Caller, publicCaller } from './access.js';
@@ -22,7 +23,7 @@ export interface KnownCaller extends Caller {
 
 export interface Callers {
   /** @param header the `Authorization` header. Issues are the 401 of AC3. */
-  identify(header: string | undefined): Promise<Result<KnownCaller>>;
+  identify(header: string | undefined): Ready<Result<KnownCaller>>;
   /** Invalidates the caches, after a change of users, roles or tokens. */
   forget(): void;
   /** Waits for background work. */
@@ -57,7 +58,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
   const running = new Set<Promise<void>>();
   let changes = 0;
 
-  const credentialOf = async (bearer: string): Promise<Result<Credential>> => {
+  const credentialOf = (bearer: string): Ready<Result<Credential>> => {
     const hash = hashToken(bearer, apiTokenSalt);
     const cached = known.get(hash);
     const readAt = now();
@@ -86,7 +87,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     running.add(work);
   };
 
-  const callerOf = async (credential: Credential): Promise<Result<KnownCaller>> => {
+  const callerOf = (credential: Credential): Ready<Result<KnownCaller>> => {
     if (credential.kind === 'token') {
       const { token } = credential;
       if (token.expiresAt !== null && token.expiresAt <= now()) return refused(issue('http.token-expired', []));
@@ -94,27 +95,33 @@ export const newCallers = (deps: CallerDeps): Callers => {
       return ok(tokenCaller(token));
     }
     if (credential.expiresAt !== null && credential.expiresAt <= now()) return unknown();
-    return userCaller(credential.id, credential.roleId, await permissions.current());
+    return whenReady(permissions.current(), (current) => userCaller(credential.id, credential.roleId, current));
   };
 
-  const publicAccess = async (): Promise<Result<KnownCaller>> => {
-    const current = await permissions.current();
+  const publicAccess = (current: Permissions): Result<KnownCaller> => {
     // v4 treats a public role without permissions as absent (AC2)
     const hasPermissions = current.roles.some((role) => role.type === 'public' && role.actions.size > 0);
     if (!hasPermissions && mode === 'roles') return unknown();
-    return ok({ ...publicCaller(current), who: { kind: 'public' } });
+    return withMode(ok({ ...publicCaller(current), who: { kind: 'public' } }));
   };
 
+  const withMode = (caller: Result<KnownCaller>): Result<KnownCaller> =>
+    caller.ok && mode === 'open' ? ok(allowAll(caller.value)) : caller;
+
+  /** The same for every request without credentials, until permissions change. */
+  let ofPublic: { readonly permissions: Permissions; readonly access: Result<KnownCaller> } | null = null;
+
   return {
-    identify: async (header) => {
-      const bearer = bearerOf(header);
-      let caller: Result<KnownCaller>;
-      if (bearer === null) caller = await publicAccess();
-      else {
-        const credential = await credentialOf(bearer);
-        caller = credential.ok ? await callerOf(credential.value) : credential;
-      }
-      return caller.ok && mode === 'open' ? ok(allowAll(caller.value)) : caller;
+    identify: (header) => {
+      const bearer = header === undefined ? null : bearerOf(header);
+      if (bearer === null)
+        return whenReady(permissions.current(), (current) => {
+          if (ofPublic?.permissions !== current) ofPublic = { permissions: current, access: publicAccess(current) };
+          return ofPublic.access;
+        });
+      return whenReady(credentialOf(bearer), (credential) =>
+        credential.ok ? whenReady(callerOf(credential.value), withMode) : credential,
+      );
     },
     forget: () => {
       changes += 1;
@@ -131,8 +138,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
 const unknown = (): Result<never> => refused(issue('http.bad-credentials', []));
 
 /** The value after `Bearer`; null for other schemes, no value and several words, which count as no credentials (AC2). */
-const bearerOf = (header: string | undefined): string | null =>
-  /^bearer +([^ ]+)$/i.exec(header?.trim() ?? '')?.[1] ?? null;
+const bearerOf = (header: string): string | null => /^bearer +([^ ]+)$/i.exec(header.trim())?.[1] ?? null;
 
 /** Reads everything about a bearer value in one snapshot. */
 function* credentialProgram(

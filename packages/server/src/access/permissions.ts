@@ -1,6 +1,7 @@
 /** Roles and what they may do, as v4 stores them: a permission that exists is granted (ST11). */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
+import type { Ready } from '../ready.js';
 import { newRecent } from '../single-flight.js';
 import { type Db, readRows } from '../sql/dialect.js';
 
@@ -22,7 +23,7 @@ export interface Permissions {
 
 export interface PermissionStore {
   /** Permissions that were in the database at most `limits.permissionsMsMax` ago. */
-  current(): Promise<Permissions>;
+  current(): Ready<Permissions>;
   /** Invalidates the cache, after a change. */
   forget(): void;
 }

@@ -174,7 +174,9 @@ export const configSchema = z.strictObject({
         .min(0)
         .max(1024)
         .default(16)
-        .describe('Memory for responses cached until the database changes; 0 disables the cache.'),
+        .describe(
+          'Memory for responses cached until the database changes, and for their compressed forms; 0 disables the cache.',
+        ),
     })
     .prefault({}),
 });

@@ -39,6 +39,7 @@ export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
   trustProxy: config.server.trustProxy,
   attemptsMax: config.users.attemptsPerMinute,
   unserved: unservedOf({ dir, config }),
+  compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
 });
 
 export const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {

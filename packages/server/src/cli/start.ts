@@ -81,7 +81,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
-  const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024);
+  const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024 * (1 - limits.compressedShare));
   const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
   if (worker?.duty !== 'join') await site.media.recover();
   const settings = serverSettingsOf(project);

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
-import { type Issue, issue, unwrap } from '../errors.js';
+import { issue, ok, type Result, refused, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
@@ -15,8 +15,10 @@ import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
+import type { ReadAction } from '../query/selection.js';
 import { readPrecondition } from '../read/etag.js';
 import { type Answer, answerOf } from '../read/find.js';
+import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/apply.js';
@@ -47,19 +49,15 @@ const answerAction = async (
   site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
-  const refuse = (...issues: readonly Issue[]): FastifyReply => sendIssues(reply, issues);
-  const identified = await site.callers.identify(request.headers.authorization);
-  if (!identified.ok) return refuse(...identified.issues);
-  const caller = identified.value;
-  if (!caller.may(permissionFor(type, action))) return refuse(issue('http.forbidden', []));
+  const admitted = await admit(type, action, request.headers.authorization, site);
+  if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null)
-    return refuse(issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', []));
-  const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
+    return sendIssues(reply, [issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', [])]);
   const search = searchOf(request.raw.url!);
   const run = (body: unknown, files: readonly Received[]): Promise<Answer> =>
-    runAction({ request, body, files, caller, type, action, id, search, defaultLocale }, site);
+    runAction({ request, body, files, ...admitted.value, type, action, id, search }, site);
   const { form } = request;
   if (!form || action === 'delete') return sendAnswer(reply, await run(request.body, []));
   const answer = await site.media.withForm(form, (received) => {
@@ -69,19 +67,57 @@ const answerAction = async (
   return sendAnswer(reply, answer);
 };
 
-interface ActionRequest {
+/** Who may do the action, and how names resolve for it. */
+interface Admitted {
+  readonly caller: KnownCaller;
+  /** Null for types without locales. */
+  readonly defaultLocale: string | null;
+}
+
+/** Identifies the caller and checks the permission. */
+const admit = (
+  type: EntryType,
+  action: Action,
+  authorization: string | undefined,
+  site: Site,
+): Ready<Result<Admitted>> =>
+  whenReady(site.callers.identify(authorization), (identified) => {
+    if (!identified.ok) return identified;
+    const caller = identified.value;
+    if (!caller.may(permissionFor(type, action))) return refused(issue('http.forbidden', []));
+    return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) =>
+      ok({ caller, defaultLocale }),
+    );
+  });
+
+export interface ReadTarget {
+  readonly type: EntryType;
+  readonly action: ReadAction;
+  /** The entry of `findOne`, else null. */
+  readonly id: number | null;
+  /** The query string, without `?`. */
+  readonly search: string;
+}
+
+/** A read in which no handler of the project takes part. */
+export const answerRead = (target: ReadTarget, authorization: string | undefined, site: Site): Ready<Result<Answer>> =>
+  whenReady(admit(target.type, target.action, authorization, site), (admitted) => {
+    if (!admitted.ok) return admitted;
+    const { type, action, id, search } = target;
+    const context = contextFor(type, admitted.value, {}, site);
+    return site.reader.read({ action, type, id, query: textQuery(search) }, context);
+  });
+
+interface ActionRequest extends Admitted {
   readonly request: FastifyRequest;
   /** The parsed body; a form becomes the body that JSON would be. */
   readonly body: unknown;
   /** The files of a form. */
   readonly files: readonly Received[];
-  readonly caller: KnownCaller;
   readonly type: EntryType;
   readonly action: Action;
   readonly id: number | null;
   readonly search: string;
-  /** Null for types without locales. */
-  readonly defaultLocale: string | null;
 }
 
 const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
@@ -107,7 +143,7 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
     selection: () => {
       const prepared = reader.prepare(
         { action: isWrite(action) ? 'findOne' : action, type, id, query: textQuery(search) },
-        contextFor(actionRequest, {}, site),
+        contextFor(type, actionRequest, {}, site),
       );
       return unwrap(prepared).query.selection;
     },
@@ -128,7 +164,7 @@ type BuiltIn = ActionRequest & { readonly action: Exclude<Action, 'createLocaliz
 /** The built-in action, without handlers. Throws `Refusal`. */
 const perform = async (actionRequest: BuiltIn, options: NextOptions, site: Site): Promise<Answer> => {
   const { request, caller, type, action, id, search } = actionRequest;
-  const context = contextFor(actionRequest, options, site);
+  const context = contextFor(type, actionRequest, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : actionRequest.body;
@@ -168,7 +204,7 @@ const createLocalization = async (actionRequest: ActionRequest, site: Site): Pro
   };
   const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
-  const answer = await write(create, showSiblings, actionRequest, contextFor(actionRequest, {}, site), site);
+  const answer = await write(create, showSiblings, actionRequest, contextFor(type, actionRequest, {}, site), site);
   // what the body names is not in `data`
   const unnamed = answer.leftOut.map((it): LeftOut => ({ ...it, name: it.name.replace(/^data\./, '') }));
   return { ...answer, leftOut: [...leftOut, ...unnamed] };
@@ -182,7 +218,8 @@ const showSiblings: Show = {
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
 
 const contextFor = (
-  { caller, type, defaultLocale }: ActionRequest,
+  type: EntryType,
+  { caller, defaultLocale }: Admitted,
   { creatorFields = false }: NextOptions,
   { model, settings }: Site,
 ): ResolveContext => {

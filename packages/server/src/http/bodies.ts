@@ -10,6 +10,7 @@ import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
 import { readFields } from '../query/brackets.js';
 import { toObject } from '../query/objects.js';
+import { brotliOptions, compressedBytesMin, encodings } from './encodings.js';
 import { sendIssues } from './respond.js';
 
 /** Marks a body that is refused before anything else is looked at (RQ14). */
@@ -57,11 +58,10 @@ export interface SendingBounds {
 
 export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Promise<void> => {
   boundSenders(app, bounds);
-  // at its default quality brotli takes longer than the request itself; 4 is about as fast as gzip
   await app.register(compress, {
-    encodings: ['br', 'gzip'],
-    threshold: 1024,
-    brotliOptions: { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
+    encodings: [...encodings],
+    threshold: compressedBytesMin,
+    brotliOptions,
     requestEncodings: ['br', 'gzip', 'deflate', 'identity'],
     zlib: boundedZlib,
   });

@@ -24,6 +24,8 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Whether `drain` was called and nothing else serves the port. */
     isGoingDown(): boolean;
+    /** Whether responses end their connections. */
+    isClosing(): boolean;
     /** Stops the server; resolves with the number of requests that were cut off. Call once, before `close`. */
     drain(options?: DrainOptions): Promise<number>;
   }
@@ -34,6 +36,11 @@ export const addDrain = (app: FastifyInstance, connections: Connections): void =
   app.addHook('onSend', (_request, reply, payload, done) => {
     if (isClosing) reply.header('connection', 'close');
     done(null, payload);
+  });
+  app.decorate('isClosing', () => isClosing);
+  // without a drain before it, the framework ends the connections
+  app.addHook('preClose', async () => {
+    isClosing = true;
   });
   let isGoingDown = false;
   app.decorate('isGoingDown', () => isGoingDown);

@@ -6,47 +6,48 @@ import crypto from 'node:crypto';
 import http from 'node:http';
 import type { Duplex } from 'node:stream';
 import { inspect } from 'node:util';
-import type { FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
+import type { FastifyBaseLogger, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { stdSerializers } from 'pino';
 import { Bug, errorEnvelope, type Issue, issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { securityHeaders } from './headers.js';
-import { JSON_TYPE, sendIssues } from './respond.js';
+import { issuesResponse, JSON_TYPE, type JsonResponse, sendIssues, sendJson } from './respond.js';
 
-/** Turns an error thrown by the handler into the response: a refusal into its issues, anything else into a 500 with an id. */
+/** Turns an error thrown by the handler into the response. */
 export const withFaults = (handler: RouteHandlerMethod): RouteHandlerMethod =>
   async function (request, reply) {
     try {
       return await handler.call(this, request, reply);
     } catch (fault) {
-      return isA(Refusal, fault) ? sendIssues(reply, fault.issues) : sendFault(fault, request, reply);
+      return sendFault(fault, request, reply);
     }
   };
 
-/** An error in our code or the project's: logged with an id; the client gets only the id. */
 const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+  const response = faultResponse(fault, request, request.log);
+  if (response.status === 500) removeUnsendable(reply);
+  return sendJson(reply, response);
+};
+
+/** A refusal as its issues. Anything else is an error in our code or the project's: logged with an id; the client gets only the id. */
+export const faultResponse = (
+  fault: unknown,
+  { method, url }: { readonly method?: string | undefined; readonly url?: string | undefined },
+  log: FastifyBaseLogger,
+): JsonResponse => {
+  if (isA(Refusal, fault)) return issuesResponse(fault.issues);
   const faultId = crypto.randomUUID();
-  request.log.error(
-    {
-      err: loggable(fault),
-      faultId,
-      bug: isA(Bug, fault) ? fault.id : undefined,
-      method: request.method,
-      path: request.url.split('?')[0],
-    },
+  log.error(
+    { err: loggable(fault), faultId, bug: isA(Bug, fault) ? fault.id : undefined, method, path: url?.split('?')[0] },
     'request failed',
   );
-  removeUnsendable(reply);
   const error = {
     status: 500,
     name: 'InternalServerError',
     message: 'Internal Server Error',
     details: { id: faultId },
   };
-  return reply
-    .code(500)
-    .header('content-type', JSON_TYPE)
-    .send(JSON.stringify({ data: null, error }));
+  return { status: 500, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify({ data: null, error }) };
 };
 
 /** Refusals of the framework, before any handler or while sending, by code and status. */

@@ -57,6 +57,25 @@ const exposedHeaders = [
   'X-RateLimit-Reset',
 ];
 
+/** What `addHeaders` gives to responses other than those of OPTIONS: names and values in turn, for requests with this Origin. */
+export const newCommonHeaders = (
+  corsOrigin: true | readonly string[],
+): ((origin: string | undefined) => readonly string[]) => {
+  const first = [...Object.entries(securityHeaders).flat(), 'vary', 'accept-encoding, Origin'];
+  const last = ['access-control-allow-credentials', 'true', 'access-control-expose-headers', exposedHeaders.join(', ')];
+  const withoutOrigin = [...first, ...last];
+  return (origin) => {
+    const allowed = allowedOrigin(corsOrigin, origin);
+    return allowed ? [...first, 'access-control-allow-origin', allowed, ...last] : withoutOrigin;
+  };
+};
+
+const allowedOrigin = (corsOrigin: true | readonly string[], origin: string | undefined): string | undefined => {
+  if (corsOrigin === true) return origin;
+  if (corsOrigin.includes('*')) return '*';
+  return corsOrigin.find((it) => it === origin);
+};
+
 /** @param corsOrigin origins whose pages may read responses; `true` allows any. */
 export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
   app.addHook('onRequest', (_request, reply, done) => {

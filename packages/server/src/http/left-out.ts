@@ -1,5 +1,5 @@
 /** Reports what was ignored in a request, by lenient mode or as a rule: in a response header, and once per name in the log (Q16). */
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { formatIssue } from '../errors.js';
 import { limits } from '../limits.js';
 import { type LeftOut, lenient } from '../query/lenient.js';
@@ -13,11 +13,12 @@ declare module 'fastify' {
 
 export const LEFT_OUT_HEADER = 'dovetail-ignored';
 
-export const addLeftOut = (app: FastifyInstance): void => {
+/** Logs each name once. */
+export type LogLeftOut = (leftOut: readonly LeftOut[], url: string, log: FastifyBaseLogger) => void;
+
+const newLogLeftOut = (): LogLeftOut => {
   const logged = new Set<string>();
-  app.decorateReply('reportLeftOut', function (this: FastifyReply, leftOut) {
-    if (leftOut.length === 0) return this;
-    const { log, url } = this.request;
+  return (leftOut, url, log) => {
     for (const { name, issue } of leftOut) {
       // bounded, because clients choose the names
       if (logged.size > limits.leftOutLoggedMax || logged.has(name)) continue;
@@ -29,12 +30,21 @@ export const addLeftOut = (app: FastifyInstance): void => {
           `${name} had no effect${lenient.has(issue.code) ? ' (api.strict is false)' : ''}: ${formatIssue(issue)}`,
         );
     }
-    return this.header(LEFT_OUT_HEADER, headerOf(leftOut));
+  };
+};
+
+export const addLeftOut = (app: FastifyInstance): LogLeftOut => {
+  const logLeftOut = newLogLeftOut();
+  app.decorateReply('reportLeftOut', function (this: FastifyReply, leftOut) {
+    if (leftOut.length === 0) return this;
+    logLeftOut(leftOut, this.request.url, this.request.log);
+    return this.header(LEFT_OUT_HEADER, leftOutHeader(leftOut));
   });
+  return logLeftOut;
 };
 
 /** Comma-separated names, cut off with an ellipsis. */
-const headerOf = (leftOut: readonly LeftOut[]): string => {
+export const leftOutHeader = (leftOut: readonly LeftOut[]): string => {
   let text = '';
   for (const { name } of leftOut) {
     const next = `${text === '' ? '' : ', '}${headerName(name)}`;

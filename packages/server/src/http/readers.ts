@@ -2,10 +2,9 @@
 import type http from 'node:http';
 import type net from 'node:net';
 import type { FastifyInstance, FastifyReply } from 'fastify';
-import { errorEnvelope, issue } from '../errors.js';
-import { limits } from '../limits.js';
+import { issue } from '../errors.js';
 import type { Connections } from './connections.js';
-import { JSON_TYPE } from './respond.js';
+import { issuesResponse } from './respond.js';
 
 export interface WaitingBounds {
   /** Bytes of response bodies pending over all connections. */
@@ -18,6 +17,12 @@ export interface WaitingBounds {
   readonly lookMs: number;
 }
 
+/** Response bodies that clients have still to read. */
+export interface Pending {
+  /** Counts a body as pending until the response is closed. False if there is no room: the response is a 503 then. */
+  admit(request: http.IncomingMessage, response: http.ServerResponse, bytes: number): boolean;
+}
+
 interface Waiting {
   readonly socket: net.Socket;
   readonly bytes: number;
@@ -28,7 +33,7 @@ interface Waiting {
  * A response that would exceed the byte limit evicts the oldest pending ones if they have been pending for `keptMs`;
  * otherwise it becomes a 503. Responses to writes are always sent.
  */
-export const boundReaders = (app: FastifyInstance, connections: Connections, bounds: WaitingBounds): void => {
+export const boundReaders = (app: FastifyInstance, connections: Connections, bounds: WaitingBounds): Pending => {
   const waiting = new Map<http.ServerResponse, Waiting>();
   let bytesWaiting = 0;
 
@@ -58,13 +63,16 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     response.once('close', () => release(response));
   };
 
+  const admit: Pending['admit'] = ({ method, socket }, response, bytes) => {
+    if (bytes < COUNTED_BYTES_MIN || method === 'HEAD' || !connections.has(socket)) return true;
+    if (!makeRoom(bytes, method === 'GET')) return false;
+    hold(response, socket, bytes);
+    return true;
+  };
+
   app.addHook('onSend', (request, reply, payload: unknown, done) => {
-    const { method, raw } = request;
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    if (bytes < COUNTED_BYTES_MIN || method === 'HEAD' || !connections.has(raw.socket)) return done(null, payload);
-    if (!makeRoom(bytes, method === 'GET')) return done(null, busy(reply));
-    hold(reply.raw, raw.socket, bytes);
-    done(null, payload);
+    done(null, admit(request.raw, reply.raw, bytes) ? payload : busy(reply));
   });
 
   // responses queued behind others get no close event when their connection closes
@@ -86,6 +94,7 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     }
   }, bounds.lookMs).unref();
   app.addHook('onClose', () => clearInterval(look));
+  return { admit };
 };
 
 interface Progress {
@@ -112,7 +121,7 @@ interface WriteHandle {
 const COUNTED_BYTES_MIN = 16 * 1024;
 
 const busy = (reply: FastifyReply): string => {
-  const { status, body } = errorEnvelope([issue('http.busy', [])]);
-  reply.code(status).removeHeader('etag').header('retry-after', limits.retryAfterS).header('content-type', JSON_TYPE);
+  const { status, headers, body } = issuesResponse([issue('http.busy', [])]);
+  reply.code(status).removeHeader('etag').headers(headers);
   return body;
 };

@@ -1,4 +1,4 @@
-/** Sends answers and issues as HTTP responses. */
+/** Answers and issues as HTTP responses. */
 import type { FastifyReply } from 'fastify';
 import { errorEnvelope, type Issue } from '../errors.js';
 import { limits } from '../limits.js';
@@ -7,19 +7,42 @@ import type { Answer } from '../read/find.js';
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply => {
+/** A response with a body, without the headers that every response has. */
+export interface JsonResponse {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export const issuesResponse = (issues: readonly Issue[]): JsonResponse => {
   const { status, body } = errorEnvelope(issues);
-  if (status === 503) reply.header('retry-after', limits.retryAfterS);
-  return reply.code(status).header('content-type', JSON_TYPE).send(body);
+  const retry = status === 503 ? { 'retry-after': String(limits.retryAfterS) } : {};
+  return { status, headers: { ...retry, 'content-type': JSON_TYPE }, body };
 };
 
+export const sendJson = (reply: FastifyReply, { status, headers, body }: JsonResponse): FastifyReply =>
+  reply.code(status).headers(headers).send(body);
+
+export const sendIssues = (reply: FastifyReply, issues: readonly Issue[]): FastifyReply =>
+  sendJson(reply, issuesResponse(issues));
+
 /** Sends an answer with its entity tag, or a 304 if the client already has it. */
-export const sendAnswer = (reply: FastifyReply, { body, etag, leftOut }: Answer): FastifyReply => {
-  // weak, because compressed and plain responses have different bytes
-  reply.reportLeftOut(leftOut).header('etag', `W/${etag}`);
-  const { method, headers } = reply.request;
-  const known = headers['if-none-match'];
-  if (known !== undefined && (method === 'GET' || method === 'HEAD') && namesEtag(known, etag))
-    return reply.code(304).send();
-  return reply.header('content-type', JSON_TYPE).send(body);
+export const sendAnswer = (reply: FastifyReply, answer: Answer): FastifyReply => {
+  reply.reportLeftOut(answer.leftOut).header('etag', weakTag(answer));
+  if (isKnown(reply.request, answer)) return reply.code(304).send();
+  return reply.header('content-type', JSON_TYPE).send(answer.body);
 };
+
+/** Weak, because compressed and plain responses have different bytes. */
+export const weakTag = ({ etag }: Answer): string => `W/${etag}`;
+
+/** Whether the client has this answer already. */
+export const isKnown = ({ method, headers }: Conditional, { etag }: Answer): boolean => {
+  const known = headers['if-none-match'];
+  return known !== undefined && (method === 'GET' || method === 'HEAD') && namesEtag(known, etag);
+};
+
+interface Conditional {
+  readonly method?: string | undefined;
+  readonly headers: { readonly 'if-none-match'?: string | undefined };
+}

@@ -12,15 +12,18 @@ import { type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, type SendingBounds } from './bodies.js';
 import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
+import { newCompressed } from './encodings.js';
 import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
 import { addFilePaths } from './file-routes.js';
-import { addHeaders } from './headers.js';
+import { addHeaders, newCommonHeaders } from './headers.js';
+import { type Lane, newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
 import { addLocalePaths } from './locale-routes.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
+import { logRequest, newRequestIds } from './request-log.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
-import { MALFORMED_PATH, targetOf, withoutSecrets } from './target.js';
+import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
 import { addUploads } from './uploads.js';
 
 export interface ServerDeps {
@@ -46,30 +49,30 @@ export interface ServerSettings {
   readonly attemptsMax: number;
   /** Actions without a route, by the uid of their type; none by default. */
   readonly unserved?: ReadonlyMap<Uid, readonly string[]>;
+  /** Bytes of compressed bodies that are kept; 0 keeps none. */
+  readonly compressedBytesMax?: number;
   /** Bounds for clients that do not read; those of `limits` by default. */
   readonly waiting?: WaitingBounds;
   /** Bounds for clients that send slowly; those of `limits` by default. */
   readonly sending?: SendingBounds;
 }
 
-/** A server that is ready to listen. */
-export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
+/** A server that is ready to listen. @param withLane false lets the framework answer everything; for tests. */
+export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Promise<FastifyInstance> => {
   const { site, settings } = deps;
   const { accounts, callers } = site;
-  const app = newApp(deps);
+  let lane: Lane = () => false;
+  const nextRequestId = newRequestIds();
+  const app = newApp(deps, nextRequestId, (request, response) => lane(request, response));
   const connections = trackConnections(app.server);
   answerForNode(app.server);
   app.server.on('clientError', (fault, socket) =>
     refuseConnection(fault, socket, connections.get(socket as Socket)?.inFlight ?? []),
   );
   addDrain(app, connections);
-  boundReaders(app, connections, settings.waiting ?? waitingBounds);
-  app.addHook('onResponse', (request, reply, done) => {
-    const { method, url } = request;
-    request.log.debug(
-      { method, url: withoutSecrets(url), status: reply.statusCode, ms: Math.round(reply.elapsedTime) },
-      'request',
-    );
+  const pending = boundReaders(app, connections, settings.waiting ?? waitingBounds);
+  app.addHook('onResponse', ({ log, method, url }, { statusCode: status, elapsedTime: ms }, done) => {
+    logRequest(log, { method, url, status, ms });
     done();
   });
   await addHeaders(app, settings.corsOrigin);
@@ -84,7 +87,7 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
     else done();
   });
   await addBodies(app, settings.sending ?? sendingBounds);
-  addLeftOut(app);
+  const logLeftOut = addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>
@@ -102,17 +105,19 @@ export const newServer = async (deps: ServerDeps): Promise<FastifyInstance> => {
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
+  if (withLane)
+    lane = newLane({
+      site,
+      routes,
+      commonHeaders: newCommonHeaders(settings.corsOrigin),
+      compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
+      pending,
+      logLeftOut,
+      log: app.log,
+      nextRequestId,
+      isClosing: app.isClosing,
+    });
   return app;
-};
-
-/** `Host` lines of the request: exactly one is right (RFC 9112, 3.2). `headers` keeps only the first. */
-const countHosts = ({ rawHeaders }: http.IncomingMessage): number => {
-  let count = 0;
-  for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i]!;
-    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
-  }
-  return count;
 };
 
 const connectionOptions: http.ServerOptions = {
@@ -135,7 +140,7 @@ const waitingBounds: WaitingBounds = {
 };
 
 /** Configures the framework: connection limits, router, and our envelope for its own error responses. */
-const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
+const newApp = ({ settings, logger }: ServerDeps, nextRequestId: () => string, lane: Lane): FastifyInstance => {
   const app = fastify({
     loggerInstance: logger,
     // an onResponse hook logs one line per request, at debug level
@@ -148,7 +153,11 @@ const newApp = ({ settings, logger }: ServerDeps): FastifyInstance => {
     return503OnClosing: false,
     // addPath registers HEAD, so that its headers are those of GET
     exposeHeadRoutes: false,
-    serverFactory: (handler) => http.createServer(connectionOptions, handler),
+    serverFactory: (handler) =>
+      http.createServer(connectionOptions, (request, response) => {
+        if (!lane(request, response)) handler(request, response);
+      }),
+    genReqId: () => nextRequestId(),
     routerOptions: {
       caseSensitive: false,
       ignoreTrailingSlash: true,

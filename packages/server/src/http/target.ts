@@ -1,4 +1,5 @@
 /** Request targets (RFC 9112, 3.2): the path to route by and the query string. */
+import type http from 'node:http';
 
 /** Routed like any other path; otherwise the framework would answer before any hook. */
 export const MALFORMED_PATH = '/_malformed-path';
@@ -25,6 +26,12 @@ export const searchOf = (url: string): string => {
   return mark === -1 ? '' : url.slice(mark + 1);
 };
 
-/** For logs: codes sent by mail come back in query strings. */
-export const withoutSecrets = (url: string): string =>
-  url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');
+/** `Host` lines of a request: exactly one is right. `headers` keeps only the first. */
+export const countHosts = ({ rawHeaders }: http.IncomingMessage): number => {
+  let count = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i]!;
+    if (name.length === 4 && name.toLowerCase() === 'host') count += 1;
+  }
+  return count;
+};

@@ -1,6 +1,7 @@
 /** The locales of a site as v4 stores them: rows of `i18n_locale`, and the code of the default in a setting (LO2, LO10). */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
+import type { Ready } from '../ready.js';
 import { newRecent } from '../single-flight.js';
 import {
   type Db,
@@ -29,7 +30,7 @@ export const DEFAULT_LOCALE_KEY = 'plugin_i18n_default_locale';
 
 export interface LocaleStore {
   /** The code of the default locale: as it was at most `limits.permissionsMsMax` ago, or as the transaction sees it. */
-  defaultCode(tx?: Tx): Promise<string>;
+  defaultCode(tx?: Tx): Ready<string>;
   /** All locales, by id. */
   list(): Promise<readonly Locale[]>;
 }

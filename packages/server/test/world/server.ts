@@ -11,9 +11,9 @@ import { limits } from '../../src/limits.js';
 import { newLocalStore } from '../../src/media/local-store.js';
 import type { MediaOptions } from '../../src/media/media.js';
 import type { Model } from '../../src/model/model.js';
-import type { KeptCounts } from '../../src/read/kept.js';
 import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
+import { injectInto } from './inject.js';
 
 export interface TestAnswer {
   readonly status: number;
@@ -32,8 +32,6 @@ export interface TestServer {
   ): Promise<TestAnswer>;
   /** Waits for background work. */
   idle(): Promise<void>;
-  /** How often cached responses were found so far. */
-  kept(): KeptCounts;
   close(): Promise<void>;
 }
 
@@ -138,7 +136,7 @@ export const newTestServer = async (
 export const testServerOf = async (app: FastifyInstance, site: Site): Promise<TestServer> => {
   await app.ready();
   const send: TestServer['send'] = async (method, url, { body, headers } = {}) => {
-    const answer = await app.inject({
+    const answer = await injectInto(app, {
       method: method as 'GET',
       url,
       ...(body === undefined
@@ -158,7 +156,6 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
     get: (url, headers) => send('GET', url, headers ? { headers } : {}),
     send,
     idle: () => site.accounts.idle(),
-    kept: () => ({ ...site.reader.keptCounts }),
     close: () => app.close(),
   };
 };

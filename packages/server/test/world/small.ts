@@ -13,6 +13,7 @@ import type { Model } from '../../src/model/model.js';
 import { formatNote } from '../../src/model/notes.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { createTables, insertRows, newDatabase } from './databases.js';
+import { injectInto } from './inject.js';
 import { newTestDeps, type TestAnswer, type TestPeople } from './server.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
@@ -97,7 +98,7 @@ export const newSmallWorld = async (
     logged,
     insert,
     send: async (method, url, body, headers = {}) => {
-      const answer = await app.inject({
+      const answer = await injectInto(app, {
         method: method as 'GET',
         url,
         headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },

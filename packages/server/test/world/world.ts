@@ -180,12 +180,9 @@ const logged = (db: Db, log: string[]): Db => {
   }
   return {
     ...db,
-    changes: {
-      ...db.changes,
-      catchUp: () => {
-        log.push(versionLook);
-        return db.changes.catchUp();
-      },
+    version: () => {
+      log.push(versionLook);
+      return db.version();
     },
     read: (begin) => db.read(() => watched(begin())),
     readPlanned: ({ plan, values, begin }) => db.read(() => watched(begin(plan, values, db.dialect))),

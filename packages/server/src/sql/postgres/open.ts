@@ -3,14 +3,13 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import { shareNext } from '../../single-flight.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
-import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
-import type { Connection, Outcome, Patience } from './connection.js';
+import type { Connection, Patience } from './connection.js';
 import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
-import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
 
 export interface PostgresOptions {
@@ -27,13 +26,11 @@ export const openPostgres = async (
 ): Promise<Db> => {
   const address = readAddress(url);
   const connections = openConnections(address, prepared);
-  const peers = newPeers(connections.openApart);
-  const commits = newCommits((statement) => repeated(() => alone(statement), always), peers);
   let reportedAt = Number.NEGATIVE_INFINITY;
 
   // ---- transactions
 
-  const begin = (kind: TransactionKind, connection: Connection): Promise<Outcome> =>
+  const begin = (kind: TransactionKind, connection: Connection): Promise<string> =>
     connection.command(beginning(kind, connection.isNamed, address.searchPath));
 
   /** Rolls back a failed transaction; returns its first error. */
@@ -61,37 +58,21 @@ export const openPostgres = async (
     }
   };
 
-  const writeOnce = async <T>(kind: 'write' | 'alone', work: (send: Connection['send']) => Promise<T>): Promise<T> => {
+  const writeOnce = async <T>(kind: 'write' | 'alone', work: (connection: Connection) => Promise<T>): Promise<T> => {
     const connection = await connections.acquire(transactions[kind].patience);
-    const own = commits.begin();
     try {
       // not pipelined: if it fails, statements behind it would run outside a transaction
-      const [[id] = []] = (await begin(kind, connection)).rows;
-      own.begun(String(id));
-      const result = await work(sendingFor(own, connection));
-      const announcement = peers.announcement(own.ids, own.writes);
-      const { tag } = await connection.command(announcement === null ? 'commit' : `${announcement}; commit`);
+      await begin(kind, connection);
+      const result = await work(connection);
+      const ending = await connection.command('commit');
       // the transaction fails even if the work caught the error
-      if (tag !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { tag });
+      if (ending !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { ending });
       connection.release();
       return result;
     } catch (fault) {
       throw await abandon(connection, fault);
-    } finally {
-      own.ended();
     }
   };
-
-  /** Sends statements, and records what they write. */
-  const sendingFor =
-    (own: OwnTransaction, connection: Connection): Connection['send'] =>
-    async (statement) => {
-      own.sending(statement.sql);
-      if (!endsSavepoint(statement)) return connection.send(statement);
-      const [ids, rows] = await Promise.all([connection.send(savepointIdsStatement), connection.send(statement)]);
-      own.foundIds(ids);
-      return rows;
-    };
 
   // ---- retries
 
@@ -140,9 +121,12 @@ export const openPostgres = async (
     let hasBegun = false;
     const attempt = (): Promise<T> => {
       hasBegun = false;
-      return writeOnce(kind, (send) => {
+      return writeOnce(kind, (connection) => {
         hasBegun = true;
-        return work({ run: send, runAll: (statements) => Promise.all(statements.map(send)) });
+        return work({
+          run: connection.send,
+          runAll: (statements) => Promise.all(statements.map(connection.send)),
+        });
       });
     };
     // once it has begun, it is unknown whether the commit went through
@@ -195,18 +179,18 @@ export const openPostgres = async (
     return {
       dialect,
       place: address.place,
-      changes: commits,
+      version: shareNext(async () => {
+        const [[text] = []] = await repeated(() => alone(snapshotStatement), always);
+        return String(text);
+      }),
       read: (program) => repeated(() => readOnce(program()), always),
       readPlanned: ({ plan, values, begin: program }) =>
         repeated(() => readOnce(program(plan, values, dialect)), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,
-      isHealthy: () => repeated(() => alone(healthStatement), always).then(always, () => false),
-      close: async () => {
-        await peers.close();
-        await connections.close();
-      },
+      isHealthy: () => repeated(() => alone(snapshotStatement), always).then(always, () => false),
+      close: connections.close,
     };
   } catch (fault) {
     await connections.close();
@@ -269,17 +253,13 @@ const beginning = (kind: TransactionKind, isNamed: boolean, searchPath: string |
     ...(isNamed ? ['set local plan_cache_mode = force_generic_plan'] : []),
     ...(searchPath === null ? [] : [`select set_config('search_path', ${escapeLiteral(searchPath)}, true)`]),
   ];
-  return [transactions[kind].begin, ...settings, ...(kind === 'read' ? [] : [idQuery])].join('; ');
+  return [transactions[kind].begin, ...settings].join('; ');
 };
-
-/** The id is what tells our commits from those of others (`commits.ts`). */
-const idQuery = 'select pg_current_xact_id()::text';
-const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release savepoint');
 
 const collationStatement = fixedStatement(
   `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
 );
-const healthStatement = fixedStatement('select 1');
+const snapshotStatement = fixedStatement('select pg_current_snapshot()::text');
 
 const runProgram = async <T>(program: ReadProgram<T>, connection: Connection): Promise<T> => {
   const deadline = performance.now() + limits.readMsMax;

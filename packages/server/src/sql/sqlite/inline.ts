@@ -54,7 +54,6 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
         },
       };
     },
-    dataVersion: writer.dataVersion,
     truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
     close: async () => {
       await pool.close();

@@ -2,9 +2,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import type { Changes } from '../changes.js';
 import type { Db, Tx } from '../dialect.js';
-import { newCommits } from './commits.js';
 import { type Connection, connect, deadlineIn } from './connection.js';
 import { readSchema, versionStatement } from './connections.js';
 import { sqliteDialect } from './dialect.js';
@@ -105,28 +103,11 @@ export const openSqlite = async (
     }
   };
 
-  const commits = newCommits({ read: readVersion, readOfWriter: engine.dataVersion });
-  const catchUp: Changes['catchUp'] = () => {
-    let first: Promise<void> | null;
-    try {
-      first = commits.catchUp();
-      if (!first) return null;
-    } catch (fault) {
-      first = Promise.reject(fault);
-    }
-    const attempt = async (): Promise<void> => {
-      const noticing = first ?? commits.catchUp();
-      first = null;
-      await noticing;
-    };
-    return withRequestErrors(tryUntil(lockedUntil(), attempt));
-  };
-
   // ---- writing
 
-  const begin = async (): Promise<Transaction> => {
+  const begin = (): Promise<Transaction> => {
     opened?.requireIntact();
-    return commits.recorded(await engine.begin());
+    return engine.begin();
   };
 
   const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, until: number): Promise<T> => {
@@ -173,7 +154,7 @@ export const openSqlite = async (
   return {
     dialect: sqliteDialect,
     place: file,
-    changes: { ...commits, catchUp },
+    version: () => withRequestErrors(tryUntil(lockedUntil(), readVersion)),
     read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => engine.read(program()))),
     readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => engine.readPlanned(planned))),
     write,

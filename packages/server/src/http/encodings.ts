@@ -1,0 +1,77 @@
+/** Compression of response bodies: which encoding a client gets, and the compressed forms of kept answers. */
+import type http from 'node:http';
+import { promisify } from 'node:util';
+import zlib from 'node:zlib';
+import { negotiate } from '@fastify/accept-negotiator';
+import { LRUCache } from 'lru-cache';
+import { limits } from '../limits.js';
+import type { Ready } from '../ready.js';
+import { newSingleFlight } from '../single-flight.js';
+
+/** The best first. */
+export const encodings = ['br', 'gzip'] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** Bytes below which compression saves less than it costs. */
+export const compressedBytesMin = 1024;
+
+/** At its default quality brotli takes longer than the request itself; 4 is about as fast as gzip. */
+export const brotliOptions: zlib.BrotliOptions = { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } };
+
+const brotli = promisify(zlib.brotliCompress);
+const gzip = promisify(zlib.gzip);
+
+const compress = (body: Buffer, encoding: Encoding): Promise<Buffer> =>
+  encoding === 'br' ? brotli(body, brotliOptions) : gzip(body);
+
+export interface Compressed {
+  /** The encoding of a body of so many bytes for this client. */
+  encodingFor(headers: http.IncomingHttpHeaders, bytes: number): Encoding | 'identity';
+  /** @param tag the entity tag, which names the bytes of the body: the result is kept under it. Null keeps nothing. */
+  encode(body: Buffer, encoding: Encoding, tag: string | null): Ready<Buffer>;
+}
+
+/** @param bytesMax memory for compressed bodies; 0 keeps none. */
+export const newCompressed = (bytesMax: number): Compressed => {
+  const kept =
+    bytesMax > 0
+      ? new LRUCache<string, Buffer>({
+          maxSize: bytesMax,
+          sizeCalculation: (bytes, key) => bytes.length + key.length + ENTRY_BYTES,
+        })
+      : null;
+  const singleFlight = newSingleFlight<Buffer>();
+  const chosen = new LRUCache<string, Encoding | 'identity'>({ max: limits.acceptedEncodingsMax });
+  const choose = (accepted: string): Encoding | 'identity' => {
+    const known = chosen.get(accepted);
+    if (known) return known;
+    const made = negotiate(accepted.toLowerCase().replace(gzipNames, 'gzip'), [...encodings]) ?? 'identity';
+    chosen.set(accepted, made);
+    return made;
+  };
+  return {
+    encodingFor: (headers, bytes) => {
+      const accepted = headers['accept-encoding'];
+      return accepted === undefined || bytes < compressedBytesMin || headers['x-no-compression'] !== undefined
+        ? 'identity'
+        : choose(String(accepted));
+    },
+    encode: (body, encoding, tag) => {
+      if (tag === null) return compress(body, encoding);
+      const key = `${encoding} ${tag}`;
+      const known = kept?.get(key);
+      if (known) return known;
+      return singleFlight.join(key, async () => {
+        const bytes = await compress(body, encoding);
+        kept?.set(key, bytes);
+        return bytes;
+      });
+    },
+  };
+};
+
+/** No preference counts as gzip, which every client knows. */
+const gzipNames = /\*|x-gzip/g;
+
+/** Approximate overhead of an entry, in bytes. */
+const ENTRY_BYTES = 256;

@@ -1,0 +1,159 @@
+/**
+ * A short lane for reading content. GET and HEAD of a content type's own paths, written as clients write them, are
+ * answered here, without the framework. It answers everything else (other methods and spellings, bodies, handlers of the
+ * project, and all requests while the server stops), and would answer these the same (`test/rules/lane.test.ts`).
+ */
+import type http from 'node:http';
+import type { FastifyBaseLogger } from 'fastify';
+import { type Issue, issue } from '../errors.js';
+import { handlerFor } from '../handlers/run.js';
+import { limits } from '../limits.js';
+import type { EntryType } from '../model/model.js';
+import type { ReadAction } from '../query/selection.js';
+import type { Answer } from '../read/find.js';
+import { type Ready, whenReady } from '../ready.js';
+import type { Site } from '../site/site.js';
+import { answerRead, type ReadTarget } from './actions.js';
+import type { Compressed } from './encodings.js';
+import { faultResponse } from './faults.js';
+import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
+import type { Pending } from './readers.js';
+import { logRequest } from './request-log.js';
+import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
+import { parseId, type Route } from './routes.js';
+import { countHosts } from './target.js';
+
+/** Answers the request if it belongs here; otherwise returns false, and nothing has happened. */
+export type Lane = (request: http.IncomingMessage, response: http.ServerResponse) => boolean;
+
+export interface LaneDeps {
+  readonly site: Site;
+  readonly routes: readonly Route[];
+  /** The headers of every response, names and values in turn, by the `Origin` of the request. */
+  readonly commonHeaders: (origin: string | undefined) => readonly string[];
+  readonly compressed: Compressed;
+  readonly pending: Pending;
+  readonly logLeftOut: LogLeftOut;
+  readonly log: FastifyBaseLogger;
+  /** The id that log lines of a request have. */
+  readonly nextRequestId: () => string;
+  /** Whether responses end their connections: the framework says so. */
+  readonly isClosing: () => boolean;
+}
+
+export const newLane = (deps: LaneDeps): Lane => {
+  const { site, commonHeaders, compressed, pending } = deps;
+  const targetOf = newTargets(deps.routes, site);
+  const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
+
+  return (request, response) => {
+    const target = isPlain(request) && !deps.isClosing() ? targetOf(request.url!) : null;
+    if (!target) return false;
+    const { headers } = request;
+    let ownLog: FastifyBaseLogger | null = null;
+    const log = (): FastifyBaseLogger => {
+      ownLog ??= deps.log.child({ reqId: deps.nextRequestId() });
+      return ownLog;
+    };
+    if (logsRequests) logWhenSent(request, response, log());
+
+    const send = (status: number, own: readonly string[], body: Buffer | null): Ready<void> => {
+      if (body !== null && !pending.admit(request, response, body.length)) return sendIssues([issue('http.busy', [])]);
+      response.writeHead(status, [...commonHeaders(headers.origin), ...own]);
+      response.end(request.method === 'HEAD' ? null : body);
+      return undefined;
+    };
+
+    /** @param tag names the bytes of a body whose compressed form is worth keeping. */
+    const sendBody = (status: number, own: readonly string[], body: Buffer, tag: string | null): Ready<void> => {
+      const encoding = compressed.encodingFor(headers, body.length);
+      if (encoding === 'identity') return send(status, [...own, 'content-length', String(body.length)], body);
+      return whenReady(compressed.encode(body, encoding, tag), (bytes) =>
+        send(status, [...own, 'content-encoding', encoding, 'content-length', String(bytes.length)], bytes),
+      );
+    };
+
+    const sendJson = ({ status, headers: own, body }: JsonResponse): Ready<void> =>
+      sendBody(status, Object.entries(own).flat(), Buffer.from(body), null);
+
+    const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
+
+    const sendAnswer = (answer: Answer): Ready<void> => {
+      const own = ['etag', weakTag(answer)];
+      if (answer.leftOut.length > 0) {
+        deps.logLeftOut(answer.leftOut, request.url!, log());
+        own.unshift(LEFT_OUT_HEADER, leftOutHeader(answer.leftOut));
+      }
+      if (isKnown(request, answer)) return send(304, own, null);
+      return sendBody(200, [...own, 'content-type', JSON_TYPE], answer.body, answer.etag);
+    };
+
+    const fail = (fault: unknown): void => {
+      const answer = faultResponse(fault, request, log());
+      if (response.headersSent) response.destroy();
+      else sendJson(answer);
+    };
+
+    try {
+      const sent = whenReady(answerRead(target, headers.authorization, site), (found) =>
+        found.ok ? sendAnswer(found.value) : sendIssues(found.issues),
+      );
+      if (sent instanceof Promise) sent.catch(fail);
+    } catch (fault) {
+      fail(fault);
+    }
+    return true;
+  };
+};
+
+/** A read without a body, for one host, whose URL is not too long. */
+const isPlain = (request: http.IncomingMessage): boolean =>
+  (request.method === 'GET' || request.method === 'HEAD') &&
+  request.url!.length <= limits.urlBytesMax &&
+  request.headers['content-length'] === undefined &&
+  request.headers['transfer-encoding'] === undefined &&
+  countHosts(request) === 1;
+
+/** Finds what a URL asks for. Null for a path that is unknown, spelled in another way, or has a handler of the project. */
+const newTargets = (routes: readonly Route[], { handlers }: Site): ((url: string) => ReadTarget | null) => {
+  interface Read {
+    readonly type: EntryType;
+    readonly action: ReadAction;
+  }
+  /** By path. */
+  const whole = new Map<string, Read>();
+  /** By path up to the id. */
+  const entries = new Map<string, Read>();
+  for (const { path, type, actions } of routes) {
+    const action = actions.GET;
+    if (
+      (action !== 'find' && action !== 'single' && action !== 'findOne') ||
+      handlerFor(handlers.get(type.uid), action)
+    )
+      continue;
+    if (action === 'findOne') entries.set(path.replace(/:id$/, ''), { type, action });
+    else whole.set(path, { type, action });
+  }
+  return (url) => {
+    const mark = url.indexOf('?');
+    const path = mark === -1 ? url : url.slice(0, mark);
+    const search = mark === -1 ? '' : url.slice(mark + 1);
+    const found = whole.get(path);
+    if (found) return { ...found, id: null, search };
+    const idAt = path.lastIndexOf('/') + 1;
+    const entry = entries.get(path.slice(0, idAt));
+    const id = entry ? parseId(path.slice(idAt), limits.integerMax) : null;
+    return entry && id !== null ? { ...entry, id, search } : null;
+  };
+};
+
+const logWhenSent = (
+  { method, url }: http.IncomingMessage,
+  response: http.ServerResponse,
+  log: FastifyBaseLogger,
+): void => {
+  const startedAt = performance.now();
+  response.once('finish', () =>
+    logRequest(log, { method, url, status: response.statusCode, ms: performance.now() - startedAt }),
+  );
+};

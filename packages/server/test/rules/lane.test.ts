@@ -1,0 +1,394 @@
+/**
+ * Reads of content that skip the framework are answered as the framework answers them: several hundred requests, byte by
+ * byte over a socket, to two servers of one site (RQ1, RQ3, RQ4, RQ7, RQ8, RQ16, ER1).
+ */
+import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
+import zlib from 'node:zlib';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { busy } from '../../src/errors.js';
+import { newServer } from '../../src/http/server.js';
+import type { Db } from '../../src/sql/dialect.js';
+import { newTestDeps, type TestSettings } from '../world/server.js';
+import { dialects, useWorld } from '../world/world.js';
+
+// ---- requests
+
+interface Ask {
+  readonly method: string;
+  readonly url: string;
+  /** Header lines; `Host` is added unless there is one. */
+  readonly headers: readonly string[];
+  readonly body?: string;
+  readonly version?: string;
+}
+
+/** As clients write them. */
+const plainUrls = [
+  '/api/films',
+  '/api/films?',
+  '/api/films?fields=title&pagination[pageSize]=1',
+  '/api/films?populate=*',
+  '/api/films?populate[0]=director&populate[1]=genres&sort=title:desc',
+  '/api/films?filters[title][$contains]=%C3%A9',
+  '/api/films?pagination[pageSize]=100&publicationState=preview&populate=*',
+  '/api/films?fields=id#fragment',
+  '/api/films/1',
+  '/api/films/1?populate=*',
+  '/api/films/6',
+  '/api/films/999',
+  '/api/house-rules',
+  '/api/house-rules?populate=*',
+  '/api/closure',
+  '/api/notices',
+  '/api/notices?locale=all',
+  '/api/reels?populate=*',
+  // refused
+  '/api/films?filters[nope]=1',
+  '/api/films?populate[nope]=*',
+  '/api/films?pagination[page]=0',
+  `/api/films?${Array.from({ length: 12 }, (_, i) => `filters[nope${i}]=1`).join('&')}`,
+  '/api/films?sort=%00',
+  '/api/donors',
+  '/api/donors/1',
+];
+
+/** Spelled in another way, or of no content type. */
+const otherUrls = [
+  '/api/films/',
+  '/API/FILMS',
+  '/api/%66ilms',
+  '/api/films/%31',
+  '/api/films/1/',
+  '/api/films/01',
+  '/api/films/0',
+  '/api/films/abc',
+  '/api/films/2147483648',
+  '/api/films/1#x?y',
+  '/api/films/1;x',
+  '/api//films',
+  '/api/house-rules/1',
+  '/api/nothing',
+  '/api/%zz',
+  '/',
+  'http://elsewhere.example/api/films?fields=title',
+  '*',
+  `/api/films?${'x'.repeat(17_000)}`,
+];
+
+const urls = [...plainUrls, ...otherUrls];
+
+const headerSets: readonly (readonly string[])[] = [
+  [],
+  ...[
+    'br',
+    'gzip',
+    'gzip, deflate, br',
+    'deflate',
+    'identity',
+    '*',
+    'x-gzip',
+    'GZIP',
+    'br;q=0.5, gzip',
+    'zstd',
+    '',
+  ].map((it) => [`Accept-Encoding: ${it}`]),
+  ['Accept-Encoding: br;q=0, *', 'X-No-Compression: 1'],
+  ['Accept-Encoding: br', 'Accept-Encoding: gzip'],
+  ['Origin: https://site.example'],
+  ['Origin: https://other.example', 'Accept-Encoding: br'],
+  ['Origin: '],
+  ['Origin: https://site.example', 'Access-Control-Request-Method: GET'],
+  ['If-None-Match: *'],
+  ['If-None-Match: "x", W/"y"'],
+  ['Authorization: Bearer nobody'],
+  ['Authorization: Basic eDp5'],
+  ['Content-Length: 0'],
+  ['Connection: keep-alive'],
+  ['Connection: close'],
+  ['Connection: Upgrade, close', 'Upgrade: websocket'],
+  ['Expect: 100-continue'],
+  ['Expect: the unexpected'],
+  ['Range: bytes=0-9', 'If-Match: "x"', 'If-Modified-Since: Sat, 01 Jan 2050 00:00:00 GMT'],
+  ['Host: a.example', 'Host: b.example'],
+];
+
+const fewHeaderSets = [[], ['Accept-Encoding: br'], ['If-None-Match: *'], ['Origin: https://site.example']];
+
+const asks: readonly Ask[] = [
+  ...plainUrls.flatMap((url) => headerSets.map((headers): Ask => ({ method: 'GET', url, headers }))),
+  ...otherUrls.flatMap((url) => fewHeaderSets.map((headers): Ask => ({ method: 'GET', url, headers }))),
+  ...urls.flatMap((url) => fewHeaderSets.map((headers): Ask => ({ method: 'HEAD', url, headers }))),
+  ...urls.flatMap((url) => ['OPTIONS', 'PATCH', 'PROPFIND'].map((method): Ask => ({ method, url, headers: [] }))),
+  ...['/api/films', '/api/films/1'].flatMap((url): readonly Ask[] => [
+    { method: 'POST', url, headers: ['Content-Length: 2'], body: '{}' },
+    { method: 'GET', url, headers: ['Content-Length: 2', 'Content-Type: application/json'], body: '{}' },
+    { method: 'GET', url, headers: ['Transfer-Encoding: chunked'], body: '2\r\n{}\r\n0\r\n\r\n' },
+    { method: 'GET', url, headers: ['Content-Length: 2', 'Content-Encoding: gzip'], body: '{}' },
+    { method: 'GET', url, headers: [], version: '1.0' },
+    { method: 'GET', url, headers: ['Connection: keep-alive'], version: '1.0' },
+    {
+      method: 'OPTIONS',
+      url,
+      headers: ['Origin: https://site.example', 'Access-Control-Request-Method: GET'],
+    },
+  ]),
+];
+
+const last: Ask = { method: 'GET', url: '/api/nothing', headers: ['Connection: close'] };
+
+const bytesOf = ({ method, url, headers, body = '', version = '1.1' }: Ask): string => {
+  const host = version === '1.0' || headers.some((it) => /^host:/i.test(it)) ? [] : ['Host: cms.example'];
+  return [`${method} ${url} HTTP/${version}`, ...host, ...headers, '', body].join('\r\n');
+};
+
+/** Sends everything at once, and gives all bytes until the server closes the connection. */
+const exchange = async (port: number, text: string): Promise<Buffer> => {
+  const socket = net.connect({ port, host: '127.0.0.1' });
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  socket.on('error', () => undefined);
+  socket.write(text, 'latin1');
+  await once(socket, 'close');
+  return Buffer.concat(chunks);
+};
+
+// ---- responses
+
+interface Answer {
+  /** Status line and headers, without what differs from one response to the next. */
+  readonly head: readonly string[];
+  readonly body: string;
+}
+
+const parse = (bytes: Buffer, methods: readonly string[]): readonly Answer[] => {
+  const answers: Answer[] = [];
+  let at = 0;
+  let turn = 0;
+  while (at < bytes.length) {
+    const end = bytes.indexOf('\r\n\r\n', at);
+    if (end === -1) throw new Error(`not a response: ${bytes.toString('latin1', at)}`);
+    const head = bytes.toString('latin1', at, end).split('\r\n');
+    at = end + 4;
+    const status = Number(head[0]?.slice(9, 12));
+    const headerOf = (name: string) =>
+      head.find((it) => it.toLowerCase().startsWith(`${name}: `))?.slice(name.length + 2);
+    let raw: Buffer = Buffer.alloc(0);
+    if (status >= 200) {
+      const isEmpty = methods[turn++] === 'HEAD' || status === 304 || status === 204;
+      const length = isEmpty ? 0 : Number(headerOf('content-length') ?? 0);
+      if (!isEmpty && headerOf('transfer-encoding') === 'chunked') {
+        const chunks: Buffer[] = [];
+        for (let size = -1; size !== 0; ) {
+          const line = bytes.indexOf('\r\n', at);
+          size = Number.parseInt(bytes.toString('latin1', at, line), 16);
+          chunks.push(bytes.subarray(line + 2, line + 2 + size));
+          at = line + 2 + size + 2;
+        }
+        raw = Buffer.concat(chunks);
+      } else {
+        raw = bytes.subarray(at, at + length);
+        at += length;
+      }
+    }
+    const encoding = headerOf('content-encoding');
+    answers.push({
+      head: head.map((it) => normal(it, encoding !== undefined)).filter(Boolean),
+      body: decoded(raw, encoding),
+    });
+  }
+  return answers;
+};
+
+/** The framework streams larger compressed bodies, so their length is unknown there. */
+const normal = (line: string, isCompressed: boolean): string =>
+  isCompressed && /^(content-length|transfer-encoding): /i.test(line) ? '' : line.replace(/^Date: .*/, 'Date');
+
+const decoded = (raw: Buffer, encoding: string | undefined): string => {
+  const plain =
+    raw.length === 0 || encoding === undefined
+      ? raw
+      : encoding === 'br'
+        ? zlib.brotliDecompressSync(raw)
+        : zlib.gunzipSync(raw);
+  return plain.toString().replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'an id');
+};
+
+const send = async (port: number, ...sent: readonly Ask[]): Promise<readonly Answer[]> => {
+  const all = sent.at(-1)!.headers.some((it) => /^connection: .*close/i.test(it)) ? sent : [...sent, last];
+  return parse(
+    await exchange(port, all.map(bytesOf).join('')),
+    all.map((it) => it.method),
+  );
+};
+
+// ---- the two servers
+
+/** Fails reads as long as it has a fault. */
+const faulty = (db: Db): { db: Db; fault: Error | null } => {
+  const state: { db: Db; fault: Error | null } = { db, fault: null };
+  state.db = {
+    ...db,
+    read: (program) => (state.fault ? Promise.reject(state.fault) : db.read(program)),
+  };
+  return state;
+};
+
+interface Pair {
+  readonly short: number;
+  readonly whole: number;
+  close(): Promise<unknown>;
+}
+
+const startBoth = async (
+  world: { readonly db: Db; readonly model: Parameters<typeof newTestDeps>[1] },
+  settings: Partial<TestSettings> = {},
+  cacheBytes?: number,
+  logged?: { short: string[]; whole: string[] },
+): Promise<Pair> => {
+  const deps = newTestDeps(world.db, world.model, settings, cacheBytes);
+  const loggerTo = (lines: string[] | undefined) =>
+    lines ? pino({ level: 'debug' }, { write: (line: string) => void lines.push(line) }) : deps.logger;
+  const apps: FastifyInstance[] = [
+    await newServer({ ...deps, logger: loggerTo(logged?.short) }),
+    await newServer({ ...deps, logger: loggerTo(logged?.whole) }, { withLane: false }),
+  ];
+  for (const app of apps) await app.listen({ host: '127.0.0.1', port: 0 });
+  const [short = 0, whole = 0] = apps.map((app) => (app.server.address() as AddressInfo).port);
+  return { short, whole, close: () => Promise.all(apps.map((app) => app.close())) };
+};
+
+const titleOf = ({ method, url, headers, version }: Ask): string =>
+  `${method} ${url.slice(0, 100)} ${version ?? ''} ${headers.join(' | ')}`;
+
+/** Requests that go over one connection; each that ends its connection is the last of its group. */
+const groupsOf = (all: readonly Ask[], size: number): readonly (readonly Ask[])[] => {
+  const groups: Ask[][] = [[]];
+  for (const ask of all) {
+    const group = groups.at(-1)!;
+    group.push(ask);
+    if (group.length === size || ask.version || ask.headers.some((it) => /^(connection|expect)/i.test(it)))
+      groups.push([]);
+  }
+  return groups.filter((it) => it.length > 0);
+};
+
+const expectEqual = async (pair: Pair, ...sent: readonly Ask[]): Promise<void> => {
+  const [mine, other] = await Promise.all([send(pair.short, ...sent), send(pair.whole, ...sent)]);
+  expect(mine, sent.map(titleOf).join('\n')).toEqual(other);
+};
+
+describe.each(dialects)('reads without the framework on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  describe.each([
+    ['with kept answers', {}, undefined],
+    ['without kept answers', {}, 0],
+    ['for few origins, lenient', { corsOrigin: ['https://site.example'], strict: false }, undefined],
+  ] as const)('%s', (title, settings, cacheBytes) => {
+    let pair: Pair;
+    beforeAll(async () => {
+      pair = await startBoth(world, settings, cacheBytes);
+    });
+    afterAll(() => pair.close());
+
+    it(`${asks.length} requests have the same status, headers in order, and body`, async () => {
+      for (const group of groupsOf(asks, title === 'with kept answers' ? 1 : 8)) await expectEqual(pair, ...group);
+    });
+
+    it('a client that has the answer gets 304, and one that has another gets the answer (RQ8)', async () => {
+      for (const url of plainUrls) {
+        const [first] = await send(pair.short, { method: 'GET', url, headers: [] });
+        const tag = first?.head.find((it) => it.startsWith('etag: '))?.slice('etag: '.length) ?? '"none"';
+        const conditional = ['GET', 'HEAD'].flatMap((method) =>
+          [tag, tag.replace('W/', ''), `"a", ${tag}`, `${tag}x`].map(
+            (known): Ask => ({ method, url, headers: [`If-None-Match: ${known}`, 'Accept-Encoding: gzip'] }),
+          ),
+        );
+        await expectEqual(pair, ...conditional);
+      }
+    });
+  });
+
+  it('errors of the database and of ours become the same envelopes, and are logged alike', async () => {
+    const state = faulty(world.db);
+    const logged: { short: string[]; whole: string[] } = { short: [], whole: [] };
+    const pair = await startBoth({ db: state.db, model: world.model }, { strict: false }, 0, logged);
+    const sent = ['/api/films', '/api/films/1?populate=*', '/api/films?nonsense=1&populate[nonsense]=*'].flatMap(
+      (url) => ['GET', 'HEAD'].map((method): Ask => ({ method, url, headers: ['Accept-Encoding: br'] })),
+    );
+    try {
+      for (const fault of [null, new Error('out of order'), busy(new Error('locked'))]) {
+        state.fault = null;
+        await expectEqual(pair, sent[0]!);
+        state.fault = fault;
+        for (const ask of sent) await expectEqual(pair, ask);
+      }
+    } finally {
+      await pair.close();
+    }
+    const linesOf = (lines: readonly string[]) =>
+      lines
+        .map((line) => JSON.parse(line) as Record<string, unknown>)
+        .filter((it) => it['reqId'] !== undefined)
+        .map(({ time: _time, ms: _ms, faultId: _faultId, ...rest }) => rest)
+        .sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    expect(linesOf(logged.short)).toEqual(linesOf(logged.whole));
+    expect(logged.short.length).toBeGreaterThan(sent.length);
+  });
+});
+
+describe('the lane', () => {
+  const world = useWorld('sqlite');
+  const plain = (url: string, ...headers: readonly string[]): Ask => ({ method: 'GET', url, headers });
+
+  /** A server with the lane, and the requests that its framework saw. */
+  const start = async (settings: Partial<TestSettings> = {}) => {
+    const app = await newServer(newTestDeps(world.db, world.model, settings));
+    const seen: string[] = [];
+    app.addHook('onRequest', async ({ raw }) => {
+      seen.push(raw.url!);
+    });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    return { app, port: (app.server.address() as AddressInfo).port, seen };
+  };
+
+  it('reads of content in their usual spelling never reach the framework', async () => {
+    const { app, port, seen } = await start();
+    for (const url of plainUrls.filter((it) => !it.includes('/999')))
+      await send(port, plain(url), plain(url, 'Origin: x'));
+    expect(new Set(seen)).toEqual(new Set([last.url]));
+    await app.close();
+  });
+
+  it('compressed bodies of any size have a length', async () => {
+    const { app, port } = await start();
+    for (const encoding of ['br', 'gzip'])
+      for (const url of ['/api/films', '/api/films?pagination[pageSize]=100&publicationState=preview&populate=*']) {
+        const bytes = await exchange(port, bytesOf(plain(url, `Accept-Encoding: ${encoding}`)) + bytesOf(last));
+        expect(bytes.toString('latin1')).toMatch(
+          new RegExp(`\\r\\ncontent-encoding: ${encoding}\\r\\ncontent-length: \\d+\\r\\n`),
+        );
+      }
+    await app.close();
+  });
+
+  it('bodies that nobody reads are bounded: beyond the limit a request gets 503', async () => {
+    const waiting = { bytesMax: 20_000, keptMs: 3_600_000, stalledMs: 3_600_000, lookMs: 20 };
+    const { app, port } = await start({ waiting });
+    await world.update('films', 1, 'tagline', 'x'.repeat(12 * 1024 * 1024));
+    const lazy = net.connect({ port, host: '127.0.0.1' });
+    lazy.pause();
+    lazy.write(bytesOf(plain('/api/films')));
+    const asked = plain('/api/films', 'Origin: https://site.example');
+    let [answer] = await send(port, asked);
+    while (!answer?.head[0]?.includes('503')) [answer] = await send(port, asked);
+    expect(answer.head).toContain('retry-after: 1');
+    expect(answer.head.join('\n')).not.toContain('etag');
+    expect(JSON.parse(answer.body)).toMatchObject({ data: null, error: { name: 'ServiceUnavailableError' } });
+    lazy.destroy();
+    await app.close();
+  });
+});

@@ -1,0 +1,8 @@
+/** Sends requests to a server in-process: through the listener that requests from a port get, unlike `app.inject`. */
+import type { FastifyInstance } from 'fastify';
+import inject, { type InjectOptions, type Response } from 'light-my-request';
+
+export const injectInto = async (app: FastifyInstance, options: InjectOptions): Promise<Response> => {
+  await app.ready();
+  return inject((request, response) => app.server.emit('request', request, response), options);
+};
