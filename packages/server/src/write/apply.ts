@@ -11,7 +11,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, type Precondition, tellsVersion, type UndecidedTags } from '../read/etag.js';
 import { type Cell, ConstraintFault, type Db, type Dialect } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { type Change, namesOf, parseChange, readPublishedAt } from './change.js';
+import { type Change, namesOf, type ParsedBody, parseChange, readPublishedAt } from './change.js';
 import { acceptBody, type CheckContext, checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
 import { entryWithId, nextVersion, readEntries, type StoredEntry, type Which } from './entry.js';
@@ -203,6 +203,8 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
+  const unread = action === 'update' && request.id !== null && (await prepareUnread(write, request.id));
+  if (unread) return unread;
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
   const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
   const find = () => findEntry(write, action === 'update' ? request.id : null, 'plain');
@@ -214,18 +216,46 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
     await takeLocks([`single ${type.table}`], write);
     stored = await find();
   }
-  const given: Given = { data: { ...request.data }, hashes: request.hashes ?? noHashes };
+  const given = givenOf(request);
   const event = { id: stored?.id ?? null, data: given.data, session };
   const hook = hooks?.before(stored === null ? 'create' : 'update');
   await hook?.(event);
   // the hook itself may have created the entry of a single type
   if (hook && stored === null && !isNew) stored = await find();
-  for (const it of ignoredKeys(type, given.data, stored ? stored.locale : (request.locale ?? undefined)))
-    write.leftOut.set(it.name, it);
+  leaveOutIgnored(write, given.data, stored);
   const publishedAt = unwrap(readPublishedAt(type, given.data));
-  return stored === null
-    ? prepareCreate(write, given, publishedAt, source)
-    : prepareUpdate(write, given, publishedAt, stored);
+  if (stored === null) return prepareCreate(write, given, publishedAt, source);
+  const isDraft = isDraftAfter(type, stored, publishedAt);
+  const change = await acceptData(write, given.data, stored.id, isDraft);
+  return prepareUpdate(write, stored.id, { ...given, publishedAt, change, isDraft });
+};
+
+/**
+ * An update whose body is parsed before the entry is read, which saves reading it twice. Null if a hook runs first, or if the
+ * body is invalid: it is refused once the entry is known to exist, together with what the database says of it.
+ */
+const prepareUnread = async (write: Write, id: number): Promise<PreparedWrite | null> => {
+  const { request, hooks } = write;
+  if (request.action !== 'update' || hooks?.before('update')) return null;
+  const given = givenOf(request);
+  const publishedAt = readPublishedAt(request.type, given.data);
+  if (!publishedAt.ok) return null;
+  // a body that is right for a published entry is right for a draft
+  const parsed = parseData(write, given.data, 'update', false);
+  if (parsed.issues.length > 0) return null;
+  const { change } = parsed;
+  return prepareUpdate(write, id, { ...given, publishedAt: publishedAt.value, change, isDraft: false }, parsed.leftOut);
+};
+
+const givenOf = ({ data, hashes = noHashes }: Extract<WriteRequest, { readonly data: Data }>): Given => ({
+  data: { ...data },
+  hashes,
+});
+
+/** Notes the keys of the data that have no effect. @param stored null if the entry is new. */
+const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored: StoredEntry | null): void => {
+  for (const it of ignoredKeys(request.type, data, stored ? stored.locale : (request.locale ?? undefined)))
+    leftOut.set(it.name, it);
 };
 
 const findSourceOf = (write: Write, id: number | null): Promise<StoredEntry> =>
@@ -290,17 +320,23 @@ const takeLocks = async (names: readonly string[], { dialect, session }: Write):
   if (statement) await session.tx.run(statement);
 };
 
+const parseData = (
+  { request: { type }, context: { model, gate, strict } }: Write,
+  data: Data,
+  action: 'create' | 'update',
+  draft: boolean,
+  inherited: ReadonlySet<string> = noNames,
+): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, inherited });
+
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
 const acceptData = (
   write: Write,
   data: Data,
   id: number | null,
   draft: boolean,
-  inherited: ReadonlySet<string> = noNames,
+  inherited?: ReadonlySet<string>,
 ): Promise<Change> => {
-  const { model, gate, strict } = write.context;
-  const action = id === null ? 'create' : 'update';
-  const parsed = parseChange(data, write.request.type, { model, gate, action, draft, strict, inherited });
+  const parsed = parseData(write, data, id === null ? 'create' : 'update', draft, inherited);
   for (const it of parsed.leftOut) write.leftOut.set(it.name, it);
   return acceptBody(parsed, id, checkContext(write));
 };
@@ -373,33 +409,44 @@ const prepareCreate = async (
 
 const noParts: Snapshot['parts'] = new Map();
 
+/** The input of an update, parsed. */
+interface ParsedUpdate extends Given {
+  readonly publishedAt: PublishedAt;
+  readonly change: Change;
+  /** Whether the data was parsed as that of a draft. */
+  readonly isDraft: boolean;
+}
+
+/** @param unread keys of the data that had no effect, if nothing has been read of the entry. */
 const prepareUpdate = async (
   write: Write,
-  { data, hashes }: Given,
-  publishedAt: PublishedAt,
-  found: StoredEntry,
+  id: number,
+  { data, hashes, publishedAt, ...parsed }: ParsedUpdate,
+  unread: readonly LeftOut[] | null = null,
 ): Promise<PreparedWrite> => {
   const { request, context, now, session, dialect } = write;
   const { type } = request;
-  const parse = (stored: StoredEntry): Promise<Change> =>
-    acceptData(write, data, stored.id, isDraftAfter(type, stored, publishedAt));
   const checking = checkContext(write);
-  let change = await parse(found);
-  const changes = changesOf(change, found.id);
+  let { change } = parsed;
+  const changes = changesOf(change, id);
   const isFollowed = sharedOf(change) !== null;
   const [, stored, siblings, parts, checked] = await pipeline(
     () => takeLocks([...lockNames(changes), ...(isFollowed ? [siblingsLock(type)] : [])], write),
-    () => findEntry(write, found.id, 'locked'),
-    async () => (isFollowed ? readSiblings(type, found.id, checking) : []),
-    async () => (change.parts.length > 0 ? readParts(type, [found.id], context.model, session.tx, dialect) : noParts),
+    () => findEntry(write, id, 'locked'),
+    async () => (isFollowed ? readSiblings(type, id, checking) : []),
+    async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),
     () => checkChanges(changes, checking),
   );
   if (stored === null) return refuse(issue('http.not-found', []));
-  // it was published or unpublished while this request waited, so other rules apply now
-  if (isDraftAfter(type, stored, publishedAt) !== isDraftAfter(type, found, publishedAt)) change = await parse(stored);
+  if (unread) {
+    leaveOutIgnored(write, data, stored);
+    for (const it of unread) write.leftOut.set(it.name, it);
+  }
+  const isDraft = isDraftAfter(type, stored, publishedAt);
+  // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
+  if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
   const undecided = checkMatch(write, stored);
   const snapshot: Snapshot = { ...unwrap(checked), parts };
-  const isDraft = isDraftAfter(type, stored, publishedAt);
   await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
@@ -432,12 +479,18 @@ const prepareDelete = async (write: Write, id: number | null): Promise<PreparedW
   const { request, context, dialect, session, hooks } = write;
   const { type } = request;
   const locks = linkTablesOf(type, context.model);
-  await takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write);
-  const stored = await findEntry(write, id, 'locked');
+  const hook = hooks?.before('delete');
+  const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
+  const [, stored, early] = await pipeline(
+    () => takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write),
+    () => findEntry(write, id, 'locked'),
+    // a hook may change them
+    async () => (id === null || hook ? null : findParts(id)),
+  );
   if (stored === null) return refuse(issue('http.not-found', []));
   const undecided = checkMatch(write, stored);
-  await hooks?.before('delete')?.({ id: stored.id, data: null, session });
-  const parts = await readParts(type, [stored.id], context.model, session.tx, dialect);
+  await hook?.({ id: stored.id, data: null, session });
+  const parts = early ?? (await findParts(stored.id));
   const operations = removalOf([{ type, id: stored.id }], parts, context.model);
   const version = stored.version ?? 0;
   return makePrepared(write, {

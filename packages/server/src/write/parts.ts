@@ -34,6 +34,7 @@ export const readParts = async (
       const part = [...it.type.attributes.values()].find((attribute) => attribute.kind === 'part');
       return part ? [{ ...it, path: part.path }] : [];
     });
+    if (owners.length === 0) break;
     const results = await tx.runAll(
       owners.map(({ ids, path }) => withIds(partsStatement(path, dialect), ids, dialect)),
     );

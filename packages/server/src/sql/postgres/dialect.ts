@@ -170,6 +170,14 @@ const unitedText = (queries: readonly Statement[]): string => {
 /** A quoted name, a literal, or a parameter with its number. */
 const quotedOrParameter = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
+const lockTexts: string[] = [];
+
+const lockText = (count: number): string => {
+  const lock = sql`pg_advisory_xact_lock(hashtext(${''}::text))`;
+  lockTexts[count] ??= compile(sql`select ${sql.join(Array.from({ length: count }, () => lock))}`).sql;
+  return lockTexts[count];
+};
+
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
 /** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
@@ -208,9 +216,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   lock: (names) => {
     // always in the same order, to avoid deadlocks
     const ordered = [...new Set(names)].sort();
-    return ordered.length === 0
-      ? null
-      : compile(sql`select ${sql.join(ordered.map((name) => sql`pg_advisory_xact_lock(hashtext(${name}::text))`))}`);
+    return ordered.length === 0 ? null : { sql: lockText(ordered.length), params: ordered, ids: [] };
   },
   forUpdate: sql` for no key update`,
   explain: explainOnPostgres,

@@ -58,12 +58,18 @@ export const openPostgres = async (
     }
   };
 
-  const writeOnce = async <T>(kind: 'write' | 'alone', work: (connection: Connection) => Promise<T>): Promise<T> => {
+  const writeOnce = async <T>(
+    kind: 'write' | 'alone',
+    work: (tx: Tx) => Promise<T>,
+    onBegun: () => void,
+  ): Promise<T> => {
     const connection = await connections.acquire(transactions[kind].patience);
     try {
-      // not pipelined: if it fails, statements behind it would run outside a transaction
-      await begin(kind, connection);
-      const result = await work(connection);
+      const began = begin(kind, connection).then(onBegun);
+      began.catch(ignore);
+      const send = sendWithBegin(connection, began);
+      const result = await work({ run: send, runAll: (statements) => Promise.all(statements.map(send)) });
+      await began;
       const ending = await connection.command('commit');
       // the transaction fails even if the work caught the error
       if (ending !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { ending });
@@ -121,12 +127,8 @@ export const openPostgres = async (
     let hasBegun = false;
     const attempt = (): Promise<T> => {
       hasBegun = false;
-      return writeOnce(kind, (connection) => {
+      return writeOnce(kind, work, () => {
         hasBegun = true;
-        return work({
-          run: connection.send,
-          runAll: (statements) => Promise.all(statements.map(connection.send)),
-        });
       });
     };
     // once it has begun, it is unknown whether the commit went through
@@ -260,6 +262,26 @@ const collationStatement = fixedStatement(
   `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
 );
 const snapshotStatement = fixedStatement('select pg_current_snapshot()::text');
+
+/**
+ * Pipelines the first statements of a transaction with its `begin`, as long as they only read: if it fails, statements
+ * behind it run outside a transaction, so those that write wait for it. No result is returned before it has succeeded.
+ */
+const sendWithBegin = (connection: Connection, began: Promise<void>): Tx['run'] => {
+  let state: 'beginning' | 'waiting' | 'begun' = 'beginning';
+  const onBegun = (): void => {
+    state = 'begun';
+  };
+  began.then(onBegun, ignore);
+  return (statement) => {
+    if (state === 'begun') return connection.send(statement);
+    // what follows a statement that waits must not overtake it
+    if (!/^select /.test(statement.sql)) state = 'waiting';
+    return state === 'waiting'
+      ? began.then(() => connection.send(statement))
+      : Promise.all([connection.send(statement), began]).then(([rows]) => rows);
+  };
+};
 
 const runProgram = async <T>(program: ReadProgram<T>, connection: Connection): Promise<T> => {
   const deadline = performance.now() + limits.readMsMax;
