@@ -84,6 +84,14 @@ export const limits = {
   startLockMsMax: 60_000,
   /** Milliseconds between attempts to be the only process that creates indexes. */
   indexLockPauseMs: 200,
+  /** Transactions whose writes are known at a time, and between two looks at PostgreSQL; beyond, any table may have changed. */
+  transactionsMax: 10_000,
+  /** Milliseconds that a read waits to hear from another Dovetail process what its commit touched. */
+  announcementMsMax: 20,
+  /** Milliseconds for which a process is taken for running after it was last heard. */
+  peerMsMax: 150_000,
+  /** Milliseconds between two attempts to listen to other processes. */
+  listenPauseMs: 10_000,
   /** Milliseconds that running transactions have to finish when the database is closed. */
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */

@@ -7,10 +7,10 @@ import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
-import { newSingleFlight } from '../single-flight.js';
 import { type Db, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
 import { type Executed, execute } from './execute.js';
+import { type KeptCounts, newKept } from './kept.js';
 import { type AnswerForm, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
@@ -56,6 +56,8 @@ export interface Reader {
   check(request: ReadRequest, context: ResolveContext): Result<unknown>;
   /** All stages of a read without running it; `explain` prints them. */
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
+  /** What cached responses have saved so far. */
+  readonly keptCounts: Readonly<KeptCounts>;
 }
 
 /** `compiled` with the values of the plan. */
@@ -79,10 +81,7 @@ export interface Counted {
   readonly leftOut: readonly LeftOut[];
 }
 
-interface CachedAnswer {
-  readonly version: string;
-  readonly answer: Answer;
-}
+const noCounts: KeptCounts = { found: 0, joined: 0, computed: 0 };
 
 /** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
@@ -103,15 +102,13 @@ export const newReader = (
     sizeCalculation: ({ shapeKey, values, page, leftOut }, key) =>
       key.length + shapeKey.length + JSON.stringify([values, page, leftOut]).length,
   });
-  const answers =
+  const kept =
     responseCacheBytesMax > 0
-      ? new LRUCache<string, CachedAnswer>({
-          maxSize: responseCacheBytesMax,
-          sizeCalculation: (cached, key) => cached.answer.body.length + key.length + ENTRY_BYTES,
+      ? newKept<Answer>(db.changes, {
+          bytesMax: responseCacheBytesMax,
+          bytesOf: (answer, key) => answer.body.length + key.length + ENTRY_BYTES,
         })
       : null;
-
-  const singleFlight = newSingleFlight<Answer | null>();
 
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
@@ -165,24 +162,15 @@ export const newReader = (
   const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> =>
     answerFrom(read.plan, await db.readPlanned(plannedRead(read, id)));
 
-  /**
-   * A cached response is valid as long as the database's version equals the one it was stored under. That version was
-   * read before the response, so the response may be newer than its version, but never older.
-   */
   const answer = async (read: CompiledPlan, id: number | null, key: string): Promise<Answer | null> => {
-    if (!answers) return readAnswer(read, id);
-    const version = await db.version();
-    const cached = answers.get(key);
-    if (cached?.version === version) return cached.answer;
-    // at the same version, a read that is already running returns the same as a new one
-    return singleFlight.join(`${version} ${key}`, async () => {
-      const made = await readAnswer(read, id);
-      if (made) answers.set(key, { version, answer: made });
-      return made;
-    });
+    if (!kept) return readAnswer(read, id);
+    const catchingUp = db.changes.catchUp();
+    if (catchingUp) await catchingUp;
+    return kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, id));
   };
 
   return {
+    keptCounts: kept?.counts ?? noCounts,
     prepare,
     check: (request, context) => compiledFor(request, context, planKey(request, context)),
     readInside: async (request, context, tx) => {

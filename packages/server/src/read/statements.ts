@@ -4,6 +4,7 @@ import { limits } from '../limits.js';
 import { operators } from '../query/operators.js';
 import { slotParameter } from '../sql/compile.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
+import { tablesIn } from '../sql/texts.js';
 import type {
   PlanFilter,
   PlanLinks,
@@ -22,6 +23,8 @@ export interface CompiledRead {
   readonly page: Statement | null;
   readonly count: Statement | null;
   readonly nodes: readonly CompiledNode[];
+  /** What the statements may read, as `tablesIn` returns it. */
+  readonly tables: readonly string[] | null;
 }
 
 export interface CompiledNode {
@@ -34,7 +37,7 @@ export interface CompiledNode {
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
   const root = rootOf(shape);
   const compile = (query: Sql): Statement => dialect.compile(query);
-  return {
+  const compiled = {
     shape,
     page: shape.slice && {
       ...compile(pageQuery(shape, shape.slice, root, dialect)),
@@ -46,6 +49,9 @@ export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead =>
       links: node.links.map((links) => compile(linksQuery(links, dialect))),
     })),
   };
+  const { page, count, nodes } = compiled;
+  const statements = [page, count, ...nodes.flatMap(({ entries, links }) => [entries, ...links])];
+  return { ...compiled, tables: tablesIn(statements.flatMap((it) => it?.sql ?? [])) };
 };
 
 const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;

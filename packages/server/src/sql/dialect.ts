@@ -5,6 +5,7 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Changes } from './changes.js';
 
 export type Sql = RawBuilder<unknown>;
 /** Kysely used as a compiler, without a schema or a connection. */
@@ -246,8 +247,8 @@ export interface Db {
   readonly dialect: Dialect;
   /** Location of the database, for messages; without passwords. */
   readonly place: string;
-  /** Version of the committed state: if two are equal, no client of the database committed anything in between. */
-  version(): Promise<string>;
+  /** What has changed since something was read. */
+  readonly changes: Changes;
   /**
    * Runs a program in one snapshot of the database. Throws `Refusal` past `limits.readMsMax`.
    * @param begin creates the program; called again to retry a read whose connection was lost.

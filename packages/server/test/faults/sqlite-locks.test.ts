@@ -120,7 +120,7 @@ describe('an exclusive lock of another program', () => {
     other.exec('begin exclusive');
     let isAnswered = false;
     const statement = db.dialect.compile(sql`select id from things`);
-    const reads = [db.read(() => readRows(statement)), db.version()].map((it) =>
+    const reads = [db.read(() => readRows(statement)), Promise.resolve(db.changes.catchUp())].map((it) =>
       it.finally(() => {
         isAnswered = true;
       }),

@@ -11,6 +11,7 @@ import { limits } from '../../src/limits.js';
 import { newLocalStore } from '../../src/media/local-store.js';
 import type { MediaOptions } from '../../src/media/media.js';
 import type { Model } from '../../src/model/model.js';
+import type { KeptCounts } from '../../src/read/kept.js';
 import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
 import { injectInto } from './inject.js';
@@ -32,6 +33,8 @@ export interface TestServer {
   ): Promise<TestAnswer>;
   /** Waits for background work. */
   idle(): Promise<void>;
+  /** How often cached responses were found so far. */
+  kept(): KeptCounts;
   close(): Promise<void>;
 }
 
@@ -156,6 +159,7 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
     get: (url, headers) => send('GET', url, headers ? { headers } : {}),
     send,
     idle: () => site.accounts.idle(),
+    kept: () => ({ ...site.reader.keptCounts }),
     close: () => app.close(),
   };
 };

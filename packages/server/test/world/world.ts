@@ -180,9 +180,12 @@ const logged = (db: Db, log: string[]): Db => {
   }
   return {
     ...db,
-    version: () => {
-      log.push(versionLook);
-      return db.version();
+    changes: {
+      ...db.changes,
+      catchUp: () => {
+        log.push(versionLook);
+        return db.changes.catchUp();
+      },
     },
     read: (begin) => db.read(() => watched(begin())),
     readPlanned: ({ plan, values, begin }) => db.read(() => watched(begin(plan, values, db.dialect))),

@@ -10,14 +10,20 @@ import { endsConnection, faultOf, PostgresFault } from './faults.js';
 export interface Connection {
   /** Rows of a statement. Statements sent in one turn of the event loop go out as one packet and run in order. */
   send(statement: Statement): Promise<Rows>;
-  /** Runs a fixed text of one or more statements; returns the command tag of the last one, such as `COMMIT`. */
-  command(text: string): Promise<string>;
+  /** Runs a fixed text of one or more statements; returns command tag and rows of the last one. */
+  command(text: string): Promise<Outcome>;
   /** The first error since the last successful statement: the one that made the transaction fail. */
   fault(): Error | null;
   /** Whether statements are prepared by name. */
   readonly isNamed: boolean;
   /** Returns the connection to the pool. One that is broken, or still in a transaction, is closed instead. */
   release(): void;
+}
+
+export interface Outcome {
+  /** Such as `COMMIT`. */
+  readonly tag: string;
+  readonly rows: Rows;
 }
 
 /**
@@ -140,9 +146,12 @@ export const connectionOf = (
       return rows;
     },
     command: async (text) => {
-      const result: unknown = await request(() => client.query(text));
-      const last = Array.isArray(result) ? result.at(-1) : result;
-      return (last as { readonly command: string }).command;
+      const result: unknown = await request(() => client.query({ text, rowMode: 'array', types }));
+      const last = (Array.isArray(result) ? result.at(-1) : result) as {
+        readonly command: string;
+        readonly rows: Rows;
+      };
+      return { tag: last.command, rows: last.rows };
     },
     fault: () => firstFault,
     release: () => {

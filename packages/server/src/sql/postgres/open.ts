@@ -3,13 +3,14 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import { shareNext } from '../../single-flight.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
-import type { Connection, Patience } from './connection.js';
+import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
+import type { Connection, Outcome, Patience } from './connection.js';
 import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
+import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
 
 export interface PostgresOptions {
@@ -26,11 +27,13 @@ export const openPostgres = async (
 ): Promise<Db> => {
   const address = readAddress(url);
   const connections = openConnections(address, prepared);
+  const peers = newPeers(connections.openApart);
+  const commits = newCommits((statement) => repeated(() => alone(statement), always), peers);
   let reportedAt = Number.NEGATIVE_INFINITY;
 
   // ---- transactions
 
-  const begin = (kind: TransactionKind, connection: Connection): Promise<string> =>
+  const begin = (kind: TransactionKind, connection: Connection): Promise<Outcome> =>
     connection.command(beginning(kind, connection.isNamed, address.searchPath));
 
   /** Rolls back a failed transaction; returns its first error. */
@@ -64,21 +67,39 @@ export const openPostgres = async (
     onBegun: () => void,
   ): Promise<T> => {
     const connection = await connections.acquire(transactions[kind].patience);
+    const own = commits.begin();
     try {
-      const began = begin(kind, connection).then(onBegun);
+      const began = begin(kind, connection).then(({ rows: [row = []] }) => {
+        own.begun(String(row[0]));
+        onBegun();
+      });
       began.catch(ignore);
-      const send = sendWithBegin(connection, began);
+      const send = sendWithBegin(sendingFor(own, connection), began);
       const result = await work({ run: send, runAll: (statements) => Promise.all(statements.map(send)) });
       await began;
-      const ending = await connection.command('commit');
+      const announcement = peers.announcement(own.ids, own.writes);
+      const { tag } = await connection.command(announcement === null ? 'commit' : `${announcement}; commit`);
       // the transaction fails even if the work caught the error
-      if (ending !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { ending });
+      if (tag !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { tag });
       connection.release();
       return result;
     } catch (fault) {
       throw await abandon(connection, fault);
+    } finally {
+      own.ended();
     }
   };
+
+  /** Sends statements, and records what they write. */
+  const sendingFor =
+    (own: OwnTransaction, connection: Connection): Connection['send'] =>
+    async (statement) => {
+      own.sending(statement.sql);
+      if (!endsSavepoint(statement)) return connection.send(statement);
+      const [ids, rows] = await Promise.all([connection.send(savepointIdsStatement), connection.send(statement)]);
+      own.foundIds(ids);
+      return rows;
+    };
 
   // ---- retries
 
@@ -181,18 +202,18 @@ export const openPostgres = async (
     return {
       dialect,
       place: address.place,
-      version: shareNext(async () => {
-        const [[text] = []] = await repeated(() => alone(snapshotStatement), always);
-        return String(text);
-      }),
+      changes: commits,
       read: (program) => repeated(() => readOnce(program()), always),
       readPlanned: ({ plan, values, begin: program }) =>
         repeated(() => readOnce(program(plan, values, dialect)), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,
-      isHealthy: () => repeated(() => alone(snapshotStatement), always).then(always, () => false),
-      close: connections.close,
+      isHealthy: () => repeated(() => alone(healthStatement), always).then(always, () => false),
+      close: async () => {
+        await peers.close();
+        await connections.close();
+      },
     };
   } catch (fault) {
     await connections.close();
@@ -255,31 +276,35 @@ const beginning = (kind: TransactionKind, isNamed: boolean, searchPath: string |
     ...(isNamed ? ['set local plan_cache_mode = force_generic_plan'] : []),
     ...(searchPath === null ? [] : [`select set_config('search_path', ${escapeLiteral(searchPath)}, true)`]),
   ];
-  return [transactions[kind].begin, ...settings].join('; ');
+  return [transactions[kind].begin, ...settings, ...(kind === 'read' ? [] : [idQuery])].join('; ');
 };
+
+/** The id is what tells our commits from those of others (`commits.ts`). */
+const idQuery = 'select pg_current_xact_id()::text';
+const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release savepoint');
 
 const collationStatement = fixedStatement(
   `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
 );
-const snapshotStatement = fixedStatement('select pg_current_snapshot()::text');
+const healthStatement = fixedStatement('select 1');
 
 /**
  * Pipelines the first statements of a transaction with its `begin`, as long as they only read: if it fails, statements
  * behind it run outside a transaction, so those that write wait for it. No result is returned before it has succeeded.
  */
-const sendWithBegin = (connection: Connection, began: Promise<void>): Tx['run'] => {
+const sendWithBegin = (send: Tx['run'], began: Promise<void>): Tx['run'] => {
   let state: 'beginning' | 'waiting' | 'begun' = 'beginning';
   const onBegun = (): void => {
     state = 'begun';
   };
   began.then(onBegun, ignore);
   return (statement) => {
-    if (state === 'begun') return connection.send(statement);
+    if (state === 'begun') return send(statement);
     // what follows a statement that waits must not overtake it
     if (!/^select /.test(statement.sql)) state = 'waiting';
     return state === 'waiting'
-      ? began.then(() => connection.send(statement))
-      : Promise.all([connection.send(statement), began]).then(([rows]) => rows);
+      ? began.then(() => send(statement))
+      : Promise.all([send(statement), began]).then(([rows]) => rows);
   };
 };
 

@@ -1,5 +1,5 @@
 /** A bounded pool of connections to one PostgreSQL. */
-import { DatabaseError, Pool, type PoolClient } from 'pg';
+import { Client, DatabaseError, Pool, type PoolClient } from 'pg';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import type { Address } from './address.js';
@@ -15,6 +15,8 @@ export type Prepared = 'auto' | 'always' | 'never';
 export interface Connections {
   /** Acquires a connection; waits at most `limits.connectMsMax`. */
   acquire(patience: Patience): Promise<Connection>;
+  /** Opens a connection apart from the pool, which the caller closes; null if there is a pooler in between. */
+  openApart(): Promise<Client | null>;
   /** New connections use the next of the address's hosts and TLS modes. */
   useNextHost(): void;
   /** Stops using named prepared statements in `auto` mode. */
@@ -132,6 +134,21 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
       const client = await connectAndCheck();
       const names = naming === 'never' ? null : (ready.get(client) ?? null);
       return connectionOf(client, names, patience, (isReusable) => release(client, isReusable));
+    },
+    openApart: async () => {
+      const client = new Client({ ...candidate, keepAlive: true, connectionTimeoutMillis: limits.connectMsMax });
+      // reported by the call that fails
+      client.on('error', () => undefined);
+      try {
+        await client.connect();
+        const { rows } = await client.query<{ readonly pid: number }>('select pg_backend_pid() as pid');
+        if (rows[0]?.pid === (client as unknown as { readonly processID: number | null }).processID) return client;
+      } catch (fault) {
+        client.connection.stream.destroy();
+        throw fault;
+      }
+      await client.end();
+      return null;
     },
     useNextHost,
     stopPreparing: () => {

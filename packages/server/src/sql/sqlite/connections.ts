@@ -46,6 +46,7 @@ export interface Writer {
   run(statement: Statement, deadline: Deadline): Rows;
   commit(): DataVersion;
   abandon(): void;
+  dataVersion(): DataVersion;
   truncateJournal(): void;
   close(): void;
 }
@@ -109,6 +110,7 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
       connection?.rollback();
       closeIfBroken();
     },
+    dataVersion: () => dataVersionOf(opened()),
     truncateJournal: () => connection?.exec('pragma wal_checkpoint(truncate)'),
     close: () => connection?.close(),
   };

@@ -11,6 +11,8 @@ export interface Engine {
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
   /** Begins a transaction that holds the write lock. One at a time: the file has one write lock. */
   begin(): Promise<Transaction>;
+  /** The writing connection's `data_version`, after all that was asked of it before. */
+  dataVersion(): DataVersion | Promise<DataVersion>;
   /** Truncates the journal, which takes a moment without readers: later ones wait. */
   truncateJournal(): Promise<void>;
   /** Lets running reads finish. No transaction may be open. */

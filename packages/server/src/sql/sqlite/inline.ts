@@ -54,6 +54,7 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
         },
       };
     },
+    dataVersion: writer.dataVersion,
     truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
     close: async () => {
       await pool.close();

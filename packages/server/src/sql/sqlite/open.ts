@@ -2,7 +2,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import type { Changes } from '../changes.js';
 import type { Db, Tx } from '../dialect.js';
+import { newCommits } from './commits.js';
 import { type Connection, connect, deadlineIn } from './connection.js';
 import { readSchema, versionStatement } from './connections.js';
 import { sqliteDialect } from './dialect.js';
@@ -103,11 +105,28 @@ export const openSqlite = async (
     }
   };
 
+  const commits = newCommits({ read: readVersion, readOfWriter: engine.dataVersion });
+  const catchUp: Changes['catchUp'] = () => {
+    let first: Promise<void> | null;
+    try {
+      first = commits.catchUp();
+      if (!first) return null;
+    } catch (fault) {
+      first = Promise.reject(fault);
+    }
+    const attempt = async (): Promise<void> => {
+      const noticing = first ?? commits.catchUp();
+      first = null;
+      await noticing;
+    };
+    return withRequestErrors(tryUntil(lockedUntil(), attempt));
+  };
+
   // ---- writing
 
-  const begin = (): Promise<Transaction> => {
+  const begin = async (): Promise<Transaction> => {
     opened?.requireIntact();
-    return engine.begin();
+    return commits.recorded(await engine.begin());
   };
 
   const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, until: number): Promise<T> => {
@@ -154,7 +173,7 @@ export const openSqlite = async (
   return {
     dialect: sqliteDialect,
     place: file,
-    version: () => withRequestErrors(tryUntil(lockedUntil(), readVersion)),
+    changes: { ...commits, catchUp },
     read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => engine.read(program()))),
     readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => engine.readPlanned(planned))),
     write,

@@ -1,0 +1,175 @@
+/**
+ * Which commits a SQLite file has seen, and what they wrote. `data_version` of a connection that never writes tells that
+ * there was a commit; that of the writing connection changes only by commits of others, which may have touched any table.
+ */
+import { type Changes, type Consequences, joinWrites, newChangeLog, touchedBy, type Writes } from '../changes.js';
+import { fixedStatement } from '../compile.js';
+import type { Rows, Tx } from '../dialect.js';
+import { nameOf, writesOf } from '../texts.js';
+import type { DataVersion, Transaction } from './engine.js';
+
+export interface Commits extends Changes {
+  /** The same transaction, recorded. One at a time. */
+  recorded(transaction: Transaction): Transaction;
+}
+
+export interface Versions {
+  /** `data_version` of a connection that never writes. */
+  readonly read: () => DataVersion;
+  /** `data_version` of the writing connection, asked after all that was asked of it before. */
+  readonly readOfWriter: () => DataVersion | Promise<DataVersion>;
+}
+
+/** Errors are those of SQLite. */
+export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
+  const log = newChangeLog();
+  /** All commits up to this version are in the log. */
+  let seen: DataVersion | null = null;
+  /** All commits of others up to this version of the writing connection are. */
+  let seenOfOthers: DataVersion | null = null;
+  /** Null after changes that may have changed them. */
+  let consequences: Consequences | null = null;
+  let lastRead: { readonly schema: unknown; readonly consequences: Consequences } | null = null;
+  /** The version of the writing connection in the open transaction, during which no one else can commit. */
+  let duringTransaction: DataVersion | null = null;
+  /** The commit that may be done but is not in the log yet. */
+  let committing: Promise<unknown> | null = null;
+  let noticing: { readonly version: DataVersion; readonly done: Promise<void> } | null = null;
+
+  const startOver = (): void => {
+    consequences = null;
+    log.touch(null);
+  };
+
+  const noticeOthers = (version: DataVersion): void => {
+    if (version === seenOfOthers) return;
+    seenOfOthers = version;
+    startOver();
+  };
+
+  /** @param version read before. */
+  const notice = (version: DataVersion): Promise<void> | null => {
+    if (noticing?.version === version) return noticing.done;
+    const ofWriter = duringTransaction ?? readOfWriter();
+    const before = committing;
+    if (typeof ofWriter === 'string' && !before) {
+      noticeOthers(ofWriter);
+      seen = version;
+      return null;
+    }
+    const finish = async (): Promise<void> => {
+      const found = await ofWriter;
+      await before;
+      noticeOthers(found);
+      seen = version;
+    };
+    const done = finish().finally(() => {
+      if (noticing?.done === done) noticing = null;
+    });
+    noticing = { version, done };
+    return done;
+  };
+
+  const catchUp = (): Promise<void> | null => {
+    const version = read();
+    return version === seen ? null : notice(version);
+  };
+
+  /** So that the next read need not wait for the writing connection, which may be busy by then. */
+  const catchUpSoon = (): void => {
+    try {
+      catchUp()?.catch(() => undefined);
+    } catch {
+      // the next read reports it
+    }
+  };
+
+  /** Reads what the tables declare as of the transaction, if that may have changed. */
+  const readConsequences = async (tx: Tx): Promise<void> => {
+    const [[schema] = []] = await tx.run(schemaStatement);
+    if (lastRead && lastRead.schema === schema) {
+      consequences = lastRead.consequences;
+      return;
+    }
+    const [row = []] = await tx.run(consequencesStatement);
+    consequences = consequencesOf(row);
+    lastRead = { schema, consequences };
+  };
+
+  return {
+    catchUp,
+    moment: log.moment,
+    isUnchanged: log.isUnchanged,
+    recorded: ({ tx, dataVersion, commit, abandon }) => {
+      noticeOthers(dataVersion);
+      duringTransaction = dataVersion;
+      let writes: Writes = new Map();
+      const sending = (text: string): void => {
+        const own = writesOf(text);
+        // most statements only read
+        if (own?.size !== 0) writes = joinWrites([writes, own]);
+      };
+      const noteCommit = async (): Promise<DataVersion> => {
+        try {
+          const after = await commit();
+          // null: a definition of tables, for example
+          if (!writes) startOver();
+          else if (consequences) log.touch(touchedBy(writes, consequences));
+          noticeOthers(after);
+          return after;
+        } catch (fault) {
+          // it may have gone through
+          startOver();
+          throw fault;
+        } finally {
+          committing = null;
+        }
+      };
+      return {
+        dataVersion,
+        tx: {
+          run: (statement) => {
+            sending(statement.sql);
+            return tx.run(statement);
+          },
+          runAll: (statements) => {
+            for (const { sql } of statements) sending(sql);
+            return tx.runAll(statements);
+          },
+        },
+        commit: async () => {
+          if (writes && writes.size > 0 && !consequences) await readConsequences(tx);
+          duringTransaction = null;
+          const noting = noteCommit();
+          committing = noting.catch(() => undefined);
+          const after = await noting;
+          catchUpSoon();
+          return after;
+        },
+        abandon: () => {
+          duringTransaction = null;
+          return abandon();
+        },
+      };
+    },
+  };
+};
+
+const schemaStatement = fixedStatement('pragma schema_version');
+
+const consequencesStatement = fixedStatement(
+  `select (select json_group_array(json_array(m.name, k."table", k.on_delete, k.on_update)) from sqlite_master m join pragma_foreign_key_list(m.name) k where m.type = 'table'), (select json_group_array(tbl_name) from sqlite_master where type = 'trigger' or sql like '%on conflict%')`,
+);
+
+const consequencesOf = ([keysText, tablesText]: Rows[number]): Consequences => {
+  const keys = JSON.parse(String(keysText)) as readonly (readonly [string, string, string, string])[];
+  const changes = (action: string): boolean => ['CASCADE', 'SET NULL', 'SET DEFAULT'].includes(action);
+  const cascades = keys.flatMap(([from, to, onDelete, onUpdate]) => {
+    const [table, target] = [nameOf(from), nameOf(to)];
+    return [
+      ...(changes(onDelete) ? [{ table, target, on: 'delete' as const }] : []),
+      ...(changes(onUpdate) ? [{ table, target, on: 'update' as const }] : []),
+    ];
+  });
+  return { cascades, unpredictable: new Set((JSON.parse(String(tablesText)) as readonly string[]).map(nameOf)) };
+};
