@@ -1,5 +1,6 @@
 /** Reads, beside the baseline: rates, CPU time, latencies, statements; memory and start. */
 import assert from 'node:assert/strict';
+import { compareWithBare } from './bare.mjs';
 import { runSlice } from './client.mjs';
 import { cpuRatio, measure, median, ratio } from './measure.mjs';
 import { bothMs, newTable, printProfile, progress, say } from './print.mjs';
@@ -50,6 +51,7 @@ export const compareReads = async ({ dovetail, projects, world, small, dir, opti
     if ((it.cpuRatio ?? it.ratio) < goal) slow.push(request);
   }
 
+  figures.kept = await keptFigures(sides.cached, requests, { dir, rounds, seconds });
   figures.newValues = await compareNewValues(sides.dovetail, { rounds, seconds, connections });
 
   if (options.soak) await soak(ports.dovetail, requests, connections);
@@ -142,6 +144,20 @@ const compareNewValues = async (side, load) => {
       say(
         `new values, ${name}: ${fresh.cpuUs.toFixed(0)} µs instead of ${same.cpuUs.toFixed(0)} (${percent(fresh.cpuUs / same.cpuUs - 1)})`,
       );
+  }
+  return figures;
+};
+
+/** Repeated requests beside bare node:http. @returns by request */
+const keptFigures = async (side, requests, options) => {
+  const names = new Map(requests.map(({ name, url }) => [url(0), name]));
+  const figures = {};
+  for (const { url, bytes, ...it } of await compareWithBare(side, [...names.keys()], options)) {
+    const name = names.get(url);
+    figures[name] = { bytes, ...it };
+    say(
+      `kept, ${name} of ${(bytes / 1000).toFixed(0)} KB: ${it.perCpuSecond.toFixed(0)} requests a second of CPU, bare node:http ${it.bare.toFixed(0)}: ${it.ratio.toFixed(2)}`,
+    );
   }
   return figures;
 };

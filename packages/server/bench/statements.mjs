@@ -7,7 +7,7 @@
 export const countStatements = (dovetail, project, world, requests) => {
   const seen = { statements: 0, rounds: 0 };
   const counts = {};
-  const watched = (db) => ({ ...db, read: (begin) => db.read(() => watchedProgram(begin(), seen)) });
+  const watched = (db) => watchReads(db, (program) => watchedProgram(program, seen));
   return withServer(dovetail, project, world, watched, async (send) => {
     for (const request of requests) {
       Object.assign(seen, { statements: 0, rounds: 0 });
@@ -17,6 +17,12 @@ export const countStatements = (dovetail, project, world, requests) => {
     return counts;
   });
 };
+
+const watchReads = (db, watch) => ({
+  ...db,
+  read: (begin) => db.read(() => watch(begin())),
+  readPlanned: (read) => db.readPlanned({ ...read, begin: (...given) => watch(read.begin(...given)) }),
+});
 
 function* watchedProgram(program, seen) {
   let step = program.next();
@@ -109,8 +115,7 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
     return { run, runAll };
   };
   const watched = (db) => ({
-    ...db,
-    read: (begin) => db.read(() => timed(begin())),
+    ...watchReads(db, timed),
     write: (work) => db.write((tx) => work(timedTx(tx))),
   });
   return withServer(dovetail, project, world, watched, async (send) => {
