@@ -192,7 +192,7 @@ const runStatements = async (
   const runs = new Map<string, Run>();
   await db.read(() => {
     runs.clear();
-    return timed(runRead(compiled, plan.values, id, db.dialect), runs);
+    return timed(runRead({ ...compiled, united: null }, plan.values, id, db.dialect), runs);
   });
   return runs;
 };
@@ -283,7 +283,7 @@ const print = (
       `  -- ${it.fetches}\n  ${it.sql};\n  -- values: ${JSON.stringify(it.params)}${it.ids.length > 0 ? ' (null: the ids found before)' : ''}${notesOf(it)}`,
   );
   const absent = leftOut.map((it) => `  left out: ${it.name} (${it.why})\n`).join('');
-  return `Selection\n${indent(sketchText(sketchQuery(prepared.query)))}\n${absent}\nPlan\n${nodes.reverse().join('\n')}\n\nStatements (${statements.length}, at most; one per distinct selection and link table, whatever the number of entries)\n${statements.join('\n')}\n`;
+  return `Selection\n${indent(sketchText(sketchQuery(prepared.query)))}\n${absent}\nPlan\n${nodes.reverse().join('\n')}\n\nStatements (${statements.length}, at most; one per distinct selection and link table, whatever the number of entries${compiled.united ? '; sent together, as one' : ''})\n${statements.join('\n')}\n`;
 };
 
 const indent = (text: string): string =>

@@ -2,7 +2,7 @@
  * Runs a compiled plan: a program of batches for `Db.read`, so that one answer comes from one snapshot. Each round
  * fetches, for every node, the entries and links of the ids found in the previous round.
  */
-import { issue, Refusal } from '../errors.js';
+import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import {
   type Binding,
@@ -13,8 +13,9 @@ import {
   withIds,
   withValues,
 } from '../sql/dialect.js';
-import type { PlanNode } from './plan.js';
+import type { PlanNode, ReadShape } from './plan.js';
 import type { CompiledRead } from './statements.js';
+import type { UnitedKind } from './united.js';
 
 /** Input of `assemble`. */
 export interface ReadData {
@@ -94,6 +95,14 @@ export function* runRead(
     if (charactersLeft < 0) throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
   };
 
+  if (bound.united) {
+    const statement = withIds(bound.united.statement, [id ?? 0], binding);
+    const [rows = []] = yield [{ ...statement, isWhole: true }];
+    const placed = placeUnited(shape, bound.united.kinds, nodes, rows);
+    spend(rows.length - placed.page.length);
+    return placed;
+  }
+
   const first = [
     bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], binding),
     ...(bound.count ? [bound.count] : []),
@@ -150,6 +159,7 @@ export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], bin
     ...compiled,
     page: compiled.page && bind(compiled.page),
     count: compiled.count && bind(compiled.count),
+    united: compiled.united && { ...compiled.united, statement: bind(compiled.united.statement) },
     nodes: compiled.nodes.map((it) => (it.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
   };
 };
@@ -180,6 +190,61 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => 
   return characters;
 };
 
+const placeUnited = (
+  shape: ReadShape,
+  kinds: readonly UnitedKind[],
+  nodes: readonly GrowingNode[],
+  rows: Rows,
+): ReadData => {
+  let total = 0;
+  let version: string | null = null;
+  let characters = 0;
+  const lists = kinds.map((it) => {
+    if (it.kind !== 'link') return null;
+    const { edge, target } = shape.nodes[it.node]!.links[it.links]!.targets[it.target]!;
+    return { lists: nodes[it.node]!.targets[edge]!, kind: target };
+  });
+  for (const row of rows) {
+    const kind = kinds[row[0] as number]!;
+    switch (kind.kind) {
+      case 'entry': {
+        const node = nodes[kind.node]!;
+        const text = (row[3] as string | null) ?? '{}';
+        node.entries.set(row[1] as number, text);
+        node.places?.set(row[1] as number, row[2] as number);
+        characters += text.length;
+        break;
+      }
+      case 'link': {
+        const place = lists[row[0] as number]!;
+        addTarget(place.lists, row[1] as number, row[2] as number, place.kind);
+        break;
+      }
+      case 'count':
+        total = row[1] as number;
+        break;
+      case 'version':
+        version = row[3] as string | null;
+        break;
+      default:
+        never(kind);
+    }
+  }
+  if (characters > limits.readCharactersMax)
+    throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
+  const page = [...nodes.at(-1)!.entries.keys()];
+  return { page, version, total: shape.withCount ? total : null, nodes };
+};
+
+const addTarget = (lists: Map<number, TargetList>, from: number, to: number, kind: number): void => {
+  const list = lists.get(from);
+  if (!list) lists.set(from, { ids: [to], kinds: [kind] });
+  else {
+    list.ids.push(to);
+    list.kinds.push(kind);
+  }
+};
+
 const placeLinks = (
   node: PlanNode,
   nodes: readonly GrowingNode[],
@@ -196,14 +261,8 @@ const placeLinks = (
     // null: a type that was not requested, that the caller may not see, or that no longer exists (ST4)
     const place = row[2] === null ? undefined : places[row[2] as number];
     if (!place) continue;
-    const from = row[0] as number;
     const to = row[1] as number;
-    const list = place.lists.get(from);
-    if (!list) place.lists.set(from, { ids: [to], kinds: [place.kind] });
-    else {
-      list.ids.push(to);
-      list.kinds.push(place.kind);
-    }
+    addTarget(place.lists, row[0] as number, to, place.kind);
     if (place.node.seen.has(to)) continue;
     place.node.seen.add(to);
     place.node.fresh.push(to);

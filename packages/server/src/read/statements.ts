@@ -16,6 +16,7 @@ import type {
   ReadShape,
 } from './plan.js';
 import { rootOf } from './plan.js';
+import { type BatchQueries, type InIds, type UnitedRead, uniteRead } from './united.js';
 
 export interface CompiledRead {
   readonly shape: ReadShape;
@@ -25,6 +26,8 @@ export interface CompiledRead {
   readonly nodes: readonly CompiledNode[];
   /** What the statements may read, as `tablesIn` returns it. */
   readonly tables: readonly string[] | null;
+  /** All of them as one statement, where that is faster. */
+  readonly united: UnitedRead | null;
 }
 
 export interface CompiledNode {
@@ -37,17 +40,29 @@ export interface CompiledNode {
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
   const root = rootOf(shape);
   const compile = (query: Sql): Statement => dialect.compile(query);
+  const version = versionColumn(shape, dialect);
+  const pageOfShape = shape.slice && pageQuery(shape, shape.slice, root, dialect);
+  const countOfShape = shape.withCount ? countQuery(shape, root, dialect) : null;
+  const found = countOfShape && readsAllToSort(shape) ? foundQuery(shape, root, dialect) : null;
+  const queries: BatchQueries = {
+    found,
+    root:
+      found && shape.slice
+        ? pageOfFound(shape, shape.slice, root, dialect)
+        : (pageOfShape ?? entriesQuery(root, version, dialect.inIds, dialect)),
+    count: found ? sql`select count(*) from found` : countOfShape,
+    entries: (node, inIds) => entriesQuery(node, [], inIds, dialect),
+    links: (links, inIds) => linksQuery(links, inIds, dialect),
+  };
   const compiled = {
     shape,
-    page: shape.slice && {
-      ...compile(pageQuery(shape, shape.slice, root, dialect)),
-      isLong: shape.slice.rowsMax > limits.shortRowsMax,
-    },
-    count: shape.withCount ? compile(countQuery(shape, root, dialect)) : null,
+    page: shape.slice && pageOfShape && { ...compile(pageOfShape), isLong: shape.slice.rowsMax > limits.shortRowsMax },
+    count: countOfShape && compile(countOfShape),
     nodes: shape.nodes.map((node) => ({
-      entries: compile(entriesQuery(node, node === root ? versionColumn(shape, dialect) : [], dialect)),
-      links: node.links.map((links) => compile(linksQuery(links, dialect))),
+      entries: compile(entriesQuery(node, node === root ? version : [], dialect.inIds, dialect)),
+      links: node.links.map((links) => compile(linksQuery(links, dialect.inIds, dialect))),
     })),
+    united: uniteRead(shape, queries, dialect),
   };
   const { page, count, nodes } = compiled;
   const statements = [page, count, ...nodes.flatMap(({ entries, links }) => [entries, ...links])];
@@ -77,8 +92,7 @@ const visible = (node: { readonly publishedOnly: boolean }, alias: string, diale
 const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
   const where = all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...rootConditions(shape, dialect)]);
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  const [limit, offset] = [slice.limit, slice.offset].map((it) => dialect.unindexed(slotParameter('integer', it)));
-  const rows = sql`limit ${limit} offset ${offset}`;
+  const rows = rowsOf(slice, dialect);
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
   if (shape.sort.length === 0 && slice.fromStart) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
@@ -86,6 +100,46 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: 
   const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${rows}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
+
+/** Whether no index can spare the page the entries that the count reads: it sorts by, and filters through, relations. */
+const readsAllToSort = ({ filter, sort }: ReadShape): boolean =>
+  filter !== null && sort.length > 0 && (isThroughRelation(filter) || sort.some((it) => it.steps.length > 0));
+
+const isThroughRelation = (filter: PlanFilter): boolean => {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.members.some(isThroughRelation);
+    case 'not':
+      return isThroughRelation(filter.member);
+    case 'compare':
+      return false;
+    case 'related':
+      return true;
+  }
+};
+
+/** All entries that meet the filter, with their sort keys: page and count read them where one statement does both. */
+const foundQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => {
+  const where = all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...rootConditions(shape, dialect)]);
+  const keys = shape.sort.map((key, i) => sql`${sortValue(key, 'e', dialect)} as ${sql.id(`key${i}`)}`);
+  return sql`select ${sql.join([column('e', 'id'), ...keys])} from ${sql.table(root.table)} e${where}`;
+};
+
+/** The same as `pageQuery`. */
+const pageOfFound = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
+  const keys = shape.sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
+  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
+  const page = sql`select p.id, row_number() over () as place from (select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}) p${dialect.rowsBelow(slice.rowsMax)}`;
+  return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+const rowsOf = (slice: PlanSlice, dialect: Dialect): Sql => {
+  const [limit, offset] = [slice.limit, slice.offset].map((it) => dialect.unindexed(slotParameter('integer', it)));
+  return sql`limit ${limit} offset ${offset}`;
+};
+
+const way = (direction: 'asc' | 'desc'): Sql => (direction === 'asc' ? sql`asc` : sql`desc`);
 
 const versionColumn = (shape: ReadShape, dialect: Dialect): readonly Sql[] =>
   shape.withVersion ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
@@ -112,13 +166,13 @@ const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
 const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
   stillRunning ? [stillRunning.someRows(column(alias, 'id'))] : [];
 
-const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect): Sql => {
+const entriesQuery = (node: PlanNode, version: readonly Sql[], inIds: InIds, dialect: Dialect): Sql => {
   const filter = node.filter
     ? [...guardEvery('e', dialect), condition(node.filter, 'e', dialect)]
     : node.sort.length > 0
       ? guardSome('e', dialect)
       : [];
-  const where = all([dialect.inIds(column('e', 'id')), ...filter, ...visible(node, 'e', dialect)]);
+  const where = all([inIds(column('e', 'id')), ...filter, ...visible(node, 'e', dialect)]);
   const table = sql.table(node.table);
   const selected = [column('e', 'id'), ...jsonColumns(node, 'e', dialect)];
   if (node.sort.length === 0) return sql`select ${sql.join([...selected, ...version])} from ${table} e${where}`;
@@ -129,7 +183,7 @@ const entriesQuery = (node: PlanNode, version: readonly Sql[], dialect: Dialect)
   return sql`select ${columns} from (${places}) p cross join ${table} e where e.id = p.id`;
 };
 
-const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
+const linksQuery = (links: PlanLinks, inIds: InIds, dialect: Dialect): Sql => {
   const { table, from, to, rank, typeColumn, nameColumn, fixed, edges, targets } = links;
   const names = edges.map((it) => it.name).filter((it) => it !== null);
   const is = (name: string | null, value: string | null): readonly Sql[] =>
@@ -147,7 +201,7 @@ const linksQuery = (links: PlanLinks, dialect: Dialect): Sql => {
         : sql`case ${sql.join(cases, sql` `)} end`;
   const where = [
     ...guardSome('l', dialect),
-    dialect.inIds(column('l', from)),
+    inIds(column('l', from)),
     sql`${column('l', to)} is not null`,
     ...fixedConditions(fixed, 'l', dialect),
     ...(nameColumn === null
@@ -255,15 +309,13 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
  * A sort key as one value for each entry: a to-one step leads to the entry that populating it shows, a to-many step to
  * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (SO3).
  */
-const sortExpression = (
-  { steps, column: name, columnKind, direction }: PlanSort,
-  alias: string,
-  dialect: Dialect,
-): Sql => {
-  const way = direction === 'asc' ? sql`asc` : sql`desc`;
+const sortExpression = (key: PlanSort, alias: string, dialect: Dialect): Sql =>
+  sql`${sortValue(key, alias, dialect)} ${way(key.direction)}`;
+
+const sortValue = ({ steps, column: name, columnKind, direction }: PlanSort, alias: string, dialect: Dialect): Sql => {
   const last = steps.length === 0 ? alias : `t${steps.length - 1}`;
   const value = dialect.comparable(columnKind, column(last, name));
-  if (steps.length === 0) return sql`${value} ${way}`;
+  if (steps.length === 0) return value;
   const sources: Sql[] = [];
   const conditions: Sql[] = [];
   steps.forEach((step, i) => {
@@ -284,8 +336,8 @@ const sortExpression = (
   });
   const isOne = steps.every((step) => step.shape === 'one');
   if (!isOne) conditions.push(sql`${value} is not null`);
-  const order = isOne ? sql`` : sql` order by ${value} ${way}`;
-  return sql`(select ${value} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1) ${way}`;
+  const order = isOne ? sql`` : sql` order by ${value} ${way(direction)}`;
+  return sql`(select ${value} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1)`;
 };
 
 /** The id of the entry that a to-one step shows: the first visible one in stored order (ST10). */

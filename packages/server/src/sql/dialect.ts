@@ -63,6 +63,8 @@ export interface Statement {
   readonly ids: readonly number[];
   /** Parameters that take values at run time. */
   readonly slots?: readonly Slot[];
+  /** The only statement of its read, so that the read needs no transaction to see one snapshot. */
+  readonly isWhole?: boolean;
   /** The result may be long, so its time and size are checked row by row. */
   readonly isLong?: boolean;
 }
@@ -182,11 +184,15 @@ export interface Dialect extends Binding {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
   readonly schema: SchemaDialect;
+  /** Whether statements are a round trip away. */
+  readonly isRemote: boolean;
   /** Key-value pairs that one call of the JSON object function takes. */
   readonly jsonPairsMax: number;
   compile(query: Sql): Statement;
   /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
   inIds(column: Sql): Sql;
+  /** `column in (query)`, with the plan that ids given at run time have. */
+  inQuery(column: Sql, query: Sql): Sql;
   /** A table with the ids given at run time in its only column, `id`. */
   readonly idsTable: Sql;
   /** A table with the pairs that a slot holds (`pairsText`) in its columns `id` and `value`. */
@@ -314,6 +320,6 @@ export const readInside = async <T>(program: ReadProgram<T>, tx: Tx): Promise<T>
 
 /** A read of one statement. */
 export function* readRows(statement: Statement): ReadProgram<Rows> {
-  const [rows] = yield [statement];
+  const [rows] = yield [{ ...statement, isWhole: true }];
   return rows ?? [];
 }

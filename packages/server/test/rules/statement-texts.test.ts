@@ -27,16 +27,19 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
     return texts.size;
   };
 
+  /** PostgreSQL counts in the statement of the page. */
+  const counts = dialect === 'postgres' ? 0 : 1;
+
   it('300 pages of 100 sizes run three texts: the first page, any other page, and the count', async () => {
     const pages = (i: number) => `/api/films?pagination[page]=${1 + (i % 50)}&pagination[pageSize]=${1 + (i % 100)}`;
-    expect(await textsOf(pages, 300)).toBe(3);
+    expect(await textsOf(pages, 300)).toBe(2 + counts);
   });
 
   it('300 values run two texts, lists of 1 to 300 values twenty', async () => {
     const values = (i: number) => `/api/films?filters[title][$contains]=${i}&filters[year][$gt]=${i}&_q=word${i}`;
-    expect(await textsOf(values, 300)).toBe(2);
+    expect(await textsOf(values, 300)).toBe(1 + counts);
     const list = (i: number) => Array.from({ length: 1 + i }, (_it, at) => `filters[year][$in][${at}]=${at}`).join('&');
-    expect(await textsOf((i) => `/api/films?${list(i)}`, 300)).toBe(20);
+    expect(await textsOf((i) => `/api/films?${list(i)}`, 300)).toBe(10 * (1 + counts));
   });
 
   it('a padded list finds exactly what its values find', async () => {

@@ -16,6 +16,8 @@ export interface Connection {
   fault(): Error | null;
   /** Whether statements are prepared by name. */
   readonly isNamed: boolean;
+  /** Whether it ends at the server itself, not at a pooler: the settings hold for the session. */
+  readonly isDirect: boolean;
   /** Returns the connection to the pool. One that is broken, or still in a transaction, is closed instead. */
   release(): void;
 }
@@ -63,10 +65,17 @@ export const newNames = ({ connection }: PoolClient): Names => {
 
 // ---- the connection
 
+/** What is known of a connection once it has been checked. */
+export interface Checked {
+  /** Null if it prepares no statements by name. */
+  readonly names: Names | null;
+  readonly isDirect: boolean;
+}
+
 /** @param onRelease called with whether the connection may be reused. */
 export const connectionOf = (
   client: PoolClient,
-  names: Names | null,
+  { names, isDirect }: Checked,
   patience: Patience,
   onRelease: (isReusable: boolean) => void,
 ): Connection => {
@@ -136,6 +145,7 @@ export const connectionOf = (
 
   return {
     isNamed: names !== null,
+    isDirect,
     send: async ({ sql, params }) => {
       const values = params.map((value) => (value === null ? null : String(value)));
       const { rows } = await request(() => {

@@ -185,10 +185,12 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
   columnTypes: postgresColumnTypes,
   schema: postgresSchema,
+  isRemote: true,
   // a function call takes at most 100 arguments
   jsonPairsMax: 50,
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
+  inQuery: (column, query) => sql`${column} = any(array(${query}))`,
   idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
   pairsTable: (slot) =>
     sql`(select p.* from (select ${slotParameter('text', slot)}::text as text) given, unnest(split_part(given.text, ' ', 1)::int4[], split_part(given.text, ' ', 2)::float8[]) as p(id, value))`,

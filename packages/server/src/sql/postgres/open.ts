@@ -1,6 +1,5 @@
 /** PostgreSQL as a `Db`: transactions, retries, and how errors reach requests. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
-import { escapeLiteral } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
@@ -12,6 +11,7 @@ import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
 import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
+import { beginning, sessionTimeouts, type TransactionKind } from './settings.js';
 
 export interface PostgresOptions {
   /** Default: `auto`. */
@@ -34,7 +34,7 @@ export const openPostgres = async (
   // ---- transactions
 
   const begin = (kind: TransactionKind, connection: Connection): Promise<Outcome> =>
-    connection.command(beginning(kind, connection.isNamed, address.searchPath));
+    connection.command(beginning(kind, connection, address.searchPath));
 
   /** Rolls back a failed transaction; returns its first error. */
   const abandon = async (connection: Connection, fault: unknown): Promise<unknown> => {
@@ -46,12 +46,19 @@ export const openPostgres = async (
   };
 
   const readOnce = async <T>(program: ReadProgram<T>): Promise<T> => {
-    const connection = await connections.acquire(transactions.read.patience);
+    const connection = await connections.acquire('total');
     try {
+      const step = program.next();
+      if (connection.isDirect && !step.done && step.value.some((it) => it.isWhole)) {
+        // one statement has one snapshot, and the session has the settings
+        const result = await runProgram(program, step, connection);
+        connection.release();
+        return result;
+      }
       // pipelined with the first statements, so its response arrives before theirs
       const began = begin('read', connection);
       began.catch(ignore);
-      const result = await runProgram(program, connection);
+      const result = await runProgram(program, step, connection);
       await began;
       // the result is complete: no need to wait for the commit
       connection.command('commit').catch(ignore).then(connection.release);
@@ -66,7 +73,7 @@ export const openPostgres = async (
     work: (tx: Tx) => Promise<T>,
     onBegun: () => void,
   ): Promise<T> => {
-    const connection = await connections.acquire(transactions[kind].patience);
+    const connection = await connections.acquire(patienceOf[kind]);
     const own = commits.begin();
     try {
       const began = begin(kind, connection).then(({ rows: [row = []] }) => {
@@ -162,16 +169,14 @@ export const openPostgres = async (
    */
   const runAlone = async (statement: Statement): Promise<void> => {
     const connection = await connections.acquire('never');
-    if (!connection.isNamed) {
+    if (!connection.isDirect) {
       connection.release();
       const locking = { ...statement, sql: statement.sql.replace(' concurrently', '') };
       await written('alone', (tx) => tx.run(locking));
       return;
     }
-    const { searchPath } = address;
     try {
-      const path = searchPath === null ? '' : `; select set_config('search_path', ${escapeLiteral(searchPath)}, false)`;
-      await connection.command(`set statement_timeout = 0; set lock_timeout = ${limits.startLockMsMax}${path}`);
+      await connection.command(`set statement_timeout = 0; set lock_timeout = ${limits.startLockMsMax}`);
       // asked for again and again: an index that is being created waits for every transaction, also one that waits for a lock
       const until = performance.now() + limits.startLockMsMax;
       while (!(await hasLock(connection))) {
@@ -180,9 +185,7 @@ export const openPostgres = async (
       }
       await connection.send(statement);
     } finally {
-      await connection
-        .command('select pg_advisory_unlock_all(); reset search_path; reset lock_timeout; reset statement_timeout')
-        .catch(ignore);
+      await connection.command(`select pg_advisory_unlock_all(); ${sessionTimeouts}`).catch(ignore);
       connection.release();
     }
   };
@@ -247,40 +250,8 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
   statement: 1,
 };
 
-type TransactionKind = 'read' | 'write' | 'alone';
+const patienceOf: Readonly<Record<'write' | 'alone', Patience>> = { write: 'silence', alone: 'never' };
 
-const transactions: Readonly<Record<TransactionKind, { readonly patience: Patience; readonly begin: string }>> = {
-  read: {
-    patience: 'total',
-    begin: `begin isolation level repeatable read read only; ${timeouts(limits.readMsMax, limits.lockMsMax)}`,
-  },
-  write: { patience: 'silence', begin: `begin; ${timeouts(limits.readMsMax, limits.lockMsMax)}` },
-  alone: {
-    patience: 'never',
-    begin: `begin; ${timeouts(0, limits.startLockMsMax)}; select pg_advisory_xact_lock(hashtext('dovetail start'))`,
-  },
-};
-
-function timeouts(statementMs: number, lockMs: number): string {
-  return `set local statement_timeout = ${statementMs}; set local lock_timeout = ${lockMs}`;
-}
-
-/**
- * Settings are local to the transaction: a pooler may give every transaction another server, and refuses most
- * connection settings. They are sent together with `begin`, so they cost no round trip.
- */
-const beginning = (kind: TransactionKind, isNamed: boolean, searchPath: string | null): string => {
-  const settings = [
-    'set local jit = off',
-    // statements run often, and planning one takes longer than running it
-    ...(isNamed ? ['set local plan_cache_mode = force_generic_plan'] : []),
-    ...(searchPath === null ? [] : [`select set_config('search_path', ${escapeLiteral(searchPath)}, true)`]),
-  ];
-  return [transactions[kind].begin, ...settings, ...(kind === 'read' ? [] : [idQuery])].join('; ');
-};
-
-/** The id is what tells our commits from those of others (`commits.ts`). */
-const idQuery = 'select pg_current_xact_id()::text';
 const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release savepoint');
 
 const collationStatement = fixedStatement(
@@ -308,9 +279,13 @@ const sendWithBegin = (send: Tx['run'], began: Promise<void>): Tx['run'] => {
   };
 };
 
-const runProgram = async <T>(program: ReadProgram<T>, connection: Connection): Promise<T> => {
+/** @param step the first one. */
+const runProgram = async <T>(
+  program: ReadProgram<T>,
+  step: IteratorResult<readonly Statement[], T>,
+  connection: Connection,
+): Promise<T> => {
   const deadline = performance.now() + limits.readMsMax;
-  let step = program.next();
   while (!step.done) {
     const rows = await Promise.all(step.value.map(connection.send));
     if (performance.now() > deadline) throw tooSlow();

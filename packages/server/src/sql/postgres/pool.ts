@@ -3,8 +3,9 @@ import { Client, DatabaseError, Pool, type PoolClient } from 'pg';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import type { Address } from './address.js';
-import { type Connection, connectionOf, type Names, newNames, type Patience } from './connection.js';
+import { type Checked, type Connection, connectionOf, newNames, type Patience } from './connection.js';
 import { faultOf, PostgresFault } from './faults.js';
+import { sessionSettings } from './settings.js';
 
 /**
  * Whether to use named prepared statements, which saves planning them each time. They do not work behind a pooler in
@@ -25,7 +26,7 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export const openConnections = ({ candidates }: Address, prepared: Prepared): Connections => {
+export const openConnections = ({ candidates, searchPath }: Address, prepared: Prepared): Connections => {
   let candidate = candidates[0]!;
   let naming = prepared;
   const pool = new Pool({
@@ -37,8 +38,8 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
     idleTimeoutMillis: 0,
     maxLifetimeSeconds: limits.connectionMsMax / 1000,
   });
-  /** Connections that have been checked, and their prepared statements; null if they use none. */
-  const ready = new Map<PoolClient, Names | null>();
+  /** Connections that have been checked. */
+  const ready = new Map<PoolClient, Checked>();
   const inUse = new Set<PoolClient>();
   // an idle connection was closed: the pool has already removed it
   pool.on('error', () => undefined);
@@ -78,10 +79,13 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
     }
   };
 
-  /** Whether the backend is the one that the connection was opened to, so not behind a pooler; null if it does not respond. */
-  const isDirect = async (client: PoolClient): Promise<boolean | null> => {
+  /**
+   * Finds out whether the backend is the one that the connection was opened to, so not behind a pooler, and then sets it up;
+   * null if it does not respond.
+   */
+  const check = async (client: PoolClient): Promise<Checked | null> => {
     let isSilent = false;
-    const connection = connectionOf(client, null, 'total', () => undefined);
+    const connection = connectionOf(client, { names: null, isDirect: false }, 'total', () => undefined);
     const patience = setTimeout(
       () => {
         isSilent = true;
@@ -91,7 +95,10 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
     );
     try {
       const [[pid] = []] = await connection.send(processStatement);
-      return pid === (client as unknown as { readonly processID: number | null }).processID;
+      const isDirect = pid === (client as unknown as { readonly processID: number | null }).processID;
+      const isNamed = naming === 'auto' ? isDirect : naming === 'always';
+      if (isDirect) await connection.command(sessionSettings(isNamed, searchPath));
+      return { names: isNamed ? newNames(client) : null, isDirect };
     } catch (fault) {
       if (isSilent && stopGrowing()) return null;
       throw fault;
@@ -108,10 +115,9 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
       inUse.add(client);
       if (ready.has(client)) return client;
       try {
-        const found = await isDirect(client);
-        if (found !== null) {
-          const isNamed = naming === 'auto' ? found : naming === 'always';
-          ready.set(client, isNamed ? newNames(client) : null);
+        const checked = await check(client);
+        if (checked) {
+          ready.set(client, checked);
           return client;
         }
       } catch (fault) {
@@ -132,8 +138,9 @@ export const openConnections = ({ candidates }: Address, prepared: Prepared): Co
   return {
     acquire: async (patience) => {
       const client = await connectAndCheck();
-      const names = naming === 'never' ? null : (ready.get(client) ?? null);
-      return connectionOf(client, names, patience, (isReusable) => release(client, isReusable));
+      const { names, isDirect } = ready.get(client) ?? { names: null, isDirect: false };
+      const checked = { names: naming === 'never' ? null : names, isDirect };
+      return connectionOf(client, checked, patience, (isReusable) => release(client, isReusable));
     },
     openApart: async () => {
       const client = new Client({ ...candidate, keepAlive: true, connectionTimeoutMillis: limits.connectMsMax });

@@ -111,9 +111,11 @@ export const sqliteDialect: Dialect = {
   name: 'sqlite',
   columnTypes: sqliteColumnTypes,
   schema: sqliteSchema,
+  isRemote: false,
   jsonPairsMax: 400,
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
+  inQuery: (column, query) => sql`${column} in (${query})`,
   idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
   pairsTable: (slot) =>
     sql`(select value ->> 0 as id, value ->> 1 as value from json_each(${slotParameter('text', slot)}))`,
