@@ -6,6 +6,7 @@
 
 import { closest, distance } from 'fastest-levenshtein';
 import { limits } from './limits.js';
+import type { Ready } from './ready.js';
 
 /** The error name determines the status of the response (ER1). */
 export const statusOf = {
@@ -524,14 +525,21 @@ export const refuseAll = (issues: readonly Issue[]): never => {
 /** The value of a result; throws its issues. */
 export const unwrap = <T>(result: Result<T>): T => (result.ok ? result.value : refuseAll(result.issues));
 
-/** Runs the work and turns a `Refusal` that it throws into a failed result. */
-export const catchRefusal = async <T>(work: () => Promise<T>): Promise<Result<T>> => {
+/** Runs the work and turns a `Refusal` that it throws into a failed result. Work that need not wait makes no promise. */
+export function catchRefusal<T>(work: () => Promise<T>): Promise<Result<T>>;
+export function catchRefusal<T>(work: () => Ready<T>): Ready<Result<T>>;
+export function catchRefusal<T>(work: () => Ready<T>): Ready<Result<T>> {
   try {
-    return ok(await work());
+    const done = work();
+    return done instanceof Promise ? done.then(ok<T>, refusedBy) : ok(done);
   } catch (fault) {
-    if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
-    throw fault;
+    return refusedBy(fault);
   }
+}
+
+const refusedBy = (fault: unknown): Result<never> => {
+  if (fault instanceof Refusal) return { ok: false, issues: fault.issues };
+  throw fault;
 };
 
 /** A violated invariant of our own code. The id is unique to the throwing line. */

@@ -175,7 +175,7 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 
   return {
-    find: ({ caller, search }) =>
+    find: async ({ caller, search }) =>
       reader.read(
         { action: 'find', type, id: null, query: textQuery(search, listGrammar), form: 'plain' },
         contextOf(caller),

@@ -7,6 +7,7 @@ import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
+import { type Ready, whenReady } from '../ready.js';
 import { type Db, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
 import { type Executed, execute } from './execute.js';
@@ -45,9 +46,14 @@ const answerFrom = ({ leftOut }: ReadPlan, executed: Executed | null): Answer | 
   return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), etag, leftOut };
 };
 
+const foundAnswer = (found: Result<Answer | null>): Result<Answer> => {
+  if (!found.ok) return found;
+  return found.value ? ok(found.value) : refused(issue('http.not-found', []));
+};
+
 export interface Reader {
   /** Answers a read, or returns the issues of the request. */
-  read(request: ReadRequest, context: ResolveContext): Promise<Result<Answer>>;
+  read(request: ReadRequest, context: ResolveContext): Ready<Result<Answer>>;
   /** The same inside a write transaction; null if there is no such entry. */
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
   /** The number of entries on all pages of a list. */
@@ -162,11 +168,13 @@ export const newReader = (
   const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> =>
     answerFrom(read.plan, await db.readPlanned(plannedRead(read, id)));
 
-  const answer = async (read: CompiledPlan, id: number | null, key: string): Promise<Answer | null> => {
+  /** A kept response is here at once if the database tells without waiting that nothing has changed. */
+  const answer = (read: CompiledPlan, id: number | null, key: string): Ready<Answer | null> => {
     if (!kept) return readAnswer(read, id);
-    const catchingUp = db.changes.catchUp();
-    if (catchingUp) await catchingUp;
-    return kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, id));
+    return whenReady(
+      db.changes.catchUp(),
+      () => kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, id)),
+    );
   };
 
   return {
@@ -193,13 +201,13 @@ export const newReader = (
         return { total: Number(total ?? 0), leftOut };
       });
     },
-    read: async (request, context) => {
+    read: (request, context) => {
       const key = planKey(request, context);
       const compiled = compiledFor(request, context, key);
       if (!compiled.ok) return compiled;
-      const found = await catchRefusal(() => answer(compiled.value, request.id, `${request.id ?? ''} ${key}`));
-      if (!found.ok) return found;
-      return found.value ? ok(found.value) : refused(issue('http.not-found', []));
+      const { id } = request;
+      const found = catchRefusal(() => answer(compiled.value, id, id === null ? key : `${id} ${key}`));
+      return whenReady(found, foundAnswer);
     },
   };
 };

@@ -165,7 +165,8 @@ const check = async (
     if (!tally.faults.has(kind)) tally.faults.set(kind, `${told(scene, dialect)}: ${kind}\n${asked}\n${details}`);
   };
   const started = performance.now();
-  const answer = await reader.read({ action, type, id, query: textQuery(search) }, context).catch((fault: unknown) => {
+  const read = async () => reader.read({ action, type, id, query: textQuery(search) }, context);
+  const answer = await read().catch((fault: unknown) => {
     const thrown = fault instanceof Error ? fault : new Error(String(fault));
     fail(`thrown: ${thrown.message}`, thrown.stack);
     return null;

@@ -84,7 +84,8 @@ describe.each(dialects)('sweep on %s', (dialect) => {
       const ask = async (search: string): Promise<void> => {
         const type = model.types.get('api::thing.thing')!;
         const request = { action: 'find', type, id: null, query: textQuery(search) } as const;
-        const answer = await reader.read(request, context).catch((fault: unknown) => {
+        const read = async () => reader.read(request, context);
+        const answer = await read().catch((fault: unknown) => {
           thrown.push(`${search}: ${fault instanceof Error ? fault.message : String(fault)}`);
           return null;
         });

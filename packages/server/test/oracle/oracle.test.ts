@@ -16,6 +16,7 @@ import { newReader } from '../../src/read/find.js';
 import { planRead, type ReadPlan } from '../../src/read/plan.js';
 import { runRead } from '../../src/read/run.js';
 import { compileRead } from '../../src/read/statements.js';
+import type { Ready } from '../../src/ready.js';
 import { dialects } from '../world/databases.js';
 import { newTestServer, type TestServer } from '../world/server.js';
 import { answer, type OracleAnswer } from './answer.js';
@@ -96,7 +97,7 @@ const faultOf = async (request: Request, scene: Scene, stage: Stage, server: Tes
   return null;
 };
 
-const mapped = async <A, B>(result: Promise<Result<A>>, change: (value: A) => B): Promise<Result<B>> => {
+const mapped = async <A, B>(result: Ready<Result<A>>, change: (value: A) => B): Promise<Result<B>> => {
   const it = await result;
   return it.ok ? ok(change(it.value)) : it;
 };
