@@ -392,7 +392,7 @@ const prepareCreate = async (
   if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
-  const plan = await planChange(await withHashes(change, hashes), id, true, system, snapshot, write);
+  const plan = await planChange(await withHashes(change, hashes, context.model), id, true, system, snapshot, write);
   const changed = changedCells(request, nextVersion(time, group));
   const planned = { id, change, plan };
   const { operations, followers } = await (sibling ? join : follow)(planned, group, changed, checking);
@@ -457,7 +457,7 @@ const prepareUpdate = async (
   const version = nextVersion(now(), [stored, ...siblings]);
   const system: Cell[] = [...changedCells(request, version)];
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
-  const hashed = await withHashes(change, hashes);
+  const hashed = await withHashes(change, hashes, context.model);
   const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
   const planned = { id: stored.id, change, plan };
   const { operations, followers } = await follow(planned, siblings, changedCells(request, version), checking);

@@ -11,6 +11,28 @@ type Data = Readonly<Record<string, unknown>>;
 /** Hashes by rounds and password. */
 export type PasswordHashes = ReadonlyMap<string, string>;
 
+const known = new WeakMap<EntryType, boolean>();
+
+/** Whether entries of the type, or components in them, may have passwords. */
+const hasPasswords = (type: EntryType, model: Model): boolean => {
+  let has = known.get(type);
+  if (has === undefined) {
+    const reached = new Set([type]);
+    for (const { attributes } of reached)
+      for (const attribute of attributes.values())
+        if (attribute.kind === 'part')
+          for (const uid of attribute.components) {
+            const component = model.types.get(uid);
+            if (component) reached.add(component);
+          }
+    has = [...reached].some(({ attributes }) =>
+      [...attributes.values()].some((it) => it.kind === 'scalar' && isSecretType(it.type)),
+    );
+    known.set(type, has);
+  }
+  return has;
+};
+
 const keyOf = (password: string, rounds: number): string => `${rounds} ${password}`;
 
 /**
@@ -19,6 +41,7 @@ const keyOf = (password: string, rounds: number): string => `${rounds} ${passwor
  */
 export const hashPasswords = async (data: Data, type: EntryType, model: Model): Promise<Result<PasswordHashes>> => {
   const hashes = new Map<string, string>();
+  if (!hasPasswords(type, model)) return ok(hashes);
   for (const { password, rounds, path } of passwordsOf(data, type, model)) {
     const key = keyOf(password, rounds);
     if (hashes.has(key)) continue;
@@ -52,22 +75,25 @@ function* passwordsOf(data: Data, type: EntryType, model: Model) {
   }
 }
 
-/** Replaces the passwords of a change with their hashes. Passwords set by a hook are not in `known` and are hashed here. */
-export const withHashes = async (change: Change, known: PasswordHashes): Promise<Change> => {
+/** Replaces the passwords of a change with their hashes. Passwords set by a hook are not in `hashes` and are hashed here. */
+export const withHashes = async (change: Change, hashes: PasswordHashes, model: Model): Promise<Change> =>
+  hasPasswords(change.type, model) ? withHashesInside(change, hashes) : change;
+
+const withHashesInside = async (change: Change, hashes: PasswordHashes): Promise<Change> => {
   const values: Change['values'][number][] = [];
   for (const it of change.values) {
     const { attribute, value } = it;
     if (!isSecretType(attribute.type) || typeof value !== 'string') values.push(it);
     else {
       const { hashRounds } = attribute.rules;
-      const hash = known.get(keyOf(value, hashRounds)) ?? (await hashPassword(value, hashRounds));
+      const hash = hashes.get(keyOf(value, hashRounds)) ?? (await hashPassword(value, hashRounds));
       values.push({ ...it, value: hash });
     }
   }
   const parts: Change['parts'][number][] = [];
   for (const part of change.parts) {
     const items: (typeof part.items)[number][] = [];
-    for (const item of part.items) items.push({ ...item, change: await withHashes(item.change, known) });
+    for (const item of part.items) items.push({ ...item, change: await withHashesInside(item.change, hashes) });
     parts.push({ ...part, items });
   }
   return { ...change, values, parts };

@@ -1,7 +1,9 @@
 /** Guarantees of transactions that the code above them relies on, on both databases. */
+import net, { type AddressInfo } from 'node:net';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { pipeline } from '../../src/sql/pipeline.js';
+import { openPostgres } from '../../src/sql/postgres/open.js';
 import { dialects, newDatabase } from '../world/databases.js';
 
 describe.each(dialects)('a transaction on %s', (dialect) => {
@@ -24,6 +26,90 @@ describe.each(dialects)('a transaction on %s', (dialect) => {
       });
       expect(counts.map(([count]) => Number(count))).toEqual([2]);
     } finally {
+      await drop();
+    }
+  });
+});
+
+/** Forwards to a server. Once armed it spoils the next `begin`, so that the server refuses it. */
+const newSpoiler = async (url: string) => {
+  const server = new URL(url);
+  let isArmed = false;
+  const proxy = net.createServer((client) => {
+    const upstream = net.connect(Number(server.port), server.hostname);
+    client.on('data', (chunk) => {
+      const at = isArmed ? chunk.indexOf('begin;') : -1;
+      if (at >= 0) {
+        isArmed = false;
+        chunk.write('bogus;', at);
+      }
+      upstream.write(chunk);
+    });
+    upstream.pipe(client);
+    for (const socket of [client, upstream])
+      socket
+        .on('error', () => undefined)
+        .on('close', () => {
+          client.destroy();
+          upstream.destroy();
+        });
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  const through = new URL(url);
+  through.hostname = '127.0.0.1';
+  through.port = String((proxy.address() as AddressInfo).port);
+  return {
+    url: through.href,
+    arm: () => {
+      isArmed = true;
+    },
+    close: () => proxy.close(),
+  };
+};
+
+describe.runIf(dialects.includes('postgres'))('a transaction that PostgreSQL does not begin', () => {
+  it('writes nothing, although its first statements are sent before the server has answered', async () => {
+    const { db: direct, env, drop } = await newDatabase('postgres');
+    const spoiler = await newSpoiler(env['DATABASE_URL']!);
+    const db = await openPostgres(spoiler.url);
+    const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
+    const seen = async () => {
+      const [[count] = []] = await direct.write((tx) => tx.run(statement('select count(*)::int4 from seen')));
+      return count;
+    };
+    const look = statement('select count(*)::int4 from seen');
+    const insert = statement('insert into seen values (1)');
+    try {
+      await direct.write((tx) => tx.run(statement('create table seen (n integer)')));
+      const works: Parameters<typeof db.write>[0][] = [
+        (tx) =>
+          pipeline(
+            () => tx.run(look),
+            () => tx.run(insert),
+            () => tx.run(look),
+          ),
+        (tx) => tx.runAll([insert, look]),
+        async (tx) => {
+          await tx.run(look).catch(() => undefined);
+          await tx.run(insert);
+        },
+        async (tx) => {
+          await tx.run(look).catch(() => undefined);
+        },
+        async () => undefined,
+      ];
+      for (const work of works) {
+        spoiler.arm();
+        await expect(db.write(work)).rejects.toThrow(/syntax error/);
+        expect(await seen()).toBe(0);
+        // the connection, or another one, is as good as before
+        expect(await db.write((tx) => tx.run(look))).toEqual([[0]]);
+      }
+      await db.write((tx) => tx.runAll([insert, look]));
+      expect(await seen()).toBe(1);
+    } finally {
+      await db.close();
+      spoiler.close();
       await drop();
     }
   });

@@ -76,10 +76,10 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
   };
   /**
    * After SQLite has rolled back by itself, as it does on a full disk, any further statement would be committed at
-   * once, on its own.
+   * once, on its own. It does so only with an error.
    */
   const inTransaction = (): Connection => {
-    if (!connection?.inTransaction()) throw first;
+    if (!connection || (first !== null && !connection.inTransaction())) throw first;
     return connection;
   };
   return {

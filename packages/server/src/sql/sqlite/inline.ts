@@ -81,7 +81,10 @@ const newTimeSlices = () => {
   };
 };
 
-/** A transaction whose batches run one after the other. */
+/**
+ * A transaction whose batches run one after the other. Those that are sent in one turn, such as the steps of a pipeline, run
+ * as one.
+ */
 export const newTx = (
   runBatch: (statements: readonly Statement[]) => Promise<readonly Rows[]>,
 ): {
@@ -92,13 +95,23 @@ export const newTx = (
   let isOver = false;
   // a batch may yield to other requests, and the next one must not overtake it
   let last: Promise<unknown> = Promise.resolve();
-  const runAll: Tx['runAll'] = (statements) => {
-    const turn = last.then(() => {
-      if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statements[0]?.sql });
-      return runBatch(statements);
-    });
-    last = turn.catch(() => undefined);
-    return turn;
+  let joined: Statement[] | null = null;
+  let results: Promise<readonly Rows[]> = Promise.resolve([]);
+  const runAll: Tx['runAll'] = async (statements) => {
+    if (joined === null) {
+      const batch: Statement[] = [];
+      joined = batch;
+      results = last.then(() => {
+        joined = null;
+        if (isOver) throw bug('sqlite.statement-after-transaction', { sql: batch[0]?.sql });
+        return runBatch(batch);
+      });
+      last = results.catch(() => undefined);
+    }
+    const from = joined.length;
+    joined.push(...statements);
+    const all = await results;
+    return all.slice(from, from + statements.length);
   };
   return {
     tx: {
