@@ -142,9 +142,10 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
 
 /** What is visible to a transaction that begins now. */
 interface State {
+  /** As the server sends it. */
+  readonly text: string;
   /** Changes when the server is replaced or restarted. */
   readonly server: string;
-  readonly snapshot: string;
   /** The first id that no transaction has yet. */
   readonly next: number;
   /** Ids below that of transactions that have not ended. */
@@ -152,16 +153,13 @@ interface State {
 }
 
 /** Null on a standby, whose snapshots do not show what runs. @param known returned if nothing has changed. */
-const stateOf = ([snapshot, server, isStandby]: Rows[number], known: State | null): State | null => {
-  if (isStandby === true) return null;
-  if (known && known.snapshot === snapshot && known.server === server) return known;
-  const [, next = '', running = ''] = String(snapshot).split(':');
-  return {
-    server: String(server),
-    snapshot: String(snapshot),
-    next: Number(next),
-    running: new Set(running === '' ? [] : running.split(',').map(Number)),
-  };
+const stateOf = ([column]: Rows[number], known: State | null): State | null => {
+  const text = String(column);
+  if (text === known?.text) return known;
+  const [snapshot = '', isStandby = '', server = ''] = text.split(' ', 3);
+  if (isStandby !== 'f') return null;
+  const [, next = '', running = ''] = snapshot.split(':');
+  return { text, server, next: Number(next), running: new Set(running === '' ? [] : running.split(',').map(Number)) };
 };
 
 const hasEnded = ({ next, running }: State, id: number): boolean => id < next && !running.has(id);
@@ -184,8 +182,9 @@ const ID_PERIOD = 2 ** 32;
 
 // ---- statements
 
-const stateColumns = 'pg_current_snapshot()::text, pg_postmaster_start_time()::text, pg_is_in_recovery()';
-const lookStatement = fixedStatement(`select ${stateColumns}`);
+/** One column, because each costs. */
+const stateColumn = `concat_ws(' ', pg_current_snapshot(), pg_is_in_recovery(), extract(epoch from pg_postmaster_start_time()))`;
+const lookStatement = fixedStatement(`select ${stateColumn}`);
 
 /** What became of some ids. */
 const statusStatement = fixedStatement('select id::text, pg_xact_status(id) from unnest($1::xid8[]) as i(id)');
@@ -218,10 +217,10 @@ const unpredictable = `select relname from pg_class where oid >= 16384 and oid i
 const isRestricted = 'exists (select from pg_class where relrowsecurity and row_security_active(oid))';
 
 const fullStatement = fixedStatement(
-  `select ${stateColumns}, (select json_agg(key) from (${keys}) k)::text, (select json_agg(relname) from (${unpredictable}) u)::text, ${isRestricted}`,
+  `select ${stateColumn}, (select json_agg(key) from (${keys}) k)::text, (select json_agg(relname) from (${unpredictable}) u)::text, ${isRestricted}`,
 );
 
-const consequencesOf = ([, , , keysText, tablesText, restricted]: Rows[number]): Consequences => {
+const consequencesOf = ([, keysText, tablesText, restricted]: Rows[number]): Consequences => {
   const found = JSON.parse((keysText as string | null) ?? '[]') as readonly (readonly [
     string,
     string,

@@ -4,6 +4,7 @@
  * the commits of others for those of any client.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { type Client, escapeLiteral, type Notification } from 'pg';
 import { limits } from '../../limits.js';
 import type { WriteKind, Writes } from '../changes.js';
@@ -21,7 +22,7 @@ export interface Peers {
 }
 
 /** @param connect opens a connection apart from the pool; null where notifications do not arrive. */
-export const newPeers = (connect: () => Promise<Client | null>): Peers => {
+export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null>): Peers => {
   const me = randomUUID();
   /** When each process was last heard. */
   const heardAt = new Map<string, number>();
@@ -31,7 +32,7 @@ export const newPeers = (connect: () => Promise<Client | null>): Peers => {
   let opening: Promise<void> | null = null;
   let mayOpenAt = Number.NEGATIVE_INFINITY;
   let greetedAt = Number.NEGATIVE_INFINITY;
-  let isClosed = false;
+  const closing = new AbortController();
 
   const areNear = (): boolean => {
     const since = performance.now() - limits.peerMsMax;
@@ -58,10 +59,10 @@ export const newPeers = (connect: () => Promise<Client | null>): Peers => {
   };
 
   const listen = (): void => {
-    if (client || opening || isClosed || performance.now() < mayOpenAt) return;
+    if (client || opening || closing.signal.aborted || performance.now() < mayOpenAt) return;
     mayOpenAt = performance.now() + limits.listenPauseMs;
     opening = (async () => {
-      const opened = await connect();
+      const opened = await connect(closing.signal);
       if (!opened) {
         mayOpenAt = performance.now() + limits.fewerConnectionsMs;
         return;
@@ -70,7 +71,7 @@ export const newPeers = (connect: () => Promise<Client | null>): Peers => {
       opened.on('end', () => lose(opened));
       opened.on('notification', onNotification);
       await opened.query(`listen ${CHANNEL}`);
-      if (isClosed) return lose(opened);
+      if (closing.signal.aborted) return lose(opened);
       client = opened;
       greet();
     })()
@@ -107,14 +108,9 @@ export const newPeers = (connect: () => Promise<Client | null>): Peers => {
       greetAgain();
       if (!client || !areNear()) return;
       const missing = new Set(ids.filter((id) => !announced.has(id)));
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, limits.announcementMsMax);
-        const done = (): void => {
-          clearTimeout(timer);
-          resolve();
-        };
-        waiting = { missing, done };
-      });
+      const heard = new AbortController();
+      waiting = { missing, done: () => heard.abort() };
+      await setTimeout(limits.announcementMsMax, undefined, { signal: heard.signal }).catch(() => undefined);
       waiting = null;
     },
     forget: (ids) => {
@@ -130,9 +126,10 @@ export const newPeers = (connect: () => Promise<Client | null>): Peers => {
       return `select pg_notify('${CHANNEL}', ${escapeLiteral(text)})`;
     },
     close: async () => {
-      isClosed = true;
+      closing.abort();
       await opening;
-      await client?.end();
+      // a server that is gone does not answer
+      await Promise.race([client?.end(), setTimeout(limits.closeMsMax, undefined, { ref: false })]);
     },
   };
 };

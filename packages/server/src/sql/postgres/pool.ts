@@ -16,8 +16,8 @@ export type Prepared = 'auto' | 'always' | 'never';
 export interface Connections {
   /** Acquires a connection; waits at most `limits.connectMsMax`. */
   acquire(patience: Patience): Promise<Connection>;
-  /** Opens a connection apart from the pool, which the caller closes; null if there is a pooler in between. */
-  openApart(): Promise<Client | null>;
+  /** Opens a connection apart from the pool, which the caller ends; null if there is a pooler in between. */
+  openApart(signal: AbortSignal): Promise<Client | null>;
   /** New connections use the next of the address's hosts and TLS modes. */
   useNextHost(): void;
   /** Stops using named prepared statements in `auto` mode. */
@@ -142,20 +142,27 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       const checked = { names: naming === 'never' ? null : names, isDirect };
       return connectionOf(client, checked, patience, (isReusable) => release(client, isReusable));
     },
-    openApart: async () => {
-      const client = new Client({ ...candidate, keepAlive: true, connectionTimeoutMillis: limits.connectMsMax });
+    openApart: async (signal) => {
+      const timeouts = { connectionTimeoutMillis: limits.connectMsMax, query_timeout: limits.connectMsMax };
+      const client = new Client({ ...candidate, ...timeouts, keepAlive: true });
       // reported by the call that fails
       client.on('error', () => undefined);
+      const destroy = (): void => {
+        client.connection.stream.destroy();
+      };
+      signal.addEventListener('abort', destroy);
       try {
         await client.connect();
         const { rows } = await client.query<{ readonly pid: number }>('select pg_backend_pid() as pid');
         if (rows[0]?.pid === (client as unknown as { readonly processID: number | null }).processID) return client;
+        destroy();
+        return null;
       } catch (fault) {
-        client.connection.stream.destroy();
+        destroy();
         throw fault;
+      } finally {
+        signal.removeEventListener('abort', destroy);
       }
-      await client.end();
-      return null;
     },
     useNextHost,
     stopPreparing: () => {
