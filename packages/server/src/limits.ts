@@ -104,6 +104,12 @@ export const limits = {
   shapeBytesMax: 8 * 1024 * 1024,
   /** Bytes of plans by the text of their request: what `shapeBytesMax` says, without the statements. */
   planBytesMax: 8 * 1024 * 1024,
+  /** Lists whose length and positions are remembered, and positions of one. */
+  knownListsMax: 1_000,
+  anchorsMax: 200,
+  /** Entries that a later page skips, and that a list counts, without remembering it. */
+  skippedRowsMax: 400,
+  countedRowsMax: 1_000,
   /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
   /** Share of the configured memory for cached responses that is for their compressed forms; they are about a tenth of them. */

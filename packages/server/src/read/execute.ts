@@ -23,6 +23,11 @@ export interface ReadValues {
 export interface Executed {
   readonly body: Uint8Array;
   readonly etag: string;
+  /** The number of entries on all pages, if the response says it. */
+  readonly total: number | null;
+  /** Entries of the page, and the id of the last one. */
+  readonly rows: number;
+  readonly lastId: number | null;
 }
 
 /** Null if there is no such entry. */
@@ -35,5 +40,6 @@ export function* execute(
   const text = assemble({ shape: compiled.shape, page }, data);
   if (text === null) return null;
   const body = Buffer.from(text);
-  return { body, etag: newEtag(body, data.version) };
+  const { total, page: ids, version } = data;
+  return { body, etag: newEtag(body, version), total, rows: ids.length, lastId: ids.at(-1) ?? null };
 }

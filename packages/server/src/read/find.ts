@@ -12,6 +12,7 @@ import { type Db, readInside, readRows, type Tx, withValues } from '../sql/diale
 import { newEtag } from './etag.js';
 import { type Executed, execute } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
+import { newLists } from './lists.js';
 import { type AnswerForm, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
@@ -116,6 +117,8 @@ export const newReader = (
         })
       : null;
 
+  const lists = newLists(db.changes);
+
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
     if (known) return known;
@@ -165,8 +168,13 @@ export const newReader = (
     begin: execute,
   });
 
-  const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> =>
-    answerFrom(read.plan, await db.readPlanned(plannedRead(read, id)));
+  const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> => {
+    const { plan, compiled } = read;
+    const executed = await lists.page(compiled, plan.values, (values) =>
+      db.readPlanned(plannedRead({ compiled, plan: { ...plan, values } }, id)),
+    );
+    return answerFrom(plan, executed);
+  };
 
   /** A kept response is here at once if the database tells without waiting that nothing has changed. */
   const answer = (read: CompiledPlan, id: number | null, key: string): Ready<Answer | null> => {

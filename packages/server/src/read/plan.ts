@@ -52,6 +52,10 @@ export interface PlanSlice {
   /** Slots. */
   readonly limit: number;
   readonly offset: number;
+  /** Of the id after which the offset counts, in the order of ids; less than all ids if it counts from the start. */
+  readonly after: number;
+  /** Of the number of entries on all pages, if it is known and need not be counted; else null. */
+  readonly total: number;
   /** A power of ten that the limit does not exceed, for planners that do not see bound values. */
   readonly rowsMax: number;
   /** Whether the offset is 0. */
@@ -183,10 +187,12 @@ export const planRead = (
 
 const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
   const { limit, offset } = boundsOf(page);
-  const slot = values.push(limit, offset) - 2;
+  const slot = values.push(limit, offset, limits.integerMin, null) - 4;
   return {
     limit: slot,
     offset: slot + 1,
+    after: slot + 2,
+    total: slot + 3,
     rowsMax: 10 ** Math.max(2, Math.ceil(Math.log10(limit))),
     fromStart: offset === 0,
   };

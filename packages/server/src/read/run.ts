@@ -103,9 +103,10 @@ export function* runRead(
     return placed;
   }
 
+  const known = shape.slice ? (values[shape.slice.total] as number | null) : null;
   const first = [
     bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], binding),
-    ...(bound.count ? [bound.count] : []),
+    ...(bound.count && known === null ? [bound.count] : []),
   ];
   const [pageRows = [], countRows] = yield first;
   const rootNode = nodes[root]!;
@@ -149,7 +150,7 @@ export function* runRead(
     });
     work = next;
   }
-  return { page, version, total: countRows ? Number(countRows[0]?.[0] ?? 0) : null, nodes };
+  return { page, version, total: countRows ? Number(countRows[0]?.[0] ?? 0) : shape.withCount ? known : null, nodes };
 }
 
 /** The statements of a read with the values of its plan; ids are bound when they are known. */

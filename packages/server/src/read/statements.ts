@@ -90,12 +90,20 @@ const visible = (node: { readonly publishedOnly: boolean }, alias: string, diale
   node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
 
 const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
-  const where = all([...rootGuard(shape, dialect), ...visible(root, 'e', dialect), ...rootConditions(shape, dialect)]);
+  const isFirst = shape.sort.length === 0 && slice.fromStart;
+  const where = all([
+    ...rootGuard(shape, dialect),
+    ...(shape.sort.length === 0 && !isFirst
+      ? [sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`]
+      : []),
+    ...visible(root, 'e', dialect),
+    ...rootConditions(shape, dialect),
+  ]);
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const rows = rowsOf(slice, dialect);
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
-  if (shape.sort.length === 0 && slice.fromStart) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
+  if (isFirst) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
   const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${rows}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;

@@ -3,6 +3,7 @@
  * inside it. Its rows are those that the batches return, each told apart by its kind, and are placed as theirs are.
  */
 import { sql } from 'kysely';
+import { slotParameter } from '../sql/compile.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import type { PlanLinks, PlanNode, ReadShape } from './plan.js';
 
@@ -83,8 +84,12 @@ export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dial
     );
     if (isRoot && shape.withVersion)
       branches.push(sql`select ${kindOf({ kind: 'version' })}, 0, 0, version from ${name}`);
-    if (isRoot && queries.count)
-      branches.push(sql`select ${kindOf({ kind: 'count' })}, cast((${queries.count}) as integer), 0, null`);
+    if (isRoot && queries.count) {
+      // counted only if the number is not known
+      const known = shape.slice ? slotParameter('integer', shape.slice.total) : sql`null`;
+      const count = sql`cast(coalesce(${known}, (${queries.count})) as integer)`;
+      branches.push(sql`select ${kindOf({ kind: 'count' })}, ${count}, 0, null`);
+    }
     const followed = ids;
     node.links.forEach((links, k) => {
       const name = linksName(index, k);

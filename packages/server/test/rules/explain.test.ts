@@ -136,9 +136,17 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     await insertRows(database.db, tables.get('notes')!, notes);
     await insertRows(database.db, tables.get('owners')!, [{ name: 'Ada' }]);
     await insertRows(database.db, tables.get('up_roles')!, [{ name: 'Public', type: 'public' }]);
-    // commits of the tests are not flushed at once, and until then no index alone tells that an entry is there
-    if (dialect === 'postgres') for (const text of ['checkpoint', 'vacuum analyze']) await queryOf(database, text);
+    if (dialect === 'postgres') await showToIndexes();
   });
+  /** PostgreSQL reads an index alone once a vacuum knows that everyone sees the rows, which other work may delay. */
+  const showToIndexes = async (): Promise<void> => {
+    for (let tries = 0; tries < 200; tries++) {
+      await queryOf(database, 'checkpoint');
+      await queryOf(database, 'vacuum analyze notes');
+      const [seen] = await queryOf(database, `select relallvisible from pg_class where relname = 'notes'`);
+      if (Number(seen?.['relallvisible']) > 0) return;
+    }
+  };
   afterAll(async () => {
     vi.unstubAllEnvs();
     await database.drop();
@@ -168,7 +176,7 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     ['sort=size:desc&publicationState=preview', 'dovetail_notes_size_desc', 'ordered'],
     ['sort=kind,size', 'dovetail_notes_kind_size', 'ordered'],
     ['sort=kind:desc,size:desc', 'dovetail_notes_kind_desc_size_desc', 'ordered'],
-    ['pagination[page]=100', 'notes_pages_index', 'ordered'],
+    ['pagination[page]=100', 'notes_pages_index', 'range'],
     ['filters[size]=5&pagination[page]=2', /^dovetail_notes_size/, 'some'],
   ])('ST16: %s reads %s', async (query, index, extent) => {
     const { page } = await explained(query);

@@ -42,6 +42,8 @@ export interface SmallWorld {
 export interface SmallOptions extends TestPeople {
   /** The database that the server gets instead of the real one. */
   readonly watch?: (db: Db) => Db;
+  /** A PostgreSQL of the test's own; that of the run otherwise. */
+  readonly server?: string;
 }
 
 /** Writes the schema files into a folder. */
@@ -79,10 +81,10 @@ export const loadSmall = (project: SmallProject): Model => {
 export const newSmallWorld = async (
   dialect: DialectName,
   project: SmallProject,
-  { watch = (db) => db, ...people }: SmallOptions = {},
+  { watch = (db) => db, server, ...people }: SmallOptions = {},
 ): Promise<SmallWorld> => {
   const model = loadSmall(project);
-  const database = await newDatabase(dialect);
+  const database = await newDatabase(dialect, server);
   const { db } = database;
   const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
   const insert: SmallWorld['insert'] = (table, rows) => insertRows(db, tables.get(table)!, rows);

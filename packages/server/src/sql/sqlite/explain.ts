@@ -27,7 +27,15 @@ export function* explainOnSqlite(statement: Statement): ReadProgram<readonly Tab
     const isSorted = lines.some((it) => it.parent === parent && it.detail.startsWith('USE TEMP B-TREE'));
     const inOrder = isSlice && !isSorted && !isTemporary && !isInside(parent, 'SUBQUERY', lines);
     const extent =
-      verb === 'SCAN' || isTemporary ? (inOrder ? 'ordered' : 'all') : /[<>]\?/.test(rest) ? 'range' : 'some';
+      verb === 'SCAN' || isTemporary
+        ? inOrder
+          ? 'ordered'
+          : 'all'
+        : /[^<>]=\?/.test(rest)
+          ? 'some'
+          : /[<>]/.test(rest)
+            ? 'range'
+            : 'some';
     return [{ table, index: isTemporary ? null : index, extent, rows: null }];
   });
   const whole = [...new Set(reads.filter((it) => it.extent === 'all').map((it) => it.table))];

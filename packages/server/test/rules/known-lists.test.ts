@@ -1,0 +1,176 @@
+/** What is known of a list, its length and positions in it, is used by later pages, and is never stale (PA6). */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { limits } from '../../src/limits.js';
+import type { Db, ReadProgram, Statement } from '../../src/sql/dialect.js';
+import { queryOf } from '../world/databases.js';
+import { type PostgresServer, startPostgres } from '../world/postgres.js';
+import { newSmallWorld, type SmallWorld } from '../world/small.js';
+import { dialects } from '../world/world.js';
+
+const ROWS = 3_000;
+const isDraft = (id: number): boolean => id % 10 === 0;
+const published = Array.from({ length: ROWS }, (_it, i) => i + 1).filter((id) => !isDraft(id));
+
+describe.each(dialects)('known lists on %s', (dialect) => {
+  let postgres: PostgresServer | null = null;
+  let world: SmallWorld;
+  const log: Statement[] = [];
+  let beforeRead: (() => Promise<unknown>) | null = null;
+
+  /** Records what runs, and lets other programs write before a read. */
+  const watch = (db: Db): Db => {
+    function* logged<T>(program: ReadProgram<T>): ReadProgram<T> {
+      let step = program.next();
+      while (!step.done) {
+        log.push(...step.value);
+        step = program.next(yield step.value);
+      }
+      return step.value;
+    }
+    return {
+      ...db,
+      readPlanned: async ({ plan, values, begin }) => {
+        const write = beforeRead;
+        beforeRead = null;
+        await write?.();
+        return db.read(() => logged(begin(plan, values, db.dialect)));
+      },
+    };
+  };
+
+  beforeAll(async () => {
+    // ids of transactions are those of a whole server
+    if (dialect === 'postgres') postgres = await startPostgres();
+  });
+  beforeEach(async () => {
+    await world?.close();
+    world = await newSmallWorld(
+      dialect,
+      {
+        types: {
+          note: {
+            options: { draftAndPublish: true },
+            attributes: { title: { type: 'string' }, kind: { type: 'string' }, size: { type: 'integer' } },
+          },
+          tag: { attributes: { name: { type: 'string' } } },
+        },
+      },
+      { watch, ...(postgres ? { server: postgres.url } : {}) },
+    );
+    await world.insert(
+      'notes',
+      Array.from({ length: ROWS }, (_it, i) => ({
+        title: `note ${i + 1}`,
+        kind: `kind ${i % 3}`,
+        size: i % 50,
+        published_at: isDraft(i + 1) ? null : 1,
+      })),
+    );
+    log.length = 0;
+  });
+  afterAll(async () => {
+    await world.close();
+    await postgres?.stop();
+  });
+
+  interface List {
+    readonly ids: readonly number[];
+    readonly total: number | undefined;
+  }
+  const list = async (query: string): Promise<List> => {
+    const { status, body, text } = await world.send('GET', `/api/notes?fields=title&${query}`);
+    expect(status, text).toBe(200);
+    const { data, meta } = body as {
+      data: readonly { id: number }[];
+      meta: { pagination: { total?: number } };
+    };
+    return { ids: data.map((it) => it.id), total: meta.pagination.total };
+  };
+  const page = (start: number, more = ''): Promise<List> =>
+    list(`pagination[start]=${start}&pagination[limit]=25${more}`);
+  /** A whole read in one statement says where the number is, and counts only if it is null. */
+  const counts = ({ sql, params }: Statement): boolean => {
+    const [, known] = /coalesce\(\$(\d+), \(select count\(\*\)/.exec(sql) ?? [];
+    return sql.includes('count(*)') && (known === undefined || params[Number(known) - 1] === null);
+  };
+  const counted = (): number => log.filter(counts).length;
+  const foreign = (statement: string): Promise<unknown> =>
+    queryOf({ db: world.db, env: world.env, drop: world.close }, statement);
+
+  it('PA6: all pages of a list count it once', async () => {
+    for (const start of [0, 25, 2_000, 1_000, 50])
+      expect(await page(start)).toEqual({ ids: published.slice(start, start + 25), total: published.length });
+    expect(counted()).toBe(1);
+    expect((await list('sort=size&pagination[pageSize]=10')).total).toBe(published.length);
+    expect((await list('populate=*&pagination[page]=3')).total).toBe(published.length);
+    expect(counted()).toBe(1);
+    expect((await list('filters[kind]=kind%201&pagination[page]=3')).total).toBe(900);
+    expect(counted()).toBe(2);
+    expect((await list('filters[kind]=kind%201&pagination[page]=4')).total).toBe(900);
+    expect((await list('filters[kind]=kind%202&pagination[page]=4')).total).toBe(900);
+    expect(counted()).toBe(3);
+  });
+
+  it('PA6: short lists are counted each time, which costs nothing', async () => {
+    await world.insert('tags', [{ name: 'a' }, { name: 'b' }]);
+    await world.send('GET', '/api/tags?fields=name');
+    await world.send('GET', '/api/tags?fields=id');
+    expect(counted()).toBe(2);
+  });
+
+  it.each([
+    ['', published],
+    ['&pagination[withCount]=false', published],
+    ['&publicationState=preview', Array.from({ length: ROWS }, (_it, i) => i + 1)],
+    ['&filters[kind]=kind%201', published.filter((id) => (id - 1) % 3 === 1)],
+  ])('PA6: pages in any order, crossing each other, are slices of the list: %s', async (query, all) => {
+    const starts = Array.from({ length: 90 }, (_it, i) => Math.imul(i, 0x9e3779b1) >>> 21);
+    for (const start of [...starts, 2_600, 2_625, 2_650, 2_675, 2_700, 3_000, 5_000])
+      expect((await page(start, query)).ids, `start ${start}`).toEqual(all.slice(start, start + 25));
+  });
+
+  it('PA6: an own write is seen by the next page: in its count and in its positions', async () => {
+    await page(2_000);
+    await page(2_025);
+    const { body } = await world.send('POST', '/api/notes', { data: { title: 'new' } });
+    const { id } = (body as { data: { id: number } }).data;
+    await world.send('DELETE', `/api/notes/${published[3]}`);
+    await world.send('DELETE', `/api/notes/${published[4]}`);
+    const left = [...published.slice(0, 3), ...published.slice(5), id];
+    expect(await page(2_025)).toEqual({ ids: left.slice(2_025, 2_050), total: left.length });
+    expect(await page(2_050)).toEqual({ ids: left.slice(2_050, 2_075), total: left.length });
+  });
+
+  it('PA6: so is a write of another program, also one that commits while the page is read', async () => {
+    await page(2_000);
+    await page(2_025);
+    await foreign('delete from notes where id = 4');
+    let left = published.filter((id) => id !== 4);
+    expect(await page(2_050)).toEqual({ ids: left.slice(2_050, 2_075), total: left.length });
+    await page(2_075);
+    beforeRead = () => foreign('delete from notes where id in (1, 2)');
+    left = left.filter((id) => id > 2);
+    expect(await page(2_100)).toEqual({ ids: left.slice(2_100, 2_125), total: left.length });
+    beforeRead = () => world.send('DELETE', '/api/notes/3');
+    left = left.filter((id) => id > 3);
+    expect(await page(2_125)).toEqual({ ids: left.slice(2_125, 2_150), total: left.length });
+  });
+
+  it('PA6: a write to other tables leaves what is known', async () => {
+    await world.send('POST', '/api/tags', { data: { name: 'first' } });
+    await page(0);
+    const before = counted();
+    for (let i = 0; i < 5; i++) {
+      await world.send('POST', '/api/tags', { data: { name: `tag ${i}` } });
+      await page(25 * (i + 1));
+    }
+    expect(counted()).toBe(before);
+  });
+
+  it('PA6: many positions of many pages stay few, and right', async () => {
+    expect(limits.anchorsMax).toBeLessThan(ROWS);
+    for (let start = 0; start < published.length; start += 25)
+      expect((await page(start)).ids).toEqual(published.slice(start, start + 25));
+    expect(counted()).toBe(1);
+  });
+});
