@@ -64,6 +64,30 @@ export const limits = {
   readSliceMsMax: 10,
   /** Read connections per SQLite file; each has its own page cache. */
   sqliteReadersMax: 4,
+  /** Threads that read a SQLite file, by default; not more than the machine has cores. */
+  sqliteThreads: 4,
+  /** Further threads that start while those are busy with reads that take long. */
+  sqliteSpareThreads: 2,
+  /** Milliseconds after which a read is counted among those that take long, of which fewer run at a time. */
+  longReadMs: 50,
+  /** Milliseconds that a read waits for a thread. Above: 503. */
+  threadWaitMsMax: 5_000,
+  /** Reads that wait for a thread. Above: 503. */
+  readsWaitingMax: 10_000,
+  /** Milliseconds beyond its bound that a statement has to end itself, before its thread is replaced. */
+  threadGraceMs: 250,
+  /** Milliseconds between two looks at what busy threads do. */
+  threadLookMs: 25,
+  /** Milliseconds that a thread has to load. */
+  threadStartMsMax: 30_000,
+  /** Milliseconds after which a spare thread that is not needed ends. */
+  threadIdleMs: 30_000,
+  /** Threads that were replaced and still have to end; there are no further ones until they do. */
+  threadsEndingMax: 4,
+  /** Megabytes of a thread's heap. Above: 400 for the read that took them. */
+  threadHeapMb: 256,
+  /** Characters of compiled reads that a thread keeps, as JSON. */
+  threadPlanCharactersMax: 4 * 1024 * 1024,
   /** PostgreSQL connections per process. */
   connectionsMax: 10,
   /** Milliseconds that a request waits for a connection, queued or connecting. Above: 503. */

@@ -67,7 +67,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     return singleFlight.join(hash, async () => {
       const changesBefore = changes;
       const claims = await jwts.verify(bearer);
-      const read = await db.read(() => credentialProgram(hash, claims, jwts, db.dialect));
+      const read = await db.readSmall(() => credentialProgram(hash, claims, jwts, db.dialect));
       // not cached if something changed during the read: it may be out of date already
       if (read.ok && changes === changesBefore) known.set(hash, { credential: read.value, readAt });
       return read;

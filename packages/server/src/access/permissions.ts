@@ -39,7 +39,7 @@ export const newPermissionStore = (db: Db, now: () => number): PermissionStore =
   let content = '';
 
   const read = async (): Promise<Permissions> => {
-    const rows = (await db.read(() => readRows(statement))) as readonly [number, string | null, string | null][];
+    const rows = (await db.readSmall(() => readRows(statement))) as readonly [number, string | null, string | null][];
     const text = JSON.stringify(rows);
     if (text !== content) {
       content = text;

@@ -167,6 +167,15 @@ export const configSchema = z.strictObject({
     .describe(
       'Indexes for lists sorted or filtered by attributes, by type, each written like the parameter `sort`: `{ "api::article.article": ["views", "kind,publishedOn:desc", "author.name"] }`. Each serves its order and the opposite one. Created by the next start or sync, and dropped when it is no longer named.',
     ),
+  threads: z
+    .int()
+    .min(0)
+    .max(64)
+    .nullable()
+    .default(null)
+    .describe(
+      `SQLite: threads that read, beside one that writes. Each takes about 10 MB, and up to ${limits.sqliteSpareThreads} more start while reads take long. 0 runs all statements in the thread that serves requests, so that each waits for the others. null: one per core, at most ${limits.sqliteThreads}.`,
+    ),
   memory: z
     .strictObject({
       answersMb: z

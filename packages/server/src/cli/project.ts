@@ -8,6 +8,7 @@ import type { Model } from '../model/model.js';
 import { configuredPrefix, foreignTables, tablesOf } from '../model/storage.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
+import type { SqliteDb } from '../sql/sqlite/open.js';
 import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
 
 export interface Project {
@@ -67,11 +68,14 @@ export interface OpenOptions {
   readonly onUnavailable?: (fault: Error) => void;
 }
 
+/** SQLite can move its statements to threads. */
+export type OpenedDatabase = Db & Partial<Pick<SqliteDb, 'startThreads'>>;
+
 /** Loads only the driver that is needed. */
 export const openDatabase = async (
   { dir, env }: Project,
   { readOnly = false, onUnavailable = () => undefined }: OpenOptions = {},
-): Promise<Db> => {
+): Promise<OpenedDatabase> => {
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');

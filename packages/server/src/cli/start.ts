@@ -1,6 +1,7 @@
 /** `start`: brings the database in line with the model, then serves until stopped. */
 import type { AddressInfo } from 'node:net';
 import type { FastifyBaseLogger } from 'fastify';
+import { loggable } from '../http/faults.js';
 import { newServer } from '../http/server.js';
 import { limits } from '../limits.js';
 import { formatNote } from '../model/load.js';
@@ -12,9 +13,10 @@ import { dependsOnStrapi, misspeltVariables, StartFault } from './config.js';
 import { bringUp, requireStarted } from './layout.js';
 import { newLogger } from './log.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
-import { countOf, openDatabase, openProject, type Project, typesInWords } from './project.js';
+import { countOf, type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
 import { loadProjectHandlers, serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
+import { startThreads } from './threads.js';
 import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {
@@ -71,7 +73,7 @@ const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseL
 
 interface Serving {
   readonly secrets: Secrets;
-  readonly db: Db;
+  readonly db: OpenedDatabase;
   readonly logger: FastifyBaseLogger;
   readonly worker: Worker | null;
 }
@@ -88,6 +90,11 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   const countAttempt = worker?.countAttempt;
   const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt });
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
+  // meanwhile, requests that write are served here
+  startThreads(db, config).catch((fault: unknown) => {
+    logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
+    stop({ delayMs: 0, exitCode: 1 });
+  });
   try {
     await app.listen({ host: env.HOST, port: env.PORT });
   } catch (fault) {

@@ -38,7 +38,7 @@ export interface LocaleStore {
 /** @param now milliseconds, monotonic. */
 export const newLocaleStore = (db: Db, now: () => number): LocaleStore => {
   const { dialect } = db;
-  const recent = newRecent(() => db.read(() => readDefaultCode(dialect)), limits.permissionsMsMax, now);
+  const recent = newRecent(() => db.readSmall(() => readDefaultCode(dialect)), limits.permissionsMsMax, now);
   return {
     defaultCode: (tx) => (tx ? readInside(readDefaultCode(dialect), tx) : recent.current()),
     list: () => db.read(() => readLocales(dialect)),

@@ -262,6 +262,8 @@ export interface Db {
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** The same; where the database has threads, all of it runs in one of them, and only plain data cross over. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  /** The same for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
+  readSmall<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; an exception rolls it back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /**

@@ -97,6 +97,27 @@ describe('imports', () => {
     expect(circlesOf(arrows)).toEqual([]);
   });
 
+  it('leave out of a database thread what it does not need: each one pays for all of them', () => {
+    const dist = path.join(src, '../dist');
+    const packages = new Set<string>();
+    const loaded = new Set<string>();
+    const load = (file: string): void => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const [, from, name = from ?? ''] of fs
+        .readFileSync(file, 'utf8')
+        .matchAll(/^(?:import .*|\} )from '([^']+)';$|^import '([^']+)';$/gm))
+        if (name.startsWith('.')) load(path.join(path.dirname(file), name));
+        else packages.add(name);
+    };
+    load(path.join(dist, 'read/thread.js'));
+    expect([...packages].filter((it) => !it.startsWith('node:')).sort()).toEqual([
+      'better-sqlite3',
+      'fastest-levenshtein',
+      'lru-cache',
+    ]);
+  });
+
   it('a cycle would be detected', () => {
     const edge = (from: string, to: string): Arrow => ({ from, to });
     expect(circlesOf([edge('a', 'b'), edge('b', 'c'), edge('c', 'b'), edge('a', 'c')])).toEqual(['b -> c -> b']);

@@ -7,10 +7,13 @@ import { Client } from 'pg';
 import { inject } from 'vitest';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
+import { execute } from '../../src/read/execute.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { applyAdditions, diffTables, planAdditions, readCatalog, type Table } from '../../src/sql/schema.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
+import type { Begin } from '../../src/sql/sqlite/thread.js';
+import type { ThreadOptions } from '../../src/sql/sqlite/threads.js';
 import { newFolder } from './folders.js';
 
 /** The databases that tests run on: both, unless DOVETAIL_DATABASES names one (`npm run test:quick`). */
@@ -59,11 +62,21 @@ export const copiedDatabase = async (
   return newPostgres(server, template);
 };
 
+/** Threads that read on SQLite, beside one that writes; 0: everything runs in the thread of the tests. */
+const sqliteThreads = Number(process.env['DOVETAIL_THREADS'] ?? 0);
+
+export const threadOptions = (count: number): ThreadOptions => ({
+  count,
+  module: new URL('./thread.mjs', import.meta.url),
+  begin: execute as Begin,
+});
+
 const newSqlite = async (template?: string): Promise<TestDatabase> => {
   const dir = newFolder();
   const file = path.join(dir, 'test.db');
   if (template !== undefined) fs.copyFileSync(template, file);
   const db = await openSqlite(file);
+  if (sqliteThreads > 0) await db.startThreads(threadOptions(sqliteThreads));
   return {
     db,
     env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },

@@ -114,7 +114,7 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
     await insertGrants(grants, (table, rows) => insertRows(db, tableOf(table), rows));
   });
   const { db } = database;
-  const log: string[] = [];
+  const log: StatementLog = { isOn: false, texts: [] };
   const server = await newTestServer(logged(db, log), model, options.settings, options.responseCacheBytesMax);
 
   const get: World['get'] = (url, headers) => server.get(url, headers);
@@ -149,9 +149,11 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
       ),
     remove: (table, id) => write(sql`delete from ${sql.table(table)} where id = ${sql.lit(id)}`),
     statements: async (url, times = 1) => {
-      log.length = 0;
+      log.texts.length = 0;
+      log.isOn = true;
       await Promise.all(Array.from({ length: times }, () => get(url)));
-      return log.filter((it) => !it.includes('up_roles'));
+      log.isOn = false;
+      return log.texts.filter((it) => !it.includes('up_roles'));
     },
     close: async () => {
       await server.close();
@@ -167,13 +169,18 @@ export const useWorld = (dialect: DialectName, options: WorldOptions = {}): Worl
 /** Stands for a version query in the log of statements. */
 export const versionLook = 'version';
 
-/** The same database, recording the SQL text of every statement. */
-const logged = (db: Db, log: string[]): Db => {
+interface StatementLog {
+  isOn: boolean;
+  readonly texts: string[];
+}
+
+/** The same database, recording the SQL text of every statement; what runs in threads comes back here for it. */
+const logged = (db: Db, log: StatementLog): Db => {
   function* watched<T>(program: ReadProgram<T>): ReadProgram<T> {
     let step = program.next();
     while (!step.done) {
       const batch: readonly Statement[] = step.value;
-      log.push(...batch.map((it) => it.sql));
+      log.texts.push(...batch.map((it) => it.sql));
       step = program.next(yield batch);
     }
     return step.value;
@@ -183,12 +190,17 @@ const logged = (db: Db, log: string[]): Db => {
     changes: {
       ...db.changes,
       catchUp: () => {
-        log.push(versionLook);
+        log.texts.push(versionLook);
         return db.changes.catchUp();
       },
     },
     read: (begin) => db.read(() => watched(begin())),
-    readPlanned: ({ plan, values, begin }) => db.read(() => watched(begin(plan, values, db.dialect))),
+    readSmall: (begin) => db.readSmall(() => watched(begin())),
+    readPlanned: (planned) => {
+      if (!log.isOn) return db.readPlanned(planned);
+      const { plan, values, begin } = planned;
+      return db.read(() => watched(begin(plan, values, db.dialect)));
+    },
   };
 };
 

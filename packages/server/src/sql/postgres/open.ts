@@ -207,6 +207,7 @@ export const openPostgres = async (
       place: address.place,
       changes: commits,
       read: (program) => repeated(() => readOnce(program()), always),
+      readSmall: (program) => repeated(() => readOnce(program()), always),
       readPlanned: ({ plan, values, begin: program }) =>
         repeated(() => readOnce(program(plan, values, dialect)), always),
       write: (work) => written('write', work),

@@ -1,5 +1,4 @@
 /** The connections of an engine, each with what it is for. They run statements at once, in whatever thread they are. */
-import { fixedStatement } from '../compile.js';
 import type { ReadProgram, Rows, Statement } from '../dialect.js';
 import { type Connection, type Deadline, deadlineIn, earlier, tooSlow } from './connection.js';
 import type { DataVersion, EngineOptions } from './engine.js';
@@ -118,6 +117,6 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
 
 /** Fails if the file is not a database. */
 export const readSchema = 'pragma schema_version';
-export const versionStatement = fixedStatement('pragma data_version');
+export const versionStatement: Statement = { sql: 'pragma data_version', params: [], ids: [] };
 
 const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

@@ -9,14 +9,19 @@ export interface Engine {
   read<T>(program: ReadProgram<T>): Promise<T>;
   /** The same for a program made of plain data. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
-  /** Begins a transaction that holds the write lock. One at a time: the file has one write lock. */
-  begin(): Promise<Transaction>;
+  /**
+   * Begins a transaction that holds the write lock. One at a time: the file has one write lock.
+   * @param isBounded whether statements of the transaction have a bound.
+   */
+  begin(options: { readonly isBounded: boolean }): Promise<Transaction>;
   /** The writing connection's `data_version`, after all that was asked of it before. */
   dataVersion(): DataVersion | Promise<DataVersion>;
   /** Truncates the journal, which takes a moment without readers: later ones wait. */
   truncateJournal(): Promise<void>;
-  /** Lets running reads finish. No transaction may be open. */
-  close(): Promise<void>;
+  /** No transaction may be open. */
+  closeWriter(): Promise<void>;
+  /** Rejects new reads, and lets those that run or wait finish. */
+  closeReaders(): Promise<void>;
 }
 
 export interface Transaction {

@@ -6,26 +6,38 @@ import fs from 'node:fs';
 
 /** The path no longer names the file that was opened. */
 export class LostFile extends Error {
+  readonly file: string;
   constructor(file: string) {
     super(
       `${file}, or its journal, was replaced or removed while it was open. Writes are refused, because they would be lost: put the file back, or restart the server.`,
     );
     this.name = 'LostFile';
+    this.file = file;
   }
 }
 
+/** What a path led to when it was opened: device and inode of the file and of its journal; null if there was none. */
+export interface FileIdentity {
+  readonly file: string | null;
+  readonly journal: string | null;
+}
+
 export interface OpenedFile {
+  identity(): FileIdentity;
   /** Throws `LostFile`. */
   requireIntact(): void;
   isIntact(): boolean;
 }
 
-/** @param onLost called once, when the loss is noticed. */
-export const rememberFile = (file: string, onLost: (fault: LostFile) => void): OpenedFile => {
-  const opened = identityOf(file);
+/**
+ * @param onLost called once, when the loss is noticed.
+ * @param known the identity of a file that was opened before.
+ */
+export const rememberFile = (file: string, onLost: (fault: LostFile) => void, known?: FileIdentity): OpenedFile => {
+  const opened = known ? known.file : identityOf(file);
   const journal = `${file}-wal`;
   // SQLite creates it with the first write, and never removes it while a connection is open
-  let openedJournal = identityOf(journal);
+  let openedJournal = known ? known.journal : identityOf(journal);
   let wasIntact = true;
   const isIntact = (): boolean => {
     const current = identityOf(journal);
@@ -36,6 +48,7 @@ export const rememberFile = (file: string, onLost: (fault: LostFile) => void): O
     return isSame;
   };
   return {
+    identity: () => ({ file: opened, journal: openedJournal }),
     isIntact,
     requireIntact: () => {
       if (!isIntact()) throw new LostFile(file);

@@ -56,10 +56,8 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     },
     dataVersion: writer.dataVersion,
     truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
-    close: async () => {
-      await pool.close();
-      writer.close();
-    },
+    closeWriter: async () => writer.close(),
+    closeReaders: pool.close,
   };
 };
 

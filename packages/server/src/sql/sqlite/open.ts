@@ -1,9 +1,10 @@
 /** SQLite as a `Db`: retries, the queue of writes, what happens to the file, and how errors reach requests. */
 import { setTimeout } from 'node:timers/promises';
-import { busy, issue, never, Refusal } from '../../errors.js';
+import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { Changes } from '../changes.js';
-import type { Db, Tx } from '../dialect.js';
+import { fixedStatement } from '../compile.js';
+import { type Db, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
 import { type Connection, connect, deadlineIn } from './connection.js';
 import { readSchema, versionStatement } from './connections.js';
@@ -12,12 +13,22 @@ import type { Engine, Transaction } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
+import { newThreadEngine, type ThreadOptions } from './threads.js';
+import { LostThread } from './watched-thread.js';
 
 export interface SqliteOptions {
   /** Creates and changes nothing. */
   readonly readOnly?: boolean;
   /** Called with the cause of each 503 response; for a full disk once a minute. */
   readonly onUnavailable?: (fault: Error) => void;
+}
+
+export interface SqliteDb extends Db {
+  /**
+   * Moves reads and writes to threads; reads at once, writes once the promise resolves. Not for a database in memory, which
+   * has one connection. What `readSmall` reads stays in the caller's thread.
+   */
+  startThreads(options: ThreadOptions): Promise<void>;
 }
 
 /**
@@ -27,7 +38,7 @@ export interface SqliteOptions {
 export const openSqlite = async (
   file: string,
   { readOnly = false, onUnavailable = () => undefined }: SqliteOptions = {},
-): Promise<Db> => {
+): Promise<SqliteDb> => {
   let isClosed = false;
   /** Null until the first connection is open, and for a database in memory. */
   let opened: OpenedFile | null = null;
@@ -49,6 +60,10 @@ export const openSqlite = async (
   /** The error that a request gets: a `Refusal` if the database is unavailable. */
   const toRequestError = (fault: unknown): unknown => {
     if (fault instanceof LostFile) return busy(fault);
+    if (fault instanceof LostThread) {
+      onUnavailable(fault);
+      return busy(fault);
+    }
     const kind = kindOf(fault);
     switch (kind) {
       case 'locked':
@@ -78,7 +93,10 @@ export const openSqlite = async (
     if (isClosed) throw new Error('the database is closed');
   };
 
-  const engine: Engine = newInlineEngine({ connect: connectAgain, readOnly });
+  const inline = newInlineEngine({ connect: connectAgain, readOnly });
+  /** What clients read, and what writes. */
+  let reading: Engine = inline;
+  let writing: Engine = inline;
 
   // ---- reading
 
@@ -105,7 +123,7 @@ export const openSqlite = async (
     }
   };
 
-  const commits = newCommits({ read: readVersion, readOfWriter: engine.dataVersion });
+  const commits = newCommits({ read: readVersion, readOfWriter: () => writing.dataVersion() });
   const catchUp: Changes['catchUp'] = () => {
     let first: Promise<void> | null;
     try {
@@ -124,13 +142,13 @@ export const openSqlite = async (
 
   // ---- writing
 
-  const begin = async (): Promise<Transaction> => {
+  const begin = async (isBounded: boolean): Promise<Transaction> => {
     opened?.requireIntact();
-    return commits.recorded(await engine.begin());
+    return commits.recorded(await writing.begin({ isBounded }));
   };
 
-  const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, until: number): Promise<T> => {
-    const { tx, commit, abandon } = await tryUntil(until, begin, limits.sqliteWriterPauseMs);
+  const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, until: number): Promise<T> => {
+    const { tx, commit, abandon } = await tryUntil(until, () => begin(isBounded), limits.sqliteWriterPauseMs);
     try {
       const result = await work(tx);
       // throws if the work has swallowed an error that ended the transaction
@@ -147,7 +165,7 @@ export const openSqlite = async (
   /** As long as readers overlap, the journal only grows: it can be truncated only while there are none. */
   const truncateJournal = async (): Promise<void> => {
     if (isClosed || sizeOf(journal) <= journalMax) return;
-    await engine.truncateJournal();
+    await writing.truncateJournal();
     // readers of other programs may have prevented it
     journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
   };
@@ -155,16 +173,36 @@ export const openSqlite = async (
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
   let last: Promise<unknown> = Promise.resolve();
 
-  const write: Db['write'] = async (work) => {
+  const writeInTurn = async <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean): Promise<T> => {
     requireOpen();
     const until = lockedUntil();
-    const turn = last.then(() => withRequestErrors(writeOnce(work, until)));
+    const turn = last.then(() => withRequestErrors(writeOnce(work, isBounded, until)));
     last = turn.then(truncateJournal).catch(() => undefined);
     return turn;
   };
+  // there is only one writer anyway
+  const writeAlone: Db['write'] = (work) => writeInTurn(work, false);
+
+  // ---- threads
+
+  const startThreads: SqliteDb['startThreads'] = async (options) => {
+    requireOpen();
+    if (!opened) throw bug('sqlite.threads-in-memory', {});
+    // while a connection of this thread is open, the journal stays: an end of all threads would look like a lost file
+    await inline.read(readRows(fixedStatement(readSchema)));
+    const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
+    reading = threads;
+    const moved = last.then(async () => {
+      await withRequestErrors(tryUntil(lockedUntil(), threads.open));
+      writing = threads;
+      await inline.closeWriter();
+    });
+    last = moved.catch(() => undefined);
+    return moved;
+  };
 
   try {
-    await tryUntil(lockedUntil(), engine.open);
+    await tryUntil(lockedUntil(), inline.open);
   } catch (fault) {
     // a file that cannot be opened is not a matter of trying again
     throw kindOf(fault) === 'locked' ? toRequestError(fault) : fault;
@@ -174,14 +212,15 @@ export const openSqlite = async (
     dialect: sqliteDialect,
     place: file,
     changes: { ...commits, catchUp },
-    read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => engine.read(program()))),
-    readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => engine.readPlanned(planned))),
-    write,
-    // there is only one writer anyway
-    writeAlone: write,
+    read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => reading.read(program()))),
+    readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned))),
+    readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
+    write: (work) => writeInTurn(work, true),
+    writeAlone,
     runAlone: async (statement) => {
-      await write((tx) => tx.run(statement));
+      await writeAlone((tx) => tx.run(statement));
     },
+    startThreads,
     isHealthy: async () => {
       try {
         await tryUntil(performance.now() + limits.sqliteStatementMsMax, () => connectAgain([readSchema]).close());
@@ -194,9 +233,11 @@ export const openSqlite = async (
     close: async () => {
       isClosed = true;
       await last;
-      // the last connection to close moves the journal into the file, so the version is not read any more
+      await reading.closeReaders();
+      await writing.closeWriter();
+      if (reading !== inline) await inline.closeReaders();
+      // the last connection to close moves the journal into the file
       versionConnection?.close();
-      await engine.close();
     },
   };
 };

@@ -1,0 +1,5 @@
+/** The entry of the threads that read: they run compiled reads to the bytes of the response. Writers use it too. */
+import { type Begin, serveThread } from '../sql/sqlite/thread.js';
+import { execute } from './execute.js';
+
+serveThread(execute as Begin);

@@ -1,0 +1,167 @@
+/**
+ * Which read gets a thread, and when. Reads that take long must not make others wait: those known for it from earlier runs
+ * wait for each other, and while one that was not known runs on, a spare thread takes the next.
+ */
+import { busy } from '../../errors.js';
+import { limits } from '../../limits.js';
+import type { Thread } from './watched-thread.js';
+
+/** What a kind of read has cost. */
+export interface Cost {
+  /** Milliseconds of the last runs; null before the first. */
+  ms: number | null;
+}
+
+/** Costs that rise are believed at once, those that fall one run after the other. */
+export const noteCost = (cost: Cost, ms: number): void => {
+  cost.ms = cost.ms === null || ms > cost.ms ? ms : 0.8 * cost.ms + 0.2 * ms;
+};
+
+export interface Schedule {
+  /** Runs the work with a thread of its own. Throws `Refusal` if there is none in time. */
+  use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
+  /** Runs the work once no thread is in use, and later work waits; not at all if that might take long. */
+  whenIdle(work: () => Promise<void>): Promise<void>;
+  /** Rejects new work; lets running and waiting work finish, and ends the threads. */
+  close(): Promise<void>;
+}
+
+interface Waiting {
+  readonly since: number;
+  readonly start: (running: Running) => void;
+  readonly refuse: () => void;
+}
+
+interface Running {
+  readonly thread: Thread;
+  readonly since: number;
+  isLong: boolean;
+}
+
+/**
+ * @param count threads that read at a time, if no read takes long.
+ * @param start starts another thread; calls the given function when it has ended.
+ */
+export const newSchedule = (count: number, start: (onEnded: () => void) => Thread): Schedule => {
+  const threadsMax = count + limits.sqliteSpareThreads;
+  const longMax = Math.max(1, count - 1);
+  /** Threads that have not ended. */
+  const threads = new Set<Thread>();
+  const idle: { readonly thread: Thread; readonly since: number }[] = [];
+  const running = new Set<Running>();
+  const queues: Readonly<Record<'short' | 'unknown' | 'long', Waiting[]>> = { short: [], unknown: [], long: [] };
+  let isHeld = false;
+  let isClosed = false;
+  const onIdle: (() => void)[] = [];
+
+  const waiting = (): number => queues.short.length + queues.unknown.length + queues.long.length;
+
+  const newThread = (): Thread => {
+    const thread = start(() => {
+      threads.delete(thread);
+      const place = idle.findIndex((it) => it.thread === thread);
+      if (place !== -1) idle.splice(place, 1);
+      admit();
+    });
+    threads.add(thread);
+    return thread;
+  };
+  const freeThread = (): Thread | null => {
+    for (let it = idle.pop(); it; it = idle.pop()) if (!it.thread.isGone()) return it.thread;
+    return threads.size < threadsMax + limits.threadsEndingMax ? newThread() : null;
+  };
+
+  /** The next read that may start now. */
+  const next = (): Waiting[] | null => {
+    if (isHeld || running.size >= threadsMax) return null;
+    let long = 0;
+    for (const it of running) if (it.isLong) long += 1;
+    if (running.size - long < Math.max(1, count - long)) {
+      const [short] = queues.short;
+      // the last thread is for reads that are known to be short
+      const [unknown] = running.size < threadsMax - 1 ? queues.unknown : [];
+      if (short && (!unknown || short.since <= unknown.since)) return queues.short;
+      if (unknown) return queues.unknown;
+    }
+    return long < longMax && queues.long.length > 0 ? queues.long : null;
+  };
+  const admit = (): void => {
+    for (let queue = next(); queue; queue = next()) {
+      const thread = freeThread();
+      if (!thread) return;
+      const { start: run } = queue.shift()!;
+      const it: Running = { thread, since: performance.now(), isLong: queue === queues.long };
+      running.add(it);
+      run(it);
+    }
+    if (running.size > 0) return;
+    for (const resolve of onIdle.splice(0)) resolve();
+  };
+
+  const look = (): void => {
+    const now = performance.now();
+    for (const it of running) it.isLong ||= now - it.since > limits.longReadMs;
+    for (const queue of Object.values(queues))
+      while (queue[0] && now - queue[0].since > limits.threadWaitMsMax) queue.shift()!.refuse();
+    admit();
+    for (const it of idle.slice())
+      if (threads.size > count && now - it.since > limits.threadIdleMs) {
+        idle.splice(idle.indexOf(it), 1);
+        it.thread.close();
+      }
+    if (running.size > 0 || waiting() > 0 || threads.size > count) return;
+    clearInterval(timer ?? undefined);
+    timer = null;
+  };
+  let timer: NodeJS.Timeout | null = null;
+  const keepLooking = (): void => {
+    timer ??= setInterval(look, limits.threadLookMs).unref();
+  };
+
+  const acquire = (cost: Cost): Promise<Running> =>
+    new Promise((resolve, reject) => {
+      if (isClosed) throw new Error('the database is closed');
+      const refuse = (): void => reject(busy(new Error('too many reads wait for a thread')));
+      if (waiting() >= limits.readsWaitingMax) {
+        refuse();
+        return;
+      }
+      const kind = cost.ms === null ? 'unknown' : cost.ms > limits.longReadMs ? 'long' : 'short';
+      queues[kind].push({ since: performance.now(), start: resolve, refuse });
+      keepLooking();
+      admit();
+    });
+  const release = (it: Running): void => {
+    running.delete(it);
+    if (!it.thread.isGone()) idle.push({ thread: it.thread, since: performance.now() });
+    admit();
+  };
+
+  return {
+    use: async (cost, work) => {
+      const it = await acquire(cost);
+      try {
+        return await work(it.thread);
+      } finally {
+        release(it);
+      }
+    },
+    whenIdle: async (work) => {
+      for (const it of running) if (it.isLong) return;
+      isHeld = true;
+      if (running.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
+      try {
+        await work();
+      } finally {
+        isHeld = false;
+        admit();
+      }
+    },
+    close: async () => {
+      isClosed = true;
+      while (running.size > 0 || waiting() > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
+      clearInterval(timer ?? undefined);
+      await Promise.all([...threads].map((it) => it.close()));
+    },
+  };
+};

@@ -1,0 +1,195 @@
+/**
+ * The inside of a thread that runs statements: one connection, for reads or for writes. What it loads costs memory in
+ * every thread, so neither this file nor what it imports may need the model, the query language or the SQL builder.
+ */
+import { performance } from 'node:perf_hooks';
+import { isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { bug, never } from '../../errors.js';
+import type { PlannedRead, Rows, Statement } from '../dialect.js';
+import { sqliteBinding } from './binding.js';
+import { type Connection, connect, deadlineIn } from './connection.js';
+import { beginSnapshot, newWriter, runProgram, type Snapshot } from './connections.js';
+import { rememberFile } from './file.js';
+import {
+  type Call,
+  type PlannedCall,
+  progress,
+  type Ready,
+  type Replies,
+  type Reply,
+  sendableFault,
+  type ThreadData,
+} from './messages.js';
+
+export type Begin = PlannedRead<object, unknown, unknown>['begin'];
+
+/** @param begin makes the programs of planned reads; buffers in the result are moved, not copied. */
+export const serveThread = (begin: Begin): void => {
+  if (isMainThread || !parentPort) throw bug('thread.outside-thread', {});
+  const port = parentPort;
+  const { role, file, identity, readOnly, progress: shared } = workerData as ThreadData;
+  const state = new Int32Array(shared);
+  const opened = rememberFile(file, () => undefined, identity);
+  const connectAgain = (setup: readonly string[] = []): Connection => {
+    opened.requireIntact();
+    return connect(file, { mustExist: true, setup });
+  };
+
+  /** Lets the server's thread see whether a statement is running, and whether it is still the same one. */
+  const watched = <T>(run: () => T): T => {
+    Atomics.add(state, progress.statements, 1);
+    Atomics.store(state, progress.isRunning, 1);
+    try {
+      return run();
+    } finally {
+      Atomics.store(state, progress.isRunning, 0);
+    }
+  };
+
+  const { answer, close } =
+    role === 'reader' ? newReaderCalls(connectAgain, begin, watched) : newWriterCalls(connectAgain, readOnly, watched);
+
+  port.on('message', (call: Call) => {
+    let reply: Reply;
+    let moved: readonly ArrayBuffer[] = [];
+    try {
+      if (call.kind === 'close') {
+        close();
+        port.close();
+        return;
+      }
+      const value = answer(call);
+      if (call.kind === 'endRead') return;
+      moved = buffersIn(value);
+      reply = { isOk: true, value };
+    } catch (fault) {
+      reply = { isOk: false, fault: sendableFault(fault) };
+    }
+    port.postMessage(reply, moved);
+  });
+  const ready: Ready = 'ready';
+  port.postMessage(ready);
+};
+
+interface Calls {
+  answer(call: Call): Replies[keyof Replies];
+  close(): void;
+}
+
+type Watched = <T>(run: () => T) => T;
+
+const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: Watched): Calls => {
+  let connection: Connection | null = null;
+  let snapshot: Snapshot | null = null;
+  /** Plans by number: as many as the other side believes to be here. */
+  const plans = new Map<number, object>();
+
+  const current = (): Connection => {
+    if (connection?.isBroken()) {
+      connection.close();
+      connection = null;
+    }
+    connection ??= connectAgain();
+    return connection;
+  };
+  const runIn =
+    (it: Snapshot) =>
+    (statement: Statement): Rows =>
+      watched(() => it.run(statement));
+  const endRead = (): null => {
+    snapshot?.end();
+    snapshot = null;
+    return null;
+  };
+  const planOf = ({ number, plan, forgotten }: PlannedCall): object => {
+    for (const it of forgotten) plans.delete(it);
+    const known = plan === null ? plans.get(number) : (JSON.parse(plan) as object);
+    if (!known) throw bug('thread.unknown-plan', { number });
+    plans.set(number, known);
+    return known;
+  };
+  const runPlanned = (call: PlannedCall): Replies['planned'] => {
+    const startedAt = performance.now();
+    const program = begin(planOf(call), call.values, sqliteBinding);
+    const it = beginSnapshot(current(), call.bounds);
+    try {
+      const result = ownBuffers(runProgram(program, runIn(it)));
+      return { result, ms: performance.now() - startedAt };
+    } finally {
+      it.end();
+    }
+  };
+  return {
+    answer: (call) => {
+      switch (call.kind) {
+        case 'read':
+          if (call.bounds) snapshot = beginSnapshot(current(), call.bounds);
+          if (!snapshot) throw bug('thread.no-snapshot', {});
+          return call.statements.map(runIn(snapshot));
+        case 'endRead':
+          return endRead();
+        case 'planned':
+          return runPlanned(call);
+        default:
+          throw bug('thread.unknown-call', { kind: call.kind });
+      }
+    },
+    close: () => connection?.close(),
+  };
+};
+
+const newWriterCalls = (
+  connectAgain: (setup?: readonly string[]) => Connection,
+  readOnly: boolean,
+  watched: Watched,
+): Calls => {
+  const writer = newWriter({ connect: connectAgain, readOnly });
+  return {
+    answer: (call) => {
+      switch (call.kind) {
+        case 'open':
+          writer.open();
+          return null;
+        case 'begin':
+          return writer.begin();
+        case 'write':
+          return call.statements.map((it) => watched(() => writer.run(it, deadlineIn(call.statementMs))));
+        case 'commit':
+          return writer.commit();
+        case 'abandon':
+          writer.abandon();
+          return null;
+        case 'dataVersion':
+          return writer.dataVersion();
+        case 'truncateJournal':
+          writer.truncateJournal();
+          return null;
+        case 'read':
+        case 'endRead':
+        case 'planned':
+        case 'close':
+          throw bug('thread.unknown-call', { kind: call.kind });
+        default:
+          return never(call);
+      }
+    },
+    close: () => writer.close(),
+  };
+};
+
+/** A result whose buffers can be moved: small ones share Node's pool, which must not be. */
+const ownBuffers = (result: unknown): unknown =>
+  result === null || typeof result !== 'object' || Array.isArray(result)
+    ? result
+    : Object.fromEntries(
+        Object.entries(result).map(([key, it]: [string, unknown]) => [
+          key,
+          it instanceof Uint8Array && it.byteLength !== it.buffer.byteLength ? new Uint8Array(it) : it,
+        ]),
+      );
+
+const buffersIn = (value: Replies[keyof Replies]): readonly ArrayBuffer[] => {
+  if (value === null || typeof value !== 'object' || !('result' in value)) return [];
+  const values: readonly unknown[] = Object.values(value.result ?? {});
+  return values.flatMap((it) => (it instanceof Uint8Array ? [it.buffer as ArrayBuffer] : []));
+};
