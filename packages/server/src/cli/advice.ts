@@ -28,7 +28,8 @@ export const adviceFor = (
     (it) => it.isPlain && it.path !== null && isIndexable(it.attribute.type) && ordersAsStored(it.attribute),
   );
   const isSorted = keys.every(
-    (it) => it.steps.length === 0 && isIndexable(it.attribute.type) && ordersAsStored(it.attribute),
+    (it) =>
+      it.steps.length === 0 && isIndexable(it.attribute.type) && (keys.length === 1 || ordersAsStored(it.attribute)),
   );
   if (keys.length > 0 && isSorted) {
     // equal values first, so that the rest is in order

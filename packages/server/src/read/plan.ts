@@ -162,6 +162,8 @@ export interface PlanSort {
   readonly column: string;
   readonly columnKind: ColumnKind;
   readonly direction: 'asc' | 'desc';
+  /** Whether an index of the configuration begins with the column. */
+  readonly isIndexed: boolean;
 }
 
 export const planRead = (
@@ -178,7 +180,7 @@ export const planRead = (
     withVersion: page === null && tellsVersion(selection.type),
     filter: selection.filter && planFilter(selection.filter, values),
     locale: locale && planFilter(locale, values),
-    sort: selection.sort.map(planSort),
+    sort: selection.sort.map((key) => planSort(key, selection.type)),
   };
   const { nodes, keys } = planNodes(selection, form, values);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
@@ -282,7 +284,16 @@ const keyOf = (
     ...[...targets].flatMap(([uid, it]) => [uid, nodeOf(it)]),
   ]);
   const names = fields.map((it) => it.name);
-  return JSON.stringify([type.uid, isRoot, form, state, names, edges, filter, isRoot ? [] : sort.map(planSort)]);
+  return JSON.stringify([
+    type.uid,
+    isRoot,
+    form,
+    state,
+    names,
+    edges,
+    filter,
+    isRoot ? [] : sort.map((key) => planSort(key)),
+  ]);
 };
 
 const planNode = (
@@ -299,7 +310,7 @@ const planNode = (
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
     filter,
-    sort: isRoot ? [] : sort.map(planSort),
+    sort: isRoot ? [] : sort.map((key) => planSort(key)),
     edges: populate.map((it) => planEdge(it, form, nodeOf)),
     links: planLinks(populate),
   };
@@ -466,11 +477,16 @@ const planStep = ({ attribute, target, state }: Step): PlanStep => ({
   shape: attribute.shape,
 });
 
-const planSort = ({ steps, attribute, direction }: SortKey): PlanSort => ({
+/** @param root the type of a list that is sorted; not that of populated entries, which are few. */
+const planSort = ({ steps, attribute, direction }: SortKey, root?: EntryType): PlanSort => ({
   steps: steps.map(planStep),
   column: attribute.column,
   columnKind: scalarTypes[attribute.type].column,
   direction,
+  isIndexed:
+    steps.length === 0 &&
+    root !== undefined &&
+    root.indexes.some(([first]) => first?.attribute.name === attribute.name),
 });
 
 export const rootOf = (shape: ReadShape): PlanNode => {

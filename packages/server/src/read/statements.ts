@@ -91,22 +91,48 @@ const visible = (node: { readonly publishedOnly: boolean }, alias: string, diale
 
 const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
   const isFirst = shape.sort.length === 0 && slice.fromStart;
-  const where = all([
+  const conditions = [
     ...rootGuard(shape, dialect),
     ...(shape.sort.length === 0 && !isFirst
       ? [sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`]
       : []),
     ...visible(root, 'e', dialect),
     ...rootConditions(shape, dialect),
-  ]);
+  ];
+  const where = all(conditions);
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const rows = rowsOf(slice, dialect);
   const from = sql`from ${sql.table(root.table)} e`;
   const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
   if (isFirst) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
-  const page = sql`select p.id, row_number() over () as place from (select ${column('e', 'id')} ${from}${where} ${order} ${rows}) p${dialect.rowsBelow(slice.rowsMax)}`;
+  const ids =
+    idsAroundOdd(shape, conditions, root, rows, dialect) ??
+    sql`select ${column('e', 'id')} ${from}${where} ${order} ${rows}`;
+  const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+/**
+ * The ids of a page in the order of an indexed column of which the index orders odd rows elsewhere: all others in the order
+ * of the index, and these, mostly none, merged into them. Null for other orders.
+ */
+const idsAroundOdd = (
+  { sort: [key, ...others] }: ReadShape,
+  conditions: readonly Sql[],
+  root: PlanNode,
+  rows: Sql,
+  dialect: Dialect,
+): Sql | null => {
+  if (!key?.isIndexed || others.length > 0) return null;
+  const stored = column('e', key.column);
+  const isOdd = dialect.isOdd(key.columnKind, stored);
+  if (!isOdd) return null;
+  const part = (value: Sql, condition: Sql): Sql =>
+    sql`select ${value} as value, ${column('e', 'id')} from ${sql.table(root.table)} e${all([...conditions, condition])}`;
+  const usual = part(stored, sql`(${isOdd}) is not true`);
+  const odd = part(dialect.comparable(key.columnKind, stored), isOdd);
+  return sql`select id from (${usual} union all ${odd} order by 1 ${way(key.direction)}, 2 ${rows})`;
 };
 
 /** Whether no index can spare the page the entries that the count reads: it sorts by, and filters through, relations. */

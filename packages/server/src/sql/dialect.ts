@@ -216,6 +216,11 @@ export interface Dialect extends Binding {
   insertRows(rows: readonly NewRow[]): readonly Statement[];
   /** The column normalised to the form of `bind`: rows edited by hand may hold another (ST2). */
   comparable(kind: ColumnKind, column: Sql): Sql;
+  /**
+   * The condition for rows whose place in an index of the column differs from that of their comparable value; null where
+   * there are none.
+   */
+  isOdd(kind: ColumnKind, column: Sql): Sql | null;
   /** A numeric column as text, with the digits that responses show. */
   numberText(column: Sql, kind: ColumnKind): Sql;
   /** Case-folded text (Unicode). */

@@ -120,7 +120,7 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     });
     fs.writeFileSync(
       path.join(dir, 'dovetail.config.json'),
-      '{ "permissions": { "enabled": false }, "indexes": { "api::note.note": ["size", "kind,size"] } }',
+      '{ "permissions": { "enabled": false }, "indexes": { "api::note.note": ["size", "kind,size", "publishedAt"] } }',
     );
     const project = await bringUp(await openProject(dir), database.db, pino({ level: 'silent' }));
     const tables = new Map(tablesOf(project.model).map((it) => [it.name, it]));
@@ -176,6 +176,8 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     ['sort=size:desc&publicationState=preview', 'dovetail_notes_size_desc', 'ordered'],
     ['sort=kind,size', 'dovetail_notes_kind_size', 'ordered'],
     ['sort=kind:desc,size:desc', 'dovetail_notes_kind_desc_size_desc', 'ordered'],
+    ['sort=publishedAt:desc', 'dovetail_notes_published_at_desc', 'ordered'],
+    ['sort=publishedAt&pagination[page]=4', /notes_published_at/, 'ordered'],
     ['pagination[page]=100', 'notes_pages_index', 'range'],
     ['filters[size]=5&pagination[page]=2', /^dovetail_notes_size/, 'some'],
   ])('ST16: %s reads %s', async (query, index, extent) => {

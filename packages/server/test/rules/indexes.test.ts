@@ -1,7 +1,7 @@
 /** Indexes that the configuration names: what may be named, and how they come and go (ST16). */
 import fs from 'node:fs';
 import { pino } from 'pino';
-import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { check, sync } from '../../src/cli/database.js';
 import { bringUp } from '../../src/cli/layout.js';
 import { openProject } from '../../src/cli/project.js';
@@ -10,6 +10,7 @@ import { newDatabase, queryOf, type TestDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
 import { contentType, type Files, typeFile, writeFiles } from '../world/schemas.js';
+import { newSmallWorld, type SmallWorld } from '../world/small.js';
 import { dialects } from '../world/world.js';
 
 let dir = '';
@@ -252,5 +253,57 @@ describe.runIf(dialects.includes('postgres'))('an index whose creation was inter
     } finally {
       await database.drop();
     }
+  });
+});
+
+describe.each(dialects)('lists in the order of configured indexes on %s', (dialect) => {
+  const attributes = {
+    title: { type: 'string' },
+    size: { type: 'integer' },
+    at: { type: 'datetime' },
+    price: { type: 'decimal' },
+  };
+  const types = { note: { options: { draftAndPublish: true }, attributes } };
+  const ROWS = 1_200;
+  const rows = Array.from({ length: ROWS }, (_it, i) => ({
+    title: i % 7 === 0 ? null : `t ${(i * 31) % 400}`,
+    // many equal values, and many nulls
+    size: i % 3 === 0 ? null : (i * 17) % 40,
+    at: i % 11 === 0 ? null : 1_600_000_000_000 + ((i * 7919) % 500) * 86_400_000,
+    price: ((i * 13) % 90) / 4,
+    published_at: i % 9 === 0 ? null : 1,
+  }));
+  /** Dates that were written as text, which only SQLite can hold. */
+  const odd = ['2020-10-01T00:00:00.000Z', '2021-01-05 12:30:00', 'not a date', '1999-01-01'];
+
+  const worlds: SmallWorld[] = [];
+  beforeAll(async () => {
+    for (const indexes of [{}, { 'api::note.note': ['title', 'size', 'at', 'price', 'size,price:desc'] }]) {
+      const world = await newSmallWorld(dialect, { types, indexes });
+      await world.insert('notes', rows);
+      if (dialect === 'sqlite')
+        await world.db.write(async (tx) => {
+          for (const [i, text] of odd.entries())
+            await tx.run({ sql: 'update notes set at = ? where id % 97 = ?', params: [text, i + 1], ids: [] });
+        });
+      worlds.push(world);
+    }
+  });
+  afterAll(() => Promise.all(worlds.map((it) => it.close())));
+
+  it.each(
+    ['title', 'size', 'at', 'price', 'size,price:desc'].flatMap((sort) => [
+      sort,
+      sort.includes(',') ? 'size:desc,price' : `${sort}:desc`,
+    ]),
+  )('ST16: sort=%s is the same list with an index and without, on all pages in any order', async (sort) => {
+    const starts = [0, 25, 50, 700, 725, 450, 900, 475, 750, 1_000, 1_025, 1_050, 1_075, 100, 500, 525, 1_060, 2_000];
+    for (const more of ['', '&publicationState=preview', '&filters[size][$gte]=10', '&pagination[withCount]=false'])
+      for (const start of starts) {
+        const url = `/api/notes?fields=title&sort=${sort}${more}&pagination[start]=${start}&pagination[limit]=25`;
+        const [plain, indexed] = await Promise.all(worlds.map((it) => it.send('GET', url)));
+        expect(indexed!.status, indexed!.text).toBe(200);
+        expect(indexed!.body, url).toEqual(plain!.body);
+      }
   });
 });

@@ -8,6 +8,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { newServer } from '../../src/http/server.js';
+import { type GivenIndexes, withIndexes } from '../../src/model/indexes.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { formatNote } from '../../src/model/notes.js';
@@ -23,6 +24,8 @@ export interface SmallProject {
   readonly types: Readonly<Record<string, { readonly attributes: Attributes; readonly [key: string]: unknown }>>;
   /** Attributes by uid: `parts.card`. */
   readonly components?: Readonly<Record<string, Attributes>>;
+  /** As the configuration names them. */
+  readonly indexes?: GivenIndexes;
 }
 
 export interface SmallWorld {
@@ -72,7 +75,9 @@ export const loadSmall = (project: SmallProject): Model => {
   try {
     const loaded = loadModel(dir);
     if (!loaded.ok) throw new Error(loaded.faults.map(formatNote).join('\n'));
-    return loaded.model;
+    const indexed = withIndexes(loaded.model, project.indexes ?? {});
+    if (!indexed.ok) throw new Error(indexed.faults.join('\n'));
+    return indexed.model;
   } finally {
     fs.rmSync(dir, { recursive: true });
   }

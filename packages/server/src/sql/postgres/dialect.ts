@@ -203,6 +203,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   param: textOf,
   insertRows: insertAll,
   comparable: (_kind, column) => column,
+  isOdd: () => null,
   // a float has no trailing zeros, and a numeric no exponent
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`${column}::float8::text::numeric::text` : sql`${column}::text`,

@@ -128,6 +128,8 @@ export const sqliteDialect: Dialect = {
   bindSlot: (kind, slot) => sql`+${slotParameter(kind, slot)}`,
   insertRows: insertAll,
   comparable,
+  // an index has all texts behind all numbers
+  isOdd: (kind, column) => (kind === 'datetime' ? sql`${column} >= ''` : null),
   // SQLite writes a float as 10.0 where responses show 10
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
