@@ -148,13 +148,21 @@ export const openSqlite = async (
   };
 
   const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, until: number): Promise<T> => {
-    const { tx, commit, abandon } = await tryUntil(until, () => begin(isBounded), limits.sqliteWriterPauseMs);
+    // the work goes on until its first statement
+    const beginning = tryUntil(until, () => begin(isBounded), limits.sqliteWriterPauseMs);
+    beginning.catch(() => undefined);
+    const tx: Tx = {
+      run: async (statement) => (await beginning).tx.run(statement),
+      runAll: async (statements) => (await beginning).tx.runAll(statements),
+    };
     try {
       const result = await work(tx);
+      const { commit } = await beginning;
       // throws if the work has swallowed an error that ended the transaction
       await tryUntil(lockedUntil(), commit, limits.sqliteWriterPauseMs);
       return result;
     } catch (fault) {
+      const { abandon } = await beginning;
       await abandon();
       throw fault;
     }
