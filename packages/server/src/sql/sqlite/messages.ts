@@ -60,6 +60,7 @@ export interface PlannedCall {
 export interface Replies {
   readonly read: readonly Rows[];
   readonly endRead: never;
+  /** With the milliseconds of CPU time that it took. */
   readonly planned: { readonly result: unknown; readonly ms: number };
   readonly open: null;
   readonly begin: DataVersion;

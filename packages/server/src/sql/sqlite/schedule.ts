@@ -8,7 +8,7 @@ import type { Thread } from './watched-thread.js';
 
 /** What a kind of read has cost. */
 export interface Cost {
-  /** Milliseconds of the last runs; null before the first. */
+  /** Milliseconds of CPU time in the last runs; null before the first. */
   ms: number | null;
 }
 
