@@ -47,10 +47,21 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     startOver();
   };
 
+  /** Reading must go on when the writing connection fails: then others may have committed. */
+  const versionOfWriter = (): DataVersion | Promise<DataVersion> => {
+    const unknown = (): DataVersion => `unknown ${log.moment()}`;
+    try {
+      const version = readOfWriter();
+      return typeof version === 'string' ? version : version.catch(unknown);
+    } catch {
+      return unknown();
+    }
+  };
+
   /** @param version read before. */
   const notice = (version: DataVersion): Promise<void> | null => {
     if (noticing?.version === version) return noticing.done;
-    const ofWriter = duringTransaction ?? readOfWriter();
+    const ofWriter = duringTransaction ?? versionOfWriter();
     const before = committing;
     if (typeof ofWriter === 'string' && !before) {
       noticeOthers(ofWriter);
