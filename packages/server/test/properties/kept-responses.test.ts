@@ -1,5 +1,5 @@
 /**
- * Random writes from everywhere: two Dovetail processes with every kind of write, hooks, uploads and accounts, their own SQL,
+ * Random writes from everywhere: two Dovetail processes, on SQLite one with threads, with every kind of write, hooks, uploads and accounts, their own SQL,
  * and other programs that change rows, tables, triggers and keys. After each step both processes must answer a list of
  * requests as a third one does that caches nothing; and while only they write, most answers must come from their caches.
  */
@@ -329,10 +329,11 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
     );
     const uploadsDir = newFolder();
     const opened: Process[] = [];
-    const open = async (responseCacheBytesMax?: number): Promise<Process> => {
+    const open = async (threads: number, responseCacheBytesMax?: number): Promise<Process> => {
       const made = await newProcess(world, {
         handlers,
         uploadsDir,
+        threads,
         ...(responseCacheBytesMax === undefined ? {} : { responseCacheBytesMax }),
       });
       opened.push(made);
@@ -340,7 +341,7 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
     };
     const stranger = await newStranger(dialect, world.env);
     try {
-      const [uncached, ...writers] = [await open(0), await open(), await open()];
+      const [uncached, ...writers] = [await open(0, 0), await open(0), await open(2)];
       const random = newRandom(`${seed}/kept ${dialect}`);
       const idsOf = async (table: string): Promise<readonly number[]> => {
         const statement = world.db.dialect.compile(sql`select id from ${sql.table(table)} order by id`);

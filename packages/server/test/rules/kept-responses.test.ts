@@ -3,6 +3,7 @@ import Sqlite from 'better-sqlite3';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
+import type { DialectName } from '../../src/sql/dialect.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newProcess, type Process } from '../world/processes.js';
 import { dialects, files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
@@ -30,7 +31,17 @@ const handlers: ReadonlyMap<string, Handlers> = new Map<string, Handlers>([
   ],
 ]);
 
-describe.each(dialects)('cached responses on %s', (dialect) => {
+/** SQLite without and with threads. */
+const places = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
+  dialect === 'sqlite'
+    ? [
+        [dialect, 0],
+        [dialect, 2],
+      ]
+    : [[dialect, 0]],
+);
+
+describe.each(places)('cached responses on %s, threads: %i', (dialect, threads) => {
   let postgres: PostgresServer | null = null;
   let world: RelationsWorld;
   let one: Process;
@@ -40,7 +51,7 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
     world = await newRelationsWorld(dialect, {}, undefined, postgres?.url);
   });
   beforeEach(async () => {
-    one = await newProcess(world, { handlers });
+    one = await newProcess(world, { handlers, threads });
     await readAll(one.server);
     // the first write reads what the tables declare
     await post(one, 'books');
@@ -165,7 +176,7 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
   });
 
   it('readers of other types keep nine in ten responses while 50 entries are created, with two processes on PostgreSQL', async () => {
-    const processes = dialect === 'sqlite' ? [one] : [one, await newProcess(world, { handlers })];
+    const processes = dialect === 'sqlite' ? [one] : [one, await newProcess(world, { handlers, threads })];
     try {
       // they get to know each other
       for (let i = 0; i < 3; i++)

@@ -2,6 +2,7 @@
 import type { Db } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
+import { threadOptions } from './databases.js';
 import type { RelationsWorld } from './relations/world.js';
 import { newTestServer, type TestPeople, type TestServer } from './server.js';
 
@@ -14,17 +15,28 @@ export interface Process {
 export interface ProcessOptions extends TestPeople {
   readonly responseCacheBytesMax?: number;
   readonly uploadsDir?: string;
+  /** Threads that read, on SQLite. */
+  readonly threads?: number;
 }
 
+const openDatabase = async (
+  { dialect, env }: Pick<RelationsWorld, 'dialect' | 'env'>,
+  threads: number,
+): Promise<Db> => {
+  if (dialect === 'postgres') return openPostgres(env['DATABASE_URL']!);
+  const db = await openSqlite(env['DATABASE_FILENAME']!);
+  if (threads > 0) await db.startThreads(threadOptions(threads));
+  return db;
+};
+
 export const newProcess = async (
-  { dialect, env, model }: Pick<RelationsWorld, 'dialect' | 'env' | 'model'>,
-  { responseCacheBytesMax, uploadsDir, ...people }: ProcessOptions = {},
+  world: Pick<RelationsWorld, 'dialect' | 'env' | 'model'>,
+  { responseCacheBytesMax, uploadsDir, threads = 0, ...people }: ProcessOptions = {},
 ): Promise<Process> => {
-  const db =
-    dialect === 'sqlite' ? await openSqlite(env['DATABASE_FILENAME']!) : await openPostgres(env['DATABASE_URL']!);
+  const db = await openDatabase(world, threads);
   const server = await newTestServer(
     db,
-    model,
+    world.model,
     uploadsDir === undefined ? {} : { uploadsDir },
     responseCacheBytesMax,
     people,

@@ -32,6 +32,8 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
   let opening: Promise<void> | null = null;
   let mayOpenAt = Number.NEGATIVE_INFINITY;
   let greetedAt = Number.NEGATIVE_INFINITY;
+  /** Greetings that this connection has sent but not yet heard itself. */
+  let greetings = 0;
   const closing = new AbortController();
 
   const areNear = (): boolean => {
@@ -51,6 +53,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
     const to = client;
     if (!to) return;
     greetedAt = performance.now();
+    greetings += 1;
     to.query({ text: greeting, values: [CHANNEL, me] }).catch(() => lose(to));
   };
   /** So that it is not forgotten. */
@@ -73,6 +76,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
       await opened.query(`listen ${CHANNEL}`);
       if (closing.signal.aborted) return lose(opened);
       client = opened;
+      greetings = 0;
       greet();
     })()
       // another attempt follows
@@ -94,7 +98,10 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
       waiting?.missing.delete(id);
     }
     if (waiting?.missing.size === 0) waiting.done();
-    if (from === me) return;
+    if (from === me) {
+      greetings -= 1;
+      return;
+    }
     const isNew = !heardAt.has(from);
     heardAt.set(from, performance.now());
     if (isNew) greet();
@@ -106,7 +113,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
     hear: async (ids) => {
       listen();
       greetAgain();
-      if (!client || !areNear()) return;
+      if (!client || !(greetings > 0 || areNear())) return;
       const missing = new Set(ids.filter((id) => !announced.has(id)));
       const heard = new AbortController();
       waiting = { missing, done: () => heard.abort() };

@@ -144,7 +144,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
     },
     openApart: async (signal) => {
       const timeouts = { connectionTimeoutMillis: limits.connectMsMax, query_timeout: limits.connectMsMax };
-      const client = new Client({ ...candidate, ...timeouts, keepAlive: true });
+      const client = new Client({ ...candidate, ...timeouts, keepAlive: true, pipeline: true });
       // reported by the call that fails
       client.on('error', () => undefined);
       const destroy = (): void => {
