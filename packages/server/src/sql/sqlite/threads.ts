@@ -1,14 +1,15 @@
 /** The connections of a file in threads of their own: some that read, and one that writes. */
 import { LRUCache } from 'lru-cache';
-import { bug, Refusal } from '../../errors.js';
+import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import type { ReadProgram, Rows, Tx } from '../dialect.js';
+import type { ReadProgram, Rows } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import type { ReadBounds } from './connections.js';
 import type { DataVersion, Engine, Transaction } from './engine.js';
 import type { FileIdentity } from './file.js';
 import { type Cost, newSchedule, noteCost } from './schedule.js';
 import type { Begin } from './thread.js';
+import { newTx } from './tx.js';
 import { startThread, type Thread } from './watched-thread.js';
 
 export interface ThreadOptions {
@@ -108,30 +109,20 @@ const readBounds = (): ReadBounds => ({ statementMs: limits.sqliteStatementMsMax
 // ---- writing
 
 const newTransaction = (thread: Thread, dataVersion: string, isBounded: boolean): Transaction => {
-  let isOver = false;
   // from outside only, and as patient as PostgreSQL: a write may have much to do in one statement
   const bounds = isBounded ? { statementMs: limits.readMsMax, totalMs: Number.POSITIVE_INFINITY } : undefined;
-  const runAll: Tx['runAll'] = async (statements) => {
-    if (isOver) throw bug('sqlite.statement-after-transaction', { sql: statements[0]?.sql });
-    return withBuffers(
-      await thread.call({ kind: 'write', statements, statementMs: limits.sqliteStatementMsMax }, bounds),
-    );
-  };
+  const { tx, end } = newTx(async (statements) =>
+    withBuffers(await thread.call({ kind: 'write', statements, statementMs: limits.sqliteStatementMsMax }, bounds)),
+  );
   return {
-    tx: {
-      run: async (statement) => {
-        const [rows = []] = await runAll([statement]);
-        return rows;
-      },
-      runAll,
-    },
+    tx,
     dataVersion,
     commit: () => {
-      isOver = true;
+      end();
       return thread.call({ kind: 'commit' });
     },
     abandon: async () => {
-      isOver = true;
+      end();
       // SQLite rolls back by itself when the thread has ended
       if (!thread.isGone()) await thread.call({ kind: 'abandon' });
     },
