@@ -39,6 +39,8 @@ export const limits = {
   responseCharactersMax: 16 * 1024 * 1024,
   /** Characters of entries that one request may read: twice what a response may have. Above: 400, as for responses. */
   readCharactersMax: 32 * 1024 * 1024,
+  /** Bytes that one read may receive from PostgreSQL: those characters, and rows around them. Above: 400, as for responses. */
+  receivedBytesMax: 64 * 1024 * 1024,
   /** Rows that SQLite may return at once; longer results are read row by row, checking time and size. */
   shortRowsMax: 100,
   /** Milliseconds that one request may spend reading. Above: 400. */
@@ -122,8 +124,10 @@ export const limits = {
   sqliteCacheKibMax: 8_192,
   /** Compiled or prepared statements kept per connection. */
   statementsMax: 500,
-  /** Characters of the prepared statements of one PostgreSQL connection. */
-  preparedCharactersMax: 2_000_000,
+  /** Characters of the prepared statements of one PostgreSQL connection; its server needs about 90 bytes for each. */
+  preparedCharactersMax: 600_000,
+  /** Characters of a statement that reads everything at once; longer ones would not be kept prepared. */
+  unitedCharactersMax: 60_000,
   /** Bytes of compiled reads, measured as JSON text: about 8 KB for a simple list, 70 KB for `populate=*` of a large type. */
   shapeBytesMax: 8 * 1024 * 1024,
   /** Bytes of plans by the text of their request: what `shapeBytesMax` says, without the statements. */

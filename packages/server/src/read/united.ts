@@ -3,6 +3,7 @@
  * inside it. Its rows are those that the batches return, each told apart by its kind, and are placed as theirs are.
  */
 import { sql } from 'kysely';
+import { limits } from '../limits.js';
 import { slotParameter } from '../sql/compile.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import type { PlanLinks, PlanNode, ReadShape } from './plan.js';
@@ -39,8 +40,8 @@ export interface BatchQueries {
 
 export type InIds = (column: Sql) => Sql;
 
-/** Statements of more parts than this cost more to start than they save. */
-const NODES_MAX = 40;
+/** Statements of more parts are planned for long, and too large to be kept prepared. */
+const NODES_MAX = 60;
 
 /** Null if the read is better done in batches. */
 export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dialect): UnitedRead | null => {
@@ -73,7 +74,7 @@ export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dial
     const entries = wanted ? queries.entries(node, (column) => dialect.inQuery(column, wanted)) : queries.root;
     let source = sql`(${entries}) as ${name}(${sql.join(columns.map((it) => sql.id(it)))})`;
     // only entries that meet the filter are followed
-    if (isRoot ? isFollowed || shape.withVersion : isFollowed && node.filter) {
+    if (isRoot ? (isFollowed && shape.action !== 'findOne') || shape.withVersion : isFollowed && node.filter) {
       part(`e${index}`, columns, entries);
       source = name;
       ids = sql`select id from ${name}`;
@@ -91,18 +92,27 @@ export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dial
       branches.push(sql`select ${kindOf({ kind: 'count' })}, ${count}, 0, null`);
     }
     const followed = ids;
+    const isGiven = isRoot && shape.action === 'findOne';
+    const inFollowed = (column: Sql): Sql => (isGiven ? dialect.inIds(column) : dialect.inQuery(column, followed!));
     node.links.forEach((links, k) => {
       const name = linksName(index, k);
-      const query = queries.links(links, (column) => dialect.inQuery(column, followed!));
+      const query = queries.links(links, inFollowed);
       part(name, ['source', 'target', 'kind'], query);
       const [first] = links.targets.map((_target, target) => kindOf({ kind: 'link', node: index, links: k, target }));
       if (first)
-        branches.push(sql`select ${first} + kind, source, target, null from ${sql.id(name)} where kind is not null`);
+        branches.push(
+          sql`select ${first} + kind, source, target, null from ${sql.id(name)}${isAlways(links) ? sql`` : sql` where kind is not null`}`,
+        );
     });
   }
-  const shared = parts.length > 0 ? sql`with ${sql.join(parts)} ` : sql``;
-  const query = sql`${shared}${sql.join(branches, sql` union all `)}`;
-  return { statement: { ...dialect.compile(query), isWhole: true }, kinds };
+  const withParts = parts.length > 0 ? sql`with ${sql.join(parts)} ` : sql``;
+  // enough to tell that a read is too expensive: the parts after those rows do not run
+  const rowsMax = 2 * limits.rowsMax + 2;
+  const query = sql`${withParts}${sql.join(branches, sql` union all `)} limit ${sql.lit(rowsMax)}`;
+  const statement = dialect.compile(query);
+  return statement.sql.length > limits.unitedCharactersMax
+    ? null
+    : { statement: { ...statement, isWhole: true }, kinds };
 };
 
 /** What an entries query returns. */
@@ -118,11 +128,14 @@ const columnsOf = ({ nodes, withVersion }: ReadShape, index: number): readonly s
 
 const linksName = (node: number, links: number): string => `l${node}_${links}`;
 
-/** The ids by which a node is reached, each once. */
+/** Whether all rows of the links are of one kind. */
+const isAlways = ({ targets, typeColumn }: PlanLinks): boolean => targets.length === 1 && typeColumn === null;
+
+/** The ids by which a node is reached; some more than once. */
 const idsOf = (shape: ReadShape, index: number): Sql => {
   const sources = shape.nodes.flatMap((node, owner) =>
-    node.links.flatMap(({ targets }, k) => {
-      const kinds = targets.flatMap(({ edge, target }, kind) =>
+    node.links.flatMap((links, k) => {
+      const kinds = links.targets.flatMap(({ edge, target }, kind) =>
         node.edges[edge]!.targets[target]!.node === index ? [sql.lit(kind)] : [],
       );
       return kinds.length === 0

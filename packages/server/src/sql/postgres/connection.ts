@@ -95,9 +95,20 @@ export const connectionOf = (
     // a server that has responded before is alive, so the statement is slow
     const kind = patience === 'total' && answers > 0 ? 'slow' : 'busy';
     broken ??= new PostgresFault(kind, new Error(`no answer within ${limits.silenceMsMax} ms`));
-    client.connection.stream.destroy();
+    stream.destroy();
   }, limits.silenceMsMax);
   if (patience === 'never') clearTimeout(watch);
+
+  const { stream } = client.connection;
+  let received = 0;
+  /** The driver keeps all rows of a statement until it ends. */
+  const checkSize = (chunk: Buffer): void => {
+    received += chunk.length;
+    if (received <= limits.receivedBytesMax) return;
+    broken ??= new PostgresFault('large', new Error(`more than ${limits.receivedBytesMax} bytes`));
+    stream.destroy();
+  };
+  if (patience === 'total') stream.on('data', checkSize);
 
   const progress = (): void => {
     progressAt = performance.now();
@@ -108,7 +119,6 @@ export const connectionOf = (
   const cork = (): void => {
     if (isCorked) return;
     isCorked = true;
-    const { stream } = client.connection;
     stream.cork();
     process.nextTick(() => {
       isCorked = false;
@@ -166,6 +176,7 @@ export const connectionOf = (
     fault: () => firstFault,
     release: () => {
       clearTimeout(watch);
+      stream.off('data', checkSize);
       isOpen = false;
       onRelease(broken === null && pending === 0 && client.getTransactionStatus() === 'I');
     },

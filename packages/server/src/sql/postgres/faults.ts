@@ -19,6 +19,8 @@ export type FaultKind =
   | 'busy'
   /** The statement took too long. */
   | 'slow'
+  /** A read received more than any response may contain. */
+  | 'large'
   /** The transaction has already failed with an earlier error. */
   | 'aborted'
   /** An error in the statement itself. */

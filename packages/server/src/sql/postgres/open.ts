@@ -129,6 +129,8 @@ export const openPostgres = async (
     switch (fault.kind) {
       case 'slow':
         return tooSlow();
+      case 'large':
+        return new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
       case 'conflict':
       case 'stale':
       case 'unprepared':
@@ -247,6 +249,7 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
   busy: 1,
   full: 1,
   slow: 1,
+  large: 1,
   aborted: 1,
   statement: 1,
 };
