@@ -1,5 +1,4 @@
 /** Concurrent calls for the same value share one computation, and calls within a time share its result. */
-import { setImmediate } from 'node:timers/promises';
 import type { Ready } from './ready.js';
 
 export interface SingleFlight<T> {
@@ -25,21 +24,26 @@ export const newSingleFlight = <T>(): SingleFlight<T> => {
   };
 };
 
-/**
- * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It
- * begins when everything that has arrived at the process is read, so all requests that came together share it.
- */
+/** Shares a computation only among calls made before it began, so that no caller gets a result older than its call. */
 export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
-  const begin = async (): Promise<T> => {
-    await Promise.allSettled([running, setImmediate()]);
-    next = null;
-    running = compute();
-    return running;
+  const start = (): Promise<T> => {
+    const started = compute();
+    running = started;
+    const done = (): void => {
+      if (running === started) running = null;
+    };
+    started.then(done, done);
+    return started;
   };
   return () => {
-    next ??= begin();
+    if (!running) return start();
+    const startNext = (): Promise<T> => {
+      next = null;
+      return start();
+    };
+    next ??= running.then(startNext, startNext);
     return next;
   };
 };

@@ -4,7 +4,8 @@ import { boundYoungGeneration, isSupported, supportedNode } from './runtime.js';
 
 if (isSupported(process.versions.node)) {
   if (process.argv[2] === 'start') boundYoungGeneration();
-  await import('./program.js');
+  // program.ts, bundled by build.mjs
+  await import(new URL('../bundle/cli/program.js', import.meta.url).href);
 } else {
   process.stderr.write(`Dovetail needs Node.js ${supportedNode}; this is ${process.versions.node}.\n`);
   process.exitCode = 1;

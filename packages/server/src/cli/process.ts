@@ -68,13 +68,16 @@ export const watchUncaught = (projectDir: string, logger: FastifyBaseLogger, sto
 };
 
 const ownDir = fileURLToPath(new URL('..', import.meta.url));
+/** Of the bundle, see build.mjs. */
+const packagesDir = path.join(ownDir, 'packages');
 
 /** Whether the server's own code threw, without a project file in the stack. */
 const isOwn = (fault: unknown, projectDir: string): boolean => {
   const lines = stackOf(fault).split('\n');
   const ofProject = (line: string): boolean =>
     line.includes(projectDir + path.sep) && !line.includes(`${path.sep}node_modules${path.sep}`);
-  return lines.some((it) => it.includes(ownDir)) && !lines.some((it) => ofProject(it) && !it.includes(ownDir));
+  const isOurs = (line: string): boolean => line.includes(ownDir) && !line.includes(packagesDir + path.sep);
+  return lines.some(isOurs) && !lines.some((it) => ofProject(it) && !it.includes(ownDir));
 };
 
 /** Anything may be thrown, and inspecting it may throw again. */

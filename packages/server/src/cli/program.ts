@@ -10,7 +10,7 @@ import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault, UsageFault } from './config.js';
 import { refusalMessage } from './refusal.js';
 
-const { version } = createRequire(import.meta.url)('../../package.json') as { readonly version: string };
+const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 
 const program = new Command('dovetail')
   .description('A content API server: JSON schema files in, a fast and exact REST API out.')

@@ -1,0 +1,54 @@
+/**
+ * Bundles the command line after tsc has compiled the modules: `dist/bundle` is what `dovetail` runs. One file loads in a third of
+ * the time of some four hundred, and takes a third less memory. Our code and that of packages go to separate files: ours
+ * have source maps, by which logged stack traces name the sources.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+
+const dir = 'dist/bundle';
+/** Each is a file of its own: the command line, and what runs in threads. */
+const entries = ['cli/program', 'read/thread'];
+/** What cannot be bundled: native code, and what is installed only by some. jiti loads files of its own. */
+const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-native)$/;
+/** Required by the framework only where a route has a schema, or a test injects a request. */
+const unused = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/;
+const isPackage = (id) => id.includes('/node_modules/');
+
+fs.rmSync(dir, { recursive: true, force: true });
+const bundle = await rolldown({
+  input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
+  platform: 'node',
+  external: [installed, unused],
+});
+const { output } = await bundle.write({
+  dir,
+  entryFileNames: '[name].js',
+  chunkFileNames: ({ moduleIds }) => (moduleIds.every(isPackage) ? 'packages/[hash].js' : 'cli/[name].js'),
+  codeSplitting: { groups: [{ name: 'packages', test: isPackage, entriesAware: true }] },
+  // V8 keeps the sources in memory, with two bytes per character if one of them is not Latin-1
+  charset: 'ascii',
+  comments: false,
+  sourcemap: true,
+  sourcemapExcludeSources: true,
+});
+await bundle.close();
+
+const modules = output.flatMap((it) => Object.keys(it.modules ?? {}));
+for (const { fileName, modules = {} } of output) {
+  if (!fileName.endsWith('.js') || !Object.keys(modules).every(isPackage)) continue;
+  const file = path.join(dir, fileName);
+  fs.writeFileSync(file, fs.readFileSync(file, 'utf8').replace(/\n\/\/# sourceMappingURL=.*\n?$/, '\n'));
+  fs.rmSync(`${file}.map`, { force: true });
+}
+
+/** The licences of the bundled packages ask to be passed on. */
+const folders = new Set(modules.filter(isPackage).map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)[0]));
+const licences = [...folders].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
+  const file = fs.readdirSync(folder).find((it) => /^licen[cs]e/i.test(it));
+  const text = file ? fs.readFileSync(path.join(folder, file), 'utf8').trim() : `Licence: ${license}`;
+  return `${name} ${version}\n\n${text}\n`;
+});
+fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`));

@@ -1,0 +1,91 @@
+/** What `dovetail` runs is a bundle: its log names the sources, and it needs no package that is not installed with it. */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import { expect, it } from 'vitest';
+import { newFolder } from '../world/folders.js';
+import { freePort } from '../world/process.js';
+import { contentType, typeFile, writeFiles } from '../world/schemas.js';
+
+const root = path.join(import.meta.dirname, '../..');
+
+interface Fault {
+  readonly err: { readonly message: string; readonly stack: string };
+  readonly faultId: string;
+}
+
+it("a fault's stack trace in the log names the lines of the sources, and the project's own files as they are", async () => {
+  const dir = newFolder();
+  writeFiles(dir, {
+    'package.json': { type: 'module' },
+    'dovetail.config.json': { permissions: { enabled: false } },
+    [typeFile('note')]: contentType('note', { text: { type: 'string' } }),
+    'src/api/note/handlers.js': 'export default { find: () => 1n, findOne: async () => { throw new Error("mine"); } };',
+  });
+  const port = await freePort();
+  const child = spawn(process.execPath, [path.join(root, 'dist/cli/main.js'), 'start', '--project', dir], {
+    env: { ...process.env, HOST: '127.0.0.1', PORT: String(port), DATABASE_CLIENT: 'sqlite', LOG_LEVEL: 'info' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let log = '';
+  child.stdout.on('data', (bytes: Buffer) => {
+    log += String(bytes);
+  });
+  const until = async <T>(find: (line: string) => T | undefined): Promise<T> => {
+    for (;;) {
+      for (const line of log.split('\n').slice(0, -1)) {
+        const found = find(line);
+        if (found !== undefined) return found;
+      }
+      await once(child.stdout, 'data');
+    }
+  };
+  const faultOf = (message: RegExp) =>
+    until((line) => {
+      const parsed = JSON.parse(line) as Fault;
+      return parsed.faultId && message.test(parsed.err.message) ? parsed.err.stack : undefined;
+    });
+  try {
+    await until((line) => (line.includes('"serving ') ? true : undefined));
+    expect((await fetch(`http://127.0.0.1:${port}/api/notes`)).status).toBe(500);
+    const [first, ...frames] = (await faultOf(/find/))
+      .split('\n')
+      .filter((it) => /^\s+at /.test(it) && it.includes(root));
+    const [, file, line, column] = /\(?(?:file:\/\/)?(\/[^():]+):(\d+):(\d+)\)?$/.exec(first!)!;
+    expect(path.relative(path.join(root, 'src'), file!)).toMatch(/^handlers\/\w+\.ts$/);
+    // where the error is made
+    expect(
+      fs
+        .readFileSync(file!, 'utf8')
+        .split('\n')
+        [Number(line) - 1]!.slice(Number(column) - 1),
+    ).toMatch(/^(new )?\w+\(/);
+    expect(frames.filter((it) => it.includes('/dist/bundle/cli/'))).toEqual([]);
+    expect((await fetch(`http://127.0.0.1:${port}/api/notes/1`)).status).toBe(500);
+    expect(await faultOf(/^mine$/)).toMatch(/at .*src\/api\/note\/handlers\.js:1:\d+/);
+  } finally {
+    child.kill('SIGKILL');
+    await once(child, 'exit');
+    fs.rmSync(dir, { recursive: true });
+  }
+});
+
+it('packages that are not bundled are dependencies', () => {
+  const { dependencies, peerDependencies } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    readonly dependencies: object;
+    readonly peerDependencies: object;
+  };
+  const files = fs.readdirSync(path.join(root, 'dist/bundle'), { recursive: true, encoding: 'utf8' });
+  const ours = files.filter((it) => it.startsWith('cli') && it.endsWith('.js'));
+  expect(ours.length).toBeGreaterThan(0);
+  const named = ours.flatMap((it) => [
+    ...fs
+      .readFileSync(path.join(root, 'dist/bundle', it), 'utf8')
+      .matchAll(/(?:^import .*from |^import |\bimport\()"([^".][^"]*)"/gm),
+  ]);
+  const packages = new Set(named.map(([, name]) => name!).filter((it) => !it.startsWith('node:')));
+  const known = new Set([...Object.keys(dependencies), ...Object.keys(peerDependencies)]);
+  expect([...packages].filter((it) => !known.has(it))).toEqual([]);
+  expect(packages).toContain('better-sqlite3');
+});
