@@ -66,7 +66,7 @@ describe.each(dialects)('guessing credentials on %s', (dialect) => {
     const seen: Statement[] = [];
     const watched = {
       ...world.db,
-      read: <T>(begin: () => ReadProgram<T>) => {
+      readSmall: <T>(begin: () => ReadProgram<T>) => {
         function* noting(): ReadProgram<T> {
           const program = begin();
           let step = program.next();
@@ -76,7 +76,7 @@ describe.each(dialects)('guessing credentials on %s', (dialect) => {
           }
           return step.value;
         }
-        return world.db.read(noting);
+        return world.db.readSmall(noting);
       },
     };
     const server = await newTestServer(watched, world.model);

@@ -4,7 +4,7 @@ import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { inject } from 'vitest';
+import { expect, inject } from 'vitest';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
 import { execute } from '../../src/read/execute.js';
@@ -62,8 +62,22 @@ export const copiedDatabase = async (
   return newPostgres(server, template);
 };
 
-/** Threads that read on SQLite, beside one that writes; 0: everything runs in the thread of the tests. */
-const sqliteThreads = Number(process.env['DOVETAIL_THREADS'] ?? 0);
+/** Tests whose SQLite databases run in threads, as those of a server do; the others run in the thread of the tests. */
+const testsInThreads = [
+  'conformance/museum',
+  'faults/concurrency',
+  'faults/constraints',
+  'faults/transactions',
+  'properties/relations',
+  'rules/handlers',
+];
+
+/** Threads that read, beside one that writes; DOVETAIL_THREADS says the same for all tests, 0 for none. */
+const sqliteThreads = (): number => {
+  const { testPath = '' } = expect.getState();
+  const isListed = testsInThreads.some((it) => testPath.includes(`/test/${it}`));
+  return Number(process.env['DOVETAIL_THREADS'] ?? (isListed ? 2 : 0));
+};
 
 export const threadOptions = (count: number): ThreadOptions => ({
   count,
@@ -76,7 +90,8 @@ const newSqlite = async (template?: string): Promise<TestDatabase> => {
   const file = path.join(dir, 'test.db');
   if (template !== undefined) fs.copyFileSync(template, file);
   const db = await openSqlite(file);
-  if (sqliteThreads > 0) await db.startThreads(threadOptions(sqliteThreads));
+  const threads = sqliteThreads();
+  if (threads > 0) await db.startThreads(threadOptions(threads));
   return {
     db,
     env: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
