@@ -6,7 +6,11 @@ import type { WriteKind, Writes } from './changes.js';
 const nothing: Writes = new Map();
 
 /** Computed once for each text. */
-const known = new LRUCache<string, { readonly writes: Writes }>({ max: limits.statementsMax });
+const known = new LRUCache<string, { readonly writes: Writes }>({
+  max: limits.statementsMax,
+  maxSize: limits.preparedCharactersMax,
+  sizeCalculation: (_writes, text) => text.length + 1,
+});
 
 /** The tables that a statement writes to; null, so any, if the text is not understood. */
 export const writesOf = (text: string): Writes => {
@@ -24,23 +28,29 @@ export const writesOf = (text: string): Writes => {
  * anything stale. Null, so any, if a text is not understood.
  */
 export const tablesIn = (texts: readonly string[]): readonly string[] | null => {
-  const names = texts.map(namesIn);
-  return names.includes(null) ? null : [...new Set(names.flatMap((it) => [...(it ?? [])]))];
+  const names = new Set<string>();
+  return texts.every((text) => !isObscure(text) && addSources(text, names)) ? [...names] : null;
 };
 
-const namesIn = (text: string): ReadonlySet<string> | null => {
-  const tokens = tokensOf(text);
-  if (!tokens) return null;
-  const names = new Set<string>();
-  tokens.forEach((token, i) => {
-    if (token.name === null) return;
-    const isSource = follows(tokens, i, 'from') || follows(tokens, i, 'join');
-    const isQualified = tokens[i - 1]?.text === '.';
-    const isOfSource = isQualified && (follows(tokens, i - 2, 'from') || follows(tokens, i - 2, 'join'));
-    // what follows another name and a dot is a column
-    if (isSource || isOfSource || (token.isQuoted && !isQualified)) names.add(token.name);
-  });
-  return names;
+/** Quoted names, texts, and plain names where tables stand. */
+const sources = /"((?:[^"]|"")*)"|'(?:[^']|'')*'|\b(?:from|join)\s+(?:[A-Za-z_][\w$]*\.)*([A-Za-z_][\w$]*)/gi;
+
+/** Adds the names that are not columns: those follow another name and a dot. False if the text is not understood. */
+const addSources = (text: string, names: Set<string>): boolean => {
+  let isOfSchema = false;
+  for (const found of text.matchAll(sources)) {
+    const [whole, quoted, plain] = found;
+    const before = text[found.index - 1];
+    const isQualifier = text[found.index + whole.length] === '.';
+    if (quoted === undefined && plain === undefined) {
+      if (before === 'e' || before === 'E') return false;
+    } else if (plain !== undefined || before !== '.' || isOfSchema)
+      names.add(nameOf(plain ?? quoted!.replaceAll('""', '"')));
+    // the table follows
+    isOfSchema =
+      isQualifier && (plain !== undefined || /\b(?:from|join)\s+$/i.test(text.slice(found.index - 6, found.index)));
+  }
+  return true;
 };
 
 interface Token {
@@ -53,9 +63,12 @@ interface Token {
 
 const tokens = /"((?:[^"]|"")*)"|'(?:[^']|'')*'|([A-Za-z_][\w$]*)|[^\s]/g;
 
-/** Null for texts with comments, escapes or dollar quotes, which no statement of ours has. */
+/** Whether it may have comments or dollar quotes, which no statement of ours has. */
+const isObscure = (text: string): boolean =>
+  text.includes('--') || text.includes('/*') || (text.includes('$') && /\$[A-Za-z_]*\$/.test(text));
+
 const tokensOf = (text: string): readonly Token[] | null => {
-  if (/--|\/\*|\b[eE]'|\$[A-Za-z_]*\$/.test(text)) return null;
+  if (isObscure(text) || /\b[eE]'/.test(text)) return null;
   return [...text.matchAll(tokens)].map(([whole, quoted, word]) => {
     if (quoted !== undefined) return { text: '"', name: nameOf(quoted.replaceAll('""', '"')), isQuoted: true };
     if (word !== undefined) return { text: word.toLowerCase(), name: nameOf(word), isQuoted: false };
@@ -73,8 +86,6 @@ export const nameOf = (name: string): string => {
         .toString()
         .replace(/\uFFFD$/, '');
 };
-
-const follows = (list: readonly Token[], i: number, word: string): boolean => list[i - 1]?.text === word;
 
 const readWrites = (list: readonly Token[] | null): Writes => {
   const [first] = list ?? [];
