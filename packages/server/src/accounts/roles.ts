@@ -18,7 +18,7 @@ import {
 import { limits } from '../limits.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
-import type { WriteRequest } from '../write/apply.js';
+import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import {
   type AccountAction,

@@ -12,8 +12,8 @@ import type { ReadAction } from '../query/selection.js';
 import type { Answer } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { type Answered, applyAndAnswer } from '../write/answer.js';
-import type { WriteRequest } from '../write/apply.js';
 import type { PasswordHashes } from '../write/passwords.js';
+import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import {
   type AccountAction,

@@ -21,7 +21,8 @@ import {
   type Uid,
 } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { WriteRequest, Writer } from '../write/apply.js';
+import type { Writer } from '../write/apply.js';
+import type { WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
 import { StartFault } from './config.js';
 import { codeFault } from './locales.js';

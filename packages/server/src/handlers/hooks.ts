@@ -1,6 +1,6 @@
 /** Runs a project's hooks inside the transactions of writes. */
 import { limits } from '../limits.js';
-import type { HooksOf, RunHook } from '../write/apply.js';
+import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
 import { type ContentDeps, newContent } from './content.js';
 import { newEventContent } from './event.js';

@@ -21,7 +21,7 @@ import { type Answer, answerOf } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
-import type { Data, WriteRequest } from '../write/apply.js';
+import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 import { readWrite } from './forms.js';
 import { addPath } from './paths.js';

@@ -2,8 +2,8 @@
 import { ok, type Result } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import type { Precondition } from '../read/etag.js';
-import type { Data, WriteRequest } from '../write/apply.js';
 import { checkData } from '../write/change.js';
+import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 
 export interface WriteForm {

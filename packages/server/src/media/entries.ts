@@ -1,8 +1,8 @@
 /** The files of a form that are stored with an entry: `files.cover`, `files.cards.1.picture`, `files.blocks[0].image`. */
 import { hintAt, issue, refuse } from '../errors.js';
 import { type EntryType, type LinkAttribute, type Model, type PartAttribute, typeLabel } from '../model/model.js';
-import type { Data } from '../write/apply.js';
 import { AddedFiles } from '../write/change.js';
+import type { Data } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import type { Form, Received } from './receive.js';
 import type { Storing } from './storing.js';

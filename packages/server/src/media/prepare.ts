@@ -1,6 +1,6 @@
 /** From a received file to what is stored of it: objects for the store and values for its row. */
 import { issue, refuse } from '../errors.js';
-import type { Data } from '../write/apply.js';
+import type { Data } from '../write/request.js';
 import { type ImageSettings, processImage } from './image.js';
 import { extensionOf, isFileName, mediaTypeOf, newHash } from './naming.js';
 import type { Received } from './receive.js';

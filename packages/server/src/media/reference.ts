@@ -5,9 +5,9 @@ import { issue, refuse } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType, LinkAttribute, Model, PartAttribute, Uid } from '../model/model.js';
 import type { Dialect, Sql, Tx } from '../sql/dialect.js';
-import type { Data } from '../write/apply.js';
 import { AddedFiles } from '../write/change.js';
 import { siblingsLock } from '../write/locales.js';
+import type { Data } from '../write/request.js';
 import type { Form } from './receive.js';
 
 export interface Reference {

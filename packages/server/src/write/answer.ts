@@ -6,9 +6,10 @@ import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
 import { pipeline } from '../sql/pipeline.js';
-import { refuseChanged, refuseExcluded, type WriteRequest, type Writer, type Written } from './apply.js';
+import type { Writer } from './apply.js';
 import { readQueryLocale } from './locales.js';
 import { hashPasswords } from './passwords.js';
+import { refuseChanged, refuseExcluded, type WriteRequest, type Written } from './request.js';
 import type { Session } from './session.js';
 
 export interface Lines {

@@ -14,7 +14,7 @@ import type {
 import { runTogether } from '../sql/dialect.js';
 import type { CheckContext } from './checks.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
-import type { IdPair, Operation, PlacedPart } from './plan.js';
+import type { IdPair, Operation, PlacedPart } from './operations.js';
 import { newIdsStatement } from './snapshot.js';
 
 /** Components of an entry and of its components. */

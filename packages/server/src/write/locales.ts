@@ -14,8 +14,10 @@ import { missingInStored } from './complete.js';
 import { copy, findParts, type Parts } from './copy.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
 import { groupBy, ownerKey } from './keys.js';
+import type { Operation, WritePlan } from './operations.js';
 import { readParts } from './parts.js';
-import { isUnique, type Operation, removalOfParts, type WritePlan } from './plan.js';
+import { isUnique } from './plan.js';
+import { removalOfParts } from './removal.js';
 import { changesOf } from './snapshot.js';
 
 // ---- what a request says

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { FixedValue } from '../model/model.js';
 import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
-import type { Operation } from './plan.js';
+import type { Operation } from './operations.js';
 
 /** Sends all statements in one batch. */
 export const runOperations = async (operations: readonly Operation[], dialect: Dialect, tx: Tx): Promise<void> => {

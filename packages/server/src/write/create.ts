@@ -1,0 +1,102 @@
+/** Prepares the creation of an entry, in one locale or as a sibling of another. */
+import { sql } from 'kysely';
+import { bug, issue, refuse, unwrap } from '../errors.js';
+import type { Cell } from '../sql/dialect.js';
+import { pipeline } from '../sql/pipeline.js';
+import { checkChanges } from './checks.js';
+import { nextVersion, type StoredEntry } from './entry.js';
+import {
+  checkInherited,
+  checkShared,
+  findSource,
+  follow,
+  inheritedNames,
+  join,
+  localeOfNew,
+  localeOfSibling,
+  readGroup,
+  siblingsLock,
+} from './locales.js';
+import { withHashes } from './passwords.js';
+import { lockNames } from './plan.js';
+import { type PreparedWrite, refuseChanged } from './request.js';
+import { changesOf, type Snapshot } from './snapshot.js';
+import {
+  acceptData,
+  changedCells,
+  checkContext,
+  creator,
+  type Given,
+  instant,
+  makePrepared,
+  noNames,
+  noParts,
+  type PublishedAt,
+  pick,
+  planChange,
+  takeLocks,
+  type Write,
+} from './writing.js';
+
+/** @param source null, or the entry of which the new one becomes a sibling. */
+export const prepareCreate = async (
+  write: Write,
+  { data, hashes }: Given,
+  publishedAt: PublishedAt,
+  source: StoredEntry | null,
+): Promise<PreparedWrite> => {
+  const { request, context, now } = write;
+  const { type } = request;
+  const checking = checkContext(write);
+  // a new entry has no tag, and no time of a change
+  if (request.match?.match != null) return refuseChanged();
+  const sibling = source && { id: source.id, locale: await localeOfSibling(data['locale'], checking) };
+  // an entry is published with its creation, a sibling is a draft at first
+  const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
+  const change = await acceptData(write, data, null, isDraft, sibling ? inheritedNames(type, data) : noNames);
+  const changes = changesOf(change, null);
+  if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))
+    return refuse(issue('body.single-exists', []));
+  const given = request.locale ?? data['locale'];
+  const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
+  const [, group, checked] = await pipeline(
+    () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
+    async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
+    () => checkChanges(changes, checking),
+  );
+  const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
+  await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
+  if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
+  const [id] = snapshot.newIds.get(type.uid) ?? [];
+  if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
+  const time = now();
+  const system: Cell[] = [
+    instant('created_at', time),
+    instant('updated_at', time),
+    ...creator(request, 'created_by_id'),
+    ...creator(request, 'updated_by_id'),
+  ];
+  if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
+  else if (type.keepsPublishedAt) system.push(instant('published_at', time));
+  if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
+  const plan = await planChange(await withHashes(change, hashes, context.model), id, true, system, snapshot, write);
+  const changed = changedCells(request, nextVersion(time, group));
+  const planned = { id, change, plan };
+  const { operations, followers } = await (sibling ? join : follow)(planned, group, changed, checking);
+  return makePrepared(write, {
+    action: 'create',
+    id,
+    version: time,
+    data,
+    operations: [...plan.operations, ...operations],
+    followers,
+    undecided: null,
+  });
+};
+
+export const findSourceOf = (write: Write, id: number | null): Promise<StoredEntry> =>
+  findSource(write.request.type, id, write.context.defaultLocale, checkContext(write));
+
+/** Whether a single type has an entry in any locale. */
+const hasEntries = async ({ request: { type }, dialect, session }: Write): Promise<boolean> =>
+  (await session.tx.run(dialect.compile(sql`select 1 from ${sql.table(type.table)} limit 1`))).length > 0;

@@ -1,0 +1,230 @@
+/** The operations that bring relations and media from their stored links to those wanted, with whole ranks (ST13). */
+import { bug, type Issue, issue, ok, type Result } from '../errors.js';
+import type { Cell } from '../sql/dialect.js';
+import type { LinkChange } from './change.js';
+import { groupBy, listKey } from './keys.js';
+import { type OrderedList, pathKey, type StoredLink } from './lists.js';
+import { type MorphChange, type MorphTarget, type StoredMorph, targetKey } from './morphs.js';
+import type { Operation } from './operations.js';
+import { applyMoves, fitRanks, type Ranked, rankList } from './order.js';
+import { isExclusive, type Snapshot } from './snapshot.js';
+
+export interface LinkPlanning {
+  readonly snapshot: Snapshot;
+  readonly operations: Operation[];
+  readonly issues: Issue[];
+  /** Partially read lists that have no room for the change. */
+  readonly crowded: OrderedList[];
+}
+
+export const planLinks = (link: LinkChange, ownerId: number, planning: LinkPlanning): void => {
+  const { attribute } = link;
+  const list = listKey(pathKey(attribute.path), ownerId);
+  const stored = planning.snapshot.lists.get(list) ?? [];
+  const wanted = wantedIds(link, distinctIds(stored));
+  if (!wanted.ok) {
+    planning.issues.push(...wanted.issues);
+    return;
+  }
+  // a list that is read partially has more entries than a change can remove
+  if (link.isNeeded && wanted.value.length === 0 && !planning.snapshot.excerpts.has(list)) {
+    planning.issues.push(issue('body.required', link.path));
+    return;
+  }
+  const { path } = attribute;
+  const isWanted = new Set(wanted.value);
+  const partners = isExclusive(link) ? (planning.snapshot.partners.get(pathKey(path)) ?? []) : [];
+  const taken = partners.filter((row) => isWanted.has(row.to) && row.from !== ownerId);
+  const links: WantedLinks = { link, ownerId, stored, wanted: wanted.value, isWanted, taken };
+  if (path.from === 'id' || path.to === 'id') planColumnLink(links, planning);
+  else planTableLinks(links, planning);
+};
+
+/** A relation as it should become. */
+interface WantedLinks {
+  readonly link: LinkChange;
+  readonly ownerId: number;
+  readonly stored: readonly StoredLink[];
+  /** Ids of the entries after the change, in order. */
+  readonly wanted: readonly number[];
+  readonly isWanted: ReadonlySet<number>;
+  /** Links of wanted entries that may have only one owner, and had another. */
+  readonly taken: readonly StoredLink[];
+}
+
+const distinctIds = (stored: readonly StoredLink[]): readonly number[] => [...new Set(stored.map((it) => it.to))];
+
+/** The ids of the relation after the change, in order. */
+const wantedIds = ({ attribute, change, path }: LinkChange, current: readonly number[]): Result<readonly number[]> => {
+  if (change.kind === 'set') {
+    // media and `morphOne` show the first of several, as in v4; to-one relations the last (R7)
+    if (attribute.shape === 'one')
+      return ok(attribute.source === 'relation' ? change.ids.slice(-1) : change.ids.slice(0, 1));
+    return ok(change.ids);
+  }
+  if (attribute.shape === 'many') return applyMoves(current, change, path);
+  // to-one: positions have no effect, the last one wins (R7)
+  const last = change.connect.at(-1);
+  if (last) return ok([last.id]);
+  return ok(current.slice(0, 1).filter((id) => !change.disconnect.includes(id)));
+};
+
+const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
+  const { link, ownerId, stored, wanted, isWanted, taken } = links;
+  const { operations, snapshot } = planning;
+  const { path, inverseRank } = link.attribute;
+  const byTarget = new Map<number, StoredLink>();
+  const surplus: number[] = [];
+  // an entry that is disconnected and connected at once gets a new link, last on the other side (R13)
+  const isRemoved = new Set(link.change.kind === 'moves' ? link.change.disconnect : []);
+  for (const row of stored) {
+    // a duplicate pair keeps its first row (ST10)
+    if (isWanted.has(row.to) && !isRemoved.has(row.to) && !byTarget.has(row.to)) byTarget.set(row.to, row);
+    else surplus.push(row.row);
+  }
+  const ranks = path.rank === null ? null : ranksFor(link, ownerId, wanted, byTarget, planning);
+  for (const ids of [surplus, taken.map((row) => row.row)])
+    if (ids.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids, fixed: [] });
+  const moved: (readonly [number, number])[] = [];
+  const lastRanks = snapshot.lastRanks.get(pathKey(path));
+  wanted.forEach((to, place) => {
+    const rank = ranks?.[place] ?? null;
+    const row = byTarget.get(to);
+    if (row) {
+      if (rank !== null && row.rank !== rank) moved.push([row.row, rank]);
+      return;
+    }
+    // in the list of the other side a new link goes last
+    const inverse: readonly Cell[] =
+      inverseRank === null
+        ? []
+        : [{ column: inverseRank, kind: 'rank', value: Math.floor(lastRanks?.get(to) ?? 0) + 1 }];
+    operations.push({
+      kind: 'insert',
+      table: path.table,
+      cells: [
+        { column: path.from, kind: 'reference', value: ownerId },
+        { column: path.to, kind: 'reference', value: to },
+        ...(path.rank === null ? [] : [{ column: path.rank, kind: 'rank', value: rank } as const]),
+        ...inverse,
+        ...path.fixed.map((it): Cell => ({ column: it.column, kind: 'string', value: it.value })),
+      ],
+    });
+  });
+  if (path.rank !== null && moved.length > 0)
+    operations.push({ kind: 'rank', table: path.table, column: path.rank, ranks: moved });
+};
+
+/** A rank for each wanted entry; none if the list has no room, which is added to `crowded` then. */
+const ranksFor = (
+  { attribute: { path }, change }: LinkChange,
+  owner: number,
+  wanted: readonly number[],
+  stored: ReadonlyMap<number, StoredLink>,
+  { snapshot, crowded }: LinkPlanning,
+): readonly number[] => {
+  if (path.rank === null) throw bug('plan.list-without-ranks', { table: path.table });
+  // as v4 does
+  if (change.kind === 'set') return wanted.map((_id, place) => place + 1);
+  const ranked = wanted.map((id): Ranked => ({ id, rank: stored.get(id)?.rank ?? null }));
+  if (!snapshot.excerpts.has(listKey(pathKey(path), owner))) return rankList(ranked);
+  const ranks = fitRanks(ranked);
+  if (ranks === null) crowded.push({ path: { ...path, rank: path.rank }, owner });
+  return ranks ?? [];
+};
+
+/** Relations without a link table (`useJoinTable: false`): a column of the owner side's row. */
+const planColumnLink = (links: WantedLinks, { operations }: LinkPlanning): void => {
+  const { link, ownerId, stored, wanted, isWanted, taken } = links;
+  const { path } = link.attribute;
+  const isOwn = path.from === 'id';
+  const column = isOwn ? path.to : path.from;
+  const set = (ids: readonly number[], value: number | null): void => {
+    if (ids.length > 0)
+      operations.push({
+        kind: 'update',
+        table: path.table,
+        column: 'id',
+        ids,
+        cells: [
+          { column, kind: 'reference', value },
+          ...path.fixed.map(
+            (it): Cell => ({ column: it.column, kind: 'string', value: value === null ? null : it.value }),
+          ),
+        ],
+      });
+  };
+  if (isOwn) {
+    set(
+      taken.map((row) => row.from),
+      null,
+    );
+    set([ownerId], wanted[0] ?? null);
+    return;
+  }
+  // the column is in the row of the target, so what was taken is overwritten
+  set(
+    stored.filter((row) => !isWanted.has(row.to)).map((row) => row.to),
+    null,
+  );
+  set(wanted, ownerId);
+};
+
+// ---- polymorphic relations
+
+/** The cells of a `morphToOne`, which are in the row of the entry itself. */
+export const morphCells = ({ attribute, change }: MorphChange): readonly Cell[] => {
+  const { shape, path } = attribute;
+  if (shape === 'many' || change.kind !== 'set') return [];
+  const [target] = change.targets;
+  return [
+    { column: path.to, kind: 'reference', value: target?.id ?? null },
+    { column: path.typeColumn, kind: 'string', value: target?.uid ?? null },
+  ];
+};
+
+/** The rows of a `morphToMany`. */
+export const planMorph = (
+  { attribute, path, isNeeded, change }: MorphChange,
+  ownerId: number,
+  { snapshot, operations, issues }: LinkPlanning,
+): void => {
+  const { table, from, to, typeColumn, rank: rankColumn } = attribute.path;
+  if (attribute.shape === 'one' || rankColumn === null) return;
+  const stored = snapshot.morphs.get(listKey(pathKey(attribute.path), ownerId)) ?? [];
+  const wanted = wantedTargets(change, stored);
+  if (isNeeded && wanted.length === 0) issues.push(issue('body.required', path));
+  // several attributes of one entry may link to the same owner
+  const rowsOf = new Map(groupBy(stored, targetKey).map((rows) => [targetKey(rows[0]!), rows]));
+  const isWanted = new Set(wanted.map(targetKey));
+  const surplus = stored.filter((it) => !isWanted.has(targetKey(it))).map((it) => it.row);
+  const links = wanted.flatMap(
+    (it): readonly (MorphTarget & Partial<StoredMorph>)[] => rowsOf.get(targetKey(it)) ?? [it],
+  );
+  const ranks =
+    change.kind === 'set'
+      ? links.map((_link, place) => place + 1)
+      : rankList(links.map(({ id, rank = null }) => ({ id, rank })));
+  const moved = links.flatMap(({ row, rank }, i): readonly (readonly [number, number])[] =>
+    row === undefined || rank === ranks[i] ? [] : [[row, ranks[i]!]],
+  );
+  if (surplus.length > 0) operations.push({ kind: 'delete', table, column: 'id', ids: surplus, fixed: [] });
+  links.forEach(({ row, id, uid }, i) => {
+    if (row !== undefined) return;
+    const cells: readonly Cell[] = [
+      { column: from, kind: 'reference', value: ownerId },
+      { column: to, kind: 'reference', value: id },
+      { column: typeColumn, kind: 'string', value: uid },
+      { column: rankColumn, kind: 'rank', value: ranks[i]! },
+    ];
+    operations.push({ kind: 'insert', table, cells });
+  });
+  if (moved.length > 0) operations.push({ kind: 'rank', table, column: rankColumn, ranks: moved });
+};
+
+const wantedTargets = (change: MorphChange['change'], stored: readonly StoredMorph[]): readonly MorphTarget[] => {
+  if (change.kind === 'set') return change.targets;
+  const named = new Set([...change.connect, ...change.disconnect].map(targetKey));
+  const kept = new Map(stored.filter((it) => !named.has(targetKey(it))).map((it) => [targetKey(it), it]));
+  return [...[...kept.values()].map(({ uid, id }) => ({ uid, id })), ...change.connect];
+};

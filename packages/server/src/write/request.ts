@@ -1,0 +1,87 @@
+/** What can be asked of a write, what it returns, and the hooks around it. */
+import { issue, refuse } from '../errors.js';
+import type { EntryType } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
+import type { Precondition, UndecidedTags } from '../read/etag.js';
+import type { PasswordHashes } from './passwords.js';
+import type { Session, WriteAction, WriteEvent } from './session.js';
+
+/** Attributes of an entry by name, in the form of request bodies (BO5). */
+export type Data = Readonly<Record<string, unknown>>;
+
+export type WriteRequest = {
+  readonly type: EntryType;
+  /** Conditions on the entry, if any. */
+  readonly match?: Precondition | null;
+  /** The administrator on whose behalf the caller writes; creator fields keep the id. */
+  readonly adminId?: number | null;
+  /** Leaves `updatedAt` and `updatedBy` as they are, as v4 does when it adds an uploaded file to an entry (UP11). */
+  readonly keepsUpdatedAt?: boolean;
+  /** Which entry of a localized single type to write; the one in the default locale otherwise. */
+  readonly locale?: string | null;
+} & (
+  | {
+      readonly action: 'create';
+      readonly data: Data;
+      readonly hashes?: PasswordHashes;
+      /** The entry of which the new one is another locale; the id is null for a single type. */
+      readonly source?: { readonly id: number | null };
+    }
+  | {
+      readonly action: 'update';
+      /** Null for a single type, whose first update creates the entry. */
+      readonly id: number | null;
+      readonly data: Data;
+      /** Hashes of the passwords in the data, computed before the transaction; missing ones are computed inside it. */
+      readonly hashes?: PasswordHashes;
+    }
+  /** The id is null for a single type. */
+  | { readonly action: 'delete'; readonly id: number | null }
+);
+
+/** The result of a write. */
+export interface Written {
+  readonly id: number;
+  /** The entry's `updatedAt` in epoch milliseconds, which never repeats; for a deletion, the last one. */
+  readonly version: number;
+  /** All writes in order, including those of hooks. */
+  readonly events: readonly WriteEvent[];
+  /** Keys of the data that had no effect. */
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** A write that is checked and planned, but not run; only its hooks may have changed anything. */
+export interface PreparedWrite {
+  readonly id: number;
+  /** Tags to compare with the entry's response, if the entry has no version; null if decided. */
+  readonly undecided: UndecidedTags | null;
+  /** Whether a hook runs after the operations. */
+  readonly isHooked: boolean;
+  run(): Promise<Written>;
+}
+
+/**
+ * A project's hooks around the writes of a type, inside the transaction: throwing rolls it back, and a `Refusal` becomes
+ * the response.
+ */
+export interface Hooks {
+  /** The hook that runs before anything is checked; undefined if there is none. It may change `data`. */
+  before(action: WriteAction): RunHook | undefined;
+  /** The one that runs after the operations, before the answer is read. */
+  after(action: WriteAction): RunHook | undefined;
+}
+
+export type RunHook = (event: HookEvent) => Promise<void>;
+
+export interface HookEvent {
+  /** Null before the entry is created. */
+  readonly id: number | null;
+  /** Null for a delete. */
+  readonly data: Record<string, unknown> | null;
+  readonly session: Session;
+}
+
+export type HooksOf = (type: EntryType) => Hooks | undefined;
+
+export const refuseChanged = (): never => refuse(issue('http.changed-meanwhile', []));
+export const refuseExcluded = (): never => refuse(issue('http.excluded', []));

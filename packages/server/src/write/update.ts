@@ -1,0 +1,115 @@
+/** Prepares the update of an entry. */
+import { issue, refuse, refuseAll, unwrap } from '../errors.js';
+import type { LeftOut } from '../query/lenient.js';
+import type { Cell } from '../sql/dialect.js';
+import { pipeline } from '../sql/pipeline.js';
+import { type Change, namesOf, readPublishedAt } from './change.js';
+import { checkChanges } from './checks.js';
+import { missingInStored } from './complete.js';
+import { nextVersion } from './entry.js';
+import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
+import { readParts } from './parts.js';
+import { withHashes } from './passwords.js';
+import { lockNames } from './plan.js';
+import type { PreparedWrite } from './request.js';
+import { changesOf, type Snapshot } from './snapshot.js';
+import {
+  acceptData,
+  changedCells,
+  checkContext,
+  checkMatch,
+  findEntry,
+  type Given,
+  givenOf,
+  instant,
+  isDraftAfter,
+  leaveOutIgnored,
+  makePrepared,
+  noParts,
+  type PublishedAt,
+  parseData,
+  pick,
+  planChange,
+  takeLocks,
+  type Write,
+} from './writing.js';
+
+/**
+ * An update whose body is parsed before the entry is read, which saves reading it twice. Null if a hook runs first, or if the
+ * body is invalid: it is refused once the entry is known to exist, together with what the database says of it.
+ */
+export const prepareUnread = async (write: Write, id: number): Promise<PreparedWrite | null> => {
+  const { request, hooks } = write;
+  if (request.action !== 'update' || hooks?.before('update')) return null;
+  const given = givenOf(request);
+  const publishedAt = readPublishedAt(request.type, given.data);
+  if (!publishedAt.ok) return null;
+  // a body that is right for a published entry is right for a draft
+  const parsed = parseData(write, given.data, 'update', false);
+  if (parsed.issues.length > 0) return null;
+  const { change } = parsed;
+  return prepareUpdate(write, id, { ...given, publishedAt: publishedAt.value, change, isDraft: false }, parsed.leftOut);
+};
+
+/** The input of an update, parsed. */
+interface ParsedUpdate extends Given {
+  readonly publishedAt: PublishedAt;
+  readonly change: Change;
+  /** Whether the data was parsed as that of a draft. */
+  readonly isDraft: boolean;
+}
+
+/** @param unread keys of the data that had no effect, if nothing has been read of the entry. */
+export const prepareUpdate = async (
+  write: Write,
+  id: number,
+  { data, hashes, publishedAt, ...parsed }: ParsedUpdate,
+  unread: readonly LeftOut[] | null = null,
+): Promise<PreparedWrite> => {
+  const { request, context, now, session, dialect } = write;
+  const { type } = request;
+  const checking = checkContext(write);
+  let { change } = parsed;
+  const changes = changesOf(change, id);
+  const isFollowed = sharedOf(change) !== null;
+  const [, stored, siblings, parts, checked] = await pipeline(
+    () => takeLocks([...lockNames(changes), ...(isFollowed ? [siblingsLock(type)] : [])], write),
+    () => findEntry(write, id, 'locked'),
+    async () => (isFollowed ? readSiblings(type, id, checking) : []),
+    async () => (change.parts.length > 0 ? readParts(type, [id], context.model, session.tx, dialect) : noParts),
+    () => checkChanges(changes, checking),
+  );
+  if (stored === null) return refuse(issue('http.not-found', []));
+  if (unread) {
+    leaveOutIgnored(write, data, stored);
+    for (const it of unread) write.leftOut.set(it.name, it);
+  }
+  const isDraft = isDraftAfter(type, stored, publishedAt);
+  // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
+  if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
+  const undecided = checkMatch(write, stored);
+  const snapshot: Snapshot = { ...unwrap(checked), parts };
+  await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
+  const isPublishedNow =
+    type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;
+  if (isPublishedNow) {
+    const missing = await missingInStored(type, stored.id, namesOf(change), context.model, session.tx, dialect);
+    if (missing.length > 0) return refuseAll(missing);
+  }
+  const version = nextVersion(now(), [stored, ...siblings]);
+  const system: Cell[] = [...changedCells(request, version)];
+  if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
+  const hashed = await withHashes(change, hashes, context.model);
+  const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
+  const planned = { id: stored.id, change, plan };
+  const { operations, followers } = await follow(planned, siblings, changedCells(request, version), checking);
+  return makePrepared(write, {
+    action: 'update',
+    id: stored.id,
+    version,
+    data,
+    operations: [...plan.operations, ...operations],
+    followers,
+    undecided,
+  });
+};

@@ -1,0 +1,210 @@
+/** A write on its way: its input, the entry that it finds, what it must match, and the plan that it becomes. */
+import { sql } from 'kysely';
+import { bug, unwrap } from '../errors.js';
+import type { EntryType } from '../model/model.js';
+import type { LeftOut } from '../query/lenient.js';
+import type { ResolveContext } from '../query/resolve.js';
+import { namesVersion, tellsVersion } from '../read/etag.js';
+import type { Cell, Dialect } from '../sql/dialect.js';
+import { type Change, type ParsedBody, parseChange } from './change.js';
+import { acceptBody, type CheckContext } from './checks.js';
+import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
+import { renumberStatement } from './lists.js';
+import { ignoredKeys } from './locales.js';
+import type { Operation, WritePlan } from './operations.js';
+import type { PasswordHashes } from './passwords.js';
+import { planWrite } from './plan.js';
+import {
+  type Data,
+  type Hooks,
+  type PreparedWrite,
+  refuseChanged,
+  refuseExcluded,
+  type WriteRequest,
+} from './request.js';
+import { runOperations } from './run.js';
+import type { Session, WriteAction } from './session.js';
+import { changesOf, readSnapshot, type Snapshot } from './snapshot.js';
+
+export interface Write {
+  readonly request: WriteRequest;
+  readonly context: ResolveContext;
+  readonly session: Session;
+  readonly dialect: Dialect;
+  readonly now: () => number;
+  readonly hooks: Hooks | undefined;
+  /** Events of the session that were there before. */
+  readonly eventsBefore: number;
+  /** Keys of the data that had no effect, by name. */
+  readonly leftOut: Map<string, LeftOut>;
+}
+
+// ---- input
+
+/** Input of a create or update; hooks may change the data. */
+export interface Given {
+  readonly data: Record<string, unknown>;
+  readonly hashes: PasswordHashes;
+}
+
+const noHashes: PasswordHashes = new Map();
+
+/** Undefined leaves it as it is, null makes a draft. */
+export type PublishedAt = number | null | undefined;
+
+export const givenOf = ({ data, hashes = noHashes }: Extract<WriteRequest, { readonly data: Data }>): Given => ({
+  data: { ...data },
+  hashes,
+});
+
+/** Notes the keys of the data that have no effect. @param stored null if the entry is new. */
+export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored: StoredEntry | null): void => {
+  for (const it of ignoredKeys(request.type, data, stored ? stored.locale : (request.locale ?? undefined)))
+    leftOut.set(it.name, it);
+};
+
+export const parseData = (
+  { request: { type }, context: { model, gate, strict } }: Write,
+  data: Data,
+  action: 'create' | 'update',
+  draft: boolean,
+  inherited: ReadonlySet<string> = noNames,
+): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, inherited });
+
+/** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
+export const acceptData = (
+  write: Write,
+  data: Data,
+  id: number | null,
+  draft: boolean,
+  inherited?: ReadonlySet<string>,
+): Promise<Change> => {
+  const parsed = parseData(write, data, id === null ? 'create' : 'update', draft, inherited);
+  for (const it of parsed.leftOut) write.leftOut.set(it.name, it);
+  return acceptBody(parsed, id, checkContext(write));
+};
+
+export const noNames: ReadonlySet<string> = new Set();
+
+export const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
+  model: context.model,
+  dialect,
+  tx: session.tx,
+});
+
+export const pick = (data: Data, names: ReadonlySet<string>): Data =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => names.has(name)));
+
+// ---- the entry
+
+const firstEntry: Which = { key: 'first', rest: () => sql`order by e.id limit 1`, values: [] };
+
+/** An entry by id, or without one the entry of a single type in the locale of the request. */
+export const findEntry = async (
+  { request: { type, locale }, context, dialect, session }: Write,
+  id: number | null,
+  lock: 'plain' | 'locked',
+): Promise<StoredEntry | null> => {
+  const inLocale: Which = {
+    key: 'locale',
+    rest: () => sql`where e.locale = ${dialect.bindSlot('string', 0)} order by e.id limit 1`,
+    values: [locale ?? context.defaultLocale],
+  };
+  const one: Which = type.localized ? inLocale : firstEntry;
+  const which = type.kind === 'single' && id === null ? one : entryWithId(id!);
+  const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
+  return found ?? null;
+};
+
+/**
+ * Checks the conditions on a stored entry in the order of RFC 9110, 13.2.2. Refuses if one fails; tags stay undecided if
+ * the entry has no version. A date is ignored for an entry without one, or whose one is private.
+ */
+export const checkMatch = (
+  { request: { type, match: given } }: Write,
+  stored: StoredEntry,
+): PreparedWrite['undecided'] => {
+  if (!given) return null;
+  const { match, noneMatch, unmodifiedSince } = given;
+  if (noneMatch === '*') return refuseExcluded();
+  const tags = match === '*' ? null : match;
+  if (stored.version === null || !tellsVersion(type))
+    return tags === null && noneMatch === null ? null : { match: tags, noneMatch };
+  if (tags && !namesVersion(tags, stored.version)) return refuseChanged();
+  // dates have whole seconds
+  if (unmodifiedSince !== null && Math.floor(stored.version / 1000) * 1000 > unmodifiedSince) return refuseChanged();
+  if (noneMatch && namesVersion(noneMatch, stored.version)) return refuseExcluded();
+  return null;
+};
+
+export const takeLocks = async (names: readonly string[], { dialect, session }: Write): Promise<void> => {
+  const statement = dialect.lock(names);
+  if (statement) await session.tx.run(statement);
+};
+
+// ---- the plan
+
+export const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number | null | undefined): boolean =>
+  type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
+
+/** What the server sets in each row that changes. */
+export const changedCells = (request: WriteRequest, version: number): readonly Cell[] =>
+  request.keepsUpdatedAt === true ? [] : [instant('updated_at', version), ...creator(request, 'updated_by_id')];
+
+export const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
+
+/** Only administrators change creator fields (ST2). */
+export const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
+  adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
+
+export const noParts: Snapshot['parts'] = new Map();
+
+/** Plans the change; lists with unsound ranks (ST13), or without room for it, are renumbered first. */
+export const planChange = async (
+  change: Change,
+  id: number,
+  isNew: boolean,
+  system: readonly Cell[],
+  snapshot: Snapshot,
+  { dialect, context, session }: Write,
+): Promise<WritePlan> => {
+  let known = snapshot;
+  // at most two renumberings: one for unsound ranks, one for room
+  for (let round = 0; round < 3; round++) {
+    const result =
+      known.unsound.length > 0
+        ? ({ kind: 'crowded', lists: known.unsound } as const)
+        : unwrap(planWrite(change, id, isNew, system, known, context.model));
+    if (result.kind === 'plan') return result;
+    await session.tx.runAll(result.lists.map((list) => renumberStatement(list, dialect)));
+    const again = await readSnapshot(changesOf(change, isNew ? null : id), session.tx, dialect);
+    known = { ...again, parts: snapshot.parts };
+  }
+  throw bug('apply.lists-still-crowded', { uid: change.type.uid, id });
+};
+
+interface Planned {
+  readonly action: WriteAction;
+  readonly id: number;
+  readonly version: number;
+  readonly data: Record<string, unknown> | null;
+  readonly operations: readonly Operation[];
+  /** Siblings that the operations change too. */
+  readonly followers: readonly number[];
+  readonly undecided: PreparedWrite['undecided'];
+}
+
+export const makePrepared = (
+  { request: { type }, session, dialect, hooks, eventsBefore, leftOut }: Write,
+  { action, id, version, data, operations, followers, undecided }: Planned,
+): PreparedWrite => ({
+  id,
+  undecided,
+  isHooked: hooks?.after(action) !== undefined,
+  run: async () => {
+    await runOperations(operations, dialect, session.tx);
+    session.events.push({ action, type, id }, ...followers.map((it) => ({ action: 'update', type, id: it }) as const));
+    await hooks?.after(action)?.({ id, data, session });
+    return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
+  },
+});
