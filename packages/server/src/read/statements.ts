@@ -94,7 +94,7 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: 
   const conditions = [
     ...rootGuard(shape, dialect),
     ...(shape.sort.length === 0 && !isFirst
-      ? [sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`]
+      ? [dialect.likely(sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`)]
       : []),
     ...visible(root, 'e', dialect),
     ...rootConditions(shape, dialect),

@@ -229,6 +229,8 @@ export interface Dialect extends Binding {
   position(text: Sql, part: Sql): Sql;
   /** A column for which the planner must not use an index, or a value that it must not look at; the engine may lack statistics. */
   unindexed(column: Sql): Sql;
+  /** A condition that most rows meet, for planners that do not see bound values and would take it for a selective one. */
+  likely(condition: Sql): Sql;
   /**
    * A suffix for a query of at most `max` rows, where a planner that does not see bound values would otherwise estimate from
    * the size of the table.

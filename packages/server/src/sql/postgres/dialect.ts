@@ -212,6 +212,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
   unindexed: (column) => column,
+  likely: (condition) => condition,
   rowsBelow: (max) => sql` limit ${sql.lit(max)}`,
   stillRunning: null,
   newIds: (table) =>

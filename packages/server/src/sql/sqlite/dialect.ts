@@ -136,6 +136,7 @@ export const sqliteDialect: Dialect = {
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
   unindexed: (column) => sql`+${column}`,
+  likely: (condition) => sql`likely(${condition})`,
   rowsBelow: () => sql``,
   stillRunning: {
     everyRow: stillRunning,
