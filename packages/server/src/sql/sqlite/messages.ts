@@ -58,9 +58,9 @@ export interface PlannedCall {
 
 /** What a call returns. */
 export interface Replies {
-  readonly read: readonly Rows[];
+  /** `ms` is the CPU time that it took. */
+  readonly read: { readonly rows: readonly Rows[]; readonly ms: number };
   readonly endRead: never;
-  /** With the milliseconds of CPU time that it took. */
   readonly planned: { readonly result: unknown; readonly ms: number };
   readonly open: null;
   readonly begin: DataVersion;

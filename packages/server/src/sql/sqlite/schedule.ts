@@ -104,11 +104,12 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     for (const queue of Object.values(queues))
       while (queue[0] && now - queue[0].since > limits.threadWaitMsMax) queue.shift()!.refuse();
     admit();
-    for (const it of idle.slice())
-      if (threads.size > count && now - it.since > limits.threadIdleMs) {
-        idle.splice(idle.indexOf(it), 1);
-        it.thread.close();
-      }
+    // those that were used last are at the end
+    let surplus = idle.length + running.size - count;
+    while (surplus > 0 && idle[0] && now - idle[0].since > limits.threadIdleMs) {
+      surplus -= 1;
+      idle.shift()!.thread.close();
+    }
     if (running.size > 0 || waiting() > 0 || threads.size > count) return;
     clearInterval(timer ?? undefined);
     timer = null;

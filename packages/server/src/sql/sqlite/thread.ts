@@ -121,10 +121,13 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
   return {
     answer: (call) => {
       switch (call.kind) {
-        case 'read':
+        case 'read': {
+          const before = cpuMs();
           if (call.bounds) snapshot = beginSnapshot(current(), call.bounds);
           if (!snapshot) throw bug('thread.no-snapshot', {});
-          return call.statements.map(runIn(snapshot));
+          const rows = call.statements.map(runIn(snapshot));
+          return { rows, ms: cpuMs() - before };
+        }
         case 'endRead':
           return endRead();
         case 'planned':

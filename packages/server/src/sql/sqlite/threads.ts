@@ -31,25 +31,40 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
 
   // ---- reading
 
-  /** Programs of our own are short; what a client can make long is planned. */
-  const ownCost: Cost = { ms: 0 };
+  /** What programs that are not planned cost, by the text of their first statement: a client may have decided it. */
+  const costs = new LRUCache<string, Cost>({ max: limits.statementsMax });
+  const costOf = (text: string): Cost => {
+    const cost = costs.get(text) ?? { ms: null };
+    costs.set(text, cost);
+    return cost;
+  };
 
-  const read = <T>(program: ReadProgram<T>): Promise<T> =>
-    schedule.use(ownCost, async (thread) => {
-      let bounds: ReadBounds | null = readBounds();
-      const callBounds = bounds;
+  const read = async <T>(program: ReadProgram<T>): Promise<T> => {
+    let step = program.next();
+    if (step.done) return step.value;
+    const cost = costOf(step.value[0]?.sql ?? '');
+    return schedule.use(cost, async (thread) => {
+      const callBounds = readBounds();
+      let bounds: ReadBounds | null = callBounds;
+      let total = 0;
+      const startedAt = performance.now();
       try {
-        let step = program.next();
         while (!step.done) {
-          const call = { kind: 'read', statements: step.value, bounds } as const;
+          const { rows, ms } = await thread.call({ kind: 'read', statements: step.value, bounds }, callBounds);
           bounds = null;
-          step = program.next(withBuffers(await thread.call(call, callBounds)));
+          total += ms;
+          step = program.next(withBuffers(rows));
         }
+        noteCost(cost, total);
         return step.value;
+      } catch (fault) {
+        if (fault instanceof Refusal) noteCost(cost, performance.now() - startedAt);
+        throw fault;
       } finally {
         thread.post({ kind: 'endRead' });
       }
     });
+  };
 
   const planned = newPlanNumbers();
 
