@@ -1,4 +1,5 @@
 /** The tables of README's Speed section, from the newest recorded runs of the benchmark. */
+import { growthRequests } from '../packages/server/bench/growth.mjs';
 import { newest } from '../packages/server/bench/history.mjs';
 
 const names = { sqlite: 'SQLite', postgres: 'PostgreSQL' };
@@ -13,6 +14,8 @@ const about = {
   append: 'append to a list of 10,000',
   upload: 'upload of a photograph of 5 MB with four formats',
 };
+
+const aboutGrowth = Object.fromEntries(growthRequests.map((it) => [it.name, it.about]));
 
 /** Two figures that count, as long as the number is not in the thousands. */
 const short = (number) => {
@@ -109,6 +112,21 @@ const writes = () => {
   return [`Writes, as rates (${machineOf(first.run)}):`, table(['request', ...databases.map((it) => names[it])], rows)];
 };
 
+const growth = () => {
+  const found = newestOf((it) => it.growth);
+  const databases = Object.keys(found);
+  const [first] = Object.values(found);
+  if (!first) return [];
+  const rows = Object.keys(first.figures).map((name) => [
+    aboutGrowth[name],
+    ...databases.map((it) => short(found[it].figures[name]?.ratio)),
+  ]);
+  return [
+    `CPU time of a request with 100,000 articles, as a multiple of that with 1,000, attributes that sort indexed (${machineOf(first.run)}):`,
+    table(['request', ...databases.map((it) => names[it])], rows),
+  ];
+};
+
 const size = () => {
   const found = newest((run) => {
     const it = run.databases?.sqlite;
@@ -122,5 +140,5 @@ const size = () => {
 };
 
 export const speed = () =>
-  [...reads(30), ...reads(10_000), ...kept(), ...together(), ...writes(), ...size()].join('\n\n') ||
+  [...reads(30), ...reads(10_000), ...kept(), ...together(), ...writes(), ...growth(), ...size()].join('\n\n') ||
   'Nothing is recorded yet.';

@@ -16,6 +16,7 @@ import {
   postgresWorld,
   sqliteWorld,
 } from './databases.mjs';
+import { growthName, growthRequests, growthSizes, measureGrowth } from './growth.mjs';
 import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
 import { comparePeers, peersName } from './peers.mjs';
@@ -33,7 +34,8 @@ const usage = `npm run bench -- [options]
   --postgres URL       a PostgreSQL server on which databases may be made; one of its own without it
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
-                       create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what stands for v4
+                       create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what
+                       stands for v4; only by name: growth, with up to ${growthSizes.at(-1)} articles
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -47,13 +49,16 @@ const usage = `npm run bench -- [options]
 const databaseNames = ['sqlite', 'postgres'];
 const wantedOfWrites = 0.7;
 const wantedOfLocales = 0.9;
+const wantedOfGrowth = 3;
 const busyLoad = 1.5;
 const smallArticles = 30;
 
 const readNames = requestsFor({ articles: smallArticles, lastPage: 1 }).map((it) => it.name);
 const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name);
 const localeNames = localeRequests.map((it) => it.name);
-const requestNames = [...readNames, ...localeNames, ...writeNames, uploadName, peersName, togetherName];
+const growthNames = growthRequests.map((it) => it.name);
+const usualNames = [...readNames, ...localeNames, ...writeNames, uploadName, peersName, togetherName];
+const requestNames = [...usualNames, ...growthNames, growthName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -64,7 +69,7 @@ const readOptions = () => {
       database: text(),
       postgres: text(),
       keep: text(),
-      requests: text(requestNames.join(',')),
+      requests: text(usualNames.join(',')),
       rounds: text(),
       seconds: text('0.8'),
       connections: text('8'),
@@ -84,7 +89,7 @@ const readOptions = () => {
   };
   if (values.database !== undefined && !databaseNames.includes(values.database))
     throw new Error(`--database wants sqlite or postgres\n\n${usage}`);
-  const requests = values.requests.split(',');
+  const requests = values.requests.split(',').flatMap((it) => (it === growthName ? growthNames : [it]));
   for (const name of requests)
     if (!requestNames.includes(name)) throw new Error(`--requests knows ${requestNames.join(', ')}\n\n${usage}`);
   return {
@@ -168,6 +173,7 @@ const main = async () => {
               options,
             }),
           }),
+          ...(has(growthNames) && { growth: await measureGrowth({ store, dir, wanted: wantedOfGrowth, options }) }),
           ...(has([peersName]) && name === 'postgres' && { peers: await comparePeers({ projects, world, options }) }),
           ...(has([uploadName]) && { upload: await compareUploads({ store, world: copied, dir, options }) }),
         };

@@ -1,4 +1,5 @@
 /** Concurrent calls for the same value share one computation, and calls within a time share its result. */
+import { setImmediate } from 'node:timers/promises';
 import type { Ready } from './ready.js';
 
 export interface SingleFlight<T> {
@@ -24,26 +25,21 @@ export const newSingleFlight = <T>(): SingleFlight<T> => {
   };
 };
 
-/** Shares a computation only among calls made before it began, so that no caller gets a result older than its call. */
+/**
+ * Shares a computation only among calls made before it began, so that no caller gets a result older than its call. It
+ * begins when everything that has arrived at the process is read, so all requests that came together share it.
+ */
 export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   let running: Promise<T> | null = null;
   let next: Promise<T> | null = null;
-  const start = (): Promise<T> => {
-    const started = compute();
-    running = started;
-    const done = (): void => {
-      if (running === started) running = null;
-    };
-    started.then(done, done);
-    return started;
+  const begin = async (): Promise<T> => {
+    await Promise.allSettled([running, setImmediate()]);
+    next = null;
+    running = compute();
+    return running;
   };
   return () => {
-    if (!running) return start();
-    const startNext = (): Promise<T> => {
-      next = null;
-      return start();
-    };
-    next ??= running.then(startNext, startNext);
+    next ??= begin();
     return next;
   };
 };

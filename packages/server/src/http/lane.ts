@@ -60,7 +60,10 @@ export const newLane = (deps: LaneDeps): Lane => {
     const send = (status: number, own: readonly string[], body: Buffer | null): Ready<void> => {
       if (body !== null && !pending.admit(request, response, body.length)) return sendIssues([issue('http.busy', [])]);
       response.writeHead(status, [...commonHeaders(headers.origin), ...own]);
-      response.end(request.method === 'HEAD' ? null : body);
+      if (body === null || request.method === 'HEAD') response.end();
+      // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
+      else if (body.length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
+      else response.end(body);
       return undefined;
     };
 
@@ -105,6 +108,8 @@ export const newLane = (deps: LaneDeps): Lane => {
     return true;
   };
 };
+
+const TEXT_BYTES_MAX = 4096;
 
 /** A read without a body, for one host, whose URL is not too long. */
 const isPlain = (request: http.IncomingMessage): boolean =>

@@ -13,7 +13,7 @@ import { newEtag } from './etag.js';
 import { type Executed, execute } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
 import { newLists } from './lists.js';
-import { type AnswerForm, planRead, type ReadPlan } from './plan.js';
+import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
 
@@ -117,7 +117,7 @@ export const newReader = (
         })
       : null;
 
-  const lists = newLists(db.changes);
+  const lists = newLists(db.changes, db.dialect);
 
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
@@ -170,9 +170,10 @@ export const newReader = (
 
   const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> => {
     const { plan, compiled } = read;
-    const executed = await lists.page(compiled, plan.values, (values) =>
-      db.readPlanned(plannedRead({ compiled, plan: { ...plan, values } }, id)),
-    );
+    const executed = await lists.page(compiled, plan.values, (values, isAnchored) => {
+      const of = isAnchored ? compiledShape(anchoredPlan(plan)).compiled : compiled;
+      return db.readPlanned(plannedRead({ compiled: of, plan: { ...plan, values } }, id));
+    });
     return answerFrom(plan, executed);
   };
 

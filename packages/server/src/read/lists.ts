@@ -6,29 +6,37 @@ import { LRUCache } from 'lru-cache';
 import { bug } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Changes, Moment } from '../sql/changes.js';
-import type { DbValue, Statement } from '../sql/dialect.js';
+import type { DbValue, Dialect, Statement } from '../sql/dialect.js';
 import { tablesIn } from '../sql/texts.js';
 import type { Executed } from './execute.js';
 import type { PlanSlice } from './plan.js';
-import type { CompiledRead } from './statements.js';
+import { anchorOrder, type CompiledRead } from './statements.js';
 
-/** The first `position` entries of a list in the order of ids are those up to this one. */
+/** The first `position` entries of a list, in one order, are those up to this one. */
 interface Anchor {
   readonly position: number;
   readonly id: number;
+}
+
+/** The anchors of one order. */
+interface Anchors {
+  /** By position. */
+  all: Anchor[];
+  /** Positions between two of them, at least; doubled when there are too many. */
+  gap: number;
+  /** Where the last page ended, for the next one. */
+  last: Anchor | null;
+  /** False once a page was not found by them: a range of values misses entries without one. */
+  isUsable: boolean;
 }
 
 interface KnownList {
   readonly tables: readonly string[] | null;
   /** Moved on while its tables have not changed. */
   since: Moment;
-  total: number | null;
-  /** By position. */
-  anchors: Anchor[];
-  /** Positions between two anchors, at least; doubled when there are too many. */
-  gap: number;
-  /** Where the last page ended, for the next one. */
-  last: Anchor | null;
+  readonly total: number | null;
+  /** By order. */
+  readonly anchors: Map<string, Anchors>;
 }
 
 export interface Lists {
@@ -40,11 +48,11 @@ export interface Lists {
   page(
     compiled: CompiledRead,
     values: readonly DbValue[],
-    read: (values: readonly DbValue[]) => Promise<Executed | null>,
+    read: (values: readonly DbValue[], isAnchored: boolean) => Promise<Executed | null>,
   ): Promise<Executed | null>;
 }
 
-export const newLists = (changes: Changes): Lists => {
+export const newLists = (changes: Changes, dialect: Dialect): Lists => {
   const lists = new LRUCache<string, KnownList>({ max: limits.knownListsMax });
 
   const isCurrent = (list: KnownList): boolean => changes.isUnchanged(list.tables, list.since);
@@ -53,43 +61,46 @@ export const newLists = (changes: Changes): Lists => {
     page: async (compiled, values, read) => {
       const { shape } = compiled;
       const { slice } = shape;
-      if (!slice) return read(values);
-      const offset = Number(values[slice.offset]);
+      if (!slice) return read(values, false);
+      const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
       const key = keyOf(compiled, values);
+      const order = anchorOrder(shape, dialect);
       const list = lists.get(key);
-      const isInOrder = shape.sort.length === 0;
+      let doubted: { readonly anchors: Anchors; readonly rows: number } | null = null;
       if (list && isCurrent(list)) {
-        const anchor = isInOrder ? anchorBefore(list, offset) : null;
+        const anchors = order === null ? undefined : list.anchors.get(order);
+        const anchor = anchors?.isUsable ? anchorBefore(anchors, offset) : null;
         const total = shape.withCount ? list.total : null;
         if (anchor || total !== null) {
-          const page = await read(valuesFrom(values, slice, anchor, total));
+          const page = await read(valuesFrom(values, slice, anchor, total), anchor !== null && shape.sort.length > 0);
           // what was known and what was read are of one state of the database only if nothing was committed in between
           const catchingUp = changes.catchUp();
           if (catchingUp) await catchingUp;
-          if (isCurrent(list)) {
+          const isShort = page !== null && page.rows < limit && offset + page.rows !== page.total;
+          if (anchor && anchors && isShort && shape.sort.length > 0) doubted = { anchors, rows: page.rows };
+          else if (isCurrent(list)) {
             list.since = changes.moment();
-            if (page && isInOrder) remember(list, offset, page);
+            if (page && order !== null) remember(list, order, offset, page);
             return page;
           }
         }
       }
       const since = changes.moment();
-      const page = await read(values);
+      const page = await read(values, false);
       if (!page) return page;
+      if (doubted && doubted.rows !== page.rows) doubted.anchors.isUsable = false;
       const { total } = page;
-      const isDeep = isInOrder && page.rows > 0 && offset >= limits.skippedRowsMax;
-      if (isDeep || (total !== null && (shape.filter !== null || total >= limits.countedRowsMax))) {
-        const made = {
-          tables: tablesIn([countedBy(compiled).sql]),
-          since,
-          total,
-          anchors: [],
-          gap: limits.skippedRowsMax / 4,
-          last: null,
-        };
-        lists.set(key, made);
-        if (isInOrder) remember(made, offset, page);
+      const isDeep = order !== null && page.rows > 0 && offset >= limits.skippedRowsMax;
+      if (!isDeep && (total === null || (shape.filter === null && total < limits.countedRowsMax))) return page;
+      const known = lists.get(key);
+      // a commit that was noticed meanwhile may be in what is known and not in the page
+      if (known && isCurrent(known) && changes.isUnchanged(known.tables, since)) {
+        if (order !== null) remember(known, order, offset, page);
+        return page;
       }
+      const made = { tables: tablesIn([countedBy(compiled).sql]), since, total, anchors: new Map() };
+      lists.set(key, made);
+      if (order !== null) remember(made, order, offset, page);
       return page;
     },
   };
@@ -126,25 +137,27 @@ const valuesFrom = (
 };
 
 /** The last anchor up to the position; null if it saves little. */
-const anchorBefore = ({ anchors, last }: KnownList, position: number): Anchor | null => {
-  const found = anchors[countUpTo(anchors, position) - 1] ?? null;
+const anchorBefore = ({ all, last }: Anchors, position: number): Anchor | null => {
+  const found = all[countUpTo(all, position) - 1] ?? null;
   const best = last && last.position <= position && last.position > (found?.position ?? 0) ? last : found;
   return best && best.position >= limits.skippedRowsMax / 4 ? best : null;
 };
 
-const remember = (list: KnownList, offset: number, { rows, lastId }: Executed): void => {
+const remember = (list: KnownList, order: string, offset: number, { rows, lastId }: Executed): void => {
   if (lastId === null) return;
+  const anchors = list.anchors.get(order) ?? { all: [], gap: limits.skippedRowsMax / 4, last: null, isUsable: true };
+  list.anchors.set(order, anchors);
   const anchor = { position: offset + rows, id: lastId };
-  list.last = anchor;
-  const { anchors } = list;
-  const at = countUpTo(anchors, anchor.position);
-  const before = anchors[at - 1]?.position ?? 0;
-  const after = anchors[at]?.position ?? Number.POSITIVE_INFINITY;
-  if (anchor.position - before < list.gap || after - anchor.position < list.gap) return;
-  anchors.splice(at, 0, anchor);
-  if (anchors.length <= limits.anchorsMax) return;
-  list.anchors = anchors.filter((_it, i) => i % 2 === 1);
-  list.gap *= 2;
+  anchors.last = anchor;
+  const { all, gap } = anchors;
+  const at = countUpTo(all, anchor.position);
+  const before = all[at - 1]?.position ?? 0;
+  const after = all[at]?.position ?? Number.POSITIVE_INFINITY;
+  if (anchor.position - before < gap || after - anchor.position < gap) return;
+  all.splice(at, 0, anchor);
+  if (all.length <= limits.anchorsMax) return;
+  anchors.all = all.filter((_it, i) => i % 2 === 1);
+  anchors.gap *= 2;
 };
 
 /** How many anchors have this position or one before it. */

@@ -60,6 +60,8 @@ export interface PlanSlice {
   readonly rowsMax: number;
   /** Whether the offset is 0. */
   readonly fromStart: boolean;
+  /** Whether the offset counts from `after` also in the order of an indexed column; entries without a value may be missing. */
+  readonly isAnchored: boolean;
 }
 
 /** The entries of one selection: fetched by ids, each once, wherever in the response they occur. */
@@ -197,6 +199,7 @@ const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
     total: slot + 3,
     rowsMax: 10 ** Math.max(2, Math.ceil(Math.log10(limit))),
     fromStart: offset === 0,
+    isAnchored: false,
   };
 };
 
@@ -488,6 +491,14 @@ const planSort = ({ steps, attribute, direction }: SortKey, root?: EntryType): P
     root !== undefined &&
     root.indexes.some(([first]) => first?.attribute.name === attribute.name),
 });
+
+/** The same plan with the offset counted from an entry, for lists in the order of one indexed column. */
+export const anchoredPlan = (plan: ReadPlan): ReadPlan => {
+  const { slice } = plan.shape;
+  if (!slice) throw bug('plan.without-slice', {});
+  const shape = { ...plan.shape, slice: { ...slice, isAnchored: true } };
+  return { ...plan, shape, shapeKey: `anchored ${plan.shapeKey}` };
+};
 
 export const rootOf = (shape: ReadShape): PlanNode => {
   const root = shape.nodes.at(-1);

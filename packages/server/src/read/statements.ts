@@ -37,6 +37,16 @@ export interface CompiledNode {
   readonly links: readonly Statement[];
 }
 
+/**
+ * Whether a list is in the order of the ids, or of a column of which an index has every value in its place, so that a later
+ * page can start from an entry before it; and a name of that order.
+ */
+export const anchorOrder = ({ sort: [key, ...others] }: ReadShape, dialect: Dialect): string | null => {
+  if (!key) return 'id';
+  if (!key.isIndexed || others.length > 0) return null;
+  return dialect.isOdd(key.columnKind, column('e', key.column)) ? null : `${key.column} ${key.direction}`;
+};
+
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
   const root = rootOf(shape);
   const compile = (query: Sql): Statement => dialect.compile(query);
@@ -96,6 +106,7 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: 
     ...(shape.sort.length === 0 && !isFirst
       ? [dialect.likely(sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`)]
       : []),
+    ...(slice.isAnchored ? afterAnchor(shape, slice, root) : []),
     ...visible(root, 'e', dialect),
     ...rootConditions(shape, dialect),
   ];
@@ -111,6 +122,15 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: 
     sql`select ${column('e', 'id')} ${from}${where} ${order} ${rows}`;
   const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+/** Entries behind the anchor in the order of an indexed column and the id: a range of the index, and few to leave out. */
+const afterAnchor = ({ sort: [key] }: ReadShape, { after }: PlanSlice, root: PlanNode): readonly Sql[] => {
+  if (!key) return [];
+  const id = slotParameter('integer', after);
+  const [value, than] = [column('e', key.column), sql.raw(key.direction === 'asc' ? '>' : '<')];
+  const anchor = sql`(select ${column('a', key.column)} from ${sql.table(root.table)} a where ${column('a', 'id')} = ${id})`;
+  return [sql`${value} ${than}= ${anchor}`, sql`(${value} ${than} ${anchor} or ${column('e', 'id')} > ${id})`];
 };
 
 /**
