@@ -43,6 +43,18 @@ export const limits = {
   receivedBytesMax: 64 * 1024 * 1024,
   /** Rows that SQLite may return at once; longer results are read row by row, checking time and size. */
   shortRowsMax: 100,
+  /** Links of one list that a SQLite statement renders inside an entry; longer lists are read in batches. */
+  inlineRowsMax: 100,
+  /** Bytes of one such list. */
+  inlineListBytesMax: 256 * 1024,
+  /** Bytes of one entry of a page that a SQLite statement renders with all that is inside it. */
+  inlineEntryBytesMax: 512 * 1024,
+  /** Levels of entries inside one SQLite statement: expressions nest no deeper than 1,000, and a level takes some ten. */
+  inlineDepthMax: 5,
+  /** Fields, edges and conditions inside one entry of a SQLite statement, for statements of up to 50 KB. */
+  inlineWeightMax: 300,
+  /** Milliseconds for which a plan that has met a list of another size is read in batches. */
+  batchesMs: 60_000,
   /** Milliseconds that one request may spend reading. Above: 400. */
   readMsMax: 5_000,
   /** Milliseconds of one statement on SQLite, during which no other request is served. Above: 400. */

@@ -249,16 +249,19 @@ const notesOf = ({ reads, advice, ran }: ExplainedStatement): string =>
 
 /** Statements in the order of round trips, each with what it fetches. */
 const namedStatements = (compiled: PreparedRead['compiled']): readonly NamedStatement[] => {
-  const { shape, page, count, nodes } = compiled;
+  const { shape, whole, page, count, nodes } = compiled;
   const named: NamedStatement[] = [];
+  if (whole) named.push({ ...whole, fetches: 'page' });
   if (page) named.push({ ...page, fetches: 'page' });
   if (count) named.push({ ...count, fetches: 'count' });
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = shape.nodes[i]!;
+    const compiledNode = nodes[i];
+    if (!compiledNode) continue;
     const isRoot = i === nodes.length - 1;
     if (!isRoot || shape.action === 'findOne')
-      named.push({ ...nodes[i]!.entries, fetches: `node ${i}, entries of ${node.uid}` });
-    nodes[i]!.links.forEach((it, k) => {
+      named.push({ ...compiledNode.entries, fetches: `node ${i}, entries of ${node.uid}` });
+    compiledNode.links.forEach((it, k) => {
       named.push({
         ...it,
         fetches: `node ${i}, links of ${node.uid}: ${node.links[k]!.edges.map((edge) => node.edges[edge.edge]!.name).join(', ')}`,

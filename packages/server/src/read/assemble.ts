@@ -2,34 +2,56 @@
  * Rows to JSON text, without a database and without recursion: children come before their parents, every entry of a node
  * is rendered once, and parents splice the texts of their children.
  */
+import { isUtf8 } from 'node:buffer';
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Page } from '../query/selection.js';
 import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
+/** What of a plan is needed besides the data. */
+type PagePlan = Pick<ReadPlan, 'page' | 'shape'>;
+
 /**
- * The envelope of a list or of one entry; without the envelope if the plan is plain; null if the entry does not exist.
+ * The envelope of a list or of one entry, in UTF-8; without the envelope if the plan is plain; null if the entry does not exist.
  */
-export const assemble = ({ page, shape }: Pick<ReadPlan, 'page' | 'shape'>, data: ReadData): string | null => {
-  const texts: ReadonlyMap<number, string>[] = [];
+export const assemble = (plan: PagePlan, data: ReadData): Buffer | null => {
+  if (data.whole) return assembleWhole(plan, data.whole, data.total);
+  if (!plan.page && data.page.length === 0) return null;
+  return Buffer.from(assembleText(plan, data));
+};
+
+const assembleWhole = (plan: PagePlan, entries: Uint8Array, total: number | null): Buffer => {
+  checkLength(entries.length);
+  const [start, end] = envelope(plan, total);
+  const body = Buffer.concat([Buffer.from(start), entries, Buffer.from(end)]);
+  // texts are stored as bytes, whatever they are
+  return isUtf8(body) ? body : Buffer.from(body.toString());
+};
+
+const assembleText = (plan: PagePlan, data: ReadData): string => {
+  const { shape } = plan;
+  const texts: Texts[] = [];
   shape.nodes.forEach((node, index) => {
     texts.push(renderNode(node, data.nodes[index]!, shape, data, texts));
   });
   const root = texts.at(-1)!;
   const isPlain = shape.form === 'plain';
-  const textOf = (id: number): string => (isPlain ? `{${root.get(id)!}}` : root.get(id)!);
-  if (!page) {
-    const [id] = data.page;
-    if (id === undefined) return null;
-    return isPlain ? textOf(id) : `{"data":${textOf(id)},"meta":{}}`;
-  }
+  const [start, end] = envelope(plan, data.total);
   // not join, which copies every text twice; a concatenation is copied once, when the body is encoded
   let entries = '';
-  for (const id of data.page) entries += entries === '' ? textOf(id) : `,${textOf(id)}`;
+  for (const id of data.page) {
+    const text = isPlain ? `{${root.get(id)!}}` : root.get(id)!;
+    entries += entries === '' ? text : `,${text}`;
+  }
   checkLength(entries.length);
-  if (isPlain) return `[${entries}]`;
-  return `{"data":[${entries}],"meta":{${pagination(page, data.total)}}}`;
+  return `${start}${entries}${end}`;
+};
+
+/** What stands before and after the entries. */
+const envelope = ({ page, shape }: PagePlan, total: number | null): readonly [start: string, end: string] => {
+  if (shape.form === 'plain') return page ? ['[', ']'] : ['', ''];
+  return page ? ['{"data":[', `],"meta":{${pagination(page, total)}}}`] : ['{"data":', ',"meta":{}}'];
 };
 
 /** `meta.pagination` (PA1). */
@@ -57,26 +79,36 @@ type Texts = ReadonlyMap<number, string>;
  * name of its type joins it where types are mixed.
  */
 const renderNode = (
-  { isPlain, edges }: PlanNode,
+  { isPlain, fields, edges }: PlanNode,
   node: NodeData,
   shape: ReadShape,
   data: ReadData,
   texts: readonly Texts[],
 ): Texts => {
+  // rendered by the statement
+  if (shape.nests && edges.every((it) => it.inline !== null)) return node.entries as Texts;
   const rendered = new Map<number, string>();
   const keys = edges.map((edge) => `${JSON.stringify(edge.name)}:${edge.wrapped ? '{"data":' : ''}`);
-  for (const [id, scalars] of node.entries) {
-    // strip the braces, to append the populated attributes
-    let inside = isPlain || edges.length > 0 ? scalars.slice(1, -1) : '';
+  for (const [id, entry] of node.entries) {
+    // an object loses its braces, so that populated attributes can be appended
+    const members = typeof entry === 'string' ? [entry.slice(1, -1)] : entry;
+    let taken = fields.length > 0 ? 1 : 0;
+    let inside = taken > 0 ? members[0]! : '';
     for (let i = 0; i < edges.length; i++) {
       const edge = edges[i]!;
-      const value = renderEdge(edge, node.targets[i]!.get(id), shape, data, texts);
-      if (value === null) continue;
-      inside += `${inside === '' ? '' : ','}${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
+      let member: string | undefined;
+      if (edge.inline === null) {
+        const value = renderEdge(edge, node.targets[i]!.get(id), shape, data, texts);
+        if (value !== null) member = `${keys[i]}${value}${edge.wrapped ? '}' : ''}`;
+      } else if (i > 0 ? edges[i - 1]!.inline === null : fields.length === 0) {
+        // one text with the inline edges that follow
+        member = members[taken++];
+      }
+      if (member !== undefined) inside += inside === '' ? member : `,${member}`;
     }
     let text: string;
     if (isPlain) text = inside === '' ? `"id":${id}` : `"id":${id},${inside}`;
-    else text = edges.length > 0 ? `{"id":${id},"attributes":{${inside}}}` : `{"id":${id},"attributes":${scalars}}`;
+    else text = `{"id":${id},"attributes":{${inside}}}`;
     checkLength(text.length);
     rendered.set(id, text);
   }

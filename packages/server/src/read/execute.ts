@@ -30,16 +30,18 @@ export interface Executed {
   readonly lastId: number | null;
 }
 
-/** Null if there is no such entry. */
+/** `unrendered`: the shape nests, and has met a list that only batches render. Null if there is no such entry. */
+export type Outcome = Executed | 'unrendered' | null;
+
 export function* execute(
   compiled: CompiledRead,
   { values, page, id }: ReadValues,
   binding: Binding,
-): ReadProgram<Executed | null> {
+): ReadProgram<Outcome> {
   const data = yield* runRead(compiled, values, id, binding);
-  const text = assemble({ shape: compiled.shape, page }, data);
-  if (text === null) return null;
-  const body = Buffer.from(text);
+  if (data === null) return 'unrendered';
+  const body = assemble({ shape: compiled.shape, page }, data);
+  if (body === null) return null;
   const { total, page: ids, version } = data;
   return { body, etag: newEtag(body, version), total, rows: ids.length, lastId: ids.at(-1) ?? null };
 }

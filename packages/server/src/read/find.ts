@@ -8,9 +8,9 @@ import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { type Ready, whenReady } from '../ready.js';
-import { type Db, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
+import { type Db, type DbValue, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
-import { type Executed, execute } from './execute.js';
+import { type Executed, execute, type Outcome } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
 import { newLists } from './lists.js';
 import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
@@ -90,6 +90,22 @@ export interface Counted {
 
 const noCounts: KeptCounts = { found: 0, joined: 0, computed: 0 };
 
+interface Asked {
+  readonly request: ReadRequest;
+  readonly context: ResolveContext;
+  /** Of the plan. */
+  readonly key: string;
+}
+
+/** The plan with other values for its slice, which has the same slots in all plans of a request. */
+const withSlice = (plan: ReadPlan, values: readonly DbValue[]): ReadPlan => {
+  const { slice } = plan.shape;
+  if (!slice) return plan;
+  const sliced = plan.values.slice();
+  for (const slot of [slice.limit, slice.offset, slice.after, slice.total]) sliced[slot] = values[slot] ?? null;
+  return { ...plan, values: sliced };
+};
+
 /** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
 
@@ -127,7 +143,12 @@ export const newReader = (
     return made;
   };
 
-  const planned = (request: ReadRequest, context: ResolveContext): Result<Pick<PreparedRead, 'query' | 'plan'>> => {
+  const nestsEntries = db.dialect.jsonTexts !== null;
+
+  const planned = (
+    { request, context }: Pick<Asked, 'request' | 'context'>,
+    nests = nestsEntries,
+  ): Result<Pick<PreparedRead, 'query' | 'plan'>> => {
     const raw = request.query.read();
     if (!raw.ok) return raw;
     const query = resolveQuery(raw.value, request.type, request.action, context);
@@ -135,11 +156,11 @@ export const newReader = (
     const { selection } = query.value;
     const shown: Query =
       request.showDraft === true ? { ...query.value, selection: { ...selection, state: 'preview' } } : query.value;
-    return ok({ query: shown, plan: planRead(shown, request.form) });
+    return ok({ query: shown, plan: planRead(shown, { form: request.form, nests }) });
   };
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
-    const made = planned(request, context);
+    const made = planned({ request, context });
     if (!made.ok) return made;
     const { plan } = made.value;
     return ok({ ...made.value, compiled: bindRead(compiledShape(plan).compiled, plan.values, db.dialect) });
@@ -148,18 +169,21 @@ export const newReader = (
   const planKey = (request: ReadRequest, context: ResolveContext): string =>
     `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${request.query.key}`;
 
-  const compiledFor = (request: ReadRequest, context: ResolveContext, key: string): Result<CompiledPlan> => {
-    const known = plans.get(key);
+  const compiledFor = (asked: Asked): Result<CompiledPlan> => {
+    const known = plans.get(asked.key);
     const compiled = known && shapes.get(known.shapeKey)?.compiled;
     if (compiled) return ok({ plan: { ...known, shape: compiled.shape }, compiled });
-    const made = planned(request, context);
-    if (!made.ok) return made;
-    const { plan } = made.value;
+    const made = planned(asked);
+    return made.ok ? ok(compilePlan(asked.key, made.value.plan)) : made;
+  };
+
+  /** @param ms how long the plan is kept; default: while there is memory. */
+  const compilePlan = (key: string, plan: ReadPlan, ms?: number): CompiledPlan => {
     const shared = compiledShape(plan);
     const { shape: _, ...rest } = plan;
     // one text of the key for all plans of the shape
-    plans.set(key, { ...rest, shapeKey: shared.key });
-    return ok({ plan, compiled: shared.compiled });
+    plans.set(key, { ...rest, shapeKey: shared.key }, ms === undefined ? {} : { ttl: ms });
+    return { plan, compiled: shared.compiled };
   };
 
   const plannedRead = ({ plan: { values, page }, compiled }: CompiledPlan, id: number | null) => ({
@@ -168,40 +192,69 @@ export const newReader = (
     begin: execute,
   });
 
-  const readAnswer = async (read: CompiledPlan, id: number | null): Promise<Answer | null> => {
+  /**
+   * @param values those of the plan, or others for its slice. @param isAnchored `anchoredPlan`.
+   * @param run runs a read in one snapshot.
+   */
+  const executed = async (
+    read: CompiledPlan,
+    { values, isAnchored }: Pick<ReadPlan, 'values'> & { readonly isAnchored: boolean },
+    asked: Asked,
+    run: (read: ReturnType<typeof plannedRead>) => Promise<Outcome>,
+  ): Promise<Executed | null> => {
+    const { id } = asked.request;
+    const anchored = ({ plan, compiled }: CompiledPlan): CompiledRead =>
+      isAnchored ? compiledShape(anchoredPlan(plan)).compiled : compiled;
+    const outcome = await run(plannedRead({ compiled: anchored(read), plan: { ...read.plan, values } }, id));
+    if (outcome !== 'unrendered') return outcome;
+    const made = planned(asked, false);
+    if (!made.ok) throw bug('find.unplanned', made.issues);
+    const batches = compilePlan(asked.key, made.value.plan, limits.batchesMs);
+    const again = await run(plannedRead({ compiled: anchored(batches), plan: withSlice(batches.plan, values) }, id));
+    if (again === 'unrendered') throw bug('find.unrendered', asked.key);
+    return again;
+  };
+
+  const readAnswer = async (read: CompiledPlan, asked: Asked): Promise<Answer | null> => {
     const { plan, compiled } = read;
-    const executed = await lists.page(compiled, plan.values, (values, isAnchored) => {
-      const of = isAnchored ? compiledShape(anchoredPlan(plan)).compiled : compiled;
-      return db.readPlanned(plannedRead({ compiled: of, plan: { ...plan, values } }, id));
-    });
-    return answerFrom(plan, executed);
+    const page = await lists.page(compiled, plan.values, (values, isAnchored) =>
+      executed(read, { values, isAnchored }, asked, (it) => db.readPlanned(it)),
+    );
+    return answerFrom(plan, page);
   };
 
   /** A kept response is here at once if the database tells without waiting that nothing has changed. */
-  const answer = (read: CompiledPlan, id: number | null, key: string): Ready<Answer | null> => {
-    if (!kept) return readAnswer(read, id);
+  const answer = (read: CompiledPlan, asked: Asked): Ready<Answer | null> => {
+    if (!kept) return readAnswer(read, asked);
+    const { id } = asked.request;
+    const key = id === null ? asked.key : `${id} ${asked.key}`;
     return whenReady(
       db.changes.catchUp(),
-      () => kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, id)),
+      () => kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, asked)),
     );
   };
 
   return {
     keptCounts: kept?.counts ?? noCounts,
     prepare,
-    check: (request, context) => compiledFor(request, context, planKey(request, context)),
+    check: (request, context) => compiledFor({ request, context, key: planKey(request, context) }),
     readInside: async (request, context, tx) => {
-      const compiled = compiledFor(request, context, planKey(request, context));
+      const asked = { request, context, key: planKey(request, context) };
+      const compiled = compiledFor(asked);
       if (!compiled.ok) return compiled;
-      const { plan, values, begin } = plannedRead(compiled.value, request.id);
-      return ok(answerFrom(compiled.value.plan, await readInside(begin(plan, values, db.dialect), tx)));
+      const { plan } = compiled.value;
+      const { values } = plan;
+      const page = await executed(compiled.value, { values, isAnchored: false }, asked, (it) =>
+        readInside(it.begin(it.plan, it.values, db.dialect), tx),
+      );
+      return ok(answerFrom(plan, page));
     },
     count: async ({ type, query }, context) => {
       const raw = query.read();
       if (!raw.ok) return raw;
       const resolved = resolveQuery(raw.value, type, 'find', context);
       if (!resolved.ok) return resolved;
-      const plan = planRead({ ...resolved.value, withCount: true });
+      const plan = planRead({ ...resolved.value, withCount: true }, { nests: nestsEntries });
       const { values, leftOut } = plan;
       const { count } = compiledShape(plan).compiled;
       if (!count) throw bug('count.without-statement', { shape: plan.shape });
@@ -211,11 +264,10 @@ export const newReader = (
       });
     },
     read: (request, context) => {
-      const key = planKey(request, context);
-      const compiled = compiledFor(request, context, key);
+      const asked = { request, context, key: planKey(request, context) };
+      const compiled = compiledFor(asked);
       if (!compiled.ok) return compiled;
-      const { id } = request;
-      const found = catchRefusal(() => answer(compiled.value, id, id === null ? key : `${id} ${key}`));
+      const found = catchRefusal(() => answer(compiled.value, asked));
       return whenReady(found, foundAnswer);
     },
   };

@@ -116,8 +116,8 @@ const keyOf = (compiled: CompiledRead, values: readonly DbValue[]): string => {
 };
 
 /** The statement that tells a list from others. */
-const countedBy = ({ page, count }: CompiledRead): Statement => {
-  const statement = count ?? page;
+const countedBy = ({ whole, page, count }: CompiledRead): Statement => {
+  const statement = count ?? page ?? whole;
   if (!statement) throw bug('lists.without-statement', {});
   return statement;
 };

@@ -44,6 +44,8 @@ export interface ReadShape {
   /** Apart from the filter, because it costs as little as excluding drafts. */
   readonly locale: PlanFilter | null;
   readonly sort: readonly PlanSort[];
+  /** Whether statements render entries inside those that show them, where that is cheap (`PlanEdge.inline`). */
+  readonly nests: boolean;
   /** Children before their parents; the last one is the root. */
   readonly nodes: readonly PlanNode[];
 }
@@ -77,7 +79,7 @@ export interface PlanNode {
   readonly filter: PlanFilter | null;
   readonly sort: readonly PlanSort[];
   readonly edges: readonly PlanEdge[];
-  /** One statement each; edges that share a table share one. */
+  /** One statement each, for the edges that are not inline; those that share a table share one. */
   readonly links: readonly PlanLinks[];
 }
 
@@ -99,6 +101,8 @@ export interface PlanEdge {
   readonly typeKey: '__component' | '__type' | null;
   /** Index of the node for each type. */
   readonly targets: readonly { readonly uid: Uid; readonly node: number }[];
+  /** The rows of this edge alone, if its entries are rendered inside the statement of its node; else null. */
+  readonly inline: PlanLinks | null;
 }
 
 /** Rows of a link table for some edges of one node. */
@@ -168,9 +172,15 @@ export interface PlanSort {
   readonly isIndexed: boolean;
 }
 
+export interface PlanOptions {
+  /** Default: `envelope`. */
+  readonly form?: AnswerForm | undefined;
+  readonly nests: boolean;
+}
+
 export const planRead = (
   { action, selection, locale, page, withCount, leftOut }: Query,
-  form: AnswerForm = 'envelope',
+  { form = 'envelope', nests }: PlanOptions,
 ): ReadPlan => {
   const values: DbValue[] = [];
   const head: Omit<ReadShape, 'nodes'> = {
@@ -183,8 +193,10 @@ export const planRead = (
     filter: selection.filter && planFilter(selection.filter, values),
     locale: locale && planFilter(locale, values),
     sort: selection.sort.map((key) => planSort(key, selection.type)),
+    nests,
   };
-  const { nodes, keys } = planNodes(selection, form, values);
+  const root = { selection, form, owners: page ? 'page' : 'one' } as const;
+  const { nodes, keys } = planNodes(root, nests, values);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
   return { shape: { ...head, nodes }, shapeKey, values, page, leftOut };
 };
@@ -224,34 +236,39 @@ const boundsOf = (page: Page | null): { readonly limit: number; readonly offset:
  * node that is not shared is fetched by one statement.
  */
 const planNodes = (
-  root: Selection,
-  form: AnswerForm,
+  root: Reached,
+  nests: boolean,
   values: DbValue[],
 ): { readonly nodes: readonly PlanNode[]; readonly keys: readonly string[] } => {
   const nodes: PlanNode[] = [];
   const keys: string[] = [];
   const byKey = new Map<string, number>();
   const bySelection = new Map<Selection, number>();
+  const nestings: Nesting[] = [];
   const nodeOf = (selection: Selection): number => bySelection.get(selection)!;
   const apart = new Set<Selection>();
   // without recursion: depth is bounded by the URL only. Every selection comes after the one that populates it.
-  const selections = [{ selection: root, form }];
+  const selections: Reached[] = [root];
   for (let i = 0; i < selections.length; i++) {
     const outer = selections[i]!;
     for (const { attribute, targets } of outer.selection.populate) {
       // inside polymorphic relations v4 wraps nothing
-      const inner = attribute.kind === 'morph' ? 'plain' : outer.form;
-      for (const selection of targets.values()) selections.push({ selection, form: inner });
+      const form = attribute.kind === 'morph' ? 'plain' : outer.form;
+      const owners = ownersOf(outer.owners, attribute);
+      for (const selection of targets.values()) selections.push({ selection, form, owners });
     }
   }
-  for (const { selection, form } of selections.reverse()) {
+  for (const { selection, form, owners } of selections.reverse()) {
     const { filter, sort, populate } = selection;
-    const isRoot = selection === root;
-    const placed: PlacedSelection = { selection, form, isRoot };
+    const isRoot = selection === root.selection;
+    const nestingOf = (target: Selection): Nesting => nestings[nodeOf(target)]!;
+    const inline = nests ? chooseInline(selection, owners, nestingOf) : nothing;
+    const placed: PlacedSelection = { selection, form, isRoot, inline };
     const own: DbValue[] = [];
     const key = keyOf(placed, isRoot || !filter ? null : planFilter(filter, own), nodeOf);
     const add = (): number => {
       keys.push(key);
+      nestings.push(nestingFor(selection, inline, nestingOf));
       // the slots of the key count from 0
       return nodes.push(planNode(placed, isRoot || !filter ? null : planFilter(filter, values), nodeOf)) - 1;
     };
@@ -269,22 +286,31 @@ const planNodes = (
   return { nodes, keys };
 };
 
+interface Reached {
+  readonly selection: Selection;
+  readonly form: AnswerForm;
+  readonly owners: Owners;
+}
+
 interface PlacedSelection {
   readonly selection: Selection;
   readonly isRoot: boolean;
   readonly form: AnswerForm;
+  /** What of its populate is inline. */
+  readonly inline: ReadonlySet<Populate>;
 }
 
 /** All that `planNode` reads, as text: the model tells the rest. */
 const keyOf = (
-  { selection, isRoot, form }: PlacedSelection,
+  { selection, isRoot, form, inline }: PlacedSelection,
   filter: PlanFilter | null,
   nodeOf: (selection: Selection) => number,
 ): string => {
   const { type, fields, populate, sort, state } = selection;
-  const edges = populate.map(({ attribute, targets }) => [
-    attribute.name,
-    ...[...targets].flatMap(([uid, it]) => [uid, nodeOf(it)]),
+  const edges = populate.map((it) => [
+    it.attribute.name,
+    ...(inline.has(it) ? [1] : []),
+    ...[...it.targets].flatMap(([uid, target]) => [uid, nodeOf(target)]),
   ]);
   const names = fields.map((it) => it.name);
   return JSON.stringify([
@@ -300,7 +326,7 @@ const keyOf = (
 };
 
 const planNode = (
-  { selection, isRoot, form }: PlacedSelection,
+  { selection, isRoot, form, inline }: PlacedSelection,
   filter: PlanFilter | null,
   nodeOf: (selection: Selection) => number,
 ): PlanNode => {
@@ -314,8 +340,14 @@ const planNode = (
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
     filter,
     sort: isRoot ? [] : sort.map((key) => planSort(key)),
-    edges: populate.map((it) => planEdge(it, form, nodeOf)),
-    links: planLinks(populate),
+    edges: populate.map((it) => {
+      const [links = null] = inline.has(it) ? planLinks(populate, [it]) : [];
+      return planEdge(it, form, links, nodeOf);
+    }),
+    links: planLinks(
+      populate,
+      populate.filter((it) => !inline.has(it)),
+    ),
   };
 };
 
@@ -325,6 +357,7 @@ const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
 const planEdge = (
   { attribute, targets }: Populate,
   form: AnswerForm,
+  inline: PlanLinks | null,
   nodeOf: (selection: Selection) => number,
 ): PlanEdge => {
   const { name, shape } = attribute;
@@ -333,6 +366,7 @@ const planEdge = (
     shape: shape === 'one' ? shape : 'many',
     typeKey: typeKeyOf(attribute),
     targets: [...targets].map(([uid, selection]) => ({ uid, node: nodeOf(selection) })),
+    inline,
   } as const;
   switch (attribute.kind) {
     case 'link': {
@@ -349,10 +383,13 @@ const planEdge = (
   }
 };
 
-/** Edges over the same table that differ only in the attribute's name share one statement. */
-const planLinks = (populates: readonly Populate[]): readonly PlanLinks[] => {
+/**
+ * Edges over the same table that differ only in the attribute's name share one statement.
+ * @param chosen those to fetch.
+ */
+const planLinks = (populates: readonly Populate[], chosen: readonly Populate[]): readonly PlanLinks[] => {
   const groups = new Map<string, Populate['attribute'][]>();
-  for (const { attribute } of populates) {
+  for (const { attribute } of chosen) {
     const { path } = attribute;
     const key = keyOfTable(path);
     const group = groups.get(key);
@@ -397,6 +434,99 @@ const keysOfTables = new WeakMap<LinkPath, string>();
 
 /** The column in which shared link tables keep the attribute's name. */
 const NAME_COLUMN = 'field';
+
+// ---- what statements render inside the entries that show it
+
+/** How many entries may show an edge's entries: one, those of a page and their parts, or those of lists inside these. */
+type Owners = 'one' | 'page' | 'lists';
+
+const ownersOf = (outer: Owners, attribute: Populate['attribute']): Owners => {
+  if (outer === 'one' && attribute.shape === 'one') return 'one';
+  return outer === 'lists' || isList(attribute) ? 'lists' : 'page';
+};
+
+/** Whether it leads from an entry to many of their own: links other than files. */
+const isList = (attribute: Populate['attribute']): boolean =>
+  attribute.kind !== 'part' &&
+  attribute.shape === 'many' &&
+  !(attribute.kind === 'link' && attribute.source === 'media');
+
+/** What it costs to render a selection inside another statement. */
+interface Nesting {
+  /** Whether all that it populates is inline, so that one text is the whole entry. */
+  readonly isWhole: boolean;
+  /** Fields, edges and conditions: the size of the statement. */
+  readonly weight: number;
+  /** Levels below it. */
+  readonly depth: number;
+  readonly hasLists: boolean;
+}
+
+const nothing: ReadonlySet<Populate> = new Set();
+
+/**
+ * What of a selection's populate is inline. That saves statements, rows and the copying of texts, but an entry is rendered as
+ * often as it is shown. So entries that have one owner are inline, and others if they are small, or if there is one owner
+ * only.
+ */
+const chooseInline = (
+  { populate }: Selection,
+  owners: Owners,
+  nestingOf: (selection: Selection) => Nesting,
+): ReadonlySet<Populate> => {
+  let weightLeft: number = limits.inlineWeightMax;
+  const chosen = populate.filter(({ attribute, targets }) => {
+    // a polymorphic relation without entries is left out, and with it the comma
+    if (attribute.kind === 'morph') return false;
+    const inside = [...targets.values()].map(nestingOf);
+    const weight = inside.reduce((sum, it) => sum + it.weight, 1);
+    if (weight > weightLeft || inside.some((it) => !it.isWhole || it.depth >= limits.inlineDepthMax)) return false;
+    if (owners !== 'one' && mayBeShared(attribute)) {
+      if (inside.some((it) => it.hasLists) || (owners === 'lists' && attribute.shape === 'many')) return false;
+    }
+    weightLeft -= weight;
+    return true;
+  });
+  return chosen.length === 0 ? nothing : new Set(chosen);
+};
+
+/** Whether several entries may show the same one. Files may be shared, but rarely are. */
+const mayBeShared = (attribute: Populate['attribute']): boolean => {
+  if (attribute.kind !== 'link') return attribute.kind === 'morph';
+  if (attribute.source === 'media') return false;
+  return attribute.source !== 'relation' || attribute.relation.startsWith('many');
+};
+
+const nestingFor = (
+  { fields, populate, filter, sort }: Selection,
+  inline: ReadonlySet<Populate>,
+  nestingOf: (selection: Selection) => Nesting,
+): Nesting => {
+  const inside = [...inline].flatMap(({ targets }) => [...targets.values()].map(nestingOf));
+  const conditions = filter ? conditionsIn(filter) : 0;
+  const sorts = sort.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
+  const own = 1 + fields.length + inline.size + 4 * (conditions + sorts);
+  return {
+    isWhole: inline.size === populate.length,
+    weight: inside.reduce((sum, it) => sum + it.weight, own),
+    depth: inside.reduce((most, it) => Math.max(most, it.depth + 1), 0),
+    hasLists: [...inline].some((it) => isList(it.attribute)) || inside.some((it) => it.hasLists),
+  };
+};
+
+const conditionsIn = (filter: Filter): number => {
+  switch (filter.kind) {
+    case 'and':
+    case 'or':
+      return filter.members.reduce((sum, it) => sum + conditionsIn(it), 0);
+    case 'not':
+      return conditionsIn(filter.member);
+    case 'compare':
+      return 1;
+    case 'related':
+      return 2 + conditionsIn(filter.member);
+  }
+};
 
 // ---- filters and sorts
 

@@ -2,7 +2,7 @@
  * Runs a compiled plan: a program of batches for `Db.read`, so that one answer comes from one snapshot. Each round
  * fetches, for every node, the entries and links of the ids found in the previous round.
  */
-import { issue, never, Refusal } from '../errors.js';
+import { bug, issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import {
   type Binding,
@@ -14,13 +14,15 @@ import {
   withValues,
 } from '../sql/dialect.js';
 import type { PlanNode, ReadShape } from './plan.js';
-import type { CompiledRead } from './statements.js';
+import type { CompiledNode, CompiledRead } from './statements.js';
 import type { UnitedKind } from './united.js';
 
 /** Input of `assemble`. */
 export interface ReadData {
   /** Ids of the page in order. */
   readonly page: readonly number[];
+  /** The page's entries as one statement has rendered and joined them; null if they are in the nodes. */
+  readonly whole: Uint8Array | null;
   /** For a response with one entry: the time of its last change, in epoch milliseconds as text. */
   readonly version: string | null;
   /** Number of entries that match the filters; null if not counted. */
@@ -30,13 +32,19 @@ export interface ReadData {
 }
 
 export interface NodeData {
-  /** JSON object text of the scalar part by id; an id without one is not visible. */
-  readonly entries: ReadonlyMap<number, string>;
+  /** By id; an id without one is not visible. */
+  readonly entries: ReadonlyMap<number, EntryText>;
   /** Place in the node's own sort by id, equal for ties; null without a sort. */
   readonly places: ReadonlyMap<number, number> | null;
   /** For each edge: the targets of each id, in stored order. */
   readonly targets: readonly ReadonlyMap<number, TargetList>[];
 }
+
+/**
+ * The scalar part as the text of a JSON object. Where the shape nests, the whole entry as it is shown, or the members that are
+ * not fetched by batches (`memberTexts`).
+ */
+export type EntryText = string | readonly string[];
 
 /** Ids and, where types are mixed, the index of each one's node among the edge's targets. */
 export interface TargetList {
@@ -45,7 +53,7 @@ export interface TargetList {
 }
 
 interface GrowingNode extends NodeData {
-  readonly entries: Map<number, string>;
+  readonly entries: Map<number, EntryText>;
   readonly places: Map<number, number> | null;
   readonly targets: Map<number, TargetList>[];
   /** Ids already requested. */
@@ -61,6 +69,7 @@ type Work = { readonly node: number; readonly ids: readonly number[] } & (
 );
 
 /**
+ * Null if the shape nests and has met a list that only batches render (`inline.ts`): to be read with a plan that does not nest.
  * @param values those of the plan.
  * @param id the entry of `findOne`; ignored by lists.
  */
@@ -69,9 +78,11 @@ export function* runRead(
   values: readonly DbValue[],
   id: number | null,
   binding: Binding,
-): ReadProgram<ReadData> {
+): ReadProgram<ReadData | null> {
   const { shape } = compiled;
   const bound = bindRead(compiled, values, binding);
+  const known = shape.slice ? (values[shape.slice.total] as number | null) : null;
+  if (bound.whole) return yield* runWhole(bound, bound.whole, known, id, binding);
   const root = shape.nodes.length - 1;
   const nodes = shape.nodes.map(
     (node): GrowingNode => ({
@@ -90,8 +101,11 @@ export function* runRead(
   };
 
   let charactersLeft: number = limits.readCharactersMax;
+  let isRendered = true;
   const place = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
-    charactersLeft -= placeEntries(node, data, rows);
+    const placed = shape.nests ? placeTexts(node, data, rows) : placeEntries(node, data, rows);
+    if (placed === null) isRendered = false;
+    else charactersLeft -= placed;
     if (charactersLeft < 0) throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
   };
 
@@ -103,9 +117,8 @@ export function* runRead(
     return placed;
   }
 
-  const known = shape.slice ? (values[shape.slice.total] as number | null) : null;
   const first = [
-    bound.page ?? withIds(bound.nodes[root]!.entries, [id ?? 0], binding),
+    bound.page ?? withIds(fetchedNode(bound, root).entries, [id ?? 0], binding),
     ...(bound.count && known === null ? [bound.count] : []),
   ];
   const [pageRows = [], countRows] = yield first;
@@ -116,9 +129,9 @@ export function* runRead(
   // the root's entries are already here; fetch only its links
   let work: Work[] = page.length === 0 ? [] : linksOf(shape.nodes[root]!, root, page);
 
-  while (work.length > 0) {
+  while (work.length > 0 && isRendered) {
     const statements = work.map((it): Statement => {
-      const { entries, links } = bound.nodes[it.node]!;
+      const { entries, links } = fetchedNode(bound, it.node);
       return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, binding);
     });
     const results = yield statements;
@@ -150,19 +163,52 @@ export function* runRead(
     });
     work = next;
   }
-  return { page, version, total: countRows ? Number(countRows[0]?.[0] ?? 0) : shape.withCount ? known : null, nodes };
+  return isRendered ? { page, whole: null, version, total: totalOf(shape, countRows, known), nodes } : null;
 }
+
+function* runWhole(
+  { shape, count }: CompiledRead,
+  statement: Statement,
+  known: number | null,
+  id: number | null,
+  binding: Binding,
+): ReadProgram<ReadData | null> {
+  const first = shape.slice ? statement : withIds(statement, [id ?? 0], binding);
+  const [[row] = [], countRows] = yield count && known === null ? [first, count] : [first];
+  const total = totalOf(shape, countRows, known);
+  if (!row) return { page: [], whole: null, version: null, total, nodes: [] };
+  const [texts, ids, version] = row as [Uint8Array | null, string | number | null, string | null];
+  if (texts?.includes(UNRENDERED)) return null;
+  const page = ids === null ? [] : String(ids).split(',').map(Number);
+  return { page, whole: texts ?? new Uint8Array(), version, total, nodes: [] };
+}
+
+/** In place of a list that a statement does not render (`nul` of `JsonTexts`). */
+const UNRENDERED = 0;
+
+/** @param countRows undefined if the number was not read. @param known the number, if it was known before. */
+const totalOf = ({ withCount }: ReadShape, countRows: Rows | undefined, known: number | null): number | null => {
+  if (countRows) return Number(countRows[0]?.[0] ?? 0);
+  return withCount ? known : null;
+};
 
 /** The statements of a read with the values of its plan; ids are bound when they are known. */
 export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], binding: Binding): CompiledRead => {
   const bind = (statement: Statement): Statement => withValues(statement, values, binding);
   return {
     ...compiled,
+    whole: compiled.whole && bind(compiled.whole),
     page: compiled.page && bind(compiled.page),
     count: compiled.count && bind(compiled.count),
     united: compiled.united && { ...compiled.united, statement: bind(compiled.united.statement) },
-    nodes: compiled.nodes.map((it) => (it.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
+    nodes: compiled.nodes.map((it) => (it?.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
   };
+};
+
+const fetchedNode = ({ nodes }: CompiledRead, index: number): CompiledNode => {
+  const node = nodes[index];
+  if (!node) throw bug('run.inline-node', { index });
+  return node;
 };
 
 const linksOf = (node: PlanNode, index: number, ids: readonly number[]): Work[] =>
@@ -187,6 +233,26 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => 
               .join(',')}}`;
     characters += text.length;
     data.entries.set(id, text);
+  }
+  return characters;
+};
+
+/** The same of the texts of shapes that nest; null if a list in them is not rendered. */
+const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows): number | null => {
+  const width = rows[0]?.length ?? 0;
+  const end = width - (data.places ? 1 : 0);
+  const inline = edges.filter((it) => it.inline !== null);
+  const nul = String.fromCharCode(UNRENDERED);
+  let characters = 0;
+  for (const row of rows) {
+    const id = row[0] as number;
+    if (data.places) data.places.set(id, Number(row[width - 1]));
+    const texts = row.slice(1, end) as string[];
+    for (const text of texts) {
+      if (inline.length > 0 && text.includes(nul)) return null;
+      characters += text.length;
+    }
+    data.entries.set(id, inline.length === edges.length ? texts[0]! : texts);
   }
   return characters;
 };
@@ -234,7 +300,7 @@ const placeUnited = (
   if (characters > limits.readCharactersMax)
     throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
   const page = [...nodes.at(-1)!.entries.keys()];
-  return { page, version, total: shape.withCount ? total : null, nodes };
+  return { page, whole: null, version, total: shape.withCount ? total : null, nodes };
 };
 
 const addTarget = (lists: Map<number, TargetList>, from: number, to: number, kind: number): void => {

@@ -1,29 +1,38 @@
 /** `ReadShape` to statements, once per shape. Their number depends on the shape only, never on the data. */
 import { sql } from 'kysely';
+import { bug } from '../errors.js';
 import { limits } from '../limits.js';
-import { operators } from '../query/operators.js';
 import { slotParameter } from '../sql/compile.js';
 import type { Dialect, Sql, Statement } from '../sql/dialect.js';
 import { tablesIn } from '../sql/texts.js';
-import type {
-  PlanFilter,
-  PlanLinks,
-  PlanNode,
-  PlanOperands,
-  PlanSlice,
-  PlanSort,
-  PlanStep,
-  ReadShape,
-} from './plan.js';
-import { rootOf } from './plan.js';
+import {
+  all,
+  column,
+  condition,
+  fixedConditions,
+  guardEvery,
+  guardSome,
+  sortExpression,
+  sortValue,
+  visible,
+  way,
+} from './conditions.js';
+import { entryText, isWhole, memberTexts, objectText } from './inline.js';
+import { type PlanFilter, type PlanLinks, type PlanNode, type PlanSlice, type ReadShape, rootOf } from './plan.js';
 import { type BatchQueries, type InIds, type UnitedRead, uniteRead } from './united.js';
 
 export interface CompiledRead {
   readonly shape: ReadShape;
+  /**
+   * The whole page in one row: its entries and their ids, joined by commas, the entries in bytes, and in an answer of one entry
+   * its version. Takes the id in `findOne`. Null where the page consists of rows.
+   */
+  readonly whole: Statement | null;
   /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null when the id is given (`findOne`). */
   readonly page: Statement | null;
   readonly count: Statement | null;
-  readonly nodes: readonly CompiledNode[];
+  /** Null for nodes that only statements of others render. */
+  readonly nodes: readonly (CompiledNode | null)[];
   /** What the statements may read, as `tablesIn` returns it. */
   readonly tables: readonly string[] | null;
   /** All of them as one statement, where that is faster. */
@@ -48,58 +57,101 @@ export const anchorOrder = ({ sort: [key, ...others] }: ReadShape, dialect: Dial
 };
 
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
+  const isLong = shape.slice !== null && shape.slice.rowsMax > limits.shortRowsMax;
+  const isOneRow = shape.nests && isWhole(rootOf(shape)) && !isLong;
+  const compiled = isOneRow ? compileWhole(shape, dialect) : compileBatches(shape, isLong, dialect);
+  const { whole, page, count, nodes } = compiled;
+  const statements = [whole, page, count, ...nodes.flatMap((it) => (it ? [it.entries, ...it.links] : []))];
+  return { ...compiled, tables: tablesIn(statements.flatMap((it) => it?.sql ?? [])) };
+};
+
+const compileWhole = (shape: ReadShape, dialect: Dialect): Omit<CompiledRead, 'tables'> => ({
+  shape,
+  whole: dialect.compile(wholeQuery(shape, dialect)),
+  page: null,
+  count: shape.withCount ? dialect.compile(countQuery(shape, rootOf(shape), dialect)) : null,
+  nodes: shape.nodes.map(() => null),
+  united: null,
+});
+
+const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Omit<CompiledRead, 'tables'> => {
   const root = rootOf(shape);
   const compile = (query: Sql): Statement => dialect.compile(query);
   const version = versionColumn(shape, dialect);
-  const pageOfShape = shape.slice && pageQuery(shape, shape.slice, root, dialect);
+  const textsOf = (node: PlanNode): readonly Sql[] => textColumns(shape, node, dialect);
+  const pageOfShape = shape.slice && pageQuery(shape, shape.slice, textsOf(root), dialect);
   const countOfShape = shape.withCount ? countQuery(shape, root, dialect) : null;
   const found = countOfShape && readsAllToSort(shape) ? foundQuery(shape, root, dialect) : null;
+  const rootEntries = [...textsOf(root), ...version];
   const queries: BatchQueries = {
     found,
     root:
       found && shape.slice
         ? pageOfFound(shape, shape.slice, root, dialect)
-        : (pageOfShape ?? entriesQuery(root, version, dialect.inIds, dialect)),
+        : (pageOfShape ?? entriesQuery(root, rootEntries, dialect.inIds, dialect)),
     count: found ? sql`select count(*) from found` : countOfShape,
-    entries: (node, inIds) => entriesQuery(node, [], inIds, dialect),
+    entries: (node, inIds) => entriesQuery(node, textsOf(node), inIds, dialect),
     links: (links, inIds) => linksQuery(links, inIds, dialect),
   };
-  const compiled = {
+  const fetched = fetchedNodes(shape);
+  return {
     shape,
-    page: shape.slice && pageOfShape && { ...compile(pageOfShape), isLong: shape.slice.rowsMax > limits.shortRowsMax },
+    whole: null,
+    page: pageOfShape && { ...compile(pageOfShape), isLong },
     count: countOfShape && compile(countOfShape),
-    nodes: shape.nodes.map((node) => ({
-      entries: compile(entriesQuery(node, node === root ? version : [], dialect.inIds, dialect)),
-      links: node.links.map((links) => compile(linksQuery(links, dialect.inIds, dialect))),
-    })),
+    nodes: shape.nodes.map((node, index) => {
+      if (!fetched.has(index)) return null;
+      const texts = node === root ? rootEntries : textsOf(node);
+      return {
+        entries: compile(entriesQuery(node, texts, dialect.inIds, dialect)),
+        links: node.links.map((links) => compile(linksQuery(links, dialect.inIds, dialect))),
+      };
+    }),
     united: uniteRead(shape, queries, dialect),
   };
-  const { page, count, nodes } = compiled;
-  const statements = [page, count, ...nodes.flatMap(({ entries, links }) => [entries, ...links])];
-  return { ...compiled, tables: tablesIn(statements.flatMap((it) => it?.sql ?? [])) };
 };
 
-const column = (alias: string, name: string): Sql => sql`${sql.ref(`${alias}.${name}`)}`;
-const all = (conditions: readonly Sql[]): Sql =>
-  conditions.length === 0 ? sql`` : sql` where ${sql.join(conditions, sql` and `)}`;
-
-/** The scalar part of entries as JSON texts; several if one object call cannot take all pairs. */
-const jsonColumns = (node: PlanNode, alias: string, dialect: Dialect): readonly Sql[] => {
-  const chunks: Sql[] = [];
-  for (let i = 0; i < node.fields.length; i += dialect.jsonPairsMax) {
-    const pairs = node.fields.slice(i, i + dialect.jsonPairsMax);
-    chunks.push(
-      dialect.jsonObject(pairs.map((it) => [it.name, dialect.jsonValue(it.form, column(alias, it.column))] as const)),
-    );
+/** The root, and the nodes of edges that are not inline. */
+const fetchedNodes = ({ nodes }: ReadShape): ReadonlySet<number> => {
+  const fetched = new Set([nodes.length - 1]);
+  // children come before their parents
+  for (let i = nodes.length - 1; i >= 0; i--) {
+    if (!fetched.has(i)) continue;
+    for (const { inline, targets } of nodes[i]!.edges)
+      if (inline === null) for (const { node } of targets) fetched.add(node);
   }
-  return chunks;
+  return fetched;
 };
 
-/** The index on `published_at` is for counting only: it supports no order and no other condition. */
-const visible = (node: { readonly publishedOnly: boolean }, alias: string, dialect: Dialect): readonly Sql[] =>
-  node.publishedOnly ? [sql`${dialect.unindexed(column(alias, 'published_at'))} is not null`] : [];
+const wholeQuery = (shape: ReadShape, dialect: Dialect): Sql => {
+  const { jsonTexts } = dialect;
+  if (!jsonTexts) throw bug('inline.without-texts', {});
+  const { bytes, joined, size, nul } = jsonTexts;
+  const root = rootOf(shape);
+  const text = sql`${objectText(shape, root, 'e', dialect)} as text`;
+  const rows = shape.slice
+    ? pageQuery(shape, shape.slice, [text], dialect)
+    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], dialect.inIds, dialect);
+  const version = shape.withVersion ? sql`version` : sql`null`;
+  if (shape.action !== 'find') return sql`select ${bytes(sql`text`)}, id, ${version} from (${rows})`;
+  const bounded = sql`iif(${size(sql`text`)} > ${sql.lit(limits.inlineEntryBytesMax)}, ${nul}, text)`;
+  return sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, null from (${rows})`;
+};
 
-const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
+/** The texts of an entry: those of `inline.ts`, or its scalar part, in several objects if one cannot take all fields. */
+const textColumns = (shape: ReadShape, node: PlanNode, dialect: Dialect): readonly Sql[] => {
+  if (shape.nests)
+    return isWhole(node) ? [entryText(shape, node, 'e', dialect)] : memberTexts(shape, node, 'e', dialect);
+  const objects: Sql[] = [];
+  for (let i = 0; i < node.fields.length; i += dialect.jsonPairsMax) {
+    const fields = node.fields.slice(i, i + dialect.jsonPairsMax);
+    objects.push(dialect.jsonObject(fields.map((it) => ({ ...it, column: column('e', it.column) }))));
+  }
+  return objects;
+};
+
+const pageQuery = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], dialect: Dialect): Sql => {
+  const root = rootOf(shape);
   const isFirst = shape.sort.length === 0 && slice.fromStart;
   const conditions = [
     ...rootGuard(shape, dialect),
@@ -114,7 +166,7 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: 
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const rows = rowsOf(slice, dialect);
   const from = sql`from ${sql.table(root.table)} e`;
-  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
+  const selected = sql.join([column('e', 'id'), ...texts, ...versionColumn(shape, dialect)]);
   if (isFirst) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
   const ids =
@@ -183,7 +235,11 @@ const foundQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => 
 /** The same as `pageQuery`. */
 const pageOfFound = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
   const keys = shape.sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
-  const selected = sql.join([column('e', 'id'), ...jsonColumns(root, 'e', dialect), ...versionColumn(shape, dialect)]);
+  const selected = sql.join([
+    column('e', 'id'),
+    ...textColumns(shape, root, dialect),
+    ...versionColumn(shape, dialect),
+  ]);
   const page = sql`select p.id, row_number() over () as place from (select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
@@ -193,10 +249,8 @@ const rowsOf = (slice: PlanSlice, dialect: Dialect): Sql => {
   return sql`limit ${limit} offset ${offset}`;
 };
 
-const way = (direction: 'asc' | 'desc'): Sql => (direction === 'asc' ? sql`asc` : sql`desc`);
-
 const versionColumn = (shape: ReadShape, dialect: Dialect): readonly Sql[] =>
-  shape.withVersion ? [dialect.jsonValue('epoch', column('e', 'updated_at'))] : [];
+  shape.withVersion ? [sql`${dialect.jsonValue('epoch', column('e', 'updated_at'))} as version`] : [];
 
 const countQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => {
   const from = sql`select count(*) from ${sql.table(root.table)} e`;
@@ -214,26 +268,21 @@ const rootConditions = ({ locale, filter }: ReadShape, dialect: Dialect): readon
 const rootGuard = ({ filter }: ReadShape, dialect: Dialect): readonly Sql[] =>
   filter ? guardEvery('e', dialect) : guardSome('e', dialect);
 
-/** Checks the deadline for every row of the table, or only for some; see `StillRunning`. */
-const guardEvery = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
-  stillRunning ? [stillRunning.everyRow(column(alias, 'id'))] : [];
-const guardSome = (alias: string, { stillRunning }: Dialect): readonly Sql[] =>
-  stillRunning ? [stillRunning.someRows(column(alias, 'id'))] : [];
-
-const entriesQuery = (node: PlanNode, version: readonly Sql[], inIds: InIds, dialect: Dialect): Sql => {
+/** @param texts and the version, where one is wanted. */
+const entriesQuery = (node: PlanNode, texts: readonly Sql[], inIds: InIds, dialect: Dialect): Sql => {
   const filter = node.filter
     ? [...guardEvery('e', dialect), condition(node.filter, 'e', dialect)]
-    : node.sort.length > 0
+    : node.sort.length > 0 || node.edges.some((it) => it.inline !== null)
       ? guardSome('e', dialect)
       : [];
   const where = all([inIds(column('e', 'id')), ...filter, ...visible(node, 'e', dialect)]);
   const table = sql.table(node.table);
-  const selected = [column('e', 'id'), ...jsonColumns(node, 'e', dialect)];
-  if (node.sort.length === 0) return sql`select ${sql.join([...selected, ...version])} from ${table} e${where}`;
+  const selected = [column('e', 'id'), ...texts];
+  if (node.sort.length === 0) return sql`select ${sql.join(selected)} from ${table} e${where}`;
   // sort bare ids first: the rows themselves are much wider
   const order = sql.join(node.sort.map((key) => sortExpression(key, 'e', dialect)));
   const places = sql`select ${column('e', 'id')}, dense_rank() over (order by ${order}) as place from ${table} e${where}`;
-  const columns = sql.join([...selected, sql`p.place`, ...version]);
+  const columns = sql.join([...selected, sql`p.place`]);
   return sql`select ${columns} from (${places}) p cross join ${table} e where e.id = p.id`;
 };
 
@@ -275,134 +324,4 @@ const linksQuery = (links: PlanLinks, inIds: InIds, dialect: Dialect): Sql => {
   const order = sql.join([...(rank === null ? [] : [dialect.unindexed(column('l', rank))]), tie]);
   const selected = sql.join([column('l', from), column('l', to), target]);
   return sql`select ${selected} from ${sql.table(table)} l${all(where)} order by ${order} limit ${sql.lit(limits.rowsMax + 1)}`;
-};
-
-const fixedConditions = (
-  fixed: readonly { readonly column: string; readonly value: string }[],
-  alias: string,
-  dialect: Dialect,
-): readonly Sql[] => fixed.map((it) => sql`${dialect.unindexed(column(alias, it.column))} = ${it.value}`);
-
-// ---- filters and sorts
-
-const condition = (filter: PlanFilter, alias: string, dialect: Dialect): Sql => {
-  switch (filter.kind) {
-    case 'and':
-    case 'or': {
-      if (filter.members.length === 0) return filter.kind === 'and' ? sql`1 = 1` : sql`1 = 0`;
-      return sql`(${sql.join(membersOf(filter, alias, dialect), filter.kind === 'and' ? sql` and ` : sql` or `)})`;
-    }
-    case 'not':
-      return sql`not (${condition(filter.member, alias, dialect)})`;
-    case 'compare':
-      return operators[filter.operator].condition(
-        dialect.comparable(filter.columnKind, column(alias, filter.column)),
-        filter.columnKind,
-        operandsOf(filter.operands, dialect),
-        dialect,
-      );
-    case 'related': {
-      const [link, target] = [`${alias}l`, `${alias}t`];
-      const { step } = filter;
-      const source = joinTarget(step, link, target);
-      const conditions = [...stepConditions(step, link, target, dialect)];
-      const some = sql`${column(alias, 'id')} in (select ${column(link, step.path.from)} from ${source}${all([...guardSome(link, dialect), ...guardEvery(target, dialect), ...conditions, condition(filter.member, target, dialect)])})`;
-      if (!filter.orNone) return some;
-      const none = sql`not exists (select 1 from ${source}${all([...guardSome(link, dialect), sql`${column(link, step.path.from)} = ${column(alias, 'id')}`, ...conditions])})`;
-      return sql`(${some} or ${none})`;
-    }
-  }
-};
-
-const operandsOf = ({ kind, slot, count }: PlanOperands, dialect: Dialect): readonly Sql[] =>
-  Array.from({ length: count }, (_, i) => dialect.bindSlot(kind, slot + i));
-
-/** Members of a group; a large group checks the deadline in between, because conditions on long texts are expensive. */
-const membersOf = (group: Group, alias: string, dialect: Dialect): readonly Sql[] => {
-  let passed = 0;
-  return group.members.flatMap((member) => {
-    const sqlOfMember = condition(member, alias, dialect);
-    passed += conditionsIn(member);
-    if (passed < CONDITIONS_UNWATCHED) return [sqlOfMember];
-    passed = 0;
-    const guards = guardEvery(alias, dialect);
-    return [sqlOfMember, ...(group.kind === 'and' ? guards : guards.map((it) => sql`not ${it}`))];
-  });
-};
-
-type Group = Extract<PlanFilter, { kind: 'and' | 'or' }>;
-const CONDITIONS_UNWATCHED = 10;
-
-const conditionsIn = (filter: PlanFilter): number => {
-  switch (filter.kind) {
-    case 'and':
-    case 'or':
-      return filter.members.reduce((sum, it) => sum + conditionsIn(it), 0);
-    case 'not':
-      return conditionsIn(filter.member);
-    case 'compare':
-    case 'related':
-      return 1;
-  }
-};
-
-const tableAs = (table: string, alias: string): Sql => sql`${sql.table(table)} as ${sql.id(alias)}`;
-
-const joinTarget = (step: PlanStep, link: string, target: string): Sql =>
-  sql`${tableAs(step.path.table, link)} join ${tableAs(step.table, target)} on ${column(target, 'id')} = ${column(link, step.path.to)}`;
-
-const stepConditions = (step: PlanStep, link: string, target: string, dialect: Dialect): readonly Sql[] => [
-  ...fixedConditions(step.path.fixed, link, dialect),
-  ...(step.path.typeColumn === null
-    ? []
-    : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.uid}`]),
-  ...visible(step, target, dialect),
-];
-
-/**
- * A sort key as one value for each entry: a to-one step leads to the entry that populating it shows, a to-many step to
- * all of them, of which the least (asc) or greatest (desc) value counts, so that no entry repeats (SO3).
- */
-const sortExpression = (key: PlanSort, alias: string, dialect: Dialect): Sql =>
-  sql`${sortValue(key, alias, dialect)} ${way(key.direction)}`;
-
-const sortValue = ({ steps, column: name, columnKind, direction }: PlanSort, alias: string, dialect: Dialect): Sql => {
-  const last = steps.length === 0 ? alias : `t${steps.length - 1}`;
-  const value = dialect.comparable(columnKind, column(last, name));
-  if (steps.length === 0) return value;
-  const sources: Sql[] = [];
-  const conditions: Sql[] = [];
-  steps.forEach((step, i) => {
-    const [link, target] = [`l${i}`, `t${i}`];
-    const owner = column(i === 0 ? alias : `t${i - 1}`, 'id');
-    if (step.shape === 'one') {
-      sources.push(tableAs(step.table, target));
-      conditions.push(sql`${column(target, 'id')} = (${shownTarget(step, owner, dialect)})`);
-    } else {
-      sources.push(joinTarget(step, link, target));
-      // ways multiply with every step
-      conditions.push(
-        ...guardEvery(link, dialect),
-        sql`${column(link, step.path.from)} = ${owner}`,
-        ...stepConditions(step, link, target, dialect),
-      );
-    }
-  });
-  const isOne = steps.every((step) => step.shape === 'one');
-  if (!isOne) conditions.push(sql`${value} is not null`);
-  const order = isOne ? sql`` : sql` order by ${value} ${way(direction)}`;
-  return sql`(select ${value} from ${sql.join(sources, sql` cross join `)}${all(conditions)}${order} limit 1)`;
-};
-
-/** The id of the entry that a to-one step shows: the first visible one in stored order (ST10). */
-const shownTarget = (step: PlanStep, owner: Sql, dialect: Dialect): Sql => {
-  const [link, target] = ['l', 't'];
-  const { from, rank } = step.path;
-  const conditions = [
-    ...guardEvery(link, dialect),
-    sql`${column(link, from)} = ${owner}`,
-    ...stepConditions(step, link, target, dialect),
-  ];
-  const order = sql.join([...(rank === null ? [] : [column(link, rank)]), column(target, 'id')]);
-  return sql`select ${column(target, 'id')} from ${joinTarget(step, link, target)}${all(conditions)} order by ${order} limit 1`;
 };

@@ -180,6 +180,31 @@ export interface Binding {
   param(kind: ColumnKind, value: DbValue): Param;
 }
 
+export interface JsonField {
+  readonly name: string;
+  readonly form: JsonForm;
+  readonly column: Sql;
+}
+
+/**
+ * JSON by concatenation, for statements that render entries inside those that show them. A null among the parts of a text is
+ * nothing.
+ */
+export interface JsonTexts {
+  /** A column as the text that `jsonObject` writes for it; never null. */
+  value(form: JsonForm, column: Sql): Sql;
+  /** Parts in order as one text; strings are literal. */
+  concat(parts: readonly (string | Sql)[]): Sql;
+  /** Aggregates the texts of all rows, in the order of the rows, separated by commas; null texts are left out. */
+  joined(text: Sql): Sql;
+  /** Bytes of a text. */
+  size(text: Sql): Sql;
+  /** A text as the bytes that are stored. */
+  bytes(text: Sql): Sql;
+  /** The character U+0000, which JSON never contains. */
+  readonly nul: Sql;
+}
+
 export interface Dialect extends Binding {
   readonly name: DialectName;
   readonly columnTypes: Readonly<Record<ColumnKind, string>>;
@@ -199,9 +224,12 @@ export interface Dialect extends Binding {
   pairsTable(slot: number): Sql;
   /** The value of a slot of pairs. */
   pairsText(pairs: readonly (readonly [id: number, value: number])[]): string;
-  /** A JSON object as text; pairs in the given order. */
-  jsonObject(pairs: readonly (readonly [key: string, value: Sql])[]): Sql;
+  /** Columns as a JSON object, as text; in the given order. */
+  jsonObject(fields: readonly JsonField[]): Sql;
+  /** A column as responses show it, outside of JSON. */
   jsonValue(form: JsonForm, column: Sql): Sql;
+  /** Null where a statement for each node is faster than nested ones. */
+  readonly jsonTexts: JsonTexts | null;
   /** A bound value, cast so that comparison with a column of that kind is exact. */
   bind(kind: ColumnKind, value: DbValue): Sql;
   /**

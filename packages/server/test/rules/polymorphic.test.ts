@@ -1,7 +1,7 @@
 /** Q19, R19: polymorphic relations, whose entries may be of any type. */
 import { beforeAll, describe, expect, it } from 'vitest';
 import { tablesOf } from '../../src/model/storage.js';
-import type { Db } from '../../src/sql/dialect.js';
+import type { Db, ReadProgram } from '../../src/sql/dialect.js';
 import { insertGrants } from '../world/grants.js';
 import { openedForTests } from '../world/opening.js';
 import { newSmallWorld, type SmallOptions, type SmallProject, type SmallWorld } from '../world/small.js';
@@ -125,18 +125,18 @@ const messageOf = async (world: SmallWorld, method: string, url: string, data?: 
 
 describe.each(dialects)('polymorphic relations read on %s', (dialect) => {
   const sent: string[] = [];
+  function* watched<T>(program: ReadProgram<T>): ReadProgram<T> {
+    let step = program.next();
+    while (step.done !== true) {
+      sent.push(...step.value.map((it) => it.sql));
+      step = program.next(yield step.value);
+    }
+    return step.value;
+  }
   const watch = (db: Db): Db => ({
     ...db,
-    read: (program) =>
-      db.read(function* () {
-        const batches = program();
-        let step = batches.next();
-        while (step.done !== true) {
-          sent.push(...step.value.map((it) => it.sql));
-          step = batches.next(yield step.value);
-        }
-        return step.value;
-      }),
+    read: (program) => db.read(() => watched(program())),
+    readPlanned: ({ plan, values, begin }) => db.read(() => watched(begin(plan, values, db.dialect))),
   });
   const world = openedForTests(() => openShelf(dialect, { watch }));
 
@@ -246,8 +246,9 @@ describe.each(dialects)('polymorphic relations read on %s', (dialect) => {
       await dataOf(world, 'GET', url);
       return sent.length;
     };
-    // the entry, its links, books and persons
-    expect(await count('shelfs/1?populate=things')).toBe(4);
+    // the entry, its links, books and persons; PostgreSQL reads them by one
+    const statements = dialect === 'postgres' ? 1 : 4;
+    expect(await count('shelfs/1?populate=things')).toBe(statements);
     const many = Array.from({ length: 200 }, (_none, i) => 1000 + i);
     await world.insert(
       'persons',
@@ -265,7 +266,7 @@ describe.each(dialects)('polymorphic relations read on %s', (dialect) => {
       })),
     );
     expect(await thingsOf(world, 'populate=things', 9)).toHaveLength(201);
-    expect(await count('shelfs/9?populate=things')).toBe(4);
+    expect(await count('shelfs/9?populate=things')).toBe(statements);
   });
 });
 

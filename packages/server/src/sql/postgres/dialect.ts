@@ -195,9 +195,10 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   pairsTable: (slot) =>
     sql`(select p.* from (select ${slotParameter('text', slot)}::text as text) given, unnest(split_part(given.text, ' ', 1)::int4[], split_part(given.text, ' ', 2)::float8[]) as p(id, value))`,
   pairsText: (pairs) => `{${pairs.map(([id]) => id).join(',')}} {${pairs.map(([, value]) => value).join(',')}}`,
-  jsonObject: (pairs) =>
-    sql`json_build_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})::text`,
+  jsonObject: (fields) =>
+    sql`json_build_object(${sql.join(fields.flatMap((it) => [sql.lit(it.name), jsonValue(it.form, it.column)]))})::text`,
   jsonValue,
+  jsonTexts: null,
   bind,
   bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
   param: textOf,

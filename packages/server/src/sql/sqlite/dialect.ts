@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, slotParameter, sqliteBuilder } from '../compile.js';
-import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import type { ColumnKind, DbValue, Dialect, JsonForm, JsonTexts, NewRow, Sql, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
 import { explainOnSqlite } from './explain.js';
@@ -22,16 +22,72 @@ const jsonValue = (form: JsonForm, column: Sql): Sql => {
     case 'epoch':
       return sql`cast(iif(typeof(${column}) = 'text', dovetail_epoch(${column}), ${column}) as text)`;
     case 'boolean':
-      return sql`json(case ${column} when 1 then 'true' when 0 then 'false' else 'null' end)`;
+      return sql`case ${column} when 1 then 'true' when 0 then 'false' end`;
     case 'time':
       return sql`iif(length(${column}) = 12, ${column}, coalesce(strftime('%H:%M:%f', ${column}), ${column}))`;
     case 'instant':
-      // usually an integer, but rows edited by hand may hold text, and strftime ends with the year 9999
-      return sql`case when ${column} is null then null when typeof(${column}) = 'integer' and ${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)} then strftime('%Y-%m-%dT%H:%M:%fZ', ${column} / 1000.0, 'unixepoch') else dovetail_instant(${column}) end`;
+      return sql`case when ${isPlainInstant(column)} then ${isoOf(column)} || 'Z' when ${column} is not null then dovetail_instant(${column}) end`;
     case 'json':
-      // a value that is not valid JSON is returned as it is, so that no stored value breaks a response
-      return sql`iif(json_valid(${column}), json(${column}), ${column})`;
+      return column;
   }
+};
+
+/**
+ * Almost always true: rows edited by hand may hold text, and SQLite's functions end with the year 9999. The plus keeps the
+ * column's type out of the comparison, so that no text is between two numbers.
+ */
+const isPlainInstant = (column: Sql): Sql => sql`+${column} between ${sql.lit(instantMin)} and ${sql.lit(instantMax)}`;
+
+/** An ISO instant without its `Z`, in whole milliseconds; a third of the time of strftime, which reads a format. */
+const isoOf = (column: Sql): Sql =>
+  sql`replace(datetime(cast(${column} as integer) / 1000.0, 'unixepoch', 'subsec'), ' ', 'T')`;
+
+/** A column as JSON text, never null. Concatenated, such texts take less time than calls of JSON functions inside each other. */
+const jsonText = (form: JsonForm, column: Sql): Sql => {
+  switch (form) {
+    case 'boolean':
+      return sql`case ${column} when 1 then 'true' when 0 then 'false' else 'null' end`;
+    case 'instant':
+      return sql`case when ${isPlainInstant(column)} then concat('"', ${isoOf(column)}, 'Z"') when ${column} is null then 'null' else json_quote(dovetail_instant(${column})) end`;
+    case 'json':
+      // a value that is not valid JSON is returned as it is, so that no stored value breaks a response; it is taken for valid
+      // if it is up to the first NUL, and format ends there
+      return sql`iif(json_valid(${column}), format('%s', ${column}), json_quote(${column}))`;
+    case 'text':
+    case 'number':
+    case 'date':
+    case 'digits':
+    case 'epoch':
+    case 'time':
+      return sql`json_quote(${jsonValue(form, column)})`;
+  }
+};
+
+const concat: JsonTexts['concat'] = (parts) => {
+  const merged: (string | Sql)[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') merged[merged.length - 1] = last + part;
+    else merged.push(part);
+  }
+  const texts = merged.map((it) => (typeof it === 'string' ? sql.lit(it) : it));
+  if (texts.length <= ARGUMENTS_MAX) return sql`concat(${sql.join(texts)})`;
+  const calls: Sql[] = [];
+  for (let i = 0; i < texts.length; i += ARGUMENTS_MAX)
+    calls.push(sql`concat(${sql.join(texts.slice(i, i + ARGUMENTS_MAX))})`);
+  return concat(calls);
+};
+
+/** SQLite takes 1,000. */
+const ARGUMENTS_MAX = 900;
+
+const jsonTexts: JsonTexts = {
+  value: jsonText,
+  concat,
+  joined: (text) => sql`group_concat(${text}, ',')`,
+  size: (text) => sql`octet_length(${text})`,
+  bytes: (text) => sql`cast(${text} as blob)`,
+  nul: sql`char(0)`,
 };
 
 const comparable = (kind: ColumnKind, column: Sql): Sql => {
@@ -120,8 +176,17 @@ export const sqliteDialect: Dialect = {
   pairsTable: (slot) =>
     sql`(select value ->> 0 as id, value ->> 1 as value from json_each(${slotParameter('text', slot)}))`,
   pairsText: (pairs) => JSON.stringify(pairs),
-  jsonObject: (pairs) => sql`json_object(${sql.join(pairs.flatMap(([key, value]) => [sql.lit(key), value]))})`,
+  jsonObject: (fields) =>
+    concat([
+      '{',
+      ...fields.flatMap(({ name, form, column }, i) => [
+        `${i > 0 ? ',' : ''}${JSON.stringify(name)}:`,
+        jsonText(form, column),
+      ]),
+      '}',
+    ]),
   jsonValue,
+  jsonTexts,
   bind,
   // the planner looks at bare parameters (of a limit, or beside an indexed column after `analyze`), and therefore prepares the
   // statement anew each time that one is bound
