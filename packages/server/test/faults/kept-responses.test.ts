@@ -105,6 +105,41 @@ describe('two processes on one PostgreSQL', () => {
   });
 });
 
+describe.each([0, 2])('two processes on one SQLite file, threads: %i', (threads) => {
+  let world: RelationsWorld;
+  let processes: Process[];
+  beforeAll(async () => {
+    world = await newRelationsWorld('sqlite');
+    processes = [await newProcess(world, { threads }), await newProcess(world, { threads })];
+  });
+  afterAll(async () => {
+    for (const it of processes) await it.close();
+    await world.close();
+  });
+
+  it("see each other's writes", async () => {
+    await takeTurns(processes, 20);
+  });
+
+  it('a burst of writes from both, beside readers: nobody sees less than before', async () => {
+    const { total } = await readBoth(processes[0]!);
+    const seen = [total, total];
+    await Promise.all(
+      Array.from({ length: 60 }, async (_it, i) => {
+        await post(processes[i % 2]!, 'books', `${i}`);
+        for (const at of [0, 1]) {
+          // what anybody has seen was committed before this request
+          const least = Math.max(...seen);
+          const found = (await readBoth(processes[at]!)).total;
+          expect(found).toBeGreaterThanOrEqual(least);
+          seen[at] = Math.max(seen[at]!, found);
+        }
+      }),
+    );
+    for (const it of processes) expect((await readBoth(it)).total).toBe(total + 60);
+  });
+});
+
 describe.each<PoolMode>(['session', 'transaction'])('two processes behind PgBouncer in %s mode', (mode) => {
   it("see each other's writes", async () => {
     const pooler = await startPgBouncer(inject('postgresUrl'), mode);

@@ -1,7 +1,12 @@
 /** What the text of a statement says about tables, for cached responses: naming too many is safe, naming too few is not. */
 import { describe, expect, it } from 'vitest';
+import { tablesOf } from '../../src/model/storage.js';
+import type { CompiledRead } from '../../src/read/statements.js';
 import { joinWrites, newChangeLog, touchedBy } from '../../src/sql/changes.js';
-import { tablesIn, writesOf } from '../../src/sql/texts.js';
+import type { Db } from '../../src/sql/dialect.js';
+import { nameOf, tablesIn, writesOf } from '../../src/sql/texts.js';
+import { newTestServer } from '../world/server.js';
+import { dialects, useWorld } from '../world/world.js';
 
 const written = (text: string): Readonly<Record<string, string>> | null => {
   const writes = writesOf(text);
@@ -123,6 +128,46 @@ describe('what writes reach', () => {
       ['b', 'update'],
     ]);
     expect(joinWrites([new Map(), null])).toBeNull();
+  });
+});
+
+describe.each(dialects)('a cached response on %s', (dialect) => {
+  const world = useWorld(dialect);
+
+  it.each([
+    '/api/films?populate=*',
+    '/api/films?sort=director.name,title&filters[genres][films][title][$contains]=e&pagination[page]=2&pagination[pageSize]=2',
+    '/api/films?_q=e&sort=year:desc&publicationState=preview&pagination[withCount]=false',
+    '/api/films/1?populate[director][populate]=*&populate[body][populate]=*&populate[reels][sort]=frames',
+    '/api/programmes?populate[cycleFilms][filters][genres][name]=Drama&populate[cycleFilms][populate]=credit.awards',
+    '/api/notices?locale=all&populate=localizations',
+    '/api/house-rules?populate=*',
+  ])('knows all tables that its statements name: %s', async (url) => {
+    const tables = new Set(tablesOf(world.model).map((it) => nameOf(it.name)));
+    const read: string[] = [];
+    const known: string[] = [];
+    const db: Db = {
+      ...world.db,
+      readPlanned: ({ plan, values, begin }) => {
+        known.push(...((plan as Partial<CompiledRead>).tables ?? []));
+        function* watched() {
+          const program = begin(plan, values, world.db.dialect);
+          let step = program.next();
+          while (!step.done) {
+            read.push(...(tablesIn(step.value.map((it) => it.sql)) ?? ['unknown']));
+            step = program.next(yield step.value);
+          }
+          return step.value;
+        }
+        return world.db.read(watched);
+      },
+    };
+    const server = await newTestServer(db, world.model);
+    expect((await server.get(url)).status).toBe(200);
+    await server.close();
+    const named = [...new Set(read)].filter((it) => tables.has(it) || it === 'unknown');
+    expect(named.length).toBeGreaterThan(0);
+    expect(named.filter((it) => !known.includes(it))).toEqual([]);
   });
 });
 
