@@ -144,8 +144,8 @@ export const limits = {
   shapeBytesMax: 8 * 1024 * 1024,
   /** Bytes of plans by the text of their request: what `shapeBytesMax` says, without the statements. */
   planBytesMax: 8 * 1024 * 1024,
-  /** Lists whose length and positions are remembered, and positions of one. */
-  knownListsMax: 1_000,
+  /** Bytes of what is remembered of lists, some 400 of them, and the positions in one. */
+  knownListsBytesMax: 4 * 1024 * 1024,
   anchorsMax: 200,
   /** Entries that a later page skips, and that a list counts, without remembering it. */
   skippedRowsMax: 400,

@@ -52,8 +52,15 @@ export interface Lists {
   ): Promise<Executed | null>;
 }
 
+/** Approximate size of an anchor in memory. */
+const ANCHOR_BYTES = 48;
+
 export const newLists = (changes: Changes, dialect: Dialect): Lists => {
-  const lists = new LRUCache<string, KnownList>({ max: limits.knownListsMax });
+  const lists = new LRUCache<string, KnownList>({
+    maxSize: limits.knownListsBytesMax,
+    // each with all the anchors that it may get
+    sizeCalculation: (_list, key) => key.length + limits.anchorsMax * ANCHOR_BYTES,
+  });
 
   const isCurrent = (list: KnownList): boolean => changes.isUnchanged(list.tables, list.since);
 
@@ -146,6 +153,8 @@ const anchorBefore = ({ all, last }: Anchors, position: number): Anchor | null =
 const remember = (list: KnownList, order: string, offset: number, { rows, lastId }: Executed): void => {
   if (lastId === null) return;
   const anchors = list.anchors.get(order) ?? { all: [], gap: limits.skippedRowsMax / 4, last: null, isUsable: true };
+  // few lists are read in many orders, and the last one matters
+  if (!list.anchors.has(order)) list.anchors.clear();
   list.anchors.set(order, anchors);
   const anchor = { position: offset + rows, id: lastId };
   anchors.last = anchor;
