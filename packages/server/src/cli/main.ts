@@ -1,9 +1,9 @@
 #!/usr/bin/env node
 /** The command line entry point. Checks the Node.js version before loading anything else. */
-import { boundYoungGeneration, isSupported, supportedNode } from './runtime.js';
+import { boundHeap, isSupported, supportedNode } from './runtime.js';
 
 if (isSupported(process.versions.node)) {
-  if (process.argv[2] === 'start') boundYoungGeneration();
+  if (process.argv[2] === 'start') boundHeap();
   // program.ts, bundled by build.mjs
   await import(new URL('../bundle/cli/program.js', import.meta.url).href);
 } else {

@@ -31,6 +31,6 @@ describe('the runtime', () => {
     const imports = [...read('src/cli/main.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
     expect(imports).toEqual(['./runtime.js']);
     const inner = [...read('src/cli/runtime.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
-    expect(inner).toEqual(['node:process']);
+    expect(inner).toEqual(['node:process', 'node:v8']);
   });
 });
