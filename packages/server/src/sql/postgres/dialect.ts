@@ -142,7 +142,7 @@ const insertText = (rows: readonly NewRow[]): string => {
 
 /** Each query keeps the order of its rows: no part of it runs in parallel with another part. */
 const unite = (queries: readonly Statement[]): Statement => {
-  const key = queries.map((it) => it.sql).join('\n');
+  const key = queries.map((it) => numberOf(it.sql)).join();
   const text = unitedTexts.get(key) ?? unitedText(queries);
   unitedTexts.set(key, text);
   return {
@@ -154,6 +154,18 @@ const unite = (queries: readonly Statement[]): Statement => {
 };
 
 const unitedTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+
+const numbers = new LRUCache<string, number>({ max: limits.statementsMax });
+let lastNumber = 0;
+
+/** A number for a text: joined texts of many queries would be long keys. */
+const numberOf = (text: string): number => {
+  const known = numbers.get(text);
+  if (known !== undefined) return known;
+  lastNumber += 1;
+  numbers.set(text, lastNumber);
+  return lastNumber;
+};
 
 const unitedText = (queries: readonly Statement[]): string => {
   let before = 0;
