@@ -18,14 +18,18 @@ export const trackConnections = (server: http.Server): Connections => {
     open.set(socket, { socket, inFlight: new Set(), idleSince: performance.now() });
     socket.once('close', () => open.delete(socket));
   });
+  // one function for all responses
+  const ended = function (this: http.ServerResponse): void {
+    const connection = open.get(this.req.socket);
+    if (!connection) return;
+    connection.inFlight.delete(this);
+    connection.idleSince = performance.now();
+  };
   server.prependListener('request', ({ socket }, response) => {
     const connection = open.get(socket);
     if (!connection) return;
     connection.inFlight.add(response);
-    response.once('close', () => {
-      connection.inFlight.delete(response);
-      connection.idleSince = performance.now();
-    });
+    response.on('close', ended);
   });
   return open;
 };

@@ -10,7 +10,8 @@ import { newSingleFlight } from '../single-flight.js';
 
 /** The best first. */
 export const encodings = ['br', 'gzip'] as const;
-export type Encoding = (typeof encodings)[number];
+type Compression = (typeof encodings)[number];
+export type Encoding = Compression | 'identity';
 
 /** Bytes below which compression saves less than it costs. */
 export const compressedBytesMin = 1024;
@@ -21,12 +22,12 @@ export const brotliOptions: zlib.BrotliOptions = { params: { [zlib.constants.BRO
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 
-const compress = (body: Buffer, encoding: Encoding): Promise<Buffer> =>
+const compress = (body: Buffer, encoding: Compression): Promise<Buffer> =>
   encoding === 'br' ? brotli(body, brotliOptions) : gzip(body);
 
 export interface Compressed {
   /** The encoding of a body of so many bytes for this client. */
-  encodingFor(headers: http.IncomingHttpHeaders, bytes: number): Encoding | 'identity';
+  encodingFor(headers: http.IncomingHttpHeaders, bytes: number): Encoding;
   /** @param tag the entity tag, which names the bytes of the body: the result is kept under it. Null keeps nothing. */
   encode(body: Buffer, encoding: Encoding, tag: string | null): Ready<Buffer>;
 }
@@ -41,8 +42,8 @@ export const newCompressed = (bytesMax: number): Compressed => {
         })
       : null;
   const singleFlight = newSingleFlight<Buffer>();
-  const chosen = new LRUCache<string, Encoding | 'identity'>({ max: limits.acceptedEncodingsMax });
-  const choose = (accepted: string): Encoding | 'identity' => {
+  const chosen = new LRUCache<string, Encoding>({ max: limits.acceptedEncodingsMax });
+  const choose = (accepted: string): Encoding => {
     const known = chosen.get(accepted);
     if (known) return known;
     const made = negotiate(accepted.toLowerCase().replace(gzipNames, 'gzip'), [...encodings]) ?? 'identity';
@@ -57,6 +58,7 @@ export const newCompressed = (bytesMax: number): Compressed => {
         : choose(String(accepted));
     },
     encode: (body, encoding, tag) => {
+      if (encoding === 'identity') return body;
       if (tag === null) return compress(body, encoding);
       const key = `${encoding} ${tag}`;
       const known = kept?.get(key);

@@ -14,7 +14,7 @@ import type { Answer } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { answerRead, type ReadTarget } from './actions.js';
-import type { Compressed } from './encodings.js';
+import type { Compressed, Encoding } from './encodings.js';
 import { faultResponse } from './faults.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
@@ -44,6 +44,7 @@ export interface LaneDeps {
 export const newLane = (deps: LaneDeps): Lane => {
   const { site, commonHeaders, compressed, pending } = deps;
   const targetOf = newTargets(deps.routes, site);
+  const headOf = newHeads();
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
 
   return (request, response) => {
@@ -58,37 +59,36 @@ export const newLane = (deps: LaneDeps): Lane => {
     if (logsRequests) logWhenSent(request, response, log());
 
     const send = (status: number, own: readonly string[], body: Buffer | null): Ready<void> => {
-      if (body !== null && !pending.admit(request, response, body.length)) return sendIssues([issue('http.busy', [])]);
+      const length = body?.length ?? 0;
+      if (!pending.hasRoom(request, length)) return sendIssues([issue('http.busy', [])]);
       response.writeHead(status, [...commonHeaders(headers.origin), ...own]);
       if (body === null || request.method === 'HEAD') response.end();
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
-      else if (body.length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
+      else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
       else response.end(body);
+      // most are with the operating system by now
+      if (!response.writableFinished) pending.hold(request, response, length);
       return undefined;
     };
 
-    /** @param tag names the bytes of a body whose compressed form is worth keeping. */
-    const sendBody = (status: number, own: readonly string[], body: Buffer, tag: string | null): Ready<void> => {
-      const encoding = compressed.encodingFor(headers, body.length);
-      if (encoding === 'identity') return send(status, [...own, 'content-length', String(body.length)], body);
-      return whenReady(compressed.encode(body, encoding, tag), (bytes) =>
-        send(status, [...own, 'content-encoding', encoding, 'content-length', String(bytes.length)], bytes),
+    const sendJson = ({ status, headers: own, body }: JsonResponse): Ready<void> => {
+      const plain = Buffer.from(body);
+      const encoding = compressed.encodingFor(headers, plain.length);
+      return whenReady(compressed.encode(plain, encoding, null), (bytes) =>
+        send(status, [...Object.entries(own).flat(), ...bodyHeaders(encoding, bytes)], bytes),
       );
     };
-
-    const sendJson = ({ status, headers: own, body }: JsonResponse): Ready<void> =>
-      sendBody(status, Object.entries(own).flat(), Buffer.from(body), null);
 
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
     const sendAnswer = (answer: Answer): Ready<void> => {
-      const own = ['etag', weakTag(answer)];
-      if (answer.leftOut.length > 0) {
-        deps.logLeftOut(answer.leftOut, request.url!, log());
-        own.unshift(LEFT_OUT_HEADER, leftOutHeader(answer.leftOut));
-      }
-      if (isKnown(request, answer)) return send(304, own, null);
-      return sendBody(200, [...own, 'content-type', JSON_TYPE], answer.body, answer.etag);
+      const { body, etag, leftOut } = answer;
+      if (leftOut.length > 0) deps.logLeftOut(leftOut, request.url!, log());
+      if (isKnown(request, answer)) return send(304, tagHeaders(answer), null);
+      const encoding = compressed.encodingFor(headers, body.length);
+      return whenReady(compressed.encode(body, encoding, etag), (bytes) =>
+        send(200, headOf(answer, encoding, bytes), bytes),
+      );
     };
 
     const fail = (fault: unknown): void => {
@@ -110,6 +110,36 @@ export const newLane = (deps: LaneDeps): Lane => {
 };
 
 const TEXT_BYTES_MAX = 4096;
+
+// ---- headers, names and values in turn
+
+/** The headers of an answer in each of its encodings, made once. */
+const newHeads = (): ((answer: Answer, encoding: Encoding, bytes: Buffer) => readonly string[]) => {
+  const heads = new WeakMap<Answer, Partial<Record<Encoding, readonly string[]>>>();
+  return (answer, encoding, bytes) => {
+    let known = heads.get(answer);
+    if (!known) {
+      known = {};
+      heads.set(answer, known);
+    }
+    known[encoding] ??= [...tagHeaders(answer), 'content-type', JSON_TYPE, ...bodyHeaders(encoding, bytes)];
+    return known[encoding];
+  };
+};
+
+const tagHeaders = (answer: Answer): readonly string[] => [
+  ...(answer.leftOut.length > 0 ? [LEFT_OUT_HEADER, leftOutHeader(answer.leftOut)] : []),
+  'etag',
+  weakTag(answer),
+];
+
+const bodyHeaders = (encoding: Encoding, { length }: Buffer): readonly string[] => [
+  ...(encoding === 'identity' ? [] : ['content-encoding', encoding]),
+  'content-length',
+  String(length),
+];
+
+// ---- requests
 
 /** A read without a body, for one host, whose URL is not too long. */
 const isPlain = (request: http.IncomingMessage): boolean =>

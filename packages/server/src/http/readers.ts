@@ -19,8 +19,10 @@ export interface WaitingBounds {
 
 /** Response bodies that clients have still to read. */
 export interface Pending {
-  /** Counts a body as pending until the response is closed. False if there is no room: the response is a 503 then. */
-  admit(request: http.IncomingMessage, response: http.ServerResponse, bytes: number): boolean;
+  /** Whether there is room for a body; if not, the response is a 503. */
+  hasRoom(request: http.IncomingMessage, bytes: number): boolean;
+  /** Counts a body as pending until its response is closed. */
+  hold(request: http.IncomingMessage, response: http.ServerResponse, bytes: number): void;
 }
 
 interface Waiting {
@@ -57,22 +59,24 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     waiting.delete(response);
   };
 
-  const hold = (response: http.ServerResponse, socket: net.Socket, bytes: number): void => {
-    waiting.set(response, { socket, bytes, since: performance.now() });
-    bytesWaiting += bytes;
-    response.once('close', () => release(response));
-  };
+  const isCounted = ({ method, socket }: http.IncomingMessage, bytes: number): boolean =>
+    bytes >= COUNTED_BYTES_MIN && method !== 'HEAD' && connections.has(socket);
 
-  const admit: Pending['admit'] = ({ method, socket }, response, bytes) => {
-    if (bytes < COUNTED_BYTES_MIN || method === 'HEAD' || !connections.has(socket)) return true;
-    if (!makeRoom(bytes, method === 'GET')) return false;
-    hold(response, socket, bytes);
-    return true;
+  const pending: Pending = {
+    hasRoom: (request, bytes) => !isCounted(request, bytes) || makeRoom(bytes, request.method === 'GET'),
+    hold: (request, response, bytes) => {
+      if (!isCounted(request, bytes)) return;
+      waiting.set(response, { socket: request.socket, bytes, since: performance.now() });
+      bytesWaiting += bytes;
+      response.once('close', () => release(response));
+    },
   };
 
   app.addHook('onSend', (request, reply, payload: unknown, done) => {
     const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    done(null, admit(request.raw, reply.raw, bytes) ? payload : busy(reply));
+    if (!pending.hasRoom(request.raw, bytes)) return done(null, busy(reply));
+    pending.hold(request.raw, reply.raw, bytes);
+    done(null, payload);
   });
 
   // responses queued behind others get no close event when their connection closes
@@ -94,7 +98,7 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
     }
   }, bounds.lookMs).unref();
   app.addHook('onClose', () => clearInterval(look));
-  return { admit };
+  return pending;
 };
 
 interface Progress {

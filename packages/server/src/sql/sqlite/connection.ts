@@ -25,6 +25,8 @@ export interface Connection {
   run(statement: Statement, deadline: Deadline): Rows;
   /** Runs a fixed statement without a deadline. */
   exec(text: string): void;
+  /** `data_version`: another number after every commit of another connection. Every request asks, so nothing is looked up. */
+  dataVersion(): number;
   /** Also false if SQLite has rolled back by itself, as it does when the disk is full. */
   inTransaction(): boolean;
   /** Rolls back the transaction, if there still is one. */
@@ -84,17 +86,29 @@ const connectionOf = (raw: Database.Database): Connection => {
         ? collect(statement.iterate(...params) as Iterable<Rows[number]>, given)
         : (statement.all(...params) as Rows);
     } catch (fault) {
-      const kind = kindOf(fault);
-      if (kind === 'full' || kind === 'failing' || kind === 'damaged') broken = true;
-      throw fault;
+      throw noted(fault);
     }
   };
+  const noted = (fault: unknown): unknown => {
+    const kind = kindOf(fault);
+    if (kind === 'full' || kind === 'failing' || kind === 'damaged') broken = true;
+    return fault;
+  };
+  let version: Database.Statement | null = null;
   const exec = (sql: string): void => {
     run({ sql, params: [], ids: [] }, endless);
   };
   return {
     run,
     exec,
+    dataVersion: () => {
+      try {
+        version ??= raw.prepare('pragma data_version').pluck();
+        return version.get() as number;
+      } catch (fault) {
+        throw noted(fault);
+      }
+    },
     inTransaction: () => raw.inTransaction,
     rollback: () => {
       if (!raw.inTransaction) return;

@@ -69,10 +69,7 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
     connections += 1;
     return connection;
   };
-  const dataVersionOf = (it: Connection): DataVersion => {
-    const [[count] = []] = it.run(versionStatement, endless);
-    return `${connections}.${count}`;
-  };
+  const dataVersionOf = (it: Connection): DataVersion => `${connections}.${it.dataVersion()}`;
   /**
    * After SQLite has rolled back by itself, as it does on a full disk, any further statement would be committed at
    * once, on its own. It does so only with an error.
@@ -117,6 +114,3 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
 
 /** Fails if the file is not a database. */
 export const readSchema = 'pragma schema_version';
-export const versionStatement: Statement = { sql: 'pragma data_version', params: [], ids: [] };
-
-const endless: Deadline = { at: Number.POSITIVE_INFINITY, ms: Number.POSITIVE_INFINITY };

@@ -6,8 +6,8 @@ import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
 import { type Db, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
-import { type Connection, connect, deadlineIn } from './connection.js';
-import { readSchema, versionStatement } from './connections.js';
+import { type Connection, connect } from './connection.js';
+import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { Engine, Transaction } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
@@ -116,8 +116,7 @@ export const openSqlite = async (
       versionConnections += 1;
     }
     try {
-      const [[count] = []] = versionConnection.run(versionStatement, deadlineIn(limits.sqliteStatementMsMax));
-      return `${versionConnections}.${count}`;
+      return `${versionConnections}.${versionConnection.dataVersion()}`;
     } finally {
       versionConnection = unlessBroken(versionConnection);
     }
