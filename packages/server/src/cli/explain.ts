@@ -249,11 +249,11 @@ const notesOf = ({ reads, advice, ran }: ExplainedStatement): string =>
 
 /** Statements in the order of round trips, each with what it fetches. */
 const namedStatements = (compiled: PreparedRead['compiled']): readonly NamedStatement[] => {
-  const { shape, whole, page, count, nodes } = compiled;
+  const { shape, whole, wholeCounts, page, count, nodes } = compiled;
   const named: NamedStatement[] = [];
   if (whole) named.push({ ...whole, fetches: 'page' });
   if (page) named.push({ ...page, fetches: 'page' });
-  if (count) named.push({ ...count, fetches: 'count' });
+  if (count && !wholeCounts) named.push({ ...count, fetches: 'count' });
   for (let i = nodes.length - 1; i >= 0; i--) {
     const node = shape.nodes[i]!;
     const compiledNode = nodes[i];

@@ -167,15 +167,15 @@ export function* runRead(
 }
 
 function* runWhole(
-  { shape, count }: CompiledRead,
+  { shape, count, wholeCounts }: CompiledRead,
   statement: Statement,
   known: number | null,
   id: number | null,
   binding: Binding,
 ): ReadProgram<ReadData | null> {
   const first = shape.slice ? statement : withIds(statement, [id ?? 0], binding);
-  const [[row] = [], countRows] = yield count && known === null ? [first, count] : [first];
-  const total = totalOf(shape, countRows, known);
+  const [[row] = [], countRows] = yield count && known === null && !wholeCounts ? [first, count] : [first];
+  const total = wholeCounts ? (row?.[3] as number) : totalOf(shape, countRows, known);
   if (!row) return { page: [], whole: null, version: null, total, nodes: [] };
   const [texts, ids, version] = row as [Uint8Array | null, string | number | null, string | null];
   if (texts?.includes(UNRENDERED)) return null;

@@ -28,6 +28,8 @@ export interface CompiledRead {
    * its version. Takes the id in `findOne`. Null where the page consists of rows.
    */
   readonly whole: Statement | null;
+  /** Whether that row ends with the number of entries on all pages. */
+  readonly wholeCounts: boolean;
   /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null when the id is given (`findOne`). */
   readonly page: Statement | null;
   readonly count: Statement | null;
@@ -68,6 +70,7 @@ export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead =>
 const compileWhole = (shape: ReadShape, dialect: Dialect): Omit<CompiledRead, 'tables'> => ({
   shape,
   whole: dialect.compile(wholeQuery(shape, dialect)),
+  wholeCounts: wholeCounts(shape),
   page: null,
   count: shape.withCount ? dialect.compile(countQuery(shape, rootOf(shape), dialect)) : null,
   nodes: shape.nodes.map(() => null),
@@ -87,8 +90,8 @@ const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Om
     found,
     root:
       found && shape.slice
-        ? pageOfFound(shape, shape.slice, root, dialect)
-        : (pageOfShape ?? entriesQuery(root, rootEntries, dialect.inIds, dialect)),
+        ? pageOfFound(shape, shape.slice, textsOf(root), dialect)
+        : (pageOfShape ?? entriesQuery(root, rootEntries, dialect.isId, dialect)),
     count: found ? sql`select count(*) from found` : countOfShape,
     entries: (node, inIds) => entriesQuery(node, textsOf(node), inIds, dialect),
     links: (links, inIds) => linksQuery(links, inIds, dialect),
@@ -97,13 +100,17 @@ const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Om
   return {
     shape,
     whole: null,
+    wholeCounts: false,
     page: pageOfShape && { ...compile(pageOfShape), isLong },
     count: countOfShape && compile(countOfShape),
     nodes: shape.nodes.map((node, index) => {
       if (!fetched.has(index)) return null;
-      const texts = node === root ? rootEntries : textsOf(node);
+      const entries =
+        node === root
+          ? entriesQuery(root, rootEntries, dialect.isId, dialect)
+          : entriesQuery(node, textsOf(node), dialect.inIds, dialect);
       return {
-        entries: compile(entriesQuery(node, texts, dialect.inIds, dialect)),
+        entries: compile(entries),
         links: node.links.map((links) => compile(linksQuery(links, dialect.inIds, dialect))),
       };
     }),
@@ -129,14 +136,21 @@ const wholeQuery = (shape: ReadShape, dialect: Dialect): Sql => {
   const { bytes, joined, size, nul } = jsonTexts;
   const root = rootOf(shape);
   const text = sql`${objectText(shape, root, 'e', dialect)} as text`;
+  const bounded = sql`iif(${size(sql`text`)} > ${sql.lit(limits.inlineEntryBytesMax)}, ${nul}, text)`;
+  const page = sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, null`;
+  if (shape.slice && wholeCounts(shape)) {
+    const rows = pageOfFound(shape, shape.slice, [text], dialect);
+    return sql`with found as materialized (${foundQuery(shape, root, dialect)}) ${page}, (select count(*) from found) from (${rows})`;
+  }
   const rows = shape.slice
     ? pageQuery(shape, shape.slice, [text], dialect)
-    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], dialect.inIds, dialect);
+    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], dialect.isId, dialect);
   const version = shape.withVersion ? sql`version` : sql`null`;
   if (shape.action !== 'find') return sql`select ${bytes(sql`text`)}, id, ${version} from (${rows})`;
-  const bounded = sql`iif(${size(sql`text`)} > ${sql.lit(limits.inlineEntryBytesMax)}, ${nul}, text)`;
-  return sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, null from (${rows})`;
+  return sql`${page} from (${rows})`;
 };
+
+const wholeCounts = (shape: ReadShape): boolean => shape.withCount && readsAllToSort(shape);
 
 /** The texts of an entry: those of `inline.ts`, or its scalar part, in several objects if one cannot take all fields. */
 const textColumns = (shape: ReadShape, node: PlanNode, dialect: Dialect): readonly Sql[] => {
@@ -207,9 +221,15 @@ const idsAroundOdd = (
   return sql`select id from (${usual} union all ${odd} order by 1 ${way(key.direction)}, 2 ${rows})`;
 };
 
-/** Whether no index can spare the page the entries that the count reads: it sorts by, and filters through, relations. */
-const readsAllToSort = ({ filter, sort }: ReadShape): boolean =>
-  filter !== null && sort.length > 0 && (isThroughRelation(filter) || sort.some((it) => it.steps.length > 0));
+/**
+ * Whether no index can spare the page the entries that the count reads: it sorts by, or filters through, relations, and does not
+ * start from an entry.
+ */
+const readsAllToSort = ({ filter, sort, slice }: ReadShape): boolean =>
+  !slice?.isAnchored &&
+  filter !== null &&
+  sort.length > 0 &&
+  (isThroughRelation(filter) || sort.some((it) => it.steps.length > 0));
 
 const isThroughRelation = (filter: PlanFilter): boolean => {
   switch (filter.kind) {
@@ -233,13 +253,10 @@ const foundQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => 
 };
 
 /** The same as `pageQuery`. */
-const pageOfFound = (shape: ReadShape, slice: PlanSlice, root: PlanNode, dialect: Dialect): Sql => {
+const pageOfFound = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], dialect: Dialect): Sql => {
+  const root = rootOf(shape);
   const keys = shape.sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
-  const selected = sql.join([
-    column('e', 'id'),
-    ...textColumns(shape, root, dialect),
-    ...versionColumn(shape, dialect),
-  ]);
+  const selected = sql.join([column('e', 'id'), ...texts, ...versionColumn(shape, dialect)]);
   const page = sql`select p.id, row_number() over () as place from (select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };

@@ -216,6 +216,8 @@ export interface Dialect extends Binding {
   compile(query: Sql): Statement;
   /** `column in (the ids given at run time)`; the SQL text does not depend on their number. */
   inIds(column: Sql): Sql;
+  /** The same where one id is given. */
+  isId(column: Sql): Sql;
   /** `column in (query)`, with the plan that ids given at run time have. */
   inQuery(column: Sql, query: Sql): Sql;
   /** A table with the ids given at run time in its only column, `id`. */

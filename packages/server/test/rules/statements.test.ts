@@ -14,7 +14,9 @@ describe.each(dialects)('statements on %s', (dialect) => {
 
   it.each([
     ['/api/films', page + count],
-    ['/api/films?fields=id&sort=director.name&filters[genres][name]=Drama', page + count],
+    // the entries that meet the filter are read once, for the page and for their number
+    ['/api/films?fields=id&sort=director.name&filters[genres][name]=Drama', page],
+    ['/api/films?fields=id&sort=director.name', page + count],
     ['/api/films?pagination[withCount]=false', page],
     ['/api/films/1', page],
     ['/api/house-rules', page],

@@ -202,6 +202,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   jsonPairsMax: 50,
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
+  isId: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
   inQuery: (column, query) => sql`${column} = any(array(${query}))`,
   idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
   pairsTable: (slot) =>

@@ -171,6 +171,8 @@ export const sqliteDialect: Dialect = {
   jsonPairsMax: 400,
   compile,
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
+  // a table-valued function costs ten times as much as an operator
+  isId: (column) => sql`${column} = (${idsParameter()} ->> 0)`,
   inQuery: (column, query) => sql`${column} in (${query})`,
   idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
   pairsTable: (slot) =>
