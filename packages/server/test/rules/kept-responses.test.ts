@@ -51,10 +51,13 @@ describe.each(places)('cached responses on %s, threads: %i', (dialect, threads) 
     world = await newRelationsWorld(dialect, {}, undefined, postgres?.url);
   });
   beforeEach(async () => {
+    const before = await listening();
     one = await newProcess(world, { handlers, threads });
     await readAll(one.server);
-    // the first write reads what the tables declare
+    // the first write reads what the tables declare, and begins to listen to other processes
     await post(one, 'books');
+    if (dialect === 'postgres')
+      while ((await listening()).every((pid) => before.includes(pid))) await readAll(one.server);
     await readAll(one.server);
   });
   afterEach(() => one.close());
@@ -67,6 +70,18 @@ describe.each(places)('cached responses on %s, threads: %i', (dialect, threads) 
     const { status, body, text } = await server.send('POST', `/api/${plural}`, { body: { data } });
     expect(status, text).toBe(200);
     return (body as { data: { id: number } }).data.id;
+  };
+
+  /** Connections on which processes have begun to listen. */
+  const listening = async (): Promise<readonly number[]> => {
+    if (dialect === 'sqlite') return [];
+    const connection = new Client(world.env['DATABASE_URL']!);
+    await connection.connect();
+    const { rows } = await connection.query<{ readonly pid: number }>(
+      "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid() and state = 'idle' and query like '%pg_notify%json_build_object%'",
+    );
+    await connection.end();
+    return rows.map(({ pid }) => pid);
   };
 
   /** As another program does. */
