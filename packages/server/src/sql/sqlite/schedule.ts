@@ -20,7 +20,7 @@ export const noteCost = (cost: Cost, ms: number): void => {
 export interface Schedule {
   /** Runs the work with a thread of its own. Throws `Refusal` if there is none in time. */
   use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
-  /** Runs the work once no thread is in use, and later work waits; not at all if that might take long. */
+  /** Runs the work once no thread is in use. Until those that take long have ended, only reads known to be short may start. */
   whenIdle(work: () => Promise<void>): Promise<void>;
   /** Rejects new work; lets running and waiting work finish, and ends the threads. */
   close(): Promise<void>;
@@ -50,9 +50,11 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   const idle: { readonly thread: Thread; readonly since: number }[] = [];
   const running = new Set<Running>();
   const queues: Readonly<Record<'short' | 'unknown' | 'long', Waiting[]>> = { short: [], unknown: [], long: [] };
-  let isHeld = false;
+  let held: 'nothing' | 'long' | 'all' = 'nothing';
   let isClosed = false;
+  /** Called once no read is running, or none that takes long. */
   const onIdle: (() => void)[] = [];
+  const onNoneLong: (() => void)[] = [];
 
   const waiting = (): number => queues.short.length + queues.unknown.length + queues.long.length;
 
@@ -71,19 +73,23 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     return threads.size < threadsMax + limits.threadsEndingMax ? newThread() : null;
   };
 
-  /** The next read that may start now. */
-  const next = (): Waiting[] | null => {
-    if (isHeld || running.size >= threadsMax) return null;
+  const longRunning = (): number => {
     let long = 0;
     for (const it of running) if (it.isLong) long += 1;
+    return long;
+  };
+  /** The next read that may start now. */
+  const next = (): Waiting[] | null => {
+    if (held === 'all' || running.size >= threadsMax) return null;
+    const long = longRunning();
     if (running.size - long < Math.max(1, count - long)) {
       const [short] = queues.short;
       // the last thread is for reads that are known to be short
-      const [unknown] = running.size < threadsMax - 1 ? queues.unknown : [];
+      const [unknown] = running.size < threadsMax - 1 && held === 'nothing' ? queues.unknown : [];
       if (short && (!unknown || short.since <= unknown.since)) return queues.short;
       if (unknown) return queues.unknown;
     }
-    return long < longMax && queues.long.length > 0 ? queues.long : null;
+    return long < longMax && queues.long.length > 0 && held === 'nothing' ? queues.long : null;
   };
   const admit = (): void => {
     for (let queue = next(); queue; queue = next()) {
@@ -94,6 +100,8 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
       running.add(it);
       run(it);
     }
+    if (longRunning() > 0) return;
+    for (const resolve of onNoneLong.splice(0)) resolve();
     if (running.size > 0) return;
     for (const resolve of onIdle.splice(0)) resolve();
   };
@@ -148,13 +156,14 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
       }
     },
     whenIdle: async (work) => {
-      for (const it of running) if (it.isLong) return;
-      isHeld = true;
+      held = 'long';
+      if (longRunning() > 0) await new Promise<void>((resolve) => onNoneLong.push(resolve));
+      held = 'all';
       if (running.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
       try {
         await work();
       } finally {
-        isHeld = false;
+        held = 'nothing';
         admit();
       }
     },

@@ -71,7 +71,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
   let writer: Thread | null = null;
   let writers = 0;
   /** Unlike those of earlier writing connections, here or in other threads. */
-  const distinct = (version: DataVersion): DataVersion => `thread ${writers} ${version}`;
+  const distinct = (writerNumber: number, version: DataVersion): DataVersion => `thread ${writerNumber} ${version}`;
   const writerThread = (): Thread => {
     if (writer && !writer.isGone()) return writer;
     writers += 1;
@@ -103,11 +103,15 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
     },
     begin: async ({ isBounded }) => {
       const thread = writerThread();
-      const dataVersion = distinct(await thread.call({ kind: 'begin' }));
+      const number = writers;
+      const dataVersion = distinct(number, await thread.call({ kind: 'begin' }));
       const { commit, ...transaction } = newTransaction(thread, dataVersion, isBounded);
-      return { ...transaction, commit: async () => distinct(await commit()) };
+      return { ...transaction, commit: async () => distinct(number, await commit()) };
     },
-    dataVersion: async () => distinct(await writerThread().call({ kind: 'dataVersion' })),
+    dataVersion: async () => {
+      const thread = writerThread();
+      return distinct(writers, await thread.call({ kind: 'dataVersion' }));
+    },
     truncateJournal: () =>
       schedule.whenIdle(async () => {
         await writerThread().call({ kind: 'truncateJournal' });
