@@ -129,9 +129,9 @@ const readBounds = (): ReadBounds => ({ statementMs: limits.sqliteStatementMsMax
 
 const newTransaction = (thread: Thread, dataVersion: string, isBounded: boolean): Transaction => {
   // from outside only, and as patient as PostgreSQL: a write may have much to do in one statement
-  const bounds = isBounded ? { statementMs: limits.readMsMax, totalMs: Number.POSITIVE_INFINITY } : undefined;
+  const bounds = () => (isBounded ? { statementMs: limits.readMsMax, totalMs: Number.POSITIVE_INFINITY } : undefined);
   const { tx, end } = newTx(async (statements) =>
-    withBuffers(await thread.call({ kind: 'write', statements, statementMs: limits.sqliteStatementMsMax }, bounds)),
+    withBuffers(await thread.call({ kind: 'write', statements, statementMs: limits.sqliteStatementMsMax }, bounds())),
   );
   return {
     tx,
