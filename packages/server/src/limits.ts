@@ -136,6 +136,8 @@ export const limits = {
   sqliteCacheKibMax: 8_192,
   /** Compiled or prepared statements kept per connection. */
   statementsMax: 500,
+  /** Characters of the prepared statements of one SQLite connection, which take about ten bytes for each. */
+  sqlitePreparedCharactersMax: 500_000,
   /** Characters of the prepared statements of one PostgreSQL connection; its server needs about 90 bytes for each. */
   preparedCharactersMax: 600_000,
   /** Characters of a statement that reads everything at once; longer ones would not be kept prepared. */

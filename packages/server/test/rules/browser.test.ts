@@ -102,10 +102,9 @@ describe('a browser on a page of another origin', () => {
     people = await newPeopleWorld('sqlite', { grants: { editor: film } });
     const { db, model } = people.world;
     api = await newServer(newTestDeps(db, model, { uploadsDir: dir, attemptsMax: 3 }));
-    api.addHook('onResponse', (request, reply, done) => {
-      answered.push(`${reply.statusCode} ${request.url}`);
-      done();
-    });
+    api.server.on('request', (request, response) =>
+      response.once('finish', () => answered.push(`${response.statusCode} ${request.url}`)),
+    );
     base = await api.listen({ host: '127.0.0.1', port: 0 });
     site = http.createServer((_request, response) =>
       response.setHeader('content-type', 'text/html').end('<title>site</title>'),

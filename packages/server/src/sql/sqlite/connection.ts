@@ -65,7 +65,11 @@ const connectionOf = (raw: Database.Database): Connection => {
   addFunctions(raw, () => {
     if (performance.now() > deadline.at) throw tooSlow(deadline);
   });
-  const prepared = new LRUCache<string, Database.Statement>({ max: limits.statementsMax });
+  const prepared = new LRUCache<string, Database.Statement>({
+    max: limits.statementsMax,
+    maxSize: limits.sqlitePreparedCharactersMax,
+    sizeCalculation: (_statement, text) => text.length,
+  });
   const prepare = (text: string): Database.Statement => {
     const known = prepared.get(text);
     if (known) return known;
