@@ -107,7 +107,9 @@ const writes = () => {
       about[name],
       ...databases.map((it) => short(found[it].figures[name]?.ratio)),
     ]),
-    [about.upload, ...databases.map((it) => short(uploads[it]?.figures.ratio))],
+    ...(Object.keys(uploads).length === 0
+      ? []
+      : [[about.upload, ...databases.map((it) => short(uploads[it]?.figures.ratio))]]),
   ];
   return [`Writes, as rates (${machineOf(first.run)}):`, table(['request', ...databases.map((it) => names[it])], rows)];
 };
