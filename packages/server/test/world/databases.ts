@@ -64,7 +64,9 @@ export const copiedDatabase = async (
 
 /** Tests whose SQLite databases run in threads, as those of a server do; the others run in the thread of the tests. */
 const testsInThreads = [
-  'conformance/museum',
+  'conformance/core-reads',
+  'conformance/museum-reads',
+  'conformance/museum-writes',
   'faults/concurrency',
   'faults/constraints',
   'faults/transactions',
