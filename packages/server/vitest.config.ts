@@ -7,10 +7,18 @@ const quick = {
   recorded: ['test/conformance/*-reads.test.ts', 'test/conformance/*-contract.test.ts'],
   // thorough ones, which take half as long as all others together
   exclude: [
-    ...['auth-attacks', 'auth-attributes-sweep', 'browser', 'statement-texts', 'write-passwords'].map(
-      (it) => `test/rules/${it}.test.ts`,
-    ),
-    'test/properties/brackets.test.ts',
+    ...[
+      'auth-attacks',
+      'auth-attributes-sweep',
+      'browser',
+      'command-line',
+      'kept-responses',
+      'lane',
+      'statement-texts',
+      'upload-s3',
+      'write-passwords',
+    ].map((it) => `test/rules/${it}.test.ts`),
+    ...['beside-v4', 'brackets', 'kept-responses'].map((it) => `test/properties/${it}.test.ts`),
   ],
   env: {
     DOVETAIL_DATABASES: 'sqlite',
