@@ -503,7 +503,7 @@ const nestingFor = (
   nestingOf: (selection: Selection) => Nesting,
 ): Nesting => {
   const inside = [...inline].flatMap(({ targets }) => [...targets.values()].map(nestingOf));
-  const conditions = filter ? conditionsIn(filter) : 0;
+  const conditions = filter ? filterWeight(filter) : 0;
   const sorts = sort.reduce((sum, { steps }) => sum + 1 + steps.length, 0);
   const own = 1 + fields.length + inline.size + 4 * (conditions + sorts);
   return {
@@ -514,17 +514,18 @@ const nestingFor = (
   };
 };
 
-const conditionsIn = (filter: Filter): number => {
+/** What a filter adds to the weight of a statement: a condition through a relation is a subquery. */
+const filterWeight = (filter: Filter): number => {
   switch (filter.kind) {
     case 'and':
     case 'or':
-      return filter.members.reduce((sum, it) => sum + conditionsIn(it), 0);
+      return filter.members.reduce((sum, it) => sum + filterWeight(it), 0);
     case 'not':
-      return conditionsIn(filter.member);
+      return filterWeight(filter.member);
     case 'compare':
       return 1;
     case 'related':
-      return 2 + conditionsIn(filter.member);
+      return 2 + filterWeight(filter.member);
   }
 };
 
