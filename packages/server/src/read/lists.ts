@@ -113,13 +113,16 @@ export const newLists = (changes: Changes, dialect: Dialect): Lists => {
   };
 };
 
-/** Lists with the same conditions have the same entries, whatever is shown of them. */
+/**
+ * Lists with the same conditions have the same entries, whatever is shown of them. Names of attributes that share a table are
+ * parameters of the statement, as values are.
+ */
 const keyOf = (compiled: CompiledRead, values: readonly DbValue[]): string => {
   const { slice } = compiled.shape;
   const statement = countedBy(compiled);
   const ofSlice = new Set(slice && [slice.limit, slice.offset, slice.after, slice.total]);
   const given = (statement.slots ?? []).flatMap(({ slot }) => (ofSlice.has(slot) ? [] : [values[slot] ?? null]));
-  return `${statement.sql} ${JSON.stringify(given)}`;
+  return `${statement.sql} ${JSON.stringify([statement.params, given])}`;
 };
 
 /** The statement that tells a list from others. */

@@ -167,6 +167,26 @@ describe.each(dialects)('known lists on %s', (dialect) => {
     expect(counted()).toBe(before);
   });
 
+  it('PA6: filters through attributes that share a table are of different lists', async () => {
+    const side = { type: 'component', component: 'parts.side' };
+    const other = await newSmallWorld(dialect, {
+      types: { card: { attributes: { front: side, back: side } } },
+      components: { 'parts.side': { colour: { type: 'string' } } },
+    });
+    try {
+      await other.send('POST', '/api/cards', { data: { front: { colour: 'red' }, back: { colour: 'red' } } });
+      await other.send('POST', '/api/cards', { data: { front: { colour: 'red' }, back: { colour: 'blue' } } });
+      const totals: unknown[] = [];
+      for (const name of ['front', 'back', 'front']) {
+        const { body } = await other.send('GET', `/api/cards?filters[${name}][colour]=red`);
+        totals.push((body as { meta: { pagination: { total: number } } }).meta.pagination.total);
+      }
+      expect(totals).toEqual([2, 1, 2]);
+    } finally {
+      await other.close();
+    }
+  });
+
   it('PA6: many positions of many pages stay few, and right', async () => {
     expect(limits.anchorsMax).toBeLessThan(ROWS);
     for (let start = 0; start < published.length; start += 25)
