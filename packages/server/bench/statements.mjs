@@ -18,11 +18,15 @@ export const countStatements = (dovetail, project, world, requests) => {
   });
 };
 
-const watchReads = (db, watch) => ({
-  ...db,
-  read: (begin) => db.read(() => watch(begin())),
-  readPlanned: (read) => db.readPlanned({ ...read, begin: (...given) => watch(read.begin(...given)) }),
-});
+const watchReads = (db, watch) => {
+  const watchPlanned = (read) => ({ ...read, begin: (...given) => watch(read.begin(...given)) });
+  return {
+    ...db,
+    read: (begin) => db.read(() => watch(begin())),
+    readPlanned: (read) => db.readPlanned(watchPlanned(read)),
+    readThenCatchUp: (read) => db.readThenCatchUp(watchPlanned(read)),
+  };
+};
 
 function* watchedProgram(program, seen) {
   let step = program.next();

@@ -299,7 +299,12 @@ export interface Db {
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** The same; where the database has threads, all of it runs in one of them, and only plain data cross over. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
-  /** The same for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
+  /**
+   * `readPlanned`; afterwards `changes` knows every commit that the result may show, and this takes no further round trip.
+   * If none of the tables concerned has changed since before the call, the result fits what was read from them earlier.
+   */
+  readThenCatchUp<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  /** The same as `read` for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
   readSmall<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; an exception rolls it back. */
   write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;

@@ -201,6 +201,13 @@ const logged = (db: Db, log: StatementLog): Db => {
       const { plan, values, begin } = planned;
       return db.read(() => watched(begin(plan, values, db.dialect)));
     },
+    readThenCatchUp: async (planned) => {
+      if (!log.isOn) return db.readThenCatchUp(planned);
+      const { plan, values, begin } = planned;
+      const result = await db.read(() => watched(begin(plan, values, db.dialect)));
+      await db.changes.catchUp();
+      return result;
+    },
   };
 };
 

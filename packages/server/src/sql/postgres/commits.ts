@@ -28,6 +28,8 @@ export interface OwnTransaction {
 
 export interface Commits extends Changes {
   begin(): OwnTransaction;
+  /** Brings the log up to the state that the rows of `lookStatement` tell. */
+  noticeState(rows: Rows): Promise<void>;
 }
 
 /** @param read runs a statement in a transaction of its own. */
@@ -98,12 +100,13 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
     return ids.filter((id) => !running.has(id));
   };
 
-  const look = async (): Promise<void> => {
-    let statement = lookStatement;
+  /** @param found the row of a look. */
+  const notice = async (found: Rows[number]): Promise<void> => {
+    let row = found;
+    let isFull = false;
     for (;;) {
-      const [row = []] = await read(statement);
       const state = stateOf(row, seen);
-      if (state !== null && state === seen) return;
+      if (state !== null && seen && isCovered(state, seen)) return;
       let ended = state && seen && endedBetween(seen, state);
       if (!ended) {
         // ids of another server mean other transactions
@@ -115,10 +118,11 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
       if (ended.some(isUnknown)) await peers.hear(ended.filter(isUnknown));
       // now that nothing is waited for any more: what is known may also be forgotten
       const writes = joinWrites(ended.map((id) => known(id)?.writes ?? null));
-      if (statement === fullStatement) consequences = consequencesOf(row);
+      if (isFull) consequences = consequencesOf(row);
       if (writes && writes.size > 0 && !consequences) {
         // read together with a state, so that no commit can have changed them unnoticed
-        statement = fullStatement;
+        [row = []] = await read(fullStatement);
+        isFull = true;
         continue;
       }
       for (const id of ended) own.delete(id);
@@ -130,11 +134,22 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
     }
   };
 
+  // one at a time: a state is compared with the one before
+  let noticing: Promise<unknown> = Promise.resolve();
+  const noticeState = async ([row = []]: Rows): Promise<void> => {
+    // the log is complete up to `seen`, whatever is being noticed
+    if (row[0] === seen?.text) return;
+    const turn = noticing.then(() => notice(row));
+    noticing = turn.catch(() => undefined);
+    await turn;
+  };
+
   return {
-    catchUp: shareNext(look),
+    catchUp: shareNext(async () => noticeState(await read(lookStatement))),
     moment: log.moment,
     isUnchanged: log.isUnchanged,
     begin,
+    noticeState,
   };
 };
 
@@ -164,6 +179,14 @@ const stateOf = ([column]: Rows[number], known: State | null): State | null => {
 
 const hasEnded = ({ next, running }: State, id: number): boolean => id < next && !running.has(id);
 
+/** Whether the state is the other one, or one before it: then all that has ended in it has ended in the other. */
+const isCovered = (state: State, other: State): boolean => {
+  if (state === other) return true;
+  if (state.server !== other.server || state.next > other.next) return false;
+  for (const id of other.running) if (hasEnded(state, id)) return false;
+  return true;
+};
+
 /** Ids of transactions that have ended between two states, in whatever way; null if that is unknown. */
 const endedBetween = (before: State, after: State): readonly number[] | null => {
   const isNext = after.server === before.server && after.next >= before.next;
@@ -184,7 +207,8 @@ const ID_PERIOD = 2 ** 32;
 
 /** One column, because each costs. */
 const stateColumn = `concat_ws(' ', pg_current_snapshot(), pg_is_in_recovery(), extract(epoch from pg_postmaster_start_time()))`;
-const lookStatement = fixedStatement(`select ${stateColumn}`);
+/** Asks for the state. */
+export const lookStatement = fixedStatement(`select ${stateColumn}`);
 
 /** What became of some ids. */
 const statusStatement = fixedStatement('select id::text, pg_xact_status(id) from unnest($1::xid8[]) as i(id)');

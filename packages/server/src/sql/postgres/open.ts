@@ -5,7 +5,7 @@ import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
-import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
+import { lookStatement, newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
 import type { Connection, Outcome, Patience } from './connection.js';
 import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
@@ -45,27 +45,40 @@ export const openPostgres = async (
     return cause;
   };
 
-  const readOnce = async <T>(program: ReadProgram<T>): Promise<T> => {
+  /** @param behind a statement to be sent with the first ones; it sees what they see, or a later state. */
+  const readOnce = async <T>(
+    program: ReadProgram<T>,
+    behind: Statement | null = null,
+  ): Promise<{ readonly result: T; readonly rowsBehind: Rows }> => {
     const connection = await connections.acquire('total');
     try {
       const step = program.next();
-      if (connection.isDirect && !step.done && step.value.some((it) => it.isWhole)) {
-        // one statement has one snapshot, and the session has the settings
-        const result = await runProgram(program, step, connection);
-        connection.release();
-        return result;
-      }
+      // one statement has one snapshot, and the session has the settings
+      const isWhole = connection.isDirect && !step.done && step.value.some((it) => it.isWhole);
       // pipelined with the first statements, so its response arrives before theirs
-      const began = begin('read', connection);
-      began.catch(ignore);
-      const result = await runProgram(program, step, connection);
+      const began = isWhole ? null : begin('read', connection);
+      began?.catch(ignore);
+      const running = runProgram(program, step, connection);
+      const sent = behind && connection.send(behind);
+      sent?.catch(ignore);
+      const result = await running;
       await began;
+      const rowsBehind = (await sent) ?? [];
+      if (isWhole) connection.release();
       // the result is complete: no need to wait for the commit
-      connection.command('commit').catch(ignore).then(connection.release);
-      return result;
+      else connection.command('commit').catch(ignore).then(connection.release);
+      return { result, rowsBehind };
     } catch (fault) {
       throw await abandon(connection, fault);
     }
+  };
+
+  const read = async <T>(program: ReadProgram<T>): Promise<T> => (await readOnce(program)).result;
+
+  const readThenCatchUp = async <T>(program: ReadProgram<T>): Promise<T> => {
+    const { result, rowsBehind } = await readOnce(program, lookStatement);
+    await commits.noticeState(rowsBehind);
+    return result;
   };
 
   const writeOnce = async <T>(
@@ -208,10 +221,11 @@ export const openPostgres = async (
       dialect,
       place: address.place,
       changes: commits,
-      read: (program) => repeated(() => readOnce(program()), always),
-      readSmall: (program) => repeated(() => readOnce(program()), always),
-      readPlanned: ({ plan, values, begin: program }) =>
-        repeated(() => readOnce(program(plan, values, dialect)), always),
+      read: (program) => repeated(() => read(program()), always),
+      readSmall: (program) => repeated(() => read(program()), always),
+      readPlanned: ({ plan, values, begin: program }) => repeated(() => read(program(plan, values, dialect)), always),
+      readThenCatchUp: ({ plan, values, begin: program }) =>
+        repeated(() => readThenCatchUp(program(plan, values, dialect)), always),
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,

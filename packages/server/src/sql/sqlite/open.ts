@@ -139,6 +139,9 @@ export const openSqlite = async (
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
   };
 
+  const readPlanned: Db['readPlanned'] = (planned) =>
+    withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));
+
   // ---- writing
 
   const begin = async (isBounded: boolean): Promise<Transaction> => {
@@ -220,7 +223,12 @@ export const openSqlite = async (
     place: file,
     changes: { ...commits, catchUp },
     read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => reading.read(program()))),
-    readPlanned: (planned) => withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned))),
+    readPlanned,
+    readThenCatchUp: async (planned) => {
+      const result = await readPlanned(planned);
+      await catchUp();
+      return result;
+    },
     readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
     write: (work) => writeInTurn(work, true),
     writeAlone,
