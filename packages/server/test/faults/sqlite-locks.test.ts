@@ -12,7 +12,11 @@ import Database from 'better-sqlite3';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
+import { fixedStatement } from '../../src/sql/compile.js';
 import { readRows } from '../../src/sql/dialect.js';
+import { newCommits } from '../../src/sql/sqlite/commits.js';
+import { type Connection, connect } from '../../src/sql/sqlite/connection.js';
+import { newInlineEngine } from '../../src/sql/sqlite/inline.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { relationsProjectDir, useRelationsWorld } from '../world/relations/world.js';
 
@@ -165,5 +169,62 @@ describe('an exclusive lock of another program', () => {
     expect(results).toEqual([locked, locked, locked, locked]);
     other.close();
     fs.rmSync(dir, { recursive: true });
+  });
+});
+
+describe('a file that cannot be in WAL mode, as on some network file systems', () => {
+  /** An engine whose connections never change the mode, and what its commits have touched. */
+  const withoutWal = (onConnect: (connection: Connection) => Connection = (it) => it) => {
+    const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-locks-')), 'data.db');
+    const other = new Database(file);
+    other.exec('create table things (id integer primary key); insert into things values (1)');
+    const open = (setup: readonly string[] = []) =>
+      connect(file, { mustExist: true, setup: setup.filter((it) => !it.includes('journal_mode')) });
+    const engine = newInlineEngine({ connect: (setup) => onConnect(open(setup)), readOnly: false });
+    const reading = open();
+    const commits = newCommits({
+      read: () => String(reading.dataVersion()),
+      readOfWriter: () => engine.dataVersion(),
+    });
+    const begin = async () => commits.recorded(await engine.begin({ isBounded: true }));
+    return { file, other, engine, commits, begin };
+  };
+  const insert = fixedStatement('insert into things values (2)');
+
+  it('a commit that a reader of another program holds up is repeated, and drops what was read before it', async () => {
+    const { other, commits, begin } = withoutWal();
+    const { tx, commit } = await begin();
+    await tx.run(insert);
+    other.exec('begin; select * from things');
+    await expect(commit()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
+    const before = commits.moment();
+    other.exec('commit');
+    await commit();
+    await commits.catchUp();
+    expect(commits.isUnchanged(['things'], before)).toBe(false);
+    expect(other.prepare('select count(*) from things').pluck().get()).toBe(2);
+  });
+
+  it('a commit counts as done even if the file is locked right after it', async () => {
+    let isLocked = false;
+    const { other, commits, begin } = withoutWal((connection) => ({
+      ...connection,
+      exec: (text) => {
+        connection.exec(text);
+        if (text === 'commit') isLocked = true;
+      },
+      dataVersion: () => {
+        if (!isLocked) return connection.dataVersion();
+        isLocked = false;
+        throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
+      },
+    }));
+    const { tx, commit } = await begin();
+    await tx.run(insert);
+    const before = commits.moment();
+    await commit();
+    await commits.catchUp();
+    expect(commits.isUnchanged(['things'], before)).toBe(false);
+    expect(other.prepare('select count(*) from things').pluck().get()).toBe(2);
   });
 });

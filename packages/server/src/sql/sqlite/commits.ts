@@ -115,6 +115,8 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
       noticeOthers(dataVersion);
       duringTransaction = dataVersion;
       let writes: Writes = new Map();
+      /** Then it takes no more statements. */
+      let isEnding = false;
       const sending = (text: string): void => {
         const own = writesOf(text);
         // most statements only read
@@ -125,7 +127,7 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
           const after = await commit();
           // null: a definition of tables, for example
           if (!writes) startOver();
-          else if (consequences) log.touch(touchedBy(writes, consequences));
+          else if (writes.size > 0) log.touch(consequences && touchedBy(writes, consequences));
           noticeOthers(after);
           return after;
         } catch (fault) {
@@ -149,7 +151,8 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
           },
         },
         commit: async () => {
-          if (writes && writes.size > 0 && !consequences) await readConsequences(tx);
+          if (writes && writes.size > 0 && !consequences && !isEnding) await readConsequences(tx);
+          isEnding = true;
           duringTransaction = null;
           const noting = noteCommit();
           committing = noting.catch(() => undefined);

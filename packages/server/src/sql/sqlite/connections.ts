@@ -53,6 +53,8 @@ export interface Writer {
 export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
   let connection: Connection | null = null;
   let connections = 0;
+  /** Versions that could not be read; each differs from all others. */
+  let unknown = 0;
   /** The first error of the transaction. */
   let first: unknown = null;
 
@@ -100,7 +102,13 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
     commit: () => {
       const it = inTransaction();
       it.exec('commit');
-      return dataVersionOf(it);
+      try {
+        return dataVersionOf(it);
+      } catch {
+        // it is committed: an error would be taken for one of the commit
+        unknown += 1;
+        return `${connections}.unknown ${unknown}`;
+      }
     },
     abandon: () => {
       connection?.rollback();
