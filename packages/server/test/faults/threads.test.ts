@@ -7,6 +7,8 @@ import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ConstraintFault, readRows, type Sql, type Tx } from '../../src/sql/dialect.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
+import { newSchedule } from '../../src/sql/sqlite/schedule.js';
+import { LostThread, type Thread } from '../../src/sql/sqlite/watched-thread.js';
 import { newFolder } from '../world/folders.js';
 import { type Failing, failing } from './failing.js';
 
@@ -99,6 +101,20 @@ describe('a read in a thread', () => {
   it('is refused if it uses up the heap of its thread', async () => {
     await expect(plannedRead({ kind: 'heap' })).rejects.toThrow('the response is larger than');
     expect(await names()).toEqual([['one']]);
+  });
+
+  it('is 503 if the system has no more threads; later reads work', async () => {
+    let isExhausted = true;
+    const thread = { isGone: () => false, close: async () => undefined } as unknown as Thread;
+    const schedule = newSchedule(1, () => {
+      if (isExhausted) throw new LostThread(new Error('EAGAIN'));
+      return thread;
+    });
+    const read = (): Promise<string> => schedule.use({ ms: null }, async () => 'read');
+    await expect(Promise.all([read(), read()])).rejects.toThrow(LostThread);
+    isExhausted = false;
+    expect(await Promise.all([read(), read()])).toEqual(['read', 'read']);
+    await schedule.close();
   });
 
   it('does not wait for reads that take long, known or not', async () => {

@@ -29,7 +29,7 @@ export interface Schedule {
 interface Waiting {
   readonly since: number;
   readonly start: (running: Running) => void;
-  readonly refuse: () => void;
+  readonly refuse: (fault: unknown) => void;
 }
 
 interface Running {
@@ -38,9 +38,11 @@ interface Running {
   isLong: boolean;
 }
 
+const tooMany = () => busy(new Error('too many reads wait for a thread'));
+
 /**
  * @param count threads that read at a time, if no read takes long.
- * @param start starts another thread; calls the given function when it has ended.
+ * @param start starts another thread, or throws; calls the given function when it has ended.
  */
 export const newSchedule = (count: number, start: (onEnded: () => void) => Thread): Schedule => {
   const threadsMax = count + limits.sqliteSpareThreads;
@@ -93,7 +95,14 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   };
   const admit = (): void => {
     for (let queue = next(); queue; queue = next()) {
-      const thread = freeThread();
+      let thread: Thread | null;
+      try {
+        thread = freeThread();
+      } catch (fault) {
+        // the system has no more threads; the next read tries again
+        queue.shift()!.refuse(fault);
+        continue;
+      }
       if (!thread) return;
       const { start: run } = queue.shift()!;
       const it: Running = { thread, since: performance.now(), isLong: queue === queues.long };
@@ -110,7 +119,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     const now = performance.now();
     for (const it of running) it.isLong ||= now - it.since > limits.longReadMs;
     for (const queue of Object.values(queues))
-      while (queue[0] && now - queue[0].since > limits.threadWaitMsMax) queue.shift()!.refuse();
+      while (queue[0] && now - queue[0].since > limits.threadWaitMsMax) queue.shift()!.refuse(tooMany());
     admit();
     // those that were used last are at the end
     let surplus = idle.length + running.size - count;
@@ -130,13 +139,9 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   const acquire = (cost: Cost): Promise<Running> =>
     new Promise((resolve, reject) => {
       if (isClosed) throw new Error('the database is closed');
-      const refuse = (): void => reject(busy(new Error('too many reads wait for a thread')));
-      if (waiting() >= limits.readsWaitingMax) {
-        refuse();
-        return;
-      }
+      if (waiting() >= limits.readsWaitingMax) throw tooMany();
       const kind = cost.ms === null ? 'unknown' : cost.ms > limits.longReadMs ? 'long' : 'short';
-      queues[kind].push({ since: performance.now(), start: resolve, refuse });
+      queues[kind].push({ since: performance.now(), start: resolve, refuse: reject });
       keepLooking();
       admit();
     });

@@ -48,16 +48,12 @@ interface Pending {
   since: number;
 }
 
-/** @param onEnded called when the thread has ended. */
+/** Throws `LostThread` if the system has no more threads. @param onEnded called when the thread has ended. */
 export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, onEnded: () => void): Thread => {
   const shared = new SharedArrayBuffer(2 * Int32Array.BYTES_PER_ELEMENT);
   const state = new Int32Array(shared);
   const data: ThreadData = { ...given, progress: shared };
-  const worker = new Worker(module, {
-    name: `sqlite-${given.role}`,
-    workerData: data,
-    resourceLimits: { maxOldGenerationSizeMb: limits.threadHeapMb, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
-  });
+  const worker = newWorker(module, data);
   const pending: Pending[] = [];
   let isReady = false;
   /** Why it takes no further calls. */
@@ -139,8 +135,9 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
           reject(gone);
           return;
         }
-        pending.push({ resolve, reject, bounds, since: performance.now() });
+        // first, because it throws for what cannot be sent: replies are told apart by their order
         worker.postMessage(call);
+        pending.push({ resolve, reject, bounds, since: performance.now() });
         if (timer) return;
         lookedAt = performance.now();
         timer = setInterval(look, limits.threadGraceMs).unref();
@@ -154,6 +151,18 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
       return ended;
     },
   };
+};
+
+const newWorker = (module: URL, data: ThreadData): Worker => {
+  try {
+    return new Worker(module, {
+      name: `sqlite-${data.role}`,
+      workerData: data,
+      resourceLimits: { maxOldGenerationSizeMb: limits.threadHeapMb, maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
+    });
+  } catch (fault) {
+    throw new LostThread(fault);
+  }
 };
 
 const faultOf = (cause: unknown, role: ThreadData['role']): Error =>
