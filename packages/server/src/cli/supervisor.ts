@@ -168,6 +168,7 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
 
   /** The first worker prepares the database, so it starts alone. A worker that exits has said why; the process then exits with its code. */
   const begin = async (some: readonly Place[], duty: Duty): Promise<void> => {
+    if (isStopping) return;
     const launched = some.map((place) => ({ place, running: launch(place.number, duty) }));
     for (const { place, running } of launched) {
       if (await running.started) install(place, running);
@@ -185,7 +186,7 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
     });
   });
   await restarts;
-  logger.info(`${count} workers serve; SIGHUP replaces them one by one`);
+  if (!isStopping) logger.info(`${count} workers serve; SIGHUP replaces them one by one`);
 };
 
 const tell = (worker: ClusterWorker, message: ToWorker): void => {

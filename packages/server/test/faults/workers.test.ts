@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
+import { Client } from 'pg';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { limits } from '../../src/limits.js';
 import { newDatabase, type TestDatabase } from '../world/databases.js';
@@ -252,6 +253,19 @@ describe('the supervisor', () => {
     taken.close();
     fs.writeFileSync(path.join(dir, 'broken'), '');
     expect(await (await run()).exited).toEqual([7, null]);
+  });
+
+  it('told to stop while the first one still prepares the database, starts no other', async () => {
+    const server = new Client({ connectionString: database.env['DATABASE_URL']! });
+    await server.connect();
+    await server.query(`select pg_advisory_lock(hashtext('dovetail start'))`);
+    const { child, exited, logged, lines, said } = await run();
+    await logged(/^permissions are switched off/, 0, 1);
+    child.kill('SIGTERM');
+    expect(await exited).toEqual([0, null]);
+    await server.end();
+    expect(lines().filter((it) => it['worker'] === 2 || allServe.test(it.msg))).toEqual([]);
+    expect(said()).not.toContain('Error');
   });
 
   it('refuses SQLite, which one process serves, and other counts', async () => {
