@@ -27,7 +27,8 @@ let made = 0;
 /** What the response to `?slow` waits for. */
 let slow: Promise<unknown>;
 
-const serve = async (waiting: Partial<WaitingBounds>): Promise<void> => {
+/** Returns the bounds, which the server reads again at each look. */
+const serve = async (given: Partial<WaitingBounds>): Promise<{ stalledMs: number }> => {
   database = await newDatabase('sqlite');
   const model = worldModel();
   await createTables(database.db, model);
@@ -42,10 +43,12 @@ const serve = async (waiting: Partial<WaitingBounds>): Promise<void> => {
     return { data: text };
   };
   const handlers = new Map([['api::film.film', { find, update: () => ({ data: text }) }]]);
-  const settings = { waiting: { ...unbounded, ...waiting } };
+  const waiting = { ...unbounded, ...given };
+  const settings = { waiting };
   app = await newServer(newTestDeps(database.db, model, settings, undefined, { handlers, mode: 'open' }));
   await app.listen({ host: '127.0.0.1', port: 0 });
   port = (app.server.address() as AddressInfo).port;
+  return waiting;
 };
 
 const sockets: net.Socket[] = [];
@@ -201,7 +204,7 @@ describe('clients that do not read', () => {
   });
 
   it('a reader may wait longer for the next response on its connection', async () => {
-    await serve({ stalledMs: 300 });
+    const bounds = await serve({});
     let answer: () => void = () => undefined;
     slow = new Promise<void>((resolve) => {
       answer = resolve;
@@ -212,6 +215,9 @@ describe('clients that do not read', () => {
       heard = (heard + bytes.toString('latin1')).slice(-2000);
     });
     client.resume();
+    // from here on it waits, whereas before it is as fast as the machine lets it be
+    await until(() => heard.endsWith('"}'));
+    bounds.stalledMs = 300;
     await stall();
     answer();
     await until(() => heard.endsWith('{"data":"slow"}'));

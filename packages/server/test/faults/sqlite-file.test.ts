@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
+import { catchRefusal, ok } from '../../src/errors.js';
 import { limits } from '../../src/limits.js';
 import type { ReadProgram } from '../../src/sql/dialect.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
@@ -83,11 +84,10 @@ describe('the database file under a running server', () => {
 
   it('connections that fail to open do not use up the pool', () =>
     withWorld(async ({ db }, file) => {
-      const slow = db.dialect.compile(
-        sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < 100000) select count(*) from n`,
-      );
+      const statement = db.dialect.compile(sql`select 1`);
+      // each step lets others run, so that more read at a time than there are connections
       function* program(): ReadProgram<number> {
-        for (let i = 0; i < 5; i++) yield [slow];
+        for (let i = 0; i < 5; i++) yield [statement];
         return 1;
       }
       const readAtOnce = () =>
@@ -108,8 +108,9 @@ describe('the database file under a running server', () => {
         return null;
       }
       let isOver = false;
+      // on a busy machine some take too long
       const readers = Array.from({ length: limits.sqliteReadersMax }, async () => {
-        while (!isOver) await db.read(program);
+        while (!isOver) await catchRefusal(() => db.read(program).then(ok));
       });
       const report = 'x'.repeat(8 * 1024 * 1024);
       const write = db.dialect.compile(sql`insert or replace into sheets (id, report) values (1, ${report})`);
