@@ -116,7 +116,10 @@ export const limits = {
   connectionMsMax: 30 * 60 * 1000,
   /** Milliseconds that a PostgreSQL statement waits for a lock. Above: 503. Less than `readMsMax`, to tell waiting from working. */
   lockMsMax: 3_000,
-  /** Milliseconds without a response from PostgreSQL after which a connection is closed. Above: 503. */
+  /**
+   * Milliseconds without a response from PostgreSQL after which a connection is closed. Above: 503. Statements of a write that are
+   * answered together have `lockMsMax` more.
+   */
   silenceMsMax: 7_000,
   /** Milliseconds that start-up waits for another starting process or for locked tables. */
   startLockMsMax: 60_000,

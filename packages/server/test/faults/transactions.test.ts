@@ -4,6 +4,7 @@ import { sql } from 'kysely';
 import { describe, expect, it } from 'vitest';
 import { pipeline } from '../../src/sql/pipeline.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
+import { savepoint } from '../../src/sql/savepoint.js';
 import { dialects, newDatabase } from '../world/databases.js';
 
 describe.each(dialects)('a transaction on %s', (dialect) => {
@@ -29,6 +30,38 @@ describe.each(dialects)('a transaction on %s', (dialect) => {
       await drop();
     }
   });
+
+  it('does not run what is sent behind a statement that fails, and runs it later', async () => {
+    const { db, drop } = await newDatabase(dialect);
+    const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
+    const insert = (n: number) => statement(`insert into seen values (${n})`);
+    const failing = statement('insert into seen values (null)');
+    const rows = async () =>
+      (await db.write((tx) => tx.run(statement('select n from seen order by n')))).map(([n]) => n);
+    try {
+      await db.write((tx) => tx.run(statement('create table seen (n integer not null)')));
+      await expect(db.write((tx) => tx.runAll([insert(1), failing, insert(2)]))).rejects.toThrow('not-null');
+      expect(await rows()).toEqual([]);
+      // also where the work goes on as if nothing had happened
+      const careless = db.write(async (tx) => {
+        await tx.runAll([insert(1), failing, insert(2)]).catch(() => undefined);
+        await tx.run(insert(3)).catch(() => undefined);
+      });
+      // SQLite undoes only the statement that has failed
+      if (dialect === 'sqlite') await careless;
+      else await expect(careless).rejects.toThrow('not-null');
+      expect(await rows()).toEqual(dialect === 'sqlite' ? [1, 3] : []);
+      await db.write(async (tx) => {
+        await tx.run(insert(4));
+        const part = savepoint(tx, () => tx.runAll([insert(5), failing, insert(6)]));
+        await expect(part).rejects.toThrow('not-null');
+        await tx.runAll([insert(6), insert(7)]);
+      });
+      expect((await rows()).slice(-3)).toEqual([4, 6, 7]);
+    } finally {
+      await drop();
+    }
+  });
 });
 
 /** Forwards to a server. Once armed it spoils the next `begin`, so that the server refuses it. */
@@ -38,10 +71,10 @@ const newSpoiler = async (url: string) => {
   const proxy = net.createServer((client) => {
     const upstream = net.connect(Number(server.port), server.hostname);
     client.on('data', (chunk) => {
-      const at = isArmed ? chunk.indexOf('begin;') : -1;
+      const at = isArmed ? chunk.indexOf('begin\0') : -1;
       if (at >= 0) {
         isArmed = false;
-        chunk.write('bogus;', at);
+        chunk.write('bogus', at);
       }
       upstream.write(chunk);
     });
@@ -71,7 +104,8 @@ describe.runIf(dialects.includes('postgres'))('a transaction that PostgreSQL doe
   it('writes nothing, although its first statements are sent before the server has answered', async () => {
     const { db: direct, env, drop } = await newDatabase('postgres');
     const spoiler = await newSpoiler(env['DATABASE_URL']!);
-    const db = await openPostgres(spoiler.url);
+    // so that the text of every `begin` is sent
+    const db = await openPostgres(spoiler.url, { prepared: 'never' });
     const statement = (text: string) => db.dialect.compile(sql`${sql.raw(text)}`);
     const seen = async () => {
       const [[count] = []] = await direct.write((tx) => tx.run(statement('select count(*)::int4 from seen')));

@@ -1,17 +1,26 @@
-/** A PostgreSQL connection during one transaction, and its prepared statements. */
-import { LRUCache } from 'lru-cache';
-import { type CustomTypesConfig, type PoolClient, types as pgTypes } from 'pg';
+/** A PostgreSQL connection during one transaction. */
+import type { PoolClient } from 'pg';
 import { bug } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { ConstraintFault, Rows, Statement } from '../dialect.js';
 import { endsConnection, faultOf, PostgresFault } from './faults.js';
+import { newFlight, type Outcome, type PreparedStatements, type Sent } from './flight.js';
 
 /** Its functions throw `PostgresFault` or `ConstraintFault`. */
 export interface Connection {
   /** Rows of a statement. Statements sent in one turn of the event loop go out as one packet and run in order. */
   send(statement: Statement): Promise<Rows>;
-  /** Runs a fixed text of one or more statements; returns command tag and rows of the last one. */
-  command(text: string): Promise<Outcome>;
+  /**
+   * Begins a transaction; returns the rows of the last statement. Statements sent in the same turn go out with it and do
+   * not run if it fails; later ones wait until it has succeeded, because outside of a transaction they would take effect.
+   */
+  begin(statements: readonly Statement[]): Promise<Rows>;
+  /** Sends statements as `send` does; returns the command tag of the last one. */
+  end(statements: readonly Statement[]): Promise<string>;
+  /** Rolls back; statements that have not been sent never are. */
+  rollback(): Promise<void>;
+  /** Runs a fixed text of one or more statements. */
+  command(text: string): Promise<void>;
   /** The first error since the last successful statement: the one that made the transaction fail. */
   fault(): Error | null;
   /** Whether statements are prepared by name. */
@@ -22,82 +31,56 @@ export interface Connection {
   release(): void;
 }
 
-export interface Outcome {
-  /** Such as `COMMIT`. */
-  readonly tag: string;
-  readonly rows: Rows;
-}
-
 /**
  * When to close a connection whose server does not respond: `limits.silenceMsMax` after it was acquired (`total`) or after
  * the last response (`silence`). `never` relies on TCP keepalive.
  */
 export type Patience = 'total' | 'silence' | 'never';
 
-// ---- prepared statements
-
-/** The names of the statements prepared on a connection; the least recently used are evicted. */
-export type Names = (text: string) => string | undefined;
-
-export const newNames = ({ connection }: PoolClient): Names => {
-  let count = 0;
-  const names = new LRUCache<string, string>({
-    max: limits.statementsMax,
-    maxSize: limits.preparedCharactersMax,
-    sizeCalculation: (_name, text) => text.length,
-    dispose: (name) => {
-      // sent before the next statement; closing an unknown name is not an error
-      connection.close({ type: 'S', name }, true);
-      delete (connection as unknown as { readonly parsedStatements: Record<string, string> }).parsedStatements[name];
-    },
-  });
-  return (text) => {
-    const known = names.get(text);
-    if (known !== undefined) return known;
-    // a text this long would evict too many others
-    if (text.length > limits.preparedCharactersMax / 10) return undefined;
-    count += 1;
-    const name = `s${count}`;
-    names.set(text, name);
-    return name;
-  };
-};
-
-// ---- the connection
-
 /** What is known of a connection once it has been checked. */
 export interface Checked {
   /** Null if it prepares no statements by name. */
-  readonly names: Names | null;
+  readonly prepared: PreparedStatements | null;
   readonly isDirect: boolean;
+}
+
+interface Waiting extends Sent {
+  readonly refuse: (fault: Error) => void;
 }
 
 /** @param onRelease called with whether the connection may be reused. */
 export const connectionOf = (
   client: PoolClient,
-  { names, isDirect }: Checked,
+  { prepared, isDirect }: Checked,
   patience: Patience,
   onRelease: (isReusable: boolean) => void,
 ): Connection => {
   let isOpen = true;
-  let isCorked = false;
+  /** Statements of this turn, or those that wait for `begin`. */
+  let waiting: Waiting[] = [];
+  let isScheduled = false;
+  let beginning: 'none' | 'to be sent' | 'sent' | 'failed' = 'none';
   let pending = 0;
   let answers = 0;
   let progressAt = performance.now();
   let firstFault: Error | null = null;
   let broken: PostgresFault | null = null;
+  /** Until when the server may be silent. */
+  let silentUntil = progressAt + limits.silenceMsMax;
 
-  const watch = setTimeout(() => {
-    if (patience === 'silence' && pending === 0) {
-      watch.refresh();
+  const watch = (): void => {
+    const now = performance.now();
+    if (patience === 'silence' && pending === 0) silentUntil = now + limits.silenceMsMax;
+    if (now < silentUntil) {
+      timer = setTimeout(watch, silentUntil - now + 1);
       return;
     }
     // a server that has responded before is alive, so the statement is slow
     const kind = patience === 'total' && answers > 0 ? 'slow' : 'busy';
     broken ??= new PostgresFault(kind, new Error(`no answer within ${limits.silenceMsMax} ms`));
     stream.destroy();
-  }, limits.silenceMsMax);
-  if (patience === 'never') clearTimeout(watch);
+  };
+  let timer = patience === 'never' ? undefined : setTimeout(watch, limits.silenceMsMax);
 
   const { stream } = client.connection;
   let received = 0;
@@ -110,22 +93,6 @@ export const connectionOf = (
   };
   if (patience === 'total') stream.on('data', checkSize);
 
-  const progress = (): void => {
-    progressAt = performance.now();
-    if (patience === 'silence') watch.refresh();
-  };
-
-  /** Sends everything written in this turn as one packet. */
-  const cork = (): void => {
-    if (isCorked) return;
-    isCorked = true;
-    stream.cork();
-    process.nextTick(() => {
-      isCorked = false;
-      stream.uncork();
-    });
-  };
-
   const recordFault = (fault: PostgresFault | ConstraintFault): PostgresFault | ConstraintFault => {
     // cancelled before the statement timeout can have fired: by someone else
     const isCanceled = fault.kind === 'slow' && performance.now() - progressAt < limits.readMsMax * 0.9;
@@ -136,46 +103,109 @@ export const connectionOf = (
     return cause;
   };
 
-  const request = async <T>(send: () => Promise<T>): Promise<T> => {
+  /** To be called when something is sent. @param statements how many. */
+  const progress = (statements: number): void => {
+    progressAt = performance.now();
+    // several answer together, and one of them may have waited for a lock
+    if (patience === 'silence')
+      silentUntil = progressAt + limits.silenceMsMax + (statements > 1 ? limits.lockMsMax : 0);
+  };
+
+  // ---- flights
+
+  const fly = (statements: readonly Waiting[]): void => {
+    const begins = beginning === 'to be sent';
+    if (begins) beginning = 'sent';
+    if (pending === 0) progress(statements.length);
+    pending += 1;
+    const end = (): void => {
+      pending -= 1;
+      progress(0);
+    };
+    const landed = (): void => {
+      end();
+      answers += 1;
+      // a failed transaction also answers to `commit`
+      if (client.getTransactionStatus() === 'T') firstFault = null;
+    };
+    const failed = (fault: unknown, at: number): void => {
+      if (at > 0) firstFault = null;
+      const faults = statements.slice(at).map((_statement, i) => recordFault(i === 0 ? faultOf(fault) : notRun()));
+      end();
+      faults.forEach((it, i) => {
+        statements[at + i]!.refuse(it);
+      });
+    };
+    client.query(newFlight({ statements, prepared, landed, failed }));
+  };
+
+  const flush = (): void => {
+    isScheduled = false;
+    if (waiting.length === 0 || beginning === 'sent') return;
+    const statements = waiting;
+    waiting = [];
+    if (beginning !== 'failed') fly(statements);
+    else for (const it of statements) it.refuse(recordFault(notRun()));
+  };
+
+  const submit = (statement: Statement): Promise<Outcome> => {
     if (!isOpen) throw bug('postgres.statement-after-transaction', {});
-    cork();
-    if (pending === 0) progress();
+    if (!isScheduled) {
+      isScheduled = true;
+      process.nextTick(flush);
+    }
+    return new Promise((done, refuse) => {
+      waiting.push({ statement, done, refuse });
+    });
+  };
+
+  const submitAll = async (statements: readonly Statement[]): Promise<Outcome> => {
+    const outcomes = await Promise.all(statements.map(submit));
+    return outcomes.at(-1)!;
+  };
+
+  const command = async (text: string): Promise<void> => {
+    if (!isOpen) throw bug('postgres.statement-after-transaction', {});
+    if (pending === 0) progress(1);
     pending += 1;
     try {
-      const answer = await send();
+      await client.query(text);
       answers += 1;
-      return answer;
     } catch (fault) {
       throw recordFault(faultOf(fault));
     } finally {
       pending -= 1;
-      progress();
+      progress(0);
     }
   };
 
   return {
-    isNamed: names !== null,
+    isNamed: prepared !== null,
     isDirect,
-    send: async ({ sql, params }) => {
-      const values = params.map((value) => (value === null ? null : String(value)));
-      const { rows } = await request(() => {
-        const name = names?.(sql);
-        return client.query({ ...(name === undefined ? {} : { name }), text: sql, values, rowMode: 'array', types });
-      });
-      firstFault = null;
-      return rows;
+    send: async (statement) => (await submit(statement)).rows,
+    begin: async (statements) => {
+      beginning = 'to be sent';
+      try {
+        const { rows } = await submitAll(statements);
+        beginning = 'none';
+        return rows;
+      } catch (fault) {
+        beginning = 'failed';
+        throw fault;
+      } finally {
+        flush();
+      }
     },
-    command: async (text) => {
-      const result: unknown = await request(() => client.query({ text, rowMode: 'array', types }));
-      const last = (Array.isArray(result) ? result.at(-1) : result) as {
-        readonly command: string;
-        readonly rows: Rows;
-      };
-      return { tag: last.command, rows: last.rows };
+    end: async (statements) => (await submitAll(statements)).tag,
+    rollback: () => {
+      beginning = 'failed';
+      flush();
+      return command('rollback');
     },
+    command,
     fault: () => firstFault,
     release: () => {
-      clearTimeout(watch);
+      clearTimeout(timer);
       stream.off('data', checkSize);
       isOpen = false;
       onRelease(broken === null && pending === 0 && client.getTransactionStatus() === 'I');
@@ -183,20 +213,5 @@ export const connectionOf = (
   };
 };
 
-/** Numbers and booleans are read as such, all else as text. */
-const types = {
-  getTypeParser: (type: number): ((text: string) => unknown) => {
-    switch (type) {
-      case pgTypes.builtins.INT2:
-      case pgTypes.builtins.INT4:
-      case pgTypes.builtins.OID:
-      case pgTypes.builtins.FLOAT4:
-      case pgTypes.builtins.FLOAT8:
-        return Number;
-      case pgTypes.builtins.BOOL:
-        return (text) => text === 't';
-      default:
-        return (text) => text;
-    }
-  },
-} as CustomTypesConfig;
+/** Of a statement behind one that has failed. */
+const notRun = (): PostgresFault => new PostgresFault('aborted', new Error('an earlier statement has failed'));

@@ -6,12 +6,12 @@ import { fixedStatement } from '../compile.js';
 import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
 import { readAddress } from './address.js';
 import { lookStatement, newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
-import type { Connection, Outcome, Patience } from './connection.js';
+import type { Connection, Patience } from './connection.js';
 import { postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
 import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
-import { beginning, sessionTimeouts, type TransactionKind } from './settings.js';
+import { beginning, patientTimeouts, sessionTimeouts, type TransactionKind } from './settings.js';
 
 export interface PostgresOptions {
   /** Default: `auto`. */
@@ -33,14 +33,14 @@ export const openPostgres = async (
 
   // ---- transactions
 
-  const begin = (kind: TransactionKind, connection: Connection): Promise<Outcome> =>
-    connection.command(beginning(kind, connection, address.searchPath));
+  const begin = (kind: TransactionKind, connection: Connection): Promise<Rows> =>
+    connection.begin(beginning(kind, connection, address.searchPath));
 
   /** Rolls back a failed transaction; returns its first error. */
   const abandon = async (connection: Connection, fault: unknown): Promise<unknown> => {
     const isOfDatabase = fault instanceof PostgresFault || fault instanceof ConstraintFault;
     const cause = isOfDatabase ? (connection.fault() ?? fault) : fault;
-    await connection.command('rollback').catch(ignore);
+    await connection.rollback().catch(ignore);
     connection.release();
     return cause;
   };
@@ -55,7 +55,7 @@ export const openPostgres = async (
       const step = program.next();
       // one statement has one snapshot, and the session has the settings
       const isWhole = connection.isDirect && !step.done && step.value.some((it) => it.isWhole);
-      // pipelined with the first statements, so its response arrives before theirs
+      // sent with the first statements
       const began = isWhole ? null : begin('read', connection);
       began?.catch(ignore);
       const running = runProgram(program, step, connection);
@@ -66,7 +66,7 @@ export const openPostgres = async (
       const rowsBehind = (await sent) ?? [];
       if (isWhole) connection.release();
       // the result is complete: no need to wait for the commit
-      else connection.command('commit').catch(ignore).then(connection.release);
+      else connection.end([commit]).catch(ignore).then(connection.release);
       return { result, rowsBehind };
     } catch (fault) {
       throw await abandon(connection, fault);
@@ -89,16 +89,16 @@ export const openPostgres = async (
     const connection = await connections.acquire(patienceOf[kind]);
     const own = commits.begin();
     try {
-      const began = begin(kind, connection).then(({ rows: [row = []] }) => {
+      const began = begin(kind, connection).then(([row = []]) => {
         own.begun(String(row[0]));
         onBegun();
       });
       began.catch(ignore);
-      const send = sendWithBegin(sendingFor(own, connection), began);
+      const send = sendingFor(own, connection);
       const result = await work({ run: send, runAll: (statements) => Promise.all(statements.map(send)) });
       await began;
       const announcement = peers.announcement(own.ids, own.writes);
-      const { tag } = await connection.command(announcement === null ? 'commit' : `${announcement}; commit`);
+      const tag = await connection.end(announcement === null ? [commit] : [announcement, commit]);
       // the transaction fails even if the work caught the error
       if (tag !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { tag });
       connection.release();
@@ -191,7 +191,7 @@ export const openPostgres = async (
       return;
     }
     try {
-      await connection.command(`set statement_timeout = 0; set lock_timeout = ${limits.startLockMsMax}`);
+      await connection.command(patientTimeouts);
       // asked for again and again: an index that is being created waits for every transaction, also one that waits for a lock
       const until = performance.now() + limits.startLockMsMax;
       while (!(await hasLock(connection))) {
@@ -275,27 +275,8 @@ const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release s
 const collationStatement = fixedStatement(
   `select collname from pg_collation where collname in ('und-x-icu', 'C.utf8', 'C.UTF-8') order by collname = 'und-x-icu' desc limit 1`,
 );
+const commit = fixedStatement('commit');
 const healthStatement = fixedStatement('select 1');
-
-/**
- * Pipelines the first statements of a transaction with its `begin`, as long as they only read: if it fails, statements
- * behind it run outside a transaction, so those that write wait for it. No result is returned before it has succeeded.
- */
-const sendWithBegin = (send: Tx['run'], began: Promise<void>): Tx['run'] => {
-  let state: 'beginning' | 'waiting' | 'begun' = 'beginning';
-  const onBegun = (): void => {
-    state = 'begun';
-  };
-  began.then(onBegun, ignore);
-  return (statement) => {
-    if (state === 'begun') return send(statement);
-    // what follows a statement that waits must not overtake it
-    if (!/^select /.test(statement.sql)) state = 'waiting';
-    return state === 'waiting'
-      ? began.then(() => send(statement))
-      : Promise.all([send(statement), began]).then(([rows]) => rows);
-  };
-};
 
 /** @param step the first one. */
 const runProgram = async <T>(

@@ -5,9 +5,10 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
-import { type Client, escapeLiteral, type Notification } from 'pg';
+import type { Client, Notification } from 'pg';
 import { limits } from '../../limits.js';
 import type { WriteKind, Writes } from '../changes.js';
+import type { Statement } from '../dialect.js';
 
 export interface Peers {
   /** Undefined if the transaction was not announced. */
@@ -17,7 +18,7 @@ export interface Peers {
   forget(ids: readonly number[]): void;
   forgetAll(): void;
   /** A statement that announces a transaction when it commits; null if nobody listens. */
-  announcement(ids: readonly string[], writes: Writes): string | null;
+  announcement(ids: readonly string[], writes: Writes): Statement | null;
   close(): Promise<void>;
 }
 
@@ -130,7 +131,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
       const message = (told: Writes): string => JSON.stringify({ from: me, ids, writes: told && [...told] });
       const whole = message(writes);
       const text = Buffer.byteLength(whole) < PAYLOAD_BYTES_MAX ? whole : message(null);
-      return `select pg_notify('${CHANNEL}', ${escapeLiteral(text)})`;
+      return { sql: notification, params: [CHANNEL, text], ids: [] };
     },
     close: async () => {
       closing.abort();
@@ -144,6 +145,8 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
 const CHANNEL = 'dovetail';
 /** PostgreSQL accepts less than 8,000. */
 const PAYLOAD_BYTES_MAX = 7_900;
+
+const notification = 'select pg_notify($1, $2)';
 
 const greeting = `select pg_notify($1, json_build_object('from', $2::text, 'ids', json_build_array(pg_current_xact_id()::text), 'writes', '[]'::json)::text)`;
 

@@ -3,8 +3,9 @@ import { Client, DatabaseError, Pool, type PoolClient } from 'pg';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
 import type { Address } from './address.js';
-import { type Checked, type Connection, connectionOf, newNames, type Patience } from './connection.js';
+import { type Checked, type Connection, connectionOf, type Patience } from './connection.js';
 import { faultOf, PostgresFault } from './faults.js';
+import { newPreparedStatements } from './flight.js';
 import { sessionSettings } from './settings.js';
 
 /**
@@ -85,7 +86,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
    */
   const check = async (client: PoolClient): Promise<Checked | null> => {
     let isSilent = false;
-    const connection = connectionOf(client, { names: null, isDirect: false }, 'total', () => undefined);
+    const connection = connectionOf(client, { prepared: null, isDirect: false }, 'total', () => undefined);
     const patience = setTimeout(
       () => {
         isSilent = true;
@@ -98,7 +99,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       const isDirect = pid === (client as unknown as { readonly processID: number | null }).processID;
       const isNamed = naming === 'auto' ? isDirect : naming === 'always';
       if (isDirect) await connection.command(sessionSettings(isNamed, searchPath));
-      return { names: isNamed ? newNames(client) : null, isDirect };
+      return { prepared: isNamed ? newPreparedStatements(client) : null, isDirect };
     } catch (fault) {
       if (isSilent && stopGrowing()) return null;
       throw fault;
@@ -138,8 +139,8 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
   return {
     acquire: async (patience) => {
       const client = await connectAndCheck();
-      const { names, isDirect } = ready.get(client) ?? { names: null, isDirect: false };
-      const checked = { names: naming === 'never' ? null : names, isDirect };
+      const { prepared, isDirect } = ready.get(client) ?? { prepared: null, isDirect: false };
+      const checked = { prepared: naming === 'never' ? null : prepared, isDirect };
       return connectionOf(client, checked, patience, (isReusable) => release(client, isReusable));
     },
     openApart: async (signal) => {

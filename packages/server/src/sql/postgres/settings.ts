@@ -4,53 +4,71 @@
  */
 import { escapeLiteral } from 'pg';
 import { limits } from '../../limits.js';
+import { fixedStatement } from '../compile.js';
+import type { Statement } from '../dialect.js';
 import type { Connection } from './connection.js';
 
 export type TransactionKind = 'read' | 'write' | 'alone';
 
-const beginnings: Readonly<Record<TransactionKind, string>> = {
-  read: 'begin isolation level repeatable read read only',
-  write: 'begin',
-  alone: 'begin',
+const beginRead = fixedStatement('begin isolation level repeatable read read only');
+const beginWrite = fixedStatement('begin');
+const beginnings: Readonly<Record<TransactionKind, Statement>> = {
+  read: beginRead,
+  write: beginWrite,
+  alone: beginWrite,
 };
 
+type Setting = readonly [name: string, value: string | number];
+
 /** Statement and lock timeout in milliseconds, 0 for none. */
-const timeouts = (set: 'set' | 'set local', statementMs: number, lockMs: number): string =>
-  `${set} statement_timeout = ${statementMs}; ${set} lock_timeout = ${lockMs}`;
+const timeouts = (statementMs: number, lockMs: number): readonly Setting[] => [
+  ['statement_timeout', statementMs],
+  ['lock_timeout', lockMs],
+];
+const usualTimeouts = timeouts(limits.readMsMax, limits.lockMsMax);
 
-export const sessionTimeouts = timeouts('set', limits.readMsMax, limits.lockMsMax);
-
-const planning = (set: 'set' | 'set local', isNamed: boolean): readonly string[] => [
-  `${set} jit = off`,
+const planning = (isNamed: boolean): readonly Setting[] => [
+  ['jit', 'off'],
   // statements run often, and planning one takes longer than running it
-  ...(isNamed ? [`${set} plan_cache_mode = force_generic_plan`] : []),
+  ...(isNamed ? [['plan_cache_mode', 'force_generic_plan'] as const] : []),
 ];
 
-const path = (searchPath: string | null, isLocal: boolean): readonly string[] =>
-  searchPath === null ? [] : [`select set_config('search_path', ${escapeLiteral(searchPath)}, ${isLocal})`];
+const path = (searchPath: string | null): readonly Setting[] =>
+  searchPath === null ? [] : [['search_path', searchPath]];
+
+/** One statement for all, because each costs. */
+const setting = (settings: readonly Setting[], isLocal: boolean): string =>
+  `select ${settings.map(([name, value]) => `set_config('${name}', ${escapeLiteral(String(value))}, ${isLocal})`).join(', ')}`;
 
 /** Of a direct connection, before its first transaction. */
 export const sessionSettings = (isNamed: boolean, searchPath: string | null): string =>
-  [sessionTimeouts, ...planning('set', isNamed), ...path(searchPath, false)].join('; ');
+  setting([...usualTimeouts, ...planning(isNamed), ...path(searchPath)], false);
+
+export const sessionTimeouts = setting(usualTimeouts, false);
+
+/** For what takes long by nature. */
+export const patientTimeouts = setting(timeouts(0, limits.startLockMsMax), false);
 
 /** The id is what tells our commits from those of others (`commits.ts`). */
-const idQuery = 'select pg_current_xact_id()::text';
+const idStatement = fixedStatement('select pg_current_xact_id()::text');
 
-/** Begins a transaction with its settings: sent together, they cost no round trip. Ends with the id of one that writes. */
+const startLock = fixedStatement(`select pg_advisory_xact_lock(hashtext('dovetail start'))`);
+
+/** Begin a transaction with its settings. The last one returns the id of a transaction that writes. */
 export const beginning = (
   kind: TransactionKind,
   { isDirect, isNamed }: Pick<Connection, 'isDirect' | 'isNamed'>,
   searchPath: string | null,
-): string => {
-  const isAlone = kind === 'alone';
-  const own = isAlone
-    ? timeouts('set local', 0, limits.startLockMsMax)
-    : timeouts('set local', limits.readMsMax, limits.lockMsMax);
-  const settings = isDirect
-    ? isAlone
-      ? [own]
-      : []
-    : [own, ...planning('set local', isNamed), ...path(searchPath, true)];
-  const lock = isAlone ? [`select pg_advisory_xact_lock(hashtext('dovetail start'))`] : [];
-  return [beginnings[kind], ...settings, ...lock, ...(kind === 'read' ? [] : [idQuery])].join('; ');
+): readonly Statement[] => {
+  if (isDirect && kind === 'write') return directWrite;
+  const own = kind === 'alone' ? timeouts(0, limits.startLockMsMax) : usualTimeouts;
+  const settings = isDirect ? (kind === 'alone' ? own : []) : [...own, ...planning(isNamed), ...path(searchPath)];
+  return [
+    beginnings[kind],
+    ...(settings.length > 0 ? [fixedStatement(setting(settings, true))] : []),
+    ...(kind === 'alone' ? [startLock] : []),
+    ...(kind === 'read' ? [] : [idStatement]),
+  ];
 };
+
+const directWrite = [beginWrite, idStatement];
