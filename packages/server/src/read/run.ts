@@ -81,8 +81,7 @@ export function* runRead(
 ): ReadProgram<ReadData | null> {
   const { shape } = compiled;
   const bound = bindRead(compiled, values, binding);
-  const known = shape.slice ? (values[shape.slice.total] as number | null) : null;
-  if (bound.whole) return yield* runWhole(bound, bound.whole, known, id, binding);
+  if (bound.whole) return yield* runWhole(bound, bound.whole, values, id, binding);
   const root = shape.nodes.length - 1;
   const nodes = shape.nodes.map(
     (node): GrowingNode => ({
@@ -117,11 +116,8 @@ export function* runRead(
     return placed;
   }
 
-  const first = [
-    bound.page ?? withIds(fetchedNode(bound, root).entries, [id ?? 0], binding),
-    ...(bound.count && known === null ? [bound.count] : []),
-  ];
-  const [pageRows = [], countRows] = yield first;
+  const [pageRows = []] = yield [bound.page ?? withIds(fetchedNode(bound, root).entries, [id ?? 0], binding)];
+  const total = yield* totalOf(bound, values, pageRows.length);
   const rootNode = nodes[root]!;
   const version = shape.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
   place(shape.nodes[root]!, rootNode, shape.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
@@ -163,34 +159,53 @@ export function* runRead(
     });
     work = next;
   }
-  return isRendered ? { page, whole: null, version, total: totalOf(shape, countRows, known), nodes } : null;
+  return isRendered ? { page, whole: null, version, total, nodes } : null;
 }
 
 function* runWhole(
-  { shape, count, wholeCounts }: CompiledRead,
+  bound: CompiledRead,
   statement: Statement,
-  known: number | null,
+  values: readonly DbValue[],
   id: number | null,
   binding: Binding,
 ): ReadProgram<ReadData | null> {
-  const first = shape.slice ? statement : withIds(statement, [id ?? 0], binding);
-  const [[row] = [], countRows] = yield count && known === null && !wholeCounts ? [first, count] : [first];
-  const total = wholeCounts ? (row?.[3] as number) : totalOf(shape, countRows, known);
-  if (!row) return { page: [], whole: null, version: null, total, nodes: [] };
-  const [texts, ids, version] = row as [Uint8Array | null, string | number | null, string | null];
+  const first = bound.shape.slice ? statement : withIds(statement, [id ?? 0], binding);
+  const [[row] = []] = yield [first];
+  const [texts = null, ids = null, version = null, counted] = (row ?? []) as readonly [
+    (Uint8Array | null)?,
+    (string | number | null)?,
+    (string | null)?,
+    number?,
+  ];
   if (texts?.includes(UNRENDERED)) return null;
   const page = ids === null ? [] : String(ids).split(',').map(Number);
-  return { page, whole: texts ?? new Uint8Array(), version, total, nodes: [] };
+  const total = bound.wholeCounts ? counted! : yield* totalOf(bound, values, page.length);
+  return { page, whole: row ? (texts ?? new Uint8Array()) : null, version, total, nodes: [] };
 }
 
 /** In place of a list that a statement does not render (`nul` of `JsonTexts`). */
 const UNRENDERED = 0;
 
-/** @param countRows undefined if the number was not read. @param known the number, if it was known before. */
-const totalOf = ({ withCount }: ReadShape, countRows: Rows | undefined, known: number | null): number | null => {
-  if (countRows) return Number(countRows[0]?.[0] ?? 0);
-  return withCount ? known : null;
-};
+/**
+ * The number of entries on all pages, if the response says it. A page that is not full tells it: counting would look for the
+ * same entries again.
+ * @param rows of the page.
+ */
+function* totalOf(
+  { shape: { slice }, count }: CompiledRead,
+  values: readonly DbValue[],
+  rows: number,
+): ReadProgram<number | null> {
+  if (!count || !slice) return null;
+  const known = values[slice.total] as number | null;
+  if (known !== null) return known;
+  const offset = Number(values[slice.offset]);
+  const isLast = rows < Number(values[slice.limit]) && (rows > 0 || offset === 0);
+  // an anchored one counts its offset from another place
+  if (isLast && !slice.isAnchored && values[slice.after] === limits.integerMin) return offset + rows;
+  const [countRows = []] = yield [count];
+  return Number(countRows[0]?.[0] ?? 0);
+}
 
 /** The statements of a read with the values of its plan; ids are bound when they are known. */
 export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], binding: Binding): CompiledRead => {

@@ -113,8 +113,20 @@ describe.each(dialects)('known lists on %s', (dialect) => {
 
   it('PA6: short lists are counted each time, which costs nothing', async () => {
     await world.insert('tags', [{ name: 'a' }, { name: 'b' }]);
-    await world.send('GET', '/api/tags?fields=name');
-    await world.send('GET', '/api/tags?fields=id');
+    await world.send('GET', '/api/tags?fields=name&pagination[pageSize]=1');
+    await world.send('GET', '/api/tags?fields=id&pagination[pageSize]=1');
+    expect(counted()).toBe(2);
+  });
+
+  it.runIf(dialect === 'sqlite')('PA6: a page that is not full tells how long its list is', async () => {
+    expect((await list('filters[size]=7&pagination[pageSize]=100')).total).toBe(60);
+    expect((await list('filters[size]=7&pagination[pageSize]=25&pagination[page]=3')).total).toBe(60);
+    expect((await list('filters[size]=8&pagination[start]=59&pagination[limit]=25')).total).toBe(60);
+    expect((await list('filters[title]=none')).total).toBe(0);
+    expect(counted()).toBe(0);
+    // nothing is on these pages, and this one is full
+    expect((await list('filters[size]=5&pagination[page]=9')).total).toBe(60);
+    expect((await list('filters[size]=6&pagination[pageSize]=60')).total).toBe(60);
     expect(counted()).toBe(2);
   });
 

@@ -36,10 +36,12 @@ describe.each(dialects)('texts of statements on %s', (dialect) => {
   });
 
   it('300 values run two texts, lists of 1 to 300 values twenty', async () => {
-    const values = (i: number) => `/api/films?filters[title][$contains]=${i}&filters[year][$gt]=${i}&_q=word${i}`;
+    // an empty page, after which the list is counted
+    const url = '/api/films?pagination[page]=2';
+    const values = (i: number) => `${url}&filters[title][$contains]=${i}&filters[year][$gt]=${i}&_q=word${i}`;
     expect(await textsOf(values, 300)).toBe(1 + counts);
     const list = (i: number) => Array.from({ length: 1 + i }, (_it, at) => `filters[year][$in][${at}]=${at}`).join('&');
-    expect(await textsOf((i) => `/api/films?${list(i)}`, 300)).toBe(10 * (1 + counts));
+    expect(await textsOf((i) => `${url}&${list(i)}`, 300)).toBe(10 * (1 + counts));
   });
 
   it('a padded list finds exactly what its values find', async () => {

@@ -13,21 +13,24 @@ describe.each(dialects)('statements on %s', (dialect) => {
   const isUnited = dialect === 'postgres';
 
   it.each([
-    ['/api/films', page + count],
+    // a page that is not full tells how many entries there are
+    ['/api/films', page],
+    ['/api/films?pagination[pageSize]=2', page + count],
+    ['/api/films?pagination[page]=100', page + count],
     // the entries that meet the filter are read once, for the page and for their number
     ['/api/films?fields=id&sort=director.name&filters[genres][name]=Drama', page],
-    ['/api/films?fields=id&sort=director.name', page + count],
+    ['/api/films?fields=id&sort=director.name', page],
     ['/api/films?pagination[withCount]=false', page],
     ['/api/films/1', page],
     ['/api/house-rules', page],
-    ['/api/films?filters[title]=nothing&populate=*', page + count],
+    ['/api/films?filters[title]=nothing&populate=*', page],
     // a populated relation: its links and its entries
-    ['/api/films?populate=director', page + count],
+    ['/api/films?populate=director', page],
     ['/api/films/1?populate=director', page],
     // two levels
-    ['/api/films?populate=director.mentor', page + count],
+    ['/api/films?populate=director.mentor', page],
     // several films have one director, whose list is not rendered for each of them: links and directors
-    ['/api/films?populate=director.directed', page + count + 2],
+    ['/api/films?populate=director.directed', page + 2],
     ['/api/films/1?populate=director.directed', page],
     ['/api/films/1?populate=poster,stills', page],
     ['/api/films/1?populate=body,aside', page],
@@ -76,7 +79,7 @@ describe.each(dialects)('statements with cached responses on %s', (dialect) => {
   const world = useWorld(dialect);
 
   const url = '/api/films?populate=director.directed';
-  const read = dialect === 'postgres' ? 1 : page + count + 2;
+  const read = dialect === 'postgres' ? 1 : page + 2;
   /** PostgreSQL's version is shared by all its databases, and other tests write to theirs meanwhile */
   const attemptsMax = dialect === 'sqlite' ? 1 : 100;
   const costKept = async (): Promise<readonly string[]> => {
