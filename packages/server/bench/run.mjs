@@ -216,6 +216,7 @@ const loadDist = async (dist) => {
   const files = [
     'model/load.js',
     'model/storage.js',
+    'sql/dialect.js',
     'sql/schema.js',
     'sql/sqlite/open.js',
     'sql/postgres/open.js',

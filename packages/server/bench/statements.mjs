@@ -57,7 +57,7 @@ export const countWrites = (dovetail, project, world, requests, turn) => {
           if (statements.length > 0) seen.rounds += 1;
           return tx.runAll(statements);
         };
-        const result = await work({ runAll, run: async (statement) => (await runAll([statement]))[0] });
+        const result = await work(txThrough(dovetail, db, runAll));
         seen.rows = (await rowsWritten()) - before;
         return result;
       }),
@@ -71,6 +71,14 @@ export const countWrites = (dovetail, project, world, requests, turn) => {
     return counts;
   });
 };
+
+/** A transaction all of whose statements pass through the given function. */
+const txThrough = ({ readInside }, { dialect }, runAll) => ({
+  runAll,
+  run: async (statement) => (await runAll([statement]))[0],
+  readPlanned: ({ plan, values, begin }) => readInside(begin(plan, values, dialect), { runAll }),
+  finish: () => undefined,
+});
 
 const plain = (sql) => ({ sql, params: [], ids: [] });
 /** On SQLite since the connection was opened, on PostgreSQL since the transaction began. */
@@ -104,7 +112,7 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
     }
     return step.value;
   }
-  const timedTx = (tx) => {
+  const timedTx = (tx, db) => {
     const run = async (statement) => {
       const began = performance.now();
       const rows = await tx.run(statement);
@@ -116,11 +124,11 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
       for (const it of statements) results.push(await run(it));
       return results;
     };
-    return { run, runAll };
+    return txThrough(dovetail, db, runAll);
   };
   const watched = (db) => ({
     ...watchReads(db, timed),
-    write: (work) => db.write((tx) => work(timedTx(tx))),
+    write: (work) => db.write((tx) => work(timedTx(tx, db))),
   });
   return withServer(dovetail, project, world, watched, async (send) => {
     for (let i = 0; i < warmUp; i++) await send(requestFor(firstTurn + i));

@@ -8,7 +8,7 @@ import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Query, ReadAction } from '../query/selection.js';
 import { type Ready, whenReady } from '../ready.js';
-import { type Db, type DbValue, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
+import { type Db, type DbValue, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { newEtag } from './etag.js';
 import { type Executed, execute, type Outcome } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
@@ -244,9 +244,7 @@ export const newReader = (
       if (!compiled.ok) return compiled;
       const { plan } = compiled.value;
       const { values } = plan;
-      const page = await executed(compiled.value, { values, isAnchored: false }, asked, (it) =>
-        readInside(it.begin(it.plan, it.values, db.dialect), tx),
-      );
+      const page = await executed(compiled.value, { values, isAnchored: false }, asked, tx.readPlanned);
       return ok(answerFrom(plan, page));
     },
     count: async ({ type, query }, context) => {

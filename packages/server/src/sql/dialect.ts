@@ -97,6 +97,13 @@ export interface Tx {
   run(statement: Statement): Promise<Rows>;
   /** Rows of each statement, in order; pipelined where the driver supports it. */
   runAll(statements: readonly Statement[]): Promise<readonly Rows[]>;
+  /** Reads what the transaction has written so far. Throws `Refusal` past `limits.readMsMax`, as `Db.readPlanned` does. */
+  readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  /**
+   * Says that the work ends with what it sends in this turn, so that the commit may travel with it. It is committed if all of
+   * that succeeds and what is read is an object; otherwise the transaction goes on as if nothing had been said.
+   */
+  finish(): void;
 }
 
 export type ConstraintKind = 'unique' | 'reference' | 'not-null' | 'check';
@@ -351,7 +358,7 @@ export const runTogether = async (
 };
 
 /** Runs a read program inside a write transaction. Throws `Refusal` past `limits.readMsMax`, as `Db.read` does. */
-export const readInside = async <T>(program: ReadProgram<T>, tx: Tx): Promise<T> => {
+export const readInside = async <T>(program: ReadProgram<T>, tx: Pick<Tx, 'runAll'>): Promise<T> => {
   const deadline = performance.now() + limits.readMsMax;
   let step = program.next();
   while (!step.done) {

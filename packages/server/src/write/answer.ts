@@ -30,13 +30,17 @@ export interface Answered {
   readonly answer: Answer;
 }
 
-/** Writes one entry in the session and reads it back. Throws `Refusal`. */
+/**
+ * Writes one entry in the session and reads it back. Throws `Refusal`.
+ * @param place `last` if the transaction ends with it.
+ */
 export const applyAndAnswer = async (
   request: WriteRequest,
   show: Show,
   context: ResolveContext,
   session: Session,
   { reader, writer }: Lines,
+  place: 'inside' | 'last' = 'inside',
 ): Promise<Answered> => {
   const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
   // reject an invalid query before touching the database
@@ -57,12 +61,15 @@ export const applyAndAnswer = async (
     if (undecided.match && !namesAnswer(undecided.match, etag)) return refuseChanged();
     if (undecided.noneMatch && namesAnswer(undecided.noneMatch, etag)) return refuseExcluded();
   }
+  const endsTurn = place === 'last' && !isHooked;
   if (request.action === 'delete') {
     const answer = await read();
+    if (endsTurn) session.tx.finish();
     return answered(await run(), answer);
   }
   if (isHooked) return answered(await run(), await read());
   // the first statements of the read are sent together with the operations
+  if (endsTurn) session.tx.finish();
   return answered(...(await pipeline(run, read)));
 };
 
@@ -75,7 +82,7 @@ export const writeAndAnswer = async (
 ): Promise<Result<Answered>> =>
   catchRefusal(async () => {
     const hashed = request.action === 'delete' ? request : await withHashedPasswords(request, context);
-    return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines));
+    return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines, 'last'));
   });
 
 /** Hashes the passwords of the data, which takes too long for a transaction. */

@@ -5,7 +5,7 @@ import '../world/sources.mjs';
 const { serveThread } = await import('../../src/sql/sqlite/thread.ts');
 const { failing } = await import('./failing.ts');
 
-parentPort.on('message', (call) => {
+parentPort.on('message', ({ call }) => {
   if (call.statements?.some((it) => it.params.includes('end this thread'))) process.exit(7);
 });
 serveThread(failing);

@@ -5,6 +5,8 @@ import type { Begin } from '../../src/sql/sqlite/thread.js';
 export type Failing =
   /** Runs the statement. */
   | { readonly kind: 'statement'; readonly sql: string }
+  /** Finds nothing. */
+  | { readonly kind: 'nothing' }
   /** Ends the thread. */
   | { readonly kind: 'exit' }
   | { readonly kind: 'throw' }
@@ -13,12 +15,14 @@ export type Failing =
   /** Never returns, outside of any statement. */
   | { readonly kind: 'spin' };
 
-export const failing = function* (plan: Failing): Generator<readonly Statement[], Rows, readonly Rows[]> {
+export const failing = function* (plan: Failing): Generator<readonly Statement[], Rows | null, readonly Rows[]> {
   switch (plan.kind) {
     case 'statement': {
       const [rows = []] = yield [{ sql: plan.sql, params: [], ids: [] }];
       return rows;
     }
+    case 'nothing':
+      return null;
     case 'exit':
       return process.exit(7);
     case 'throw':

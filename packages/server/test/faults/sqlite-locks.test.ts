@@ -186,14 +186,15 @@ describe('a file that cannot be in WAL mode, as on some network file systems', (
       read: () => String(reading.dataVersion()),
       readOfWriter: () => engine.dataVersion(),
     });
-    const begin = async () => commits.recorded(await engine.begin({ isBounded: true }));
+    const begin = () =>
+      commits.recorded((onBegun) => engine.begin({ isBounded: true, retry: (attempt) => attempt(), onBegun }));
     return { file, other, engine, commits, begin };
   };
   const insert = fixedStatement('insert into things values (2)');
 
   it('a commit that a reader of another program holds up is repeated, and drops what was read before it', async () => {
     const { other, commits, begin } = withoutWal();
-    const { tx, commit } = await begin();
+    const { tx, commit } = begin();
     await tx.run(insert);
     other.exec('begin; select * from things');
     await expect(commit()).rejects.toMatchObject({ code: 'SQLITE_BUSY' });
@@ -219,7 +220,7 @@ describe('a file that cannot be in WAL mode, as on some network file systems', (
         throw new Database.SqliteError('database is locked', 'SQLITE_BUSY');
       },
     }));
-    const { tx, commit } = await begin();
+    const { tx, commit } = begin();
     await tx.run(insert);
     const before = commits.moment();
     await commit();

@@ -1,9 +1,10 @@
 /** Refusals inside hooks, on both databases: what was refused is rolled back, and no refusal is lost. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Event, Handlers } from '../../src/handlers/handlers.js';
-import type { Db } from '../../src/sql/dialect.js';
+import type { Db, Tx } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { txThrough } from '../world/watched.js';
 
 const NOTE = 'api::note.note';
 const TRAIL = 'api::trail.trail';
@@ -157,17 +158,15 @@ describe.each(dialects)('a write of a type with handlers on %s', (dialect) => {
     write: (work) =>
       db.write((tx) => {
         let inserting = false;
-        return work({
-          ...tx,
-          runAll: async (statements) => {
-            isPipelined ||= inserting;
-            const isInsert = statements.some((it) => it.sql.includes('insert into "notes"'));
-            inserting ||= isInsert;
-            const results = await tx.runAll(statements);
-            if (isInsert) inserting = false;
-            return results;
-          },
-        });
+        const runAll: Tx['runAll'] = async (statements) => {
+          isPipelined ||= inserting;
+          const isInsert = statements.some((it) => it.sql.includes('insert into "notes"'));
+          inserting ||= isInsert;
+          const results = await tx.runAll(statements);
+          if (isInsert) inserting = false;
+          return results;
+        };
+        return work(txThrough(runAll, db.dialect));
       }),
   });
   const create = async (handlers: Handlers): Promise<boolean> => {

@@ -1,12 +1,13 @@
 /** What a write of siblings costs and returns: its statements, the events of its transaction, and its response (LO7, LO8). */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { ResolveContext } from '../../src/query/resolve.js';
-import type { Db } from '../../src/sql/dialect.js';
+import type { Db, Tx } from '../../src/sql/dialect.js';
 import { newWriter } from '../../src/write/apply.js';
 import { dialects } from '../world/databases.js';
 import { newLocalizedWorld } from '../world/localized.js';
 import { defaultSettings } from '../world/server.js';
 import type { SmallWorld } from '../world/small.js';
+import { txThrough } from '../world/watched.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -16,18 +17,13 @@ describe.each(dialects)('writes of siblings on %s', (dialect) => {
   const watch = (db: Db): Db => ({
     ...db,
     write: (work) =>
-      db.write((tx) =>
-        work({
-          run: (statement) => {
-            sent += 1;
-            return tx.run(statement);
-          },
-          runAll: (statements) => {
-            sent += statements.length;
-            return tx.runAll(statements);
-          },
-        }),
-      ),
+      db.write((tx) => {
+        const runAll: Tx['runAll'] = (statements) => {
+          sent += statements.length;
+          return tx.runAll(statements);
+        };
+        return work(txThrough(runAll, db.dialect));
+      }),
   });
   beforeEach(async () => {
     world = await newLocalizedWorld(dialect, { watch });

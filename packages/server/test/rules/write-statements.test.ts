@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Db, Statement, Tx } from '../../src/sql/dialect.js';
 import { dialects } from '../world/databases.js';
 import { files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
+import { txThrough } from '../world/watched.js';
 
 /** What the last write has sent. */
 interface Sent {
@@ -17,7 +18,7 @@ describe.each(dialects)('statements of writes on %s', (dialect) => {
   let world: RelationsWorld;
   let sent: Sent = { texts: [], turns: 0 };
 
-  const watched = (tx: Tx): Tx => {
+  const watched = (tx: Tx, db: Db): Tx => {
     let pending = 0;
     const runAll = async (statements: readonly Statement[]) => {
       if (pending === 0) sent.turns += 1;
@@ -29,9 +30,9 @@ describe.each(dialects)('statements of writes on %s', (dialect) => {
         pending -= 1;
       }
     };
-    return { runAll, run: async (statement) => (await runAll([statement]))[0]! };
+    return txThrough(runAll, db.dialect);
   };
-  const watch = (db: Db): Db => ({ ...db, write: (work) => db.write((tx) => work(watched(tx))) });
+  const watch = (db: Db): Db => ({ ...db, write: (work) => db.write((tx) => work(watched(tx, db))) });
 
   beforeEach(async () => {
     world = await newRelationsWorld(dialect, {}, watch);

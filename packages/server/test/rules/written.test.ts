@@ -16,6 +16,7 @@ import { newWriter, type Writer } from '../../src/write/apply.js';
 import { inPart, type WriteEvent } from '../../src/write/session.js';
 import { dialects } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { txThrough } from '../world/watched.js';
 
 const attributes = {
   text: { type: 'string' },
@@ -66,17 +67,11 @@ describe.each(dialects)('the result of a write on %s', (dialect) => {
     ...db,
     write: (work) =>
       db.write((tx) => {
-        const watched: Tx = {
-          run: (statement) => {
-            sent.push(statement.sql);
-            return tx.run(statement);
-          },
-          runAll: (statements) => {
-            sent.push(...statements.map((it) => it.sql));
-            return tx.runAll(statements);
-          },
+        const runAll: Tx['runAll'] = (statements) => {
+          sent.push(...statements.map((it) => it.sql));
+          return tx.runAll(statements);
         };
-        return work(watched);
+        return work(txThrough(runAll, db.dialect));
       }),
   });
 

@@ -1,5 +1,6 @@
 /** A database of which the k-th statement of a write fails. */
-import type { Db, Rows, Statement, Tx } from '../../src/sql/dialect.js';
+import type { Db, Rows, Statement } from '../../src/sql/dialect.js';
+import { txThrough } from './watched.js';
 
 class Injected extends Error {}
 
@@ -20,15 +21,12 @@ export const faulty = (db: Db, fuse: Fuse): Db => ({
         if (fuse.ran === fuse.failAt) throw new Injected(statement.sql);
         return tx.run(statement);
       };
-      const watched: Tx = {
-        run,
-        runAll: async (statements) => {
-          const results: Rows[] = [];
-          for (const statement of statements) results.push(await run(statement));
-          return results;
-        },
+      const runAll = async (statements: readonly Statement[]): Promise<readonly Rows[]> => {
+        const results: Rows[] = [];
+        for (const statement of statements) results.push(await run(statement));
+        return results;
       };
-      const result = await work(watched);
+      const result = await work(txThrough(runAll, db.dialect));
       if (fuse.ran + 1 === fuse.failAt) throw new Injected('before the commit');
       return result;
     }),

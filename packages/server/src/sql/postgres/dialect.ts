@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
-import type { ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import type { Binding, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 import { explainOnPostgres } from './explain.js';
 
@@ -192,6 +192,8 @@ const lockText = (count: number): string => {
 
 const compile: Dialect['compile'] = (query) => compileWith(postgresBuilder, query);
 
+export const postgresBinding: Binding = { idsText: (ids) => `{${ids.join(',')}}`, param: textOf };
+
 /** @param collation a Unicode-aware one for `lower`, because the database's own may be C; null: the database's own. */
 export const postgresDialect = (collation: string | null): Dialect => ({
   name: 'postgres',
@@ -214,7 +216,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   jsonTexts: null,
   bind,
   bindSlot: (kind, slot) => fromText(kind, sql`${slotParameter(kind, slot)}::text`),
-  param: textOf,
+  ...postgresBinding,
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   isOdd: () => null,
@@ -238,6 +240,5 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   },
   forUpdate: sql` for no key update`,
   explain: explainOnPostgres,
-  idsText: (ids) => `{${ids.join(',')}}`,
   unite,
 });

@@ -3,11 +3,19 @@ import { setImmediate, setTimeout } from 'node:timers/promises';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
-import { ConstraintFault, type Db, type ReadProgram, type Rows, type Statement, type Tx } from '../dialect.js';
+import {
+  ConstraintFault,
+  type Db,
+  type ReadProgram,
+  type Rows,
+  readInside,
+  type Statement,
+  type Tx,
+} from '../dialect.js';
 import { readAddress } from './address.js';
 import { lookStatement, newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
 import type { Connection, Patience } from './connection.js';
-import { postgresDialect } from './dialect.js';
+import { postgresBinding, postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
 import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
@@ -95,7 +103,13 @@ export const openPostgres = async (
       });
       began.catch(ignore);
       const send = sendingFor(own, connection);
-      const result = await work({ run: send, runAll: (statements) => Promise.all(statements.map(send)) });
+      const tx: Tx = {
+        run: send,
+        runAll: (statements) => Promise.all(statements.map(send)),
+        readPlanned: (read) => readInside(read.begin(read.plan, read.values, postgresBinding), tx),
+        finish: ignore,
+      };
+      const result = await work(tx);
       await began;
       const announcement = peers.announcement(own.ids, own.writes);
       const tag = await connection.end(announcement === null ? [commit] : [announcement, commit]);

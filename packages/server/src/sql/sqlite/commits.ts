@@ -9,8 +9,11 @@ import { nameOf, writesOf } from '../texts.js';
 import type { DataVersion, Transaction } from './engine.js';
 
 export interface Commits extends Changes {
-  /** The same transaction, recorded. One at a time. */
-  recorded(transaction: Transaction): Transaction;
+  /**
+   * A transaction that is recorded. One at a time, but the next one may be made once this one is to finish.
+   * @param begin makes it; calls the given function as `BeginOptions` say.
+   */
+  recorded(begin: (onBegun: (version: DataVersion) => void) => Transaction): Transaction;
 }
 
 export interface Versions {
@@ -86,17 +89,25 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     return version === seen ? null : notice(version);
   };
 
-  /** So that the next read need not wait for the writing connection, which may be busy by then. */
+  /** Transactions that have not ended. */
+  let running = 0;
+  /**
+   * So that the next read need not wait for the writing connection, which may be busy by then. Behind the response to the write,
+   * and not if another transaction tells as much.
+   */
   const catchUpSoon = (): void => {
-    try {
-      catchUp()?.catch(() => undefined);
-    } catch {
-      // the next read reports it
-    }
+    setImmediate(() => {
+      if (running > 0) return;
+      try {
+        catchUp()?.catch(() => undefined);
+      } catch {
+        // the next read reports it
+      }
+    });
   };
 
   /** Reads what the tables declare as of the transaction, if that may have changed. */
-  const readConsequences = async (tx: Tx): Promise<void> => {
+  const readConsequences = async (tx: Pick<Tx, 'run'>): Promise<void> => {
     const [[schema] = []] = await tx.run(schemaStatement);
     if (lastRead && lastRead.schema === schema) {
       consequences = lastRead.consequences;
@@ -111,9 +122,14 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     catchUp,
     moment: log.moment,
     isUnchanged: log.isUnchanged,
-    recorded: ({ tx, dataVersion, commit, abandon }) => {
-      noticeOthers(dataVersion);
-      duringTransaction = dataVersion;
+    recorded: (begin) => {
+      running += 1;
+      let begun: DataVersion | null = null;
+      const { tx, finish, commit, abandon } = begin((version) => {
+        begun = version;
+        noticeOthers(version);
+        duringTransaction = version;
+      });
       let writes: Writes = new Map();
       /** Then it takes no more statements. */
       let isEnding = false;
@@ -122,25 +138,39 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
         // most statements only read
         if (own?.size !== 0) writes = joinWrites([writes, own]);
       };
-      const noteCommit = async (): Promise<DataVersion> => {
-        try {
-          const after = await commit();
-          // null: a definition of tables, for example
-          if (!writes) startOver();
-          else if (writes.size > 0) log.touch(consequences && touchedBy(writes, consequences));
-          noticeOthers(after);
-          return after;
-        } catch (fault) {
-          // it may have gone through
-          startOver();
-          throw fault;
-        } finally {
-          committing = null;
-        }
+      const noteCommit = (after: DataVersion): void => {
+        // null: a definition of tables, for example
+        if (!writes) startOver();
+        else if (writes.size > 0) log.touch(consequences && touchedBy(writes, consequences));
+        noticeOthers(after);
       };
+      /** From now on it may be committed: who notices a commit waits until it is in the log. */
+      const noted = (committed: Promise<DataVersion | null>): Promise<DataVersion | null> => {
+        duringTransaction = null;
+        const note = async (): Promise<DataVersion | null> => {
+          try {
+            const after = await committed;
+            if (after === null) duringTransaction = begun;
+            else noteCommit(after);
+            return after;
+          } catch (fault) {
+            // it may have gone through
+            startOver();
+            throw fault;
+          } finally {
+            if (committing === settled) committing = null;
+          }
+        };
+        const noting = note();
+        const settled = noting.catch(() => undefined);
+        committing = settled;
+        return noting;
+      };
+      /** Set once the work has said that it ends. */
+      let finishing: Promise<DataVersion | null> | null = null;
       return {
-        dataVersion,
         tx: {
+          ...tx,
           run: (statement) => {
             sending(statement.sql);
             return tx.run(statement);
@@ -150,19 +180,31 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
             return tx.runAll(statements);
           },
         },
+        finish: () => {
+          // they have to be read in the transaction
+          if (!consequences) return null;
+          const finished = finish();
+          if (!finished) return null;
+          finishing = noted(finished);
+          finishing.catch(() => undefined);
+          return finishing;
+        },
         commit: async () => {
-          if (writes && writes.size > 0 && !consequences && !isEnding) await readConsequences(tx);
-          isEnding = true;
-          duringTransaction = null;
-          const noting = noteCommit();
-          committing = noting.catch(() => undefined);
-          const after = await noting;
+          let after = await finishing;
+          if (after === null && begun !== null) {
+            if (writes && writes.size > 0 && !consequences && !isEnding) await readConsequences(tx);
+            isEnding = true;
+            after = await noted(commit());
+          }
+          running -= 1;
           catchUpSoon();
           return after;
         },
-        abandon: () => {
+        abandon: async () => {
+          await finishing?.catch(() => undefined);
+          running -= 1;
           duringTransaction = null;
-          return abandon();
+          await abandon();
         },
       };
     },

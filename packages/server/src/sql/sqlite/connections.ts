@@ -101,7 +101,12 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
     },
     commit: () => {
       const it = inTransaction();
-      it.exec('commit');
+      try {
+        it.exec('commit');
+      } catch (fault) {
+        first ??= fault;
+        throw fault;
+      }
       try {
         return dataVersionOf(it);
       } catch {

@@ -9,11 +9,8 @@ export interface Engine {
   read<T>(program: ReadProgram<T>): Promise<T>;
   /** The same for a program made of plain data. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
-  /**
-   * Begins a transaction that holds the write lock. One at a time: the file has one write lock.
-   * @param isBounded whether statements of the transaction have a bound.
-   */
-  begin(options: { readonly isBounded: boolean }): Promise<Transaction>;
+  /** A transaction that takes the write lock with its first statements. One at a time: the file has one write lock. */
+  begin(options: BeginOptions): Transaction;
   /** The writing connection's `data_version`, after all that was asked of it before. */
   dataVersion(): DataVersion | Promise<DataVersion>;
   /** Truncates the journal, which takes a moment without readers: later ones wait. */
@@ -24,15 +21,28 @@ export interface Engine {
   closeReaders(): Promise<void>;
 }
 
+export interface BeginOptions {
+  /** Whether statements of the transaction have a bound. */
+  readonly isBounded: boolean;
+  /** Repeats the attempt as long as the file is locked. */
+  readonly retry: <T>(attempt: () => Promise<T>) => Promise<T>;
+  /** Called with the writing connection's `data_version` in the transaction, see `DataVersion`, before any rows are returned. */
+  readonly onBegun: (version: DataVersion) => void;
+}
+
 export interface Transaction {
-  readonly tx: Tx;
-  /** The writing connection's `data_version` in this transaction, see `DataVersion`. */
-  readonly dataVersion: DataVersion;
+  readonly tx: Omit<Tx, 'finish'>;
   /**
-   * Ends the transaction, and returns the connection's `data_version` after it. Throws the error that made SQLite end it,
-   * if there was one. If the file is locked, the transaction stays open and this can be repeated.
+   * Commits together with what is sent in this turn, as `Tx.finish` says. Resolves to the connection's `data_version` after it, or
+   * to null if the transaction goes on. The next one may begin: its statements wait for the end of this one. Returns null if nothing
+   * comes of it, because a commit apart costs nothing, or has to be.
    */
-  commit(): Promise<DataVersion>;
+  finish(): Promise<DataVersion | null> | null;
+  /**
+   * Ends the transaction, and returns the connection's `data_version` after it; null if there were no statements. Throws the
+   * error that made SQLite end it, if there was one. If the file is locked, the transaction stays open and this can be repeated.
+   */
+  commit(): Promise<DataVersion | null>;
   /** Rejects further statements and rolls the transaction back. */
   abandon(): Promise<void>;
 }

@@ -1,7 +1,7 @@
 /** The connections of a file in this thread: nothing else is served while a statement runs. */
 import { setImmediate } from 'node:timers/promises';
 import { limits } from '../../limits.js';
-import type { ReadProgram } from '../dialect.js';
+import { type ReadProgram, type Rows, readInside, type Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { deadlineIn } from './connection.js';
 import { beginSnapshot, newWriter } from './connections.js';
@@ -33,24 +33,29 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     open: async () => writer.open(),
     read,
     readPlanned: ({ plan, values, begin }) => read(begin(plan, values, sqliteBinding)),
-    begin: async () => {
-      const dataVersion = writer.begin();
+    begin: ({ retry, onBegun }) => {
+      let hasBegun = false;
       const inTimeSlices = newTimeSlices();
-      const { tx, end } = newTx((statements) =>
-        inTimeSlices(statements, (statement, now) =>
-          writer.run(statement, deadlineIn(limits.sqliteStatementMsMax, now)),
-        ),
-      );
+      const run = (statement: Statement, now: number): Rows =>
+        writer.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
+      const { tx, end } = newTx(async ({ statements }) => {
+        if (!hasBegun) onBegun(await retry(async () => writer.begin()));
+        hasBegun = true;
+        return { rows: await inTimeSlices(statements, run), result: null };
+      });
       return {
-        tx,
-        dataVersion,
+        tx: {
+          ...tx,
+          readPlanned: ({ plan, values, begin }) => readInside(begin(plan, values, sqliteBinding), tx),
+        },
+        finish: () => null,
         commit: async () => {
           end();
-          return writer.commit();
+          return hasBegun ? writer.commit() : null;
         },
         abandon: async () => {
           end();
-          writer.abandon();
+          if (hasBegun) writer.abandon();
         },
       };
     },

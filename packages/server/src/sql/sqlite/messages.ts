@@ -27,15 +27,14 @@ export const progress = {
 /** What a thread sends first, once it is loaded. */
 export type Ready = 'ready';
 
-/** A thread runs its calls in order, and replies to each but `endRead` and `close`. */
+/** A thread runs its calls in order (but see `WriteCall`), and replies to each but `endRead` and `close`. */
 export type Call =
   /** The next statements of a read; `bounds` come with the first ones, which begin the snapshot. */
   | { readonly kind: 'read'; readonly statements: readonly Statement[]; readonly bounds: ReadBounds | null }
   | { readonly kind: 'endRead' }
   | PlannedCall
   | { readonly kind: 'open' }
-  | { readonly kind: 'begin' }
-  | { readonly kind: 'write'; readonly statements: readonly Statement[]; readonly statementMs: number }
+  | WriteCall
   | { readonly kind: 'commit' }
   | { readonly kind: 'abandon' }
   | { readonly kind: 'dataVersion' }
@@ -43,9 +42,8 @@ export type Call =
   /** Closes the connection, and ends the thread. */
   | { readonly kind: 'close' };
 
-/** A whole read. */
-export interface PlannedCall {
-  readonly kind: 'planned';
+/** A planned read by its plan's number. */
+export interface NumberedRead {
   /** Names the plan in this and later calls. */
   readonly number: number;
   /** The plan as JSON; null if the thread has it. */
@@ -56,6 +54,33 @@ export interface PlannedCall {
   readonly bounds: ReadBounds;
 }
 
+/** A whole read. */
+export interface PlannedCall extends NumberedRead {
+  readonly kind: 'planned';
+}
+
+/** The next batch of a transaction. */
+export interface WriteCall {
+  readonly kind: 'write';
+  /** Whether the transaction begins with it. It waits until the one before has ended. */
+  readonly begins: boolean;
+  readonly statements: readonly Statement[];
+  readonly statementMs: number;
+  readonly read: NumberedRead | null;
+  readonly commits: boolean;
+}
+
+/** Fails as a call only if the transaction has not begun. */
+export interface WriteReply {
+  /** The version in the transaction that begins. */
+  readonly begun: DataVersion | null;
+  readonly rows: readonly Rows[];
+  readonly result: unknown;
+  /** The version after the commit; null if the transaction is still open. */
+  readonly committed: DataVersion | null;
+  readonly fault: SentFault | null;
+}
+
 /** What a call returns. */
 export interface Replies {
   /** `ms` is the CPU time that it took. */
@@ -63,8 +88,7 @@ export interface Replies {
   readonly endRead: never;
   readonly planned: { readonly result: unknown; readonly ms: number };
   readonly open: null;
-  readonly begin: DataVersion;
-  readonly write: readonly Rows[];
+  readonly write: WriteReply;
   readonly commit: DataVersion;
   readonly abandon: null;
   readonly dataVersion: DataVersion;
@@ -72,9 +96,16 @@ export interface Replies {
   readonly close: never;
 }
 
-export type Reply =
+/** `id` is the call's: one that begins a transaction may be replied to later than those behind it. */
+export type Reply = { readonly id: number } & (
   | { readonly isOk: true; readonly value: Replies[keyof Replies] }
-  | { readonly isOk: false; readonly fault: SentFault };
+  | { readonly isOk: false; readonly fault: SentFault }
+);
+
+export interface Sent {
+  readonly id: number;
+  readonly call: Call;
+}
 
 /** An error as plain data. */
 export type SentFault = { readonly message: string; readonly stack: string | undefined } & (

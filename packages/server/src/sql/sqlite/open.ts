@@ -9,7 +9,7 @@ import { newCommits } from './commits.js';
 import { type Connection, connect } from './connection.js';
 import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
-import type { Engine, Transaction } from './engine.js';
+import type { Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
@@ -144,27 +144,32 @@ export const openSqlite = async (
 
   // ---- writing
 
-  const begin = async (isBounded: boolean): Promise<Transaction> => {
-    opened?.requireIntact();
-    return commits.recorded(await writing.begin({ isBounded }));
-  };
-
-  const writeOnce = async <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, until: number): Promise<T> => {
-    // the work goes on until its first statement
-    const beginning = tryUntil(until, () => begin(isBounded), limits.sqliteWriterPauseMs);
-    beginning.catch(() => undefined);
-    const tx: Tx = {
-      run: async (statement) => (await beginning).tx.run(statement),
-      runAll: async (statements) => (await beginning).tx.runAll(statements),
+  /** @param onFinishing called once the next transaction may be made, if that is before the end of this one. */
+  const writeOnce = async <T>(
+    work: (tx: Tx) => Promise<T>,
+    isBounded: boolean,
+    until: number,
+    onFinishing: () => void,
+  ): Promise<T> => {
+    const retry = <Begun>(attempt: () => Promise<Begun>): Promise<Begun> => {
+      const attemptIntact = (): Promise<Begun> => {
+        opened?.requireIntact();
+        return attempt();
+      };
+      return tryUntil(until, attemptIntact, limits.sqliteWriterPauseMs);
     };
+    const { tx, finish, commit, abandon } = commits.recorded((onBegun) => writing.begin({ isBounded, retry, onBegun }));
     try {
-      const result = await work(tx);
-      const { commit } = await beginning;
+      const result = await work({
+        ...tx,
+        finish: () => {
+          if (finish()) onFinishing();
+        },
+      });
       // throws if the work has swallowed an error that ended the transaction
       await tryUntil(lockedUntil(), commit, limits.sqliteWriterPauseMs);
       return result;
     } catch (fault) {
-      const { abandon } = await beginning;
       await abandon();
       throw fault;
     }
@@ -172,9 +177,20 @@ export const openSqlite = async (
 
   const journal = `${file}-wal`;
   let journalMax: number = limits.sqliteJournalBytesMax;
+  let writesSinceLook = 0;
+  /** The size of the journal is looked at now and then: it costs as much as a statement. */
+  const isJournalLong = (): boolean => {
+    writesSinceLook += 1;
+    if (writesSinceLook < WRITES_PER_LOOK) return false;
+    const isLong = sizeOf(journal) > journalMax;
+    // a long one is looked at again by who truncates it
+    if (!isLong) writesSinceLook = 0;
+    return isLong;
+  };
   /** As long as readers overlap, the journal only grows: it can be truncated only while there are none. */
   const truncateJournal = async (): Promise<void> => {
-    if (isClosed || sizeOf(journal) <= journalMax) return;
+    if (isClosed || !isJournalLong()) return;
+    writesSinceLook = 0;
     await writing.truncateJournal();
     // readers of other programs may have prevented it
     journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
@@ -182,12 +198,26 @@ export const openSqlite = async (
 
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
   let last: Promise<unknown> = Promise.resolve();
+  /** Resolves once all writes so far have ended. */
+  let ended: Promise<unknown> = last;
 
-  const writeInTurn = async <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean): Promise<T> => {
+  const writeInTurn = <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean): Promise<T> => {
     requireOpen();
     const until = lockedUntil();
-    const turn = last.then(() => withRequestErrors(writeOnce(work, isBounded, until)));
-    last = turn.then(truncateJournal).catch(() => undefined);
+    let isFollowed = false;
+    let follow = (): void => undefined;
+    const followed = new Promise<void>((resolve) => {
+      follow = resolve;
+    });
+    const onFinishing = (): void => {
+      if (isJournalLong()) return;
+      isFollowed = true;
+      follow();
+    };
+    const turn = last.then(() => withRequestErrors(writeOnce(work, isBounded, until, onFinishing)));
+    const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
+    last = Promise.race([followed, end]);
+    ended = Promise.all([ended, end]);
     return turn;
   };
   // there is only one writer anyway
@@ -247,7 +277,7 @@ export const openSqlite = async (
     },
     close: async () => {
       isClosed = true;
-      await last;
+      await ended;
       await reading.closeReaders();
       await writing.closeWriter();
       if (reading !== inline) await inline.closeReaders();
@@ -258,6 +288,8 @@ export const openSqlite = async (
 };
 
 const MEMORY = ':memory:';
+/** Writes between two looks at the size of the journal. */
+const WRITES_PER_LOOK = 8;
 
 /** How long to wait for locks of other programs from now on, in milliseconds of `performance.now()`. */
 const lockedUntil = (): number => performance.now() + limits.sqliteLockMsMax;

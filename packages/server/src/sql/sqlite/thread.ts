@@ -6,18 +6,23 @@ import { isMainThread, parentPort, workerData } from 'node:worker_threads';
 import { bug, never } from '../../errors.js';
 import type { PlannedRead, Rows, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
-import { type Connection, connect, deadlineIn } from './connection.js';
+import { type Connection, connect, deadlineIn, earlier, tooSlow } from './connection.js';
 import { beginSnapshot, newWriter, runProgram, type Snapshot } from './connections.js';
+import type { DataVersion } from './engine.js';
 import { rememberFile } from './file.js';
 import {
   type Call,
+  type NumberedRead,
   type PlannedCall,
   progress,
   type Ready,
   type Replies,
   type Reply,
+  type Sent,
   sendableFault,
   type ThreadData,
+  type WriteCall,
+  type WriteReply,
 } from './messages.js';
 
 export type Begin = PlannedRead<object, unknown, unknown>['begin'];
@@ -45,10 +50,12 @@ export const serveThread = (begin: Begin): void => {
     }
   };
 
-  const { answer, close } =
-    role === 'reader' ? newReaderCalls(connectAgain, begin, watched) : newWriterCalls(connectAgain, readOnly, watched);
+  const { answer, mustWait, close } =
+    role === 'reader'
+      ? newReaderCalls(connectAgain, begin, watched)
+      : newWriterCalls(connectAgain, readOnly, begin, watched);
 
-  port.on('message', (call: Call) => {
+  const serve = ({ id, call }: Sent): void => {
     let reply: Reply;
     let moved: readonly ArrayBuffer[] = [];
     try {
@@ -60,11 +67,17 @@ export const serveThread = (begin: Begin): void => {
       const value = answer(call);
       if (call.kind === 'endRead') return;
       moved = buffersIn(value);
-      reply = { isOk: true, value };
+      reply = { id, isOk: true, value };
     } catch (fault) {
-      reply = { isOk: false, fault: sendableFault(fault) };
+      reply = { id, isOk: false, fault: sendableFault(fault) };
     }
     port.postMessage(reply, moved);
+  };
+  const waiting: Sent[] = [];
+  port.on('message', (sent: Sent) => {
+    if (mustWait(sent.call)) waiting.push(sent);
+    else serve(sent);
+    while (waiting[0] && !mustWait(waiting[0].call)) serve(waiting.shift()!);
   });
   const ready: Ready = 'ready';
   port.postMessage(ready);
@@ -72,6 +85,8 @@ export const serveThread = (begin: Begin): void => {
 
 interface Calls {
   answer(call: Call): Replies[keyof Replies];
+  /** Whether the call has to wait for others that come later. */
+  mustWait(call: Call): boolean;
   close(): void;
 }
 
@@ -80,8 +95,7 @@ type Watched = <T>(run: () => T) => T;
 const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: Watched): Calls => {
   let connection: Connection | null = null;
   let snapshot: Snapshot | null = null;
-  /** Plans by number: as many as the other side believes to be here. */
-  const plans = new Map<number, object>();
+  const plans = newPlans();
 
   const current = (): Connection => {
     if (connection?.isBroken()) {
@@ -100,16 +114,9 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
     snapshot = null;
     return null;
   };
-  const planOf = ({ number, plan, forgotten }: PlannedCall): object => {
-    for (const it of forgotten) plans.delete(it);
-    const known = plan === null ? plans.get(number) : (JSON.parse(plan) as object);
-    if (!known) throw bug('thread.unknown-plan', { number });
-    plans.set(number, known);
-    return known;
-  };
   const runPlanned = (call: PlannedCall): Replies['planned'] => {
     const before = cpuMs();
-    const program = begin(planOf(call), call.values, sqliteBinding);
+    const program = begin(plans.of(call), call.values, sqliteBinding);
     const it = beginSnapshot(current(), call.bounds);
     try {
       const result = ownBuffers(runProgram(program, runIn(it)));
@@ -136,29 +143,87 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
           throw bug('thread.unknown-call', { kind: call.kind });
       }
     },
+    mustWait: () => false,
     close: () => connection?.close(),
+  };
+};
+
+/** Plans by number: as many as the other side believes to be here. */
+const newPlans = () => {
+  const plans = new Map<number, object>();
+  return {
+    of: ({ number, plan, forgotten }: NumberedRead): object => {
+      for (const it of forgotten) plans.delete(it);
+      const known = plan === null ? plans.get(number) : (JSON.parse(plan) as object);
+      if (!known) throw bug('thread.unknown-plan', { number });
+      plans.set(number, known);
+      return known;
+    },
   };
 };
 
 const newWriterCalls = (
   connectAgain: (setup?: readonly string[]) => Connection,
   readOnly: boolean,
+  begin: Begin,
   watched: Watched,
 ): Calls => {
   const writer = newWriter({ connect: connectAgain, readOnly });
+  const plans = newPlans();
+  /** Whether a transaction has begun that was neither committed nor abandoned. */
+  let isOpen = false;
+
+  const commit = (): DataVersion => {
+    const version = writer.commit();
+    isOpen = false;
+    return version;
+  };
+  const runWrite = ({ begins, statements, statementMs, read, commits }: WriteCall): WriteReply => {
+    // whatever fails, the other side believes that the plan is here
+    const plan = read && plans.of(read);
+    let begun: DataVersion | null = null;
+    if (begins) {
+      begun = writer.begin();
+      isOpen = true;
+    }
+    const done = { begun, rows: [], result: null, committed: null, fault: null };
+    try {
+      const rows = statements.map((it) => watched(() => writer.run(it, deadlineIn(statementMs))));
+      const result = read && plan ? ownBuffers(runRead(plan, read)) : null;
+      const isFound = read === null || (result !== null && typeof result === 'object');
+      return { ...done, rows, result, committed: commits && isFound ? commitIfPossible() : null };
+    } catch (fault) {
+      return { ...done, fault: sendableFault(fault) };
+    }
+  };
+  const runRead = (plan: object, { values, bounds: { statementMs, totalMs } }: NumberedRead): unknown => {
+    const total = deadlineIn(totalMs);
+    return runProgram(begin(plan, values, sqliteBinding), (statement) => {
+      if (performance.now() > total.at) throw tooSlow(total);
+      return watched(() => writer.run(statement, earlier(deadlineIn(statementMs), total)));
+    });
+  };
+  /** An error is not lost: a later commit meets it again. */
+  const commitIfPossible = (): DataVersion | null => {
+    try {
+      return commit();
+    } catch {
+      return null;
+    }
+  };
   return {
+    mustWait: (call) => isOpen && call.kind === 'write' && call.begins,
     answer: (call) => {
       switch (call.kind) {
         case 'open':
           writer.open();
           return null;
-        case 'begin':
-          return writer.begin();
         case 'write':
-          return call.statements.map((it) => watched(() => writer.run(it, deadlineIn(call.statementMs))));
+          return runWrite(call);
         case 'commit':
-          return writer.commit();
+          return commit();
         case 'abandon':
+          isOpen = false;
           writer.abandon();
           return null;
         case 'dataVersion':

@@ -2,15 +2,16 @@
 import { LRUCache } from 'lru-cache';
 import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
-import type { ReadProgram, Rows } from '../dialect.js';
+import { type ReadProgram, type Rows, readInside } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import type { ReadBounds } from './connections.js';
-import type { DataVersion, Engine, Transaction } from './engine.js';
+import type { BeginOptions, DataVersion, Engine, Transaction } from './engine.js';
 import type { FileIdentity } from './file.js';
+import { type NumberedRead, receivedFault, type WriteReply } from './messages.js';
 import { type Cost, newSchedule, noteCost } from './schedule.js';
 import type { Begin } from './thread.js';
-import { newTx } from './tx.js';
-import { startThread, type Thread } from './watched-thread.js';
+import { type AnyRead, type Batch, newTx } from './tx.js';
+import { LostThread, startThread, type Thread } from './watched-thread.js';
 
 export interface ThreadOptions {
   /** Threads that read at a time, unless reads take long; at least 1. */
@@ -86,13 +87,12 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
     read,
     readPlanned: async ({ plan, values, begin }) => {
       if ((begin as Begin) !== ownBegin) return read(begin(plan, values, sqliteBinding));
-      const { number, cost } = planned.of(plan);
+      const cost = planned.costOf(plan);
       return schedule.use(cost, async (thread) => {
-        const bounds = readBounds();
         const startedAt = performance.now();
         try {
-          const sent = planned.sent(thread, number, plan);
-          const { result, ms } = await thread.call({ kind: 'planned', number, ...sent, values, bounds }, bounds);
+          const numbered = planned.numbered(thread, { plan, values });
+          const { result, ms } = await thread.call({ kind: 'planned', ...numbered }, numbered.bounds);
           noteCost(cost, ms);
           return result as never;
         } catch (fault) {
@@ -101,12 +101,13 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
         }
       });
     },
-    begin: async ({ isBounded }) => {
-      const thread = writerThread();
-      const number = writers;
-      const dataVersion = distinct(number, await thread.call({ kind: 'begin' }));
-      const { commit, ...transaction } = newTransaction(thread, dataVersion, isBounded);
-      return { ...transaction, commit: async () => distinct(number, await commit()) };
+    begin: (options) => {
+      const numbered = (): WritingThread => {
+        const thread = writerThread();
+        const number = writers;
+        return { thread, distinct: (version) => distinct(number, version) };
+      };
+      return newTransaction(numbered, planned, ownBegin, options);
     },
     dataVersion: async () => {
       const thread = writerThread();
@@ -127,23 +128,89 @@ const readBounds = (): ReadBounds => ({ statementMs: limits.sqliteStatementMsMax
 
 // ---- writing
 
-const newTransaction = (thread: Thread, dataVersion: string, isBounded: boolean): Transaction => {
+interface WritingThread {
+  readonly thread: Thread;
+  readonly distinct: (version: DataVersion) => DataVersion;
+}
+
+const newTransaction = (
+  writerThread: () => WritingThread,
+  planned: PlanNumbers,
+  ownBegin: Begin,
+  { isBounded, retry, onBegun }: BeginOptions,
+): Transaction => {
   // from outside only, and as patient as PostgreSQL: a write may have much to do in one statement
   const bounds = () => (isBounded ? { statementMs: limits.readMsMax, totalMs: Number.POSITIVE_INFINITY } : undefined);
-  const { tx, end } = newTx(async (statements) =>
-    withBuffers(await thread.call({ kind: 'write', statements, statementMs: limits.sqliteStatementMsMax }, bounds())),
-  );
-  return {
-    tx,
-    dataVersion,
-    commit: () => {
+  /** Null before it has begun. */
+  let begun: WritingThread | null = null;
+  /** Null as long as it is open. */
+  let committed: DataVersion | null = null;
+
+  const call = ({ thread }: WritingThread, { statements, read, commits }: Batch): Promise<WriteReply> =>
+    thread.call(
+      {
+        kind: 'write',
+        begins: begun === null,
+        statements,
+        statementMs: limits.sqliteStatementMsMax,
+        read: read && planned.numbered(thread, read),
+        commits,
+      },
+      bounds(),
+    );
+  const begin = async (batch: Batch): Promise<WriteReply> => {
+    let writing = writerThread();
+    const attempt = async (): Promise<WriteReply> => {
+      try {
+        return await call(writing, batch);
+      } catch (fault) {
+        if (!(fault instanceof LostThread) || fault.mayHaveBegun) throw fault;
+        // it has waited behind what has ended the thread
+        writing = writerThread();
+        return call(writing, batch);
+      }
+    };
+    const reply = await retry(attempt);
+    begun = writing;
+    if (reply.begun !== null) onBegun(writing.distinct(reply.begun));
+    return reply;
+  };
+  const { tx, finish, end } = newTx(async (batch) => {
+    const { rows, result, fault, ...reply } = await (begun ? call(begun, batch) : begin(batch));
+    if (fault) throw receivedFault(fault);
+    if (reply.committed !== null && begun) {
+      committed = begun.distinct(reply.committed);
       end();
-      return thread.call({ kind: 'commit' });
+    }
+    return { rows: withBuffers(rows), result };
+  });
+  return {
+    tx: {
+      ...tx,
+      readPlanned: (read) =>
+        (read.begin as unknown as Begin) === ownBegin
+          ? tx.readPlanned(read)
+          : readInside(read.begin(read.plan, read.values, sqliteBinding), tx),
+    },
+    finish: async () => {
+      try {
+        await finish();
+      } catch (fault) {
+        // who sent the statements gets the error; without the thread, nobody knows whether they were committed
+        if (begun?.thread.isGone()) throw fault;
+      }
+      return committed;
+    },
+    commit: async () => {
+      end();
+      if (committed !== null || !begun) return committed;
+      committed = begun.distinct(await begun.thread.call({ kind: 'commit' }));
+      return committed;
     },
     abandon: async () => {
       end();
       // SQLite rolls back by itself when the thread has ended
-      if (!thread.isGone()) await thread.call({ kind: 'abandon' });
+      if (begun && committed === null && !begun.thread.isGone()) await begun.thread.call({ kind: 'abandon' });
     },
   };
 };
@@ -177,14 +244,16 @@ const newPlanNumbers = () => {
     };
     return sent;
   };
+  const numberOf = (plan: object): Known => {
+    const found = known.get(plan) ?? { number: ++last, cost: { ms: null } };
+    known.set(plan, found);
+    return found;
+  };
   return {
-    of: (plan: object): Known => {
-      const found = known.get(plan) ?? { number: ++last, cost: { ms: null } };
-      known.set(plan, found);
-      return found;
-    },
-    /** What a call has to say about the plan: its text, unless the thread has it. */
-    sent: (thread: Thread, number: number, plan: object) => {
+    costOf: (plan: object): Cost => numberOf(plan).cost,
+    /** What a call says of a read: its plan's text only if the thread does not have it. */
+    numbered: (thread: Thread, { plan, values }: Pick<AnyRead, 'plan' | 'values'>): NumberedRead => {
+      const { number } = numberOf(plan);
       const sent = sentTo.get(thread) ?? newSent();
       sentTo.set(thread, sent);
       let text: string | null = null;
@@ -195,10 +264,12 @@ const newPlanNumbers = () => {
       const { forgotten } = sent;
       // one that is too large to be kept is for this call only
       if (forgotten.length > 0 || !sent.plans.has(number)) sent.forgotten = sent.plans.has(number) ? [] : [number];
-      return { plan: text, forgotten };
+      return { number, plan: text, forgotten, values, bounds: readBounds() };
     },
   };
 };
+
+type PlanNumbers = ReturnType<typeof newPlanNumbers>;
 
 /** Blobs arrive as plain bytes; drivers return buffers. */
 const withBuffers = (results: readonly Rows[]): readonly Rows[] => {

@@ -1,38 +1,71 @@
 /** The statements of a transaction, in batches. */
 import { bug } from '../../errors.js';
-import type { Rows, Statement, Tx } from '../dialect.js';
+import type { PlannedRead, Rows, Statement, Tx } from '../dialect.js';
+
+/** A planned read, whatever it reads. */
+export type AnyRead = PlannedRead<object, unknown, unknown>;
+
+/** What is sent in one turn. */
+export interface Batch {
+  readonly statements: Statement[];
+  /** What to read after the statements. */
+  read: AnyRead | null;
+  /** Whether to commit after it, as `Tx.finish` says. */
+  commits: boolean;
+}
+
+export interface BatchResult {
+  readonly rows: readonly Rows[];
+  readonly result: unknown;
+}
 
 /**
- * A transaction whose batches run one after the other. Those that are sent in one turn, such as the steps of a pipeline, run
- * as one.
+ * A transaction whose batches run one after the other. Statements that are sent in one turn, such as the steps of a pipeline,
+ * are one batch.
  */
-export const newTx = (
-  runBatch: (statements: readonly Statement[]) => Promise<readonly Rows[]>,
+export const newTx = <Result extends BatchResult>(
+  runBatch: (batch: Batch) => Promise<Result>,
 ): {
-  readonly tx: Tx;
+  readonly tx: Omit<Tx, 'finish'>;
+  /** Lets the batch of this turn commit. Returns what comes of it. */
+  finish(): Promise<Result>;
   /** Rejects further statements. */
   end(): void;
 } => {
+  interface Joined {
+    readonly batch: Batch;
+    readonly results: Promise<Result>;
+  }
   let isOver = false;
   // a batch may yield to other requests, and the next one must not overtake it
   let last: Promise<unknown> = Promise.resolve();
-  let joined: Statement[] | null = null;
-  let results: Promise<readonly Rows[]> = Promise.resolve([]);
+  let joined: Joined | null = null;
+
+  const newBatch = (): Joined => {
+    const batch: Batch = { statements: [], read: null, commits: false };
+    const results = last.then(() => {
+      if (joined?.batch === batch) joined = null;
+      if (isOver) throw bug('sqlite.statement-after-transaction', { sql: batch.statements[0]?.sql });
+      return runBatch(batch);
+    });
+    last = results.catch(() => undefined);
+    joined = { batch, results };
+    return joined;
+  };
+  /** The batch of this turn, or another one if it ends with a read. */
+  const current = (): Joined => {
+    if (joined === null) return newBatch();
+    const { batch } = joined;
+    if (batch.read === null) return joined;
+    batch.commits = false;
+    return newBatch();
+  };
   const runAll: Tx['runAll'] = async (statements) => {
-    if (joined === null) {
-      const batch: Statement[] = [];
-      joined = batch;
-      results = last.then(() => {
-        joined = null;
-        if (isOver) throw bug('sqlite.statement-after-transaction', { sql: batch[0]?.sql });
-        return runBatch(batch);
-      });
-      last = results.catch(() => undefined);
-    }
-    const from = joined.length;
-    joined.push(...statements);
-    const all = await results;
-    return all.slice(from, from + statements.length);
+    const { batch, results } = current();
+    const from = batch.statements.length;
+    batch.statements.push(...statements);
+    const { rows } = await results;
+    return rows.slice(from, from + statements.length);
   };
   return {
     tx: {
@@ -41,6 +74,16 @@ export const newTx = (
         return rows;
       },
       runAll,
+      readPlanned: async (read) => {
+        const { batch, results } = current();
+        batch.read = read as unknown as AnyRead;
+        return (await results).result as never;
+      },
+    },
+    finish: () => {
+      const { batch, results } = joined ?? newBatch();
+      batch.commits = true;
+      return results;
     },
     end: () => {
       isOver = true;

@@ -10,16 +10,20 @@ import {
   type Replies,
   type Reply,
   receivedFault,
+  type Sent,
   type ThreadData,
 } from './messages.js';
 
 /** A thread ended before it had replied. */
 export class LostThread extends Error {
-  constructor(cause: unknown) {
+  /** Whether it may have begun with the call: it was the first of those without a reply. */
+  readonly mayHaveBegun: boolean;
+  constructor(cause: unknown, mayHaveBegun = true) {
     super(`A thread that runs statements has ended: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     });
     this.name = 'LostThread';
+    this.mayHaveBegun = mayHaveBegun;
   }
 }
 
@@ -54,7 +58,9 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
   const state = new Int32Array(shared);
   const data: ThreadData = { ...given, progress: shared };
   const worker = newWorker(module, data);
-  const pending: Pending[] = [];
+  /** By the ids of calls, in their order. */
+  const pending = new Map<number, Pending>();
+  let calls = 0;
   let isReady = false;
   /** Why it takes no further calls. */
   let gone: Error | null = null;
@@ -66,7 +72,10 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
 
   const giveUp = (fault: Error): void => {
     gone ??= fault;
-    for (const it of pending.splice(0)) it.reject(fault);
+    const [first, ...others] = pending.values();
+    pending.clear();
+    first?.reject(fault);
+    for (const it of others) it.reject(new LostThread(fault, false));
   };
   const ended = new Promise<void>((resolve) => {
     worker.once('exit', (code) => {
@@ -82,17 +91,23 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
   worker.on('message', (message: Reply | Ready) => {
     if (message === 'ready') isReady = true;
     else {
-      const done = pending.shift();
+      const done = pending.get(message.id);
+      pending.delete(message.id);
       if (message.isOk) done?.resolve(message.value as never);
       else done?.reject(receivedFault(message.fault));
     }
-    const [next] = pending;
+    const [next] = pending.values();
     if (next) next.since = performance.now();
   });
+  const send = (call: Call): number => {
+    calls += 1;
+    const sent: Sent = { id: calls, call };
+    worker.postMessage(sent);
+    return calls;
+  };
   const end = (): void => {
     gone ??= new LostThread('it was closed');
-    const call: Call = { kind: 'close' };
-    worker.postMessage(call);
+    send({ kind: 'close' });
   };
 
   /** Gives the thread up if it does not keep the bounds of its call. */
@@ -106,7 +121,7 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
       statements = count;
       statementSince = now;
     }
-    const [current] = pending;
+    const [current] = pending.values();
     if (!current) {
       clearInterval(timer ?? undefined);
       timer = null;
@@ -135,15 +150,15 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
           reject(gone);
           return;
         }
-        // first, because it throws for what cannot be sent: replies are told apart by their order
-        worker.postMessage(call);
-        pending.push({ resolve, reject, bounds, since: performance.now() });
+        // throws for what cannot be sent
+        const id = send(call);
+        pending.set(id, { resolve, reject, bounds, since: performance.now() });
         if (timer) return;
         lookedAt = performance.now();
         timer = setInterval(look, limits.threadGraceMs).unref();
       }),
     post: (call) => {
-      if (!gone) worker.postMessage(call);
+      if (!gone) send(call);
     },
     isGone: () => gone !== null,
     close: () => {
