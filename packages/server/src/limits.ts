@@ -147,7 +147,7 @@ export const limits = {
   unitedCharactersMax: 60_000,
   /** Bytes of compiled reads, measured as JSON text: about 8 KB for a simple list, 70 KB for `populate=*` of a large type. */
   shapeBytesMax: 8 * 1024 * 1024,
-  /** Bytes of plans by the text of their request: what `shapeBytesMax` says, without the statements. */
+  /** Bytes of plans by the template or text of their request: what `shapeBytesMax` says, without the statements. */
   planBytesMax: 8 * 1024 * 1024,
   /** Bytes of what is remembered of lists, some 400 of them, and the positions in one. */
   knownListsBytesMax: 4 * 1024 * 1024,

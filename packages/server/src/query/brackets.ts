@@ -7,16 +7,17 @@
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { parameterName } from './parameters.js';
-import type { BracketNode, QuerySource, RawQuery } from './raw.js';
+import type { BracketNode, QuerySource, RawQuery, Template } from './raw.js';
 
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
 
 interface GrowingNode extends BracketNode {
   readonly values: (string | null)[];
+  blanks: (number | undefined)[] | null;
   readonly members: Map<string, GrowingNode>;
   readonly appended: GrowingNode[];
 }
-const newNode = (): GrowingNode => ({ values: [], members: new Map(), appended: [] });
+const newNode = (): GrowingNode => ({ values: [], blanks: null, members: new Map(), appended: [] });
 
 /** How an endpoint maps the keys of its query string. */
 export interface Grammar {
@@ -32,14 +33,58 @@ const usual: Grammar = { name: '', place: (segments) => segments };
 export const textQuery = (search: string, grammar: Grammar = usual): QuerySource => ({
   key: `${grammar.name}?${search}`,
   read: () => readBrackets(search, grammar),
+  template: () => templateOf(search, grammar),
 });
+
+/** Looks only at pairs that may be blanks; those are the blanks of `readBrackets`, in the same order. */
+const templateOf = (search: string, grammar: Grammar): Template | null => {
+  const texts: string[] = [];
+  let key = `${grammar.name}?`;
+  let copied = 0;
+  blankable.lastIndex = 0;
+  for (let found = blankable.exec(search); found; found = blankable.exec(search)) {
+    const begin = search.lastIndexOf('&', found.index) + 1;
+    const next = search.indexOf('&', found.index);
+    const end = next === -1 ? search.length : next;
+    blankable.lastIndex = end;
+    const pair = readable(search.slice(begin, end));
+    const at = blankAt(pair);
+    if (at === null) continue;
+    texts.push(decode(pair.slice(at)));
+    key += search.slice(copied, begin) + pair.slice(0, at) + (pair.startsWith(PAGINATION) ? anyPage : '');
+    copied = end;
+  }
+  return texts.length === 0 ? null : { key: key + search.slice(copied), texts };
+};
+
+const blankable = /filters|pagination/g;
+
+/**
+ * Where the value of a pair begins if it is a blank: an operand of a filter, or the number of a page that is not the first
+ * (first pages are read by other statements). Null for all else, and for flags, which decide what is compared.
+ */
+const blankAt = (pair: string): number | null => {
+  if (pair.startsWith(PAGINATION)) return laterPage.test(pair) ? pair.indexOf('=') + 1 : null;
+  const filters = pair.indexOf('filters');
+  if (filters === -1) return null;
+  const equals = equalsOf(pair);
+  return equals < filters || pair.endsWith('ull]', equals) ? null : equals + 1;
+};
+
+const PAGINATION = 'pagination[';
+const laterPage = /^pagination\[(?:page\]=(?!1$)|start\]=)[1-9]\d{0,8}$/;
+/** Stands for all that `laterPage` matches. */
+const anyPage = '2';
 
 /** @param search the part of the URL after `?`, still encoded. Linear in its length, without recursion. */
 export const readBrackets = (search: string, grammar: Grammar = usual): Result<RawQuery> => {
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
   let count = 0;
-  for (const { key, value } of pairsOf(search)) {
+  let blanks = 0;
+  for (const pair of pairsOf(search)) {
+    const { key, value } = splitPair(pair);
+    const blank = blankAt(pair) === null ? null : blanks++;
     count += 1;
     if (count > limits.parametersMax) {
       issues.push(issue('query.too-many-parameters', [], { max: limits.parametersMax }));
@@ -51,7 +96,12 @@ export const readBrackets = (search: string, grammar: Grammar = usual): Result<R
     if (kind === 'other') continue;
     const segments = kind === 'malformed' ? [key] : place;
     if (key.includes('\0') || value?.includes('\0')) issues.push(issue('query.nul-character', segments));
-    nodeAt(roots, segments).values.push(value);
+    const node = nodeAt(roots, segments);
+    if (blank !== null) {
+      node.blanks ??= [];
+      node.blanks[node.values.length] = blank;
+    }
+    node.values.push(value);
   }
   return issues.length > 0 ? { ok: false, issues } : ok(roots);
 };
@@ -64,7 +114,8 @@ export const readFields = (text: string): Result<RawQuery> => {
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
   let count = 0;
-  for (const { key, value } of pairsOf(text)) {
+  for (const pair of pairsOf(text)) {
+    const { key, value } = splitPair(pair);
     count += 1;
     if (count > limits.parametersMax) {
       issues.push(issue('form.too-many-fields', [], { max: limits.parametersMax }));
@@ -86,10 +137,12 @@ const bracketed = (key: string): string =>
     name === undefined ? it : `[${name}]`,
   );
 
-function* pairsOf(text: string): Generator<{ readonly key: string; readonly value: string | null }> {
-  const readable = text.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
-  for (const pair of readable.split('&')) if (pair !== '') yield splitPair(pair);
-}
+const pairsOf = (text: string): readonly string[] =>
+  readable(text)
+    .split('&')
+    .filter((it) => it !== '');
+
+const readable = (text: string): string => text.replace(/%5B/gi, '[').replace(/%5D/gi, ']');
 
 const nodeAt = (roots: Map<string, GrowingNode>, [name = '', ...path]: readonly string[]): GrowingNode => {
   let node = childOf(roots, name);
@@ -109,10 +162,14 @@ const childOf = (members: Map<string, GrowingNode>, name: string): GrowingNode =
   return child;
 };
 
-const splitPair = (pair: string): { key: string; value: string | null } => {
-  // an equals sign inside brackets belongs to the key
+/** An equals sign inside brackets belongs to the key. -1 for none. */
+const equalsOf = (pair: string): number => {
   const afterBracket = pair.indexOf(']=');
-  const equals = afterBracket === -1 ? pair.indexOf('=') : afterBracket + 1;
+  return afterBracket === -1 ? pair.indexOf('=') : afterBracket + 1;
+};
+
+const splitPair = (pair: string): { readonly key: string; readonly value: string | null } => {
+  const equals = equalsOf(pair);
   if (equals === -1) return { key: decode(pair), value: null };
   return { key: decode(pair.slice(0, equals)), value: decode(pair.slice(equals + 1)) };
 };

@@ -1,5 +1,5 @@
 /** `filters` and `_q`: conditions on entries (Q8, FL2, FL14). Recursion is bounded by `limits.filterDepthMax`. */
-import { type Hint, hintAt, issue } from '../errors.js';
+import { type Hint, hintAt, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag, scalarTypes } from '../model/attributes.js';
 import { defaultFields, type EntryType, idAttribute, type ScalarAttribute, typeLabel } from '../model/model.js';
@@ -48,7 +48,7 @@ export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNo
     return it.searchable && (family === 'text' || (numeric && isNumber));
   });
   const members = [...(isNumber ? [idAttribute] : []), ...searched].map(
-    (attribute): Filter => ({ kind: 'compare', attribute, operator: '$containsi', values: [text] }),
+    (attribute): Filter => ({ kind: 'compare', attribute, operator: '$containsi', values: [text], blanks: [null] }),
   );
   return { kind: 'or', members };
 };
@@ -203,7 +203,7 @@ const scalarFilter = (
       refuse(resolving, 'query.mixed-forms', path);
       return null;
     case 'null':
-      return compare(resolving, attribute, '$null', [true], path);
+      return compare(resolving, attribute, '$null', [{ value: true, blank: null }], path);
     case 'text':
       return operatorFilter(resolving, place, attribute, '$eq', node, path, depth);
     case 'list':
@@ -249,14 +249,14 @@ const operatorFilter = (
     return null;
   }
   if (shape.kind === 'null' && (key === '$eq' || key === '$ne'))
-    return compare(resolving, attribute, key === '$eq' ? '$null' : '$notNull', [true], path);
+    return compare(resolving, attribute, key === '$eq' ? '$null' : '$notNull', [{ value: true, blank: null }], path);
   if (operator.takes === 'flag') {
     const flag = flagOf(resolving, shape, path);
-    return flag === null ? null : compare(resolving, attribute, key, [flag], path);
+    return flag === null ? null : compare(resolving, attribute, key, [{ value: flag, blank: null }], path);
   }
   const given = operands(resolving, operator, shape, node, path);
   if (!given) return null;
-  const values = given.map((it) => parseOperand(resolving, attribute, it));
+  const values = given.map((it) => ({ value: operandOf(resolving, attribute, it), blank: it.blank }));
   switch (operator.takes) {
     case 'list':
       return compare(resolving, attribute, key, values, path);
@@ -294,6 +294,9 @@ const flagOf = (resolving: Resolving, shape: Shape, path: Path): boolean | null 
   return null;
 };
 
+/** The text of a value; null for a member of a list without a value. */
+type Operand = (TextAt & { readonly blank: number | null }) | { readonly text: null; readonly blank: null };
+
 /** The values of one operator; null after a fault. */
 const operands = (
   resolving: Resolving,
@@ -301,18 +304,18 @@ const operands = (
   shape: Shape,
   node: RawNode,
   path: Path,
-): readonly (TextAt | { readonly text: null })[] | null => {
+): readonly Operand[] | null => {
   const items = shape.kind === 'list' ? shape.items : [node];
   if (items.length > limits.inListMax) {
     refuse(resolving, 'query.list-too-long', path, { max: limits.inListMax });
     return null;
   }
-  const texts = items.map((item, i) => {
+  const texts = items.map((item, i): Operand | null => {
     const at = shape.kind === 'list' ? [...path, String(i)] : path;
     const inner = shapeIn(resolving, item);
-    if (inner.kind === 'text') return { text: inner.text, at };
+    if (inner.kind === 'text') return { text: inner.text, blank: inner.blank, at };
     // a list member without a value matches no row (FL7)
-    if (inner.kind === 'null' && operator.takes === 'list') return { text: null };
+    if (inner.kind === 'null' && operator.takes === 'list') return { text: null, blank: null };
     refuse(resolving, 'query.expected-text', at);
     return null;
   });
@@ -320,35 +323,47 @@ const operands = (
   return given.length < texts.length ? null : given;
 };
 
-const parseOperand = (
-  resolving: Resolving,
-  attribute: ScalarAttribute,
-  operand: TextAt | { readonly text: null },
-): DbValue => {
+const operandOf = (resolving: Resolving, attribute: ScalarAttribute, operand: Operand): DbValue => {
   if (operand.text === null) return null;
-  const { parseText, family, form } = scalarTypes[attribute.type];
-  if (!resolving.strict) {
-    // v4 reads an empty text as the number 0, and any text but the falsy words as true
-    if (form === 'number' && attribute !== idAttribute && operand.text.trim() === '') return 0;
-    if (family === 'boolean') return lenientFlag(operand.text);
-  }
-  const parsed = parseText(operand.text, operand.at);
+  const parsed = parseOperand(attribute, operand.text, operand.at, resolving);
   if (parsed.ok) return parsed.value;
   resolving.issues.push(...parsed.issues);
   return null;
+};
+
+/** The text of a filter's value as a value of the database. */
+export const parseOperand = (
+  attribute: ScalarAttribute,
+  text: string,
+  at: Path,
+  { strict }: Pick<Resolving, 'strict'>,
+): Result<DbValue> => {
+  const { parseText, family, form } = scalarTypes[attribute.type];
+  if (!strict) {
+    // v4 reads an empty text as the number 0, and any text but the falsy words as true
+    if (form === 'number' && attribute !== idAttribute && text.trim() === '') return ok(0);
+    if (family === 'boolean') return ok(lenientFlag(text));
+  }
+  return parseText(text, at);
 };
 
 const compare = (
   resolving: Resolving,
   attribute: ScalarAttribute,
   operator: OperatorName,
-  values: readonly DbValue[],
+  given: readonly { readonly value: DbValue; readonly blank: number | null }[],
   path: Path,
 ): Filter => {
   resolving.conditions += 1;
   if (resolving.conditions === limits.conditionsMax + 1)
     refuse(resolving, 'query.too-many-conditions', path.slice(0, 1), { max: limits.conditionsMax });
-  return { kind: 'compare', attribute, operator, values };
+  return {
+    kind: 'compare',
+    attribute,
+    operator,
+    values: given.map((it) => it.value),
+    blanks: given.map((it) => it.blank),
+  };
 };
 
 const operatorFacts = (key: string): Hint & { readonly name: string } => ({

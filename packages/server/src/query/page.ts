@@ -1,5 +1,5 @@
 /** `pagination` of a list (PA1). */
-import { hintAt, issue } from '../errors.js';
+import { hintAt, issue, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { parseFlag } from '../model/attributes.js';
 import { leaveOut } from './lenient.js';
@@ -9,6 +9,8 @@ import type { Page } from './selection.js';
 
 export interface Paging {
   readonly page: Page;
+  /** Which blank of the query's template its number or start was read from; null for none. */
+  readonly blank: number | null;
   readonly withCount: boolean;
 }
 
@@ -20,6 +22,7 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
   const clamp = (size: number): number => Math.max(1, Math.min(size, largest));
   const standard: Paging = {
     page: { kind: 'page', page: 1, pageSize: clamp(rest.defaultLimit) },
+    blank: null,
     withCount: rest.withCount,
   };
   if (!node) return standard;
@@ -41,19 +44,43 @@ export const resolvePage = (resolving: Resolving, node: RawNode | undefined): Pa
   const [page, pageSize, start, limit] = [number('page'), number('pageSize'), number('start'), number('limit')];
   const withCount = countFlag(resolving, members.get('withCount')) ?? rest.withCount;
   const byOffset = members.has('start') || members.has('limit');
+  const numbered = members.get(byOffset ? 'start' : 'page');
+  const blank = numbered ? blankOf(resolving, numbered) : null;
   if (byOffset && (members.has('page') || members.has('pageSize')))
     refuse(resolving, 'pagination.mixed', ['pagination']);
   if (byOffset) {
     // -1 means the maximum, as in v4
     const wanted = limit === -1 ? largest : (limit ?? rest.defaultLimit);
-    return { page: { kind: 'offset', start: Math.max(0, start ?? 0), limit: clamp(wanted) }, withCount };
+    return { page: { kind: 'offset', start: Math.max(0, start ?? 0), limit: clamp(wanted) }, blank, withCount };
   }
   const size = clamp(pageSize ?? rest.defaultLimit);
-  // the number of rows to skip must be exact
-  const pageMax = Math.floor(Number.MAX_SAFE_INTEGER / size);
+  const pageMax = lastPage(size);
   if (page !== undefined && page > pageMax)
     refuse(resolving, 'query.too-large', ['pagination', 'page'], { max: `${pageMax}` });
-  return { page: { kind: 'page', page: Math.max(1, page ?? 1), pageSize: size }, withCount };
+  return { page: { kind: 'page', page: Math.max(1, page ?? 1), pageSize: size }, blank, withCount };
+};
+
+/** The number of rows to skip must be exact. */
+const lastPage = (size: number): number => Math.floor(Number.MAX_SAFE_INTEGER / size);
+
+/** The same page with another number or start, as a blank of a template has it; null if it is out of range. */
+export const otherPage = (page: Page, text: string): Page | null => {
+  const number = Number(text);
+  switch (page.kind) {
+    case 'page':
+      return number <= lastPage(page.pageSize) ? { ...page, page: number } : null;
+    case 'offset':
+      return { ...page, start: number };
+    case 'every':
+      return null;
+    default:
+      return never(page);
+  }
+};
+
+const blankOf = (resolving: Resolving, node: RawNode): number | null => {
+  const shape = shapeIn(resolving, node);
+  return shape.kind === 'text' ? shape.blank : null;
 };
 
 const pageNumber = (resolving: Resolving, node: RawNode, path: Path): number | undefined => {

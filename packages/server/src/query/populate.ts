@@ -18,7 +18,7 @@ import {
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
 import { leaveOut, lenientFlag } from './lenient.js';
-import type { BracketNode, RawNode } from './raw.js';
+import { type BracketNode, type RawNode, scalarShape } from './raw.js';
 import {
   type Draft,
   newDraft,
@@ -113,7 +113,7 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
  */
 const mergedMembers = ({ values, members, appended }: BracketNode): ReadonlyMap<string, RawNode> => {
   const given = values.filter((it) => it !== null && it !== '');
-  const isTrue = (name: string): [string, RawNode] => [name, { kind: 'text', text: 'true' }];
+  const isTrue = (name: string): [string, RawNode] => [name, scalarShape('true')];
   const [first] = given;
   const named = given.length === 1 && typeof first === 'string' ? [isTrue(first)] : given.map((_, i) => isTrue(`${i}`));
   const listed = appended.map((it, i): [string, RawNode] => [`${named.length + i}`, it]);

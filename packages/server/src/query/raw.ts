@@ -14,6 +14,8 @@ export type RawNode = BracketNode | Shape;
 export interface BracketNode {
   /** Values given for this very key; null for a key without `=`. */
   readonly values: readonly (string | null)[];
+  /** Which blanks of the template the values are (`Template`), by their index; null for none. */
+  readonly blanks: readonly (number | undefined)[] | null;
   readonly members: ReadonlyMap<string, BracketNode>;
   /** Members given with empty brackets, in order. */
   readonly appended: readonly BracketNode[];
@@ -21,7 +23,8 @@ export interface BracketNode {
 
 export type Shape =
   | { readonly kind: 'null' }
-  | { readonly kind: 'text'; readonly text: string }
+  /** `blank`: which one of the template the text is; null for none. */
+  | { readonly kind: 'text'; readonly text: string; readonly blank: number | null }
   | { readonly kind: 'list'; readonly items: readonly RawNode[] }
   | { readonly kind: 'tree'; readonly members: ReadonlyMap<string, RawNode> }
   /** A value and members, or members with and without names. */
@@ -34,15 +37,20 @@ export const shapeOf = (node: RawNode): Shape => {
   const hasMembers = members.size > 0 || appended.length > 0;
   if (values.length > 0) {
     if (hasMembers) return { kind: 'mixed', written: node };
-    if (values.length > 1) return { kind: 'list', items: values.map(scalarShape) };
-    return scalarShape(values[0] ?? null);
+    if (values.length > 1) return { kind: 'list', items: valueShapes(node) };
+    return scalarShape(values[0] ?? null, node.blanks?.[0]);
   }
   const ordered = inIndexOrder(members);
   if (ordered) return { kind: 'list', items: [...ordered, ...appended] };
   return appended.length > 0 ? { kind: 'mixed', written: node } : { kind: 'tree', members };
 };
 
-export const scalarShape = (text: string | null): Shape => (text === null ? { kind: 'null' } : { kind: 'text', text });
+export const scalarShape = (text: string | null, blank: number | null = null): Shape =>
+  text === null ? { kind: 'null' } : { kind: 'text', text, blank };
+
+/** Each value of a key that was given several times. */
+export const valueShapes = ({ values, blanks }: BracketNode): readonly Shape[] =>
+  values.map((text, i) => scalarShape(text, blanks?.[i]));
 
 /** The members of a list that was written with indexes; null for names. */
 export const inIndexOrder = <Member>(members: ReadonlyMap<string, Member>): readonly Member[] | null => {
@@ -56,6 +64,18 @@ export interface QuerySource {
   /** Equal for equal queries and no others; part of the cache key of plans. */
   readonly key: string;
   read(): Result<RawQuery>;
+  /** What it has in common with queries that differ in values only; null if it has no such values. */
+  template?(): Template | null;
+}
+
+/**
+ * A query without the values that most requests differ in: operands of filters and page numbers. Queries with equal
+ * templates have equal trees but for the texts in their blanks.
+ */
+export interface Template {
+  readonly key: string;
+  /** The text of each blank. */
+  readonly texts: readonly string[];
 }
 
 /** The query, with the parameters of `defaults` that it does not set. */

@@ -39,7 +39,9 @@ export const resolveQuery = (
   const filter = filters ? resolveFilters(resolving, type, state, filters, ['filters']) : null;
   const sort = raw.get('sort');
   const keys = sort ? resolveSort(resolving, type, state, sort, ['sort']) : [];
-  const { page, withCount } = isList ? resolvePage(resolving, raw.get('pagination')) : { page: null, withCount: false };
+  const { page, blank, withCount } = isList
+    ? resolvePage(resolving, raw.get('pagination'))
+    : { page: null, blank: null, withCount: false };
   let locale: LocaleChoice = { filter: null, isEvery: false };
   // one entry by id: filters and sort are checked but have no effect (SO8)
   if (action !== 'findOne') {
@@ -55,6 +57,7 @@ export const resolveQuery = (
         selection: root,
         locale: locale.filter,
         page: locale.isEvery && !isList ? { kind: 'every' } : page,
+        pageBlank: blank,
         withCount,
         leftOut: resolving.leftOut,
         hidden: [...resolving.hidden.values()],

@@ -9,7 +9,7 @@ import {
   typeOf,
 } from '../model/model.js';
 import type { LeftOut } from './lenient.js';
-import { type RawNode, type Shape, scalarShape, shapeOf } from './raw.js';
+import { type RawNode, type Shape, shapeOf, valueShapes } from './raw.js';
 import type { Filter, Gate, HiddenAttribute, Populate, PublicationState, SortKey, Step } from './selection.js';
 
 export interface ResolveContext {
@@ -119,9 +119,8 @@ export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {
   const shape = shapeOf(node);
   if (strict || shape.kind !== 'mixed') return shape;
   const { written } = shape;
-  const members = shapeOf({ ...written, values: [] });
-  const values = written.values.map(scalarShape);
-  return members.kind === 'list' ? { kind: 'list', items: [...values, ...members.items] } : shape;
+  const members = shapeOf({ ...written, values: [], blanks: null });
+  return members.kind === 'list' ? { kind: 'list', items: [...valueShapes(written), ...members.items] } : shape;
 };
 
 /** One text of a parameter that takes one text or a list of them. */

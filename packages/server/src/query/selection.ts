@@ -39,6 +39,8 @@ export type Filter =
       readonly attribute: ScalarAttribute;
       readonly operator: OperatorName;
       readonly values: readonly DbValue[];
+      /** For each value which blank of the query's template it was read from; null for none. */
+      readonly blanks: readonly (number | null)[];
     }
   /** Some related entry that the request may see meets the member. */
   | { readonly kind: 'related'; readonly step: Step; readonly member: Filter };
@@ -72,6 +74,8 @@ export interface Query {
   readonly locale: Filter | null;
   /** Null for one entry. */
   readonly page: Page | null;
+  /** Which blank of the query's template the number or the start of the page was read from; null for none. */
+  readonly pageBlank: number | null;
   readonly withCount: boolean;
   /** The parts of the request that were ignored. */
   readonly leftOut: readonly LeftOut[];

@@ -33,7 +33,13 @@ export const resolveLocale = (resolving: Resolving, type: EntryType, node: RawNo
   const codes = node ? readCodes(resolving, type, node) : [resolving.defaultLocale ?? ALL];
   if (codes.length === 1 && codes[0] === ALL) return { filter: null, isEvery: node !== undefined };
   return {
-    filter: { kind: 'compare', attribute, operator: codes.length === 1 ? '$eq' : '$in', values: codes },
+    filter: {
+      kind: 'compare',
+      attribute,
+      operator: codes.length === 1 ? '$eq' : '$in',
+      values: codes,
+      blanks: codes.map(() => null),
+    },
     isEvery: false,
   };
 };

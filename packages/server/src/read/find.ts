@@ -16,6 +16,7 @@ import { newLists } from './lists.js';
 import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
 import { type CompiledRead, compileRead } from './statements.js';
+import { fillPlan, isFillable } from './template.js';
 
 export interface ReadRequest {
   readonly action: ReadAction;
@@ -119,11 +120,14 @@ export const newReader = (
     // clients choose texts and values, so plans differ in size by a factor of a thousand
     sizeCalculation: ({ key, compiled }) => key.length + JSON.stringify(compiled).length,
   });
-  /** Plans by their text, without their shapes: those are found by their keys, and compiled again if they were evicted. */
+  /**
+   * Plans by the template of their query, or by its text if values decide more than themselves. They are kept without their
+   * shapes, which are found by their keys, and compiled again if they were evicted.
+   */
   const plans = new LRUCache<string, Omit<ReadPlan, 'shape'>>({
     maxSize: limits.planBytesMax,
-    sizeCalculation: ({ shapeKey, values, page, leftOut }, key) =>
-      key.length + shapeKey.length + JSON.stringify([values, page, leftOut]).length,
+    sizeCalculation: ({ shapeKey, values, page, leftOut, blanks }, key) =>
+      key.length + shapeKey.length + JSON.stringify([values, page, leftOut, blanks]).length,
   });
   const kept =
     responseCacheBytesMax > 0
@@ -166,15 +170,30 @@ export const newReader = (
     return ok({ ...made.value, compiled: bindRead(compiledShape(plan).compiled, plan.values, db.dialect) });
   };
 
-  const planKey = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${request.query.key}`;
+  /** @param query the key of the query or of its template. */
+  const planKey = (request: ReadRequest, context: ResolveContext, query = request.query.key): string =>
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${query}`;
 
   const compiledFor = (asked: Asked): Result<CompiledPlan> => {
-    const known = plans.get(asked.key);
-    const compiled = known && shapes.get(known.shapeKey)?.compiled;
-    if (compiled) return ok({ plan: { ...known, shape: compiled.shape }, compiled });
+    const { request, context } = asked;
+    const known = knownPlan(asked.key);
+    if (known) return ok(known);
+    const template = request.query.template?.() ?? null;
+    const templateKey = template && `template ${planKey(request, context, template.key)}`;
+    const similar = templateKey === null ? null : knownPlan(templateKey);
+    const filled = similar && template ? fillPlan(similar.plan, template.texts, context) : null;
+    if (similar && filled) return ok({ plan: filled, compiled: similar.compiled });
     const made = planned(asked);
-    return made.ok ? ok(compilePlan(asked.key, made.value.plan)) : made;
+    if (!made.ok) return made;
+    const { plan } = made.value;
+    const isForAll = !similar && template !== null && isFillable(plan, template.texts);
+    return ok(compilePlan(isForAll && templateKey !== null ? templateKey : asked.key, plan));
+  };
+
+  const knownPlan = (key: string): CompiledPlan | null => {
+    const known = plans.get(key);
+    const compiled = known && shapes.get(known.shapeKey)?.compiled;
+    return compiled ? { plan: { ...known, shape: compiled.shape }, compiled } : null;
   };
 
   /** @param ms how long the plan is kept; default: while there is memory. */

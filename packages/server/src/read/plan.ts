@@ -6,7 +6,15 @@
 import { bug, never } from '../errors.js';
 import { limits } from '../limits.js';
 import { scalarTypes } from '../model/attributes.js';
-import { ADMIN_UID, type EntryType, type FixedValue, type LinkPath, typeKeyOf, type Uid } from '../model/model.js';
+import {
+  ADMIN_UID,
+  type EntryType,
+  type FixedValue,
+  type LinkPath,
+  type ScalarAttribute,
+  typeKeyOf,
+  type Uid,
+} from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import { type OperatorName, operandKind, operators } from '../query/operators.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
@@ -26,6 +34,23 @@ export interface ReadPlan {
   readonly page: Page | null;
   /** The parts of the request that were ignored. */
   readonly leftOut: readonly LeftOut[];
+  /** What the query's template leaves open; null if the values decide which selections share a node. */
+  readonly blanks: PlanBlanks | null;
+}
+
+/** Where the blanks of a template are (`Template`), by their index. */
+export interface PlanBlanks {
+  readonly operands: readonly BlankOperands[];
+  /** The number or the start of the page. */
+  readonly page: number | null;
+}
+
+/** Values of one condition, read from blanks but for those that are null here. */
+export interface BlankOperands {
+  readonly attribute: ScalarAttribute;
+  readonly operator: OperatorName;
+  readonly operands: PlanOperands;
+  readonly blanks: readonly (number | null)[];
 }
 
 /**
@@ -179,10 +204,11 @@ export interface PlanOptions {
 }
 
 export const planRead = (
-  { action, selection, locale, page, withCount, leftOut }: Query,
+  { action, selection, locale, page, pageBlank, withCount, leftOut }: Query,
   { form = 'envelope', nests }: PlanOptions,
 ): ReadPlan => {
-  const values: DbValue[] = [];
+  const given: Given = { values: [], operands: [] };
+  const { values } = given;
   const head: Omit<ReadShape, 'nodes'> = {
     action,
     form,
@@ -190,16 +216,23 @@ export const planRead = (
     // a plain list has nowhere to put a count
     withCount: withCount && page !== null && form === 'envelope',
     withVersion: page === null && tellsVersion(selection.type),
-    filter: selection.filter && planFilter(selection.filter, values),
-    locale: locale && planFilter(locale, values),
+    filter: selection.filter && planFilter(selection.filter, given),
+    locale: locale && planFilter(locale, given),
     sort: selection.sort.map((key) => planSort(key, selection.type)),
     nests,
   };
   const root = { selection, form, owners: page ? 'page' : 'one' } as const;
-  const { nodes, keys } = planNodes(root, nests, values);
+  const { nodes, keys, areTold } = planNodes(root, nests, given);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
-  return { shape: { ...head, nodes }, shapeKey, values, page, leftOut };
+  const blanks = areTold ? { operands: given.operands, page: pageBlank } : null;
+  return { shape: { ...head, nodes }, shapeKey, values, page, leftOut, blanks };
 };
+
+/** The values of a plan that is being made, and where they are from. */
+interface Given {
+  readonly values: DbValue[];
+  readonly operands: BlankOperands[];
+}
 
 const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
   const { limit, offset } = boundsOf(page);
@@ -216,7 +249,7 @@ const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
 };
 
 /** Rows to take and to skip. */
-const boundsOf = (page: Page | null): { readonly limit: number; readonly offset: number } => {
+export const boundsOf = (page: Page | null): { readonly limit: number; readonly offset: number } => {
   if (!page) return { limit: 1, offset: 0 };
   switch (page.kind) {
     case 'page':
@@ -238,11 +271,18 @@ const boundsOf = (page: Page | null): { readonly limit: number; readonly offset:
 const planNodes = (
   root: Reached,
   nests: boolean,
-  values: DbValue[],
-): { readonly nodes: readonly PlanNode[]; readonly keys: readonly string[] } => {
+  given: Given,
+): {
+  readonly nodes: readonly PlanNode[];
+  readonly keys: readonly string[];
+  /** Whether selections are told apart without regard to values. */
+  readonly areTold: boolean;
+} => {
   const nodes: PlanNode[] = [];
   const keys: string[] = [];
   const byKey = new Map<string, number>();
+  const keysWithValues = new Set<string>();
+  let areTold = true;
   const bySelection = new Map<Selection, number>();
   const nestings: Nesting[] = [];
   const nodeOf = (selection: Selection): number => bySelection.get(selection)!;
@@ -264,13 +304,13 @@ const planNodes = (
     const nestingOf = (target: Selection): Nesting => nestings[nodeOf(target)]!;
     const inline = nests ? chooseInline(selection, owners, nestingOf) : nothing;
     const placed: PlacedSelection = { selection, form, isRoot, inline };
-    const own: DbValue[] = [];
+    const own: Given = { values: [], operands: [] };
     const key = keyOf(placed, isRoot || !filter ? null : planFilter(filter, own), nodeOf);
     const add = (): number => {
       keys.push(key);
       nestings.push(nestingFor(selection, inline, nestingOf));
       // the slots of the key count from 0
-      return nodes.push(planNode(placed, isRoot || !filter ? null : planFilter(filter, values), nodeOf)) - 1;
+      return nodes.push(planNode(placed, isRoot || !filter ? null : planFilter(filter, given), nodeOf)) - 1;
     };
     const isSorted = !isRoot && sort.length > 0;
     if (isRoot || isSorted || populate.some(({ targets }) => [...targets.values()].some((it) => apart.has(it)))) {
@@ -278,12 +318,16 @@ const planNodes = (
       bySelection.set(selection, add());
       continue;
     }
-    const sharedBy = own.length > 0 ? `${key} ${JSON.stringify(own)}` : key;
+    if (own.values.length > 0) {
+      areTold &&= !keysWithValues.has(key);
+      keysWithValues.add(key);
+    }
+    const sharedBy = own.values.length > 0 ? `${key} ${JSON.stringify(own.values)}` : key;
     const index = byKey.get(sharedBy) ?? add();
     byKey.set(sharedBy, index);
     bySelection.set(selection, index);
   }
-  return { nodes, keys };
+  return { nodes, keys, areTold };
 };
 
 interface Reached {
@@ -535,44 +579,46 @@ const filterWeight = (filter: Filter): number => {
  * Pushes negations down to the comparisons: "not (some related entry is X)" of v4's dialect means "some related entry is
  * not X" (FL5, to-many relations). Adds the values of the conditions.
  */
-const planFilter = (filter: Filter, values: DbValue[], negated = false): PlanFilter => {
+const planFilter = (filter: Filter, given: Given, negated = false): PlanFilter => {
   switch (filter.kind) {
     case 'and':
     case 'or': {
-      const members = filter.members.map((it) => planFilter(it, values, negated));
+      const members = filter.members.map((it) => planFilter(it, given, negated));
       return { kind: (filter.kind === 'and') === negated ? 'or' : 'and', members };
     }
     case 'not':
-      return planFilter(filter.member, values, !negated);
+      return planFilter(filter.member, given, !negated);
     case 'compare': {
-      const compare = planCompare(filter, values);
+      const compare = planCompare(filter, given);
       return negated ? { kind: 'not', member: compare } : compare;
     }
     case 'related': {
-      const member = planFilter(filter.member, values, negated);
+      const member = planFilter(filter.member, given, negated);
       return { kind: 'related', step: planStep(filter.step), member, orNone: onNullRow(member) === true };
     }
   }
 };
 
 const planCompare = (
-  { attribute, operator, values: given }: Extract<Filter, { kind: 'compare' }>,
-  values: DbValue[],
+  { attribute, operator, values, blanks }: Extract<Filter, { kind: 'compare' }>,
+  given: Given,
 ): PlanFilter => {
   const columnKind = scalarTypes[attribute.type].column;
   const compare = { kind: 'compare', column: attribute.column, columnKind } as const;
-  const slot = values.length;
+  const slot = given.values.length;
   if (operators[operator].takes === 'flag') {
-    const isNull = (operator === '$null') === (given[0] === true);
+    const isNull = (operator === '$null') === (values[0] === true);
     return { ...compare, operator: isNull ? '$null' : '$notNull', operands: { kind: columnKind, slot, count: 0 } };
   }
-  values.push(...(operators[operator].takes === 'list' ? padded(given) : given));
-  return {
-    ...compare,
-    operator,
-    operands: { kind: operandKind(operator, columnKind, given), slot, count: values.length - slot },
-  };
+  given.values.push(...operandsOf(operator, values));
+  const operands = { kind: operandKind(operator, columnKind, values), slot, count: given.values.length - slot };
+  if (blanks.some((it) => it !== null)) given.operands.push({ attribute, operator, operands, blanks });
+  return { ...compare, operator, operands };
 };
+
+/** The values of a condition as they are bound. */
+export const operandsOf = (operator: OperatorName, values: readonly DbValue[]): readonly DbValue[] =>
+  operators[operator].takes === 'list' ? padded(values) : values;
 
 /** Padded with its last value to a power of two, so that few distinct SQL texts result. */
 const padded = (values: readonly DbValue[]): readonly DbValue[] => {
