@@ -37,6 +37,11 @@ export const growthRequests = [
     url: (turn, articles) => `/api/articles?sort=views&pagination[page]=${deepPage(turn, articles)}`,
   },
   {
+    name: 'grown-timed-page',
+    about: 'sort=createdAt:desc, deep pages',
+    url: (turn, articles) => `/api/articles?sort=createdAt:desc&pagination[page]=${deepPage(turn, articles)}`,
+  },
+  {
     name: 'grown-filter',
     about: 'a filter of a quarter, sort=views',
     url: () => '/api/articles?filters[kind]=essay&sort=views',

@@ -137,7 +137,7 @@ export const newReader = (
         })
       : null;
 
-  const lists = newLists(db.changes, db.dialect);
+  const lists = newLists(db.changes);
 
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);

@@ -6,7 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { bug } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Changes, Moment } from '../sql/changes.js';
-import type { DbValue, Dialect, Statement } from '../sql/dialect.js';
+import type { DbValue, Statement } from '../sql/dialect.js';
 import { tablesIn } from '../sql/texts.js';
 import type { Executed } from './execute.js';
 import type { PlanSlice } from './plan.js';
@@ -55,7 +55,7 @@ export interface Lists {
 /** Approximate size of an anchor in memory. */
 const ANCHOR_BYTES = 48;
 
-export const newLists = (changes: Changes, dialect: Dialect): Lists => {
+export const newLists = (changes: Changes): Lists => {
   const lists = new LRUCache<string, KnownList>({
     maxSize: limits.knownListsBytesMax,
     // each with all the anchors that it may get
@@ -71,7 +71,7 @@ export const newLists = (changes: Changes, dialect: Dialect): Lists => {
       if (!slice) return read(values, false);
       const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
       const key = keyOf(compiled, values);
-      const order = anchorOrder(shape, dialect);
+      const order = anchorOrder(shape);
       const list = lists.get(key);
       let doubted: { readonly anchors: Anchors; readonly rows: number } | null = null;
       if (list && isCurrent(list)) {

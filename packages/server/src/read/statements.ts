@@ -18,7 +18,15 @@ import {
   way,
 } from './conditions.js';
 import { entryText, isWhole, memberTexts, objectText } from './inline.js';
-import { type PlanFilter, type PlanLinks, type PlanNode, type PlanSlice, type ReadShape, rootOf } from './plan.js';
+import {
+  type PlanFilter,
+  type PlanLinks,
+  type PlanNode,
+  type PlanSlice,
+  type PlanSort,
+  type ReadShape,
+  rootOf,
+} from './plan.js';
 import { type BatchQueries, type InIds, type UnitedRead, uniteRead } from './united.js';
 
 export interface CompiledRead {
@@ -49,13 +57,12 @@ export interface CompiledNode {
 }
 
 /**
- * Whether a list is in the order of the ids, or of a column of which an index has every value in its place, so that a later
- * page can start from an entry before it; and a name of that order.
+ * Whether a list is in the order of the ids, or of a column that has an index, so that a later page can start from an entry
+ * before it; and a name of that order.
  */
-export const anchorOrder = ({ sort: [key, ...others] }: ReadShape, dialect: Dialect): string | null => {
+export const anchorOrder = ({ sort: [key, ...others] }: ReadShape): string | null => {
   if (!key) return 'id';
-  if (!key.isIndexed || others.length > 0) return null;
-  return dialect.isOdd(key.columnKind, column('e', key.column)) ? null : `${key.column} ${key.direction}`;
+  return key.isIndexed && others.length === 0 ? `${key.column} ${key.direction}` : null;
 };
 
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
@@ -172,11 +179,14 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], di
     ...(shape.sort.length === 0 && !isFirst
       ? [dialect.likely(sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`)]
       : []),
-    ...(slice.isAnchored ? afterAnchor(shape, slice, root) : []),
     ...visible(root, 'e', dialect),
     ...rootConditions(shape, dialect),
   ];
-  const where = all(conditions);
+  const [key] = shape.sort;
+  const where = all([
+    ...conditions,
+    ...(key && slice.isAnchored ? afterAnchor(key, column('e', key.column), slice, root, dialect) : []),
+  ]);
   const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
   const rows = rowsOf(slice, dialect);
   const from = sql`from ${sql.table(root.table)} e`;
@@ -184,41 +194,53 @@ const pageQuery = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], di
   if (isFirst) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
   // sort and skip bare ids first: entries that the page does not show are not rendered
   const ids =
-    idsAroundOdd(shape, conditions, root, rows, dialect) ??
+    idsAroundOdd(shape, slice, conditions, root, dialect) ??
     sql`select ${column('e', 'id')} ${from}${where} ${order} ${rows}`;
   const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
 };
 
-/** Entries behind the anchor in the order of an indexed column and the id: a range of the index, and few to leave out. */
-const afterAnchor = ({ sort: [key] }: ReadShape, { after }: PlanSlice, root: PlanNode): readonly Sql[] => {
-  if (!key) return [];
+/**
+ * Entries behind the anchor in the order of an indexed column and the id: a range of the index, and few to leave out.
+ * @param value of the column, as the order compares it.
+ */
+const afterAnchor = (
+  key: PlanSort,
+  value: Sql,
+  { after }: PlanSlice,
+  root: PlanNode,
+  dialect: Dialect,
+): readonly Sql[] => {
   const id = slotParameter('integer', after);
-  const [value, than] = [column('e', key.column), sql.raw(key.direction === 'asc' ? '>' : '<')];
-  const anchor = sql`(select ${column('a', key.column)} from ${sql.table(root.table)} a where ${column('a', 'id')} = ${id})`;
+  const than = sql.raw(key.direction === 'asc' ? '>' : '<');
+  const stored = dialect.comparable(key.columnKind, column('a', key.column));
+  const anchor = sql`(select ${stored} from ${sql.table(root.table)} a where ${column('a', 'id')} = ${id})`;
   return [sql`${value} ${than}= ${anchor}`, sql`(${value} ${than} ${anchor} or ${column('e', 'id')} > ${id})`];
 };
 
 /**
  * The ids of a page in the order of an indexed column of which the index orders odd rows elsewhere: all others in the order
  * of the index, and these, mostly none, merged into them. Null for other orders.
+ * @param conditions of the list.
  */
 const idsAroundOdd = (
   { sort: [key, ...others] }: ReadShape,
+  slice: PlanSlice,
   conditions: readonly Sql[],
   root: PlanNode,
-  rows: Sql,
   dialect: Dialect,
 ): Sql | null => {
   if (!key?.isIndexed || others.length > 0) return null;
   const stored = column('e', key.column);
   const isOdd = dialect.isOdd(key.columnKind, stored);
   if (!isOdd) return null;
-  const part = (value: Sql, condition: Sql): Sql =>
-    sql`select ${value} as value, ${column('e', 'id')} from ${sql.table(root.table)} e${all([...conditions, condition])}`;
+  const part = (value: Sql, condition: Sql): Sql => {
+    const behind = slice.isAnchored ? afterAnchor(key, value, slice, root, dialect) : [];
+    return sql`select ${value} as value, ${column('e', 'id')} from ${sql.table(root.table)} e${all([...conditions, condition, ...behind])}`;
+  };
   const usual = part(stored, sql`(${isOdd}) is not true`);
   const odd = part(dialect.comparable(key.columnKind, stored), isOdd);
-  return sql`select id from (${usual} union all ${odd} order by 1 ${way(key.direction)}, 2 ${rows})`;
+  return sql`select id from (${usual} union all ${odd} order by 1 ${way(key.direction)}, 2 ${rowsOf(slice, dialect)})`;
 };
 
 /**
