@@ -1,4 +1,5 @@
 /** Handles one action of a content type: identify the caller, check permissions, run the project's handler if any, read or write, respond. */
+import type http from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
@@ -57,7 +58,7 @@ const answerAction = async (
     return sendIssues(reply, [issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', [])]);
   const search = searchOf(request.raw.url!);
   const run = (body: unknown, files: readonly Received[]): Promise<Answer> =>
-    runAction({ request, body, files, ...admitted.value, type, action, id, search }, site);
+    runAction({ request, headers: request.headers, body, files, ...admitted.value, type, action, id, search }, site);
   const { form } = request;
   if (!form || action === 'delete') return sendAnswer(reply, await run(request.body, []));
   const answer = await site.media.withForm(form, (received) => {
@@ -108,8 +109,25 @@ export const answerRead = (target: ReadTarget, authorization: string | undefined
     return site.reader.read({ action, type, id, query: textQuery(search) }, context);
   });
 
-interface ActionRequest extends Admitted {
-  readonly request: FastifyRequest;
+/** A write of a JSON body in which no handler of the project takes part. */
+export interface WriteTarget extends Omit<ReadTarget, 'action'> {
+  readonly action: 'create' | 'update';
+}
+
+/** @param body the parsed body. Throws `Refusal`. */
+export const answerWrite = async (
+  target: WriteTarget,
+  body: unknown,
+  headers: http.IncomingHttpHeaders,
+  site: Site,
+): Promise<Result<Answer>> => {
+  const admitted = await admit(target.type, target.action, headers.authorization, site);
+  if (!admitted.ok) return admitted;
+  return ok(await perform({ ...target, ...admitted.value, headers, body, files: [] }, {}, site));
+};
+
+interface ActionInput extends Admitted {
+  readonly headers: http.IncomingHttpHeaders;
   /** The parsed body; a form becomes the body that JSON would be. */
   readonly body: unknown;
   /** The files of a form. */
@@ -118,6 +136,10 @@ interface ActionRequest extends Admitted {
   readonly action: Action;
   readonly id: number | null;
   readonly search: string;
+}
+
+interface ActionRequest extends ActionInput {
+  readonly request: FastifyRequest;
 }
 
 const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
@@ -159,24 +181,24 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
   return runHandler(handler, step, { type, action, msMax }, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
-type BuiltIn = ActionRequest & { readonly action: Exclude<Action, 'createLocalization'> };
+type BuiltIn = ActionInput & { readonly action: Exclude<Action, 'createLocalization'> };
 
 /** The built-in action, without handlers. Throws `Refusal`. */
-const perform = async (actionRequest: BuiltIn, options: NextOptions, site: Site): Promise<Answer> => {
-  const { request, caller, type, action, id, search } = actionRequest;
-  const context = contextFor(type, actionRequest, options, site);
+const perform = async (input: BuiltIn, options: NextOptions, site: Site): Promise<Answer> => {
+  const { headers, caller, type, action, id, search } = input;
+  const context = contextFor(type, input, options, site);
   const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
-  const body = Object.hasOwn(options, 'body') ? options.body : actionRequest.body;
-  const form = { action, type, id, body, match: readPrecondition(request.headers), adminId: adminOf(caller) };
-  return write(unwrap(readWrite(form)), { query }, actionRequest, context, site);
+  const body = Object.hasOwn(options, 'body') ? options.body : input.body;
+  const form = { action, type, id, body, match: readPrecondition(headers), adminId: adminOf(caller) };
+  return write(unwrap(readWrite(form)), { query }, input, context, site);
 };
 
 /** Writes an entry, with the files of the request if it is a form. Throws `Refusal`. */
 const write = async (
   request: WriteRequest,
   show: Show,
-  { files }: ActionRequest,
+  { files }: ActionInput,
   context: ResolveContext,
   site: Site,
 ): Promise<Answer> => {
@@ -192,19 +214,19 @@ const write = async (
 };
 
 /** The body and the response are the entry itself; no parameter of the query has an effect (LO7). Throws `Refusal`. */
-const createLocalization = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
-  const { request, body, caller, type, id, search } = actionRequest;
+const createLocalization = async (input: ActionInput, site: Site): Promise<Answer> => {
+  const { headers, body, caller, type, id, search } = input;
   const create: WriteRequest = {
     action: 'create',
     type,
     source: { id },
     data: body !== null && typeof body === 'object' && !Array.isArray(body) ? (body as Data) : {},
-    match: readPrecondition(request.headers),
+    match: readPrecondition(headers),
     adminId: adminOf(caller),
   };
   const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
-  const answer = await write(create, showSiblings, actionRequest, contextFor(type, actionRequest, {}, site), site);
+  const answer = await write(create, showSiblings, input, contextFor(type, input, {}, site), site);
   // what the body names is not in `data`
   const unnamed = answer.leftOut.map((it): LeftOut => ({ ...it, name: it.name.replace(/^data\./, '') }));
   return { ...answer, leftOut: [...leftOut, ...unnamed] };

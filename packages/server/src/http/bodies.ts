@@ -5,7 +5,7 @@ import type { Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
 import type { FastifyInstance } from 'fastify';
-import { type Issue, issue } from '../errors.js';
+import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
 import { readFields } from '../query/brackets.js';
@@ -21,24 +21,27 @@ class RefusedBody {
   }
 }
 
-const parseJson = (bytes: Buffer): unknown => {
-  if (bytes.length === 0) return undefined;
+/** Undefined if there is none. */
+export const parseJson = (bytes: Buffer): Result<unknown> => {
+  if (bytes.length === 0) return ok(undefined);
   // decoding would silently substitute replacement characters
-  if (!isUtf8(bytes)) return new RefusedBody(issue('http.malformed-body', []));
+  if (!isUtf8(bytes)) return refused(issue('http.malformed-body', []));
   try {
-    return JSON.parse(bytes.toString());
+    return ok(JSON.parse(bytes.toString()));
   } catch {
-    return new RefusedBody(issue('http.malformed-body', []));
+    return refused(issue('http.malformed-body', []));
   }
 };
 
+/** Before anything else is looked at (RQ14). */
+const orRefused = (body: Result<unknown>): unknown => (body.ok ? body.value : new RefusedBody(...body.issues));
+
 /** Fields with brackets become the object that JSON would be (BO19). */
-const parseFields = (bytes: Buffer): unknown => {
-  if (bytes.length === 0) return undefined;
-  if (!isUtf8(bytes)) return new RefusedBody(issue('form.not-utf8', []));
+const parseFields = (bytes: Buffer): Result<unknown> => {
+  if (bytes.length === 0) return ok(undefined);
+  if (!isUtf8(bytes)) return refused(issue('form.not-utf8', []));
   const fields = readFields(bytes.toString());
-  const body = fields.ok ? toObject(fields.value) : fields;
-  return body.ok ? body.value : new RefusedBody(...body.issues);
+  return fields.ok ? toObject(fields.value) : fields;
 };
 
 declare module 'fastify' {
@@ -67,12 +70,12 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser(/^application\/(vnd\.api\+)?json\s*(;|$)/i, { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, parseJson(body as Buffer)),
+    done(null, orRefused(parseJson(body as Buffer))),
   );
   app.addContentTypeParser(
     /^application\/x-www-form-urlencoded\s*(;|$)/i,
     { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
-    (_request, body, done) => done(null, parseFields(body as Buffer)),
+    (_request, body, done) => done(null, orRefused(parseFields(body as Buffer))),
   );
   // forms with files are read by the action, once it knows that the caller may send it
   app.decorateRequest('form', null);
@@ -94,16 +97,22 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
   });
 };
 
+const within = (request: http.IncomingMessage, ms: number, end: () => void): void => {
+  const timer = setTimeout(end, ms);
+  const clear = (): void => clearTimeout(timer);
+  request.once('end', clear);
+  request.once('close', clear);
+};
+
+/** Ends a request whose body does not arrive in time, as Node would. */
+export const boundBody = (server: http.Server, request: http.IncomingMessage, ms: number): void =>
+  within(request, ms, () => server.emit('clientError', new SlowBody(), request.socket));
+
 /** Node has one time limit for all requests, which must suffice for large forms. */
 const boundSenders = (app: FastifyInstance, { bodyMsMax, discardMsMax }: SendingBounds): void => {
-  const within = (request: http.IncomingMessage, ms: number, end: () => void): void => {
-    const timer = setTimeout(end, ms);
-    for (const event of ['end', 'close']) request.once(event, () => clearTimeout(timer));
-  };
   app.addHook('preParsing', ({ raw }, _reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = raw.headers;
-    if ((length !== undefined || coding !== undefined) && !formType.test(type))
-      within(raw, bodyMsMax, () => app.server.emit('clientError', new SlowBody(), raw.socket));
+    if ((length !== undefined || coding !== undefined) && !formType.test(type)) boundBody(app.server, raw, bodyMsMax);
     done(null, payload);
   });
   app.addHook('onResponse', ({ raw }, _reply, done) => {

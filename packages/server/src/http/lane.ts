@@ -1,26 +1,27 @@
 /**
- * A short lane for reading content. GET and HEAD of a content type's own paths, written as clients write them, are
- * answered here, without the framework. It answers everything else (other methods and spellings, bodies, handlers of the
- * project, and all requests while the server stops), and would answer these the same (`test/rules/lane.test.ts`).
+ * A short lane for content. GET and HEAD of a content type's own paths, and POST and PUT of JSON to them, written as clients write
+ * them, are answered here, without the framework. It answers everything else (other methods, spellings and bodies, handlers of
+ * the project, and all requests while the server stops), and would answer these the same (`test/rules/lane.test.ts`,
+ * `test/rules/write-lane.test.ts`).
  */
 import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
-import { type Issue, issue } from '../errors.js';
+import { type Issue, issue, type Result } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
-import type { ReadAction } from '../query/selection.js';
 import type { Answer } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
-import { answerRead, type ReadTarget } from './actions.js';
+import { answerRead, answerWrite, type ReadTarget, type WriteTarget } from './actions.js';
+import { parseJson } from './bodies.js';
 import type { Compressed, Encoding } from './encodings.js';
 import { faultResponse } from './faults.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
 import { logRequest } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
-import { parseId, type Route } from './routes.js';
+import { type Action, parseId, type Route } from './routes.js';
 import { countHosts } from './target.js';
 
 /** Answers the request if it belongs here; otherwise returns false, and nothing has happened. */
@@ -35,6 +36,8 @@ export interface LaneDeps {
   readonly pending: Pending;
   readonly logLeftOut: LogLeftOut;
   readonly log: FastifyBaseLogger;
+  /** Ends a request whose body does not arrive in time. */
+  readonly boundBody: (request: http.IncomingMessage) => void;
   /** The id that log lines of a request have. */
   readonly nextRequestId: () => string;
   /** Whether responses end their connections: the framework says so. */
@@ -48,7 +51,7 @@ export const newLane = (deps: LaneDeps): Lane => {
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
 
   return (request, response) => {
-    const target = isPlain(request) && !deps.isClosing() ? targetOf(request.url!) : null;
+    const target = isPlain(request) && !deps.isClosing() ? targetOf(request.method!, request.url!) : null;
     if (!target) return false;
     const { headers } = request;
     let ownLog: FastifyBaseLogger | null = null;
@@ -81,12 +84,13 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
     const sendAnswer = (answer: Answer): Ready<void> => {
       const { body, etag, leftOut } = answer;
       if (leftOut.length > 0) deps.logLeftOut(leftOut, request.url!, log());
       if (isKnown(request, answer)) return send(304, tagHeaders(answer), null);
       const encoding = compressed.encodingFor(headers, body.length);
-      return whenReady(compressed.encode(body, encoding, etag), (bytes) =>
+      return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) =>
         send(200, headOf(answer, encoding, bytes), bytes),
       );
     };
@@ -97,10 +101,20 @@ export const newLane = (deps: LaneDeps): Lane => {
       else sendJson(answer);
     };
 
+    const sendFound = (found: Result<Answer>): Ready<void> =>
+      found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
+
+    if (!isReadTarget(target)) {
+      deps.boundBody(request);
+      whenReceived(request, (bytes) => {
+        const body = parseJson(bytes);
+        if (!body.ok) sendIssues(body.issues);
+        else answerWrite(target, body.value, headers, site).then(sendFound).catch(fail);
+      });
+      return true;
+    }
     try {
-      const sent = whenReady(answerRead(target, headers.authorization, site), (found) =>
-        found.ok ? sendAnswer(found.value) : sendIssues(found.issues),
-      );
+      const sent = whenReady(answerRead(target, headers.authorization, site), sendFound);
       if (sent instanceof Promise) sent.catch(fail);
     } catch (fault) {
       fail(fault);
@@ -141,35 +155,68 @@ const bodyHeaders = (encoding: Encoding, { length }: Buffer): readonly string[] 
 
 // ---- requests
 
-/** A read without a body, for one host, whose URL is not too long. */
-const isPlain = (request: http.IncomingMessage): boolean =>
-  (request.method === 'GET' || request.method === 'HEAD') &&
-  request.url!.length <= limits.urlBytesMax &&
-  request.headers['content-length'] === undefined &&
-  request.headers['transfer-encoding'] === undefined &&
-  countHosts(request) === 1;
+/** A read without a body or a write of plain JSON, for one host, whose URL is not too long. */
+const isPlain = (request: http.IncomingMessage): boolean => {
+  const { method, headers } = request;
+  const isRead = method === 'GET' || method === 'HEAD';
+  return (
+    (isRead
+      ? headers['content-length'] === undefined
+      : (method === 'POST' || method === 'PUT') && hasPlainJson(headers)) &&
+    headers['transfer-encoding'] === undefined &&
+    request.url!.length <= limits.urlBytesMax &&
+    countHosts(request) === 1
+  );
+};
 
-/** Finds what a URL asks for. Null for a path that is unknown, spelled in another way, or has a handler of the project. */
-const newTargets = (routes: readonly Route[], { handlers }: Site): ((url: string) => ReadTarget | null) => {
-  interface Read {
-    readonly type: EntryType;
-    readonly action: ReadAction;
-  }
-  /** By path. */
-  const whole = new Map<string, Read>();
-  /** By path up to the id. */
-  const entries = new Map<string, Read>();
-  for (const { path, type, actions } of routes) {
-    const action = actions.GET;
-    if (
-      (action !== 'find' && action !== 'single' && action !== 'findOne') ||
-      handlerFor(handlers.get(type.uid), action)
-    )
-      continue;
-    if (action === 'findOne') entries.set(path.replace(/:id$/, ''), { type, action });
-    else whole.set(path, { type, action });
-  }
-  return (url) => {
+const hasPlainJson = ({
+  'content-type': type,
+  'content-length': length,
+  'content-encoding': encoding,
+}: http.IncomingHttpHeaders): boolean =>
+  type !== undefined &&
+  jsonTypes.has(type) &&
+  encoding === undefined &&
+  length !== undefined &&
+  Number(length) > 0 &&
+  Number(length) <= limits.bodyBytesMax;
+
+/** As clients write it. */
+const jsonTypes: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset=utf-8',
+  'application/json; charset=UTF-8',
+  'application/json;charset=UTF-8',
+]);
+
+/** Calls back with the whole body; never if the connection ends before. */
+const whenReceived = (request: http.IncomingMessage, use: (body: Buffer) => void): void => {
+  const chunks: Buffer[] = [];
+  request.on('data', (chunk: Buffer) => chunks.push(chunk));
+  request.on('end', () => use(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
+};
+
+type Target = ReadTarget | WriteTarget;
+
+const isReadTarget = (target: Target): target is ReadTarget => target.action !== 'create' && target.action !== 'update';
+
+/** Finds what a request asks for. Null for a path that is unknown, spelled in another way, or has a handler of the project. */
+const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: string, url: string) => Target | null) => {
+  const byMethod = new Map<string, Paths>(
+    ['GET', 'POST', 'PUT'].map((it) => [it, { whole: new Map(), entries: new Map() }]),
+  );
+  byMethod.set('HEAD', byMethod.get('GET')!);
+  for (const { path, type, actions } of routes)
+    for (const method of ['GET', 'POST', 'PUT'] as const) {
+      const action = actions[method];
+      if (!isOfLane(action) || handlerFor(handlers.get(type.uid), action)) continue;
+      const { whole, entries } = byMethod.get(method)!;
+      if (path.endsWith('/:id')) entries.set(path.replace(/:id$/, ''), { type, action });
+      else whole.set(path, { type, action });
+    }
+  return (method, url) => {
+    const { whole, entries } = byMethod.get(method)!;
     const mark = url.indexOf('?');
     const path = mark === -1 ? url : url.slice(0, mark);
     const search = mark === -1 ? '' : url.slice(mark + 1);
@@ -181,6 +228,19 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((url: string
     return entry && id !== null ? { ...entry, id, search } : null;
   };
 };
+
+type LaneAction = Target['action'];
+
+interface Paths {
+  /** By path. */
+  readonly whole: Map<string, { readonly type: EntryType; readonly action: LaneAction }>;
+  /** By path up to the id. */
+  readonly entries: Map<string, { readonly type: EntryType; readonly action: LaneAction }>;
+}
+
+const isOfLane = (action: Action | undefined): action is LaneAction => action !== undefined && laneActions.has(action);
+
+const laneActions: ReadonlySet<Action> = new Set(['find', 'single', 'findOne', 'create', 'update']);
 
 const logWhenSent = (
   { method, url }: http.IncomingMessage,

@@ -9,7 +9,7 @@ import type { Site } from '../site/site.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { type CountAttempt, newAttempts } from './attempts.js';
-import { addBodies, type SendingBounds } from './bodies.js';
+import { addBodies, boundBody, type SendingBounds } from './bodies.js';
 import { trackConnections } from './connections.js';
 import { addDrain } from './drain.js';
 import { newCompressed } from './encodings.js';
@@ -89,7 +89,8 @@ export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Pro
     else if (request.is404 && !implemented.has(method)) reply.code(501).type('text/plain').send('Not Implemented');
     else done();
   });
-  await addBodies(app, settings.sending ?? sendingBounds);
+  const sending = settings.sending ?? sendingBounds;
+  await addBodies(app, sending);
   const logLeftOut = addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
@@ -116,6 +117,7 @@ export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Pro
       compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
       pending,
       logLeftOut,
+      boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
       log: app.log,
       nextRequestId,
       isClosing: app.isClosing,
