@@ -110,7 +110,8 @@ export function* runRead(
 
   if (bound.united) {
     const statement = withIds(bound.united.statement, [id ?? 0], binding);
-    const [rows = []] = yield [{ ...statement, isWhole: true }];
+    const only = shape.nodes.length === 1 && shape.action === 'findOne' ? { onlyTexts: unitedTexts } : {};
+    const [rows = []] = yield [{ ...statement, isWhole: true, ...only }];
     const placed = placeUnited(shape, bound.united.kinds, nodes, rows);
     spend(rows.length - placed.page.length);
     return placed;
@@ -271,6 +272,9 @@ const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows): number 
   }
   return characters;
 };
+
+/** Where the rows of `UnitedRead` have their texts. */
+const unitedTexts = { column: 4, columns: 4 };
 
 const placeUnited = (
   shape: ReadShape,

@@ -65,6 +65,8 @@ export interface Statement {
   readonly slots?: readonly Slot[];
   /** The only statement of its read, so that the read needs no transaction to see one snapshot. */
   readonly isWhole?: boolean;
+  /** Given if a response consists of nothing but the texts in one of its columns, counted from 1, and shows each once. */
+  readonly onlyTexts?: { readonly column: number; readonly columns: number };
   /** The result may be long, so its time and size are checked row by row. */
   readonly isLong?: boolean;
 }
@@ -362,9 +364,10 @@ export const readInside = async <T>(program: ReadProgram<T>, tx: Pick<Tx, 'runAl
   const deadline = performance.now() + limits.readMsMax;
   let step = program.next();
   while (!step.done) {
-    const results = await tx.runAll(step.value);
-    if (performance.now() > deadline) throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
-    step = program.next(results);
+    step = program.next(await tx.runAll(step.value));
+    // one that is done may have been committed
+    if (!step.done && performance.now() > deadline)
+      throw new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
   }
   return step.value;
 };

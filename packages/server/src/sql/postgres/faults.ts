@@ -21,6 +21,8 @@ export type FaultKind =
   | 'slow'
   /** A read received more than any response may contain. */
   | 'large'
+  /** What was to be committed with the read of its response, which must not be sent. */
+  | 'unsure'
   /** The transaction has already failed with an earlier error. */
   | 'aborted'
   /** An error in the statement itself. */

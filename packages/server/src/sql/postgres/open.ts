@@ -1,5 +1,6 @@
 /** PostgreSQL as a `Db`: transactions, retries, and how errors reach requests. */
 import { setImmediate, setTimeout } from 'node:timers/promises';
+import type { DatabaseError } from 'pg';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
@@ -17,6 +18,7 @@ import { lookStatement, newCommits, type OwnTransaction, savepointIdsStatement }
 import type { Connection, Patience } from './connection.js';
 import { postgresBinding, postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
+import { GUARD_CODE, guarded } from './guard.js';
 import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
 import { beginning, patientTimeouts, sessionTimeouts, type TransactionKind } from './settings.js';
@@ -92,33 +94,55 @@ export const openPostgres = async (
   const writeOnce = async <T>(
     kind: 'write' | 'alone',
     work: (tx: Tx) => Promise<T>,
+    mayFinish: boolean,
     onBegun: () => void,
   ): Promise<T> => {
     const connection = await connections.acquire(patienceOf[kind]);
     const own = commits.begin();
+    let isFinishing = false;
+    let ending: Promise<string> | null = null;
+    const end = (): Promise<string> => {
+      const announcement = peers.announcement(own.ids, own.writes);
+      return connection.end(announcement === null ? [commit] : [announcement, commit]);
+    };
     try {
       const began = begin(kind, connection).then(([row = []]) => {
         own.begun(String(row[0]));
         onBegun();
       });
       began.catch(ignore);
-      const send = sendingFor(own, connection);
-      const tx: Tx = {
-        run: send,
-        runAll: (statements) => Promise.all(statements.map(send)),
-        readPlanned: (read) => readInside(read.begin(read.plan, read.values, postgresBinding), tx),
-        finish: ignore,
+      const sendOne = sendingFor(own, connection);
+      const send: Tx['run'] = async (statement) => {
+        if (ending) throw bug('postgres.statement-after-commit', {});
+        return sendOne(statement);
       };
-      const result = await work(tx);
+      const runAll: Tx['runAll'] = (statements) => Promise.all(statements.map(send));
+      /** Sends a read with the commit behind it, if it can fail in the server only. */
+      const readLast = async (statements: readonly Statement[]): Promise<readonly Rows[]> => {
+        const last = statements.length === 1 && isFinishing && own.ids.length > 0 ? guarded(statements[0]!) : null;
+        if (!last) return runAll(statements);
+        const read = send(last);
+        ending = end();
+        const [rows] = await Promise.all([read, ending]);
+        return [rows];
+      };
+      const result = await work({
+        run: send,
+        runAll,
+        readPlanned: (read) => readInside(read.begin(read.plan, read.values, postgresBinding), { runAll: readLast }),
+        finish: () => {
+          isFinishing = mayFinish;
+        },
+      });
       await began;
-      const announcement = peers.announcement(own.ids, own.writes);
-      const tag = await connection.end(announcement === null ? [commit] : [announcement, commit]);
+      const tag = await (ending ?? end());
       // the transaction fails even if the work caught the error
       if (tag !== 'COMMIT') throw connection.fault() ?? bug('postgres.not-committed', { tag });
       connection.release();
       return result;
     } catch (fault) {
-      throw await abandon(connection, fault);
+      const cause = await abandon(connection, fault);
+      throw ending && isGuardFault(cause) ? new PostgresFault('unsure', cause) : cause;
     } finally {
       own.ended();
     }
@@ -172,6 +196,7 @@ export const openPostgres = async (
         return fault.kind === 'full'
           ? Object.assign(new Refusal(issue('database.full', [])), { cause: fault })
           : busy(fault);
+      case 'unsure':
       case 'aborted':
       case 'statement':
         return fault;
@@ -182,14 +207,20 @@ export const openPostgres = async (
 
   const written = async <T>(kind: 'write' | 'alone', work: (tx: Tx) => Promise<T>): Promise<T> => {
     let hasBegun = false;
+    let mayFinish = true;
     const attempt = (): Promise<T> => {
       hasBegun = false;
-      return writeOnce(kind, work, () => {
+      return writeOnce(kind, work, mayFinish, () => {
         hasBegun = true;
       });
     };
-    // once it has begun, it is unknown whether the commit went through
-    return repeated(attempt, (fault) => fault !== 'lost' || !hasBegun);
+    const mayRepeat = (fault: FaultKind): boolean => {
+      // the next attempt commits once the response is there, or is refused as that decides
+      if (fault === 'unsure') mayFinish = false;
+      // once it has begun, it is unknown whether the commit went through
+      return fault !== 'lost' || !hasBegun;
+    };
+    return repeated(attempt, mayRepeat);
   };
 
   /**
@@ -272,6 +303,7 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
   conflict: 3,
   stale: 3,
   unprepared: 2,
+  unsure: 2,
   lost: 2,
   standby: 1,
   busy: 1,
@@ -283,6 +315,9 @@ const attemptsMax: Readonly<Record<FaultKind, number>> = {
 };
 
 const patienceOf: Readonly<Record<'write' | 'alone', Patience>> = { write: 'silence', alone: 'never' };
+
+const isGuardFault = (fault: unknown): fault is PostgresFault =>
+  fault instanceof PostgresFault && (fault.cause as Partial<DatabaseError>).code === GUARD_CODE;
 
 const endsSavepoint = ({ sql }: Statement): boolean => sql.startsWith('release savepoint');
 
