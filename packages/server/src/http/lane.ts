@@ -69,8 +69,8 @@ export const newLane = (deps: LaneDeps): Lane => {
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
       else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
       else response.end(body);
-      // most are with the operating system by now
-      if (!response.writableFinished) pending.hold(request, response, length);
+      // most are with the operating system by now, which `writableFinished` tells only in the next tick
+      if (response.writableLength > 0) pending.hold(request, response, length);
       return undefined;
     };
 
