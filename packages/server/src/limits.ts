@@ -133,6 +133,8 @@ export const limits = {
   peerMsMax: 150_000,
   /** Milliseconds between two attempts to listen to other processes. */
   listenPauseMs: 10_000,
+  /** Milliseconds that a look at PostgreSQL may take before its connection is given up, and another one asked. */
+  lookMsMax: 1_000,
   /** Milliseconds that running transactions have to finish when the database is closed. */
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */

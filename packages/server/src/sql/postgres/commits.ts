@@ -10,6 +10,7 @@ import { fixedStatement } from '../compile.js';
 import type { Rows, Statement } from '../dialect.js';
 import { nameOf, writesOf } from '../texts.js';
 import type { Peers } from './peers.js';
+import { endedBetween, fullId, hasEnded, isCovered, type State, stateColumn, stateOf } from './states.js';
 
 /** What a transaction of this process has done so far. */
 export interface OwnTransaction {
@@ -28,12 +29,16 @@ export interface OwnTransaction {
 
 export interface Commits extends Changes {
   begin(): OwnTransaction;
-  /** Brings the log up to the state that the rows of `lookStatement` tell. */
-  noticeState(rows: Rows): Promise<void>;
+  /** Brings the log up to a state (`stateColumn`), in whatever order states arrive. */
+  notice(state: string): Promise<void>;
 }
 
-/** @param read runs a statement in a transaction of its own. */
-export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers: Peers): Commits => {
+/** @param look asks for the state. @param read runs a statement in a transaction of its own. */
+export const newCommits = (
+  look: () => Promise<string>,
+  read: (statement: Statement) => Promise<Rows>,
+  peers: Peers,
+): Commits => {
   const log = newChangeLog();
   const own = new Map<number, { writes: Writes }>();
   let seen: State | null = null;
@@ -100,12 +105,11 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
     return ids.filter((id) => !running.has(id));
   };
 
-  /** @param found the row of a look. */
-  const notice = async (found: Rows[number]): Promise<void> => {
-    let row = found;
+  const noticeInTurn = async (text: string): Promise<void> => {
+    let found: Rows[number] = [text];
     let isFull = false;
     for (;;) {
-      const state = stateOf(row, seen);
+      const state = stateOf(String(found[0]), seen);
       if (state !== null && seen && isCovered(state, seen)) return;
       let ended = state && seen && endedBetween(seen, state);
       if (!ended) {
@@ -118,10 +122,10 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
       if (ended.some(isUnknown)) await peers.hear(ended.filter(isUnknown));
       // now that nothing is waited for any more: what is known may also be forgotten
       const writes = joinWrites(ended.map((id) => known(id)?.writes ?? null));
-      if (isFull) consequences = consequencesOf(row);
+      if (isFull) consequences = consequencesOf(found);
       if (writes && writes.size > 0 && !consequences) {
         // read together with a state, so that no commit can have changed them unnoticed
-        [row = []] = await read(fullStatement);
+        [found = []] = await read(fullStatement);
         isFull = true;
         continue;
       }
@@ -134,81 +138,26 @@ export const newCommits = (read: (statement: Statement) => Promise<Rows>, peers:
     }
   };
 
-  // one at a time: a state is compared with the one before
+  // one after the other: each state is compared with the one before
   let noticing: Promise<unknown> = Promise.resolve();
-  const noticeState = async ([row = []]: Rows): Promise<void> => {
+  const notice = async (state: string): Promise<void> => {
     // the log is complete up to `seen`, whatever is being noticed
-    if (row[0] === seen?.text) return;
-    const turn = noticing.then(() => notice(row));
+    if (state === seen?.text) return;
+    const turn = noticing.then(() => noticeInTurn(state));
     noticing = turn.catch(() => undefined);
     await turn;
   };
 
   return {
-    catchUp: shareNext(async () => noticeState(await read(lookStatement))),
+    catchUp: shareNext(async () => notice(await look())),
     moment: log.moment,
     isUnchanged: log.isUnchanged,
     begin,
-    noticeState,
+    notice,
   };
 };
 
-// ---- states
-
-/** What is visible to a transaction that begins now. */
-interface State {
-  /** As the server sends it. */
-  readonly text: string;
-  /** Changes when the server is replaced or restarted. */
-  readonly server: string;
-  /** The first id that no transaction has yet. */
-  readonly next: number;
-  /** Ids below that of transactions that have not ended. */
-  readonly running: ReadonlySet<number>;
-}
-
-/** Null on a standby, whose snapshots do not show what runs. @param known returned if nothing has changed. */
-const stateOf = ([column]: Rows[number], known: State | null): State | null => {
-  const text = String(column);
-  if (text === known?.text) return known;
-  const [snapshot = '', isStandby = '', server = ''] = text.split(' ', 3);
-  if (isStandby !== 'f') return null;
-  const [, next = '', running = ''] = snapshot.split(':');
-  return { text, server, next: Number(next), running: new Set(running === '' ? [] : running.split(',').map(Number)) };
-};
-
-const hasEnded = ({ next, running }: State, id: number): boolean => id < next && !running.has(id);
-
-/** Whether the state is the other one, or one before it: then all that has ended in it has ended in the other. */
-const isCovered = (state: State, other: State): boolean => {
-  if (state === other) return true;
-  if (state.server !== other.server || state.next > other.next) return false;
-  for (const id of other.running) if (hasEnded(state, id)) return false;
-  return true;
-};
-
-/** Ids of transactions that have ended between two states, in whatever way; null if that is unknown. */
-const endedBetween = (before: State, after: State): readonly number[] | null => {
-  const isNext = after.server === before.server && after.next >= before.next;
-  if (!isNext || after.next - before.next > limits.transactionsMax) return null;
-  const ids = [...before.running];
-  for (let id = before.next; id < after.next; id++) ids.push(id);
-  return ids.filter((id) => hasEnded(after, id));
-};
-
-/** Ids have 64 bits, but locks show the lower half of them. @param near an id that is not much less. */
-const fullId = (short: number, near: number): number => {
-  const id = near - (near % ID_PERIOD) + short;
-  return id < near ? id + ID_PERIOD : id;
-};
-const ID_PERIOD = 2 ** 32;
-
 // ---- statements
-
-/** One column, because each costs. */
-const stateColumn = `concat_ws(' ', pg_current_snapshot(), pg_is_in_recovery(), extract(epoch from pg_postmaster_start_time()))`;
-/** Asks for the state. */
-export const lookStatement = fixedStatement(`select ${stateColumn}`);
 
 /** What became of some ids. */
 const statusStatement = fixedStatement('select id::text, pg_xact_status(id) from unnest($1::xid8[]) as i(id)');

@@ -14,14 +14,16 @@ import {
   type Tx,
 } from '../dialect.js';
 import { readAddress } from './address.js';
-import { lookStatement, newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
+import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
 import type { Connection, Patience } from './connection.js';
 import { postgresBinding, postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
 import { GUARD_CODE, guarded } from './guard.js';
+import { newLook } from './look.js';
 import { newPeers } from './peers.js';
 import { openConnections, type Prepared } from './pool.js';
 import { beginning, patientTimeouts, sessionTimeouts, type TransactionKind } from './settings.js';
+import { lookStatement } from './states.js';
 
 export interface PostgresOptions {
   /** Default: `auto`. */
@@ -37,8 +39,13 @@ export const openPostgres = async (
 ): Promise<Db> => {
   const address = readAddress(url);
   const connections = openConnections(address, prepared);
-  const peers = newPeers(connections.openApart);
-  const commits = newCommits((statement) => repeated(() => alone(statement), always), peers);
+  const peers = newPeers(connections);
+  const look = newLook(connections);
+  const commits = newCommits(
+    async () => (await look.now()) ?? stateIn(await repeated(() => alone(lookStatement), always)),
+    (statement) => repeated(() => alone(statement), always),
+    peers,
+  );
   let reportedAt = Number.NEGATIVE_INFINITY;
 
   // ---- transactions
@@ -87,7 +94,7 @@ export const openPostgres = async (
 
   const readThenCatchUp = async <T>(program: ReadProgram<T>): Promise<T> => {
     const { result, rowsBehind } = await readOnce(program, lookStatement);
-    await commits.noticeState(rowsBehind);
+    await commits.notice(stateIn(rowsBehind));
     return result;
   };
 
@@ -276,7 +283,7 @@ export const openPostgres = async (
       runAlone,
       isHealthy: () => repeated(() => alone(healthStatement), always).then(always, () => false),
       close: async () => {
-        await peers.close();
+        await Promise.all([peers.close(), look.close()]);
         await connections.close();
       },
     };
@@ -285,6 +292,8 @@ export const openPostgres = async (
     throw new Error(`Cannot connect to PostgreSQL at ${address.place}: ${(fault as Error).message}`, { cause: fault });
   }
 };
+
+const stateIn = ([row]: Rows): string => String(row?.[0]);
 
 const hasLock = async (connection: Connection): Promise<boolean> => {
   const [[isHeld] = []] = await connection.send(

@@ -9,6 +9,7 @@ import type { Client, Notification } from 'pg';
 import { limits } from '../../limits.js';
 import type { WriteKind, Writes } from '../changes.js';
 import type { Statement } from '../dialect.js';
+import { apart, type Connections } from './pool.js';
 
 export interface Peers {
   /** Undefined if the transaction was not announced. */
@@ -22,8 +23,7 @@ export interface Peers {
   close(): Promise<void>;
 }
 
-/** @param connect opens a connection apart from the pool; null where notifications do not arrive. */
-export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null>): Peers => {
+export const newPeers = ({ openApart }: Pick<Connections, 'openApart'>): Peers => {
   const me = randomUUID();
   /** When each process was last heard. */
   const heardAt = new Map<string, number>();
@@ -55,7 +55,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
     if (!to) return;
     greetedAt = performance.now();
     greetings += 1;
-    to.query({ text: greeting, values: [CHANNEL, me] }).catch(() => lose(to));
+    to.query(apart(greeting, [CHANNEL, me])).catch(() => lose(to));
   };
   /** So that it is not forgotten. */
   const greetAgain = (): void => {
@@ -66,7 +66,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
     if (client || opening || closing.signal.aborted || performance.now() < mayOpenAt) return;
     mayOpenAt = performance.now() + limits.listenPauseMs;
     opening = (async () => {
-      const opened = await connect(closing.signal);
+      const opened = await openApart(closing.signal, true);
       if (!opened) {
         mayOpenAt = performance.now() + limits.fewerConnectionsMs;
         return;
@@ -74,7 +74,7 @@ export const newPeers = (connect: (signal: AbortSignal) => Promise<Client | null
       opened.on('error', () => lose(opened));
       opened.on('end', () => lose(opened));
       opened.on('notification', onNotification);
-      await opened.query(`listen ${CHANNEL}`);
+      await opened.query(apart(`listen ${CHANNEL}`));
       if (closing.signal.aborted) return lose(opened);
       client = opened;
       greetings = 0;

@@ -7,6 +7,7 @@ import { type Checked, type Connection, connectionOf, type Patience } from './co
 import { faultOf, PostgresFault } from './faults.js';
 import { newPreparedStatements } from './flight.js';
 import { sessionSettings } from './settings.js';
+import { serverColumn } from './states.js';
 
 /**
  * Whether to use named prepared statements, which saves planning them each time. They do not work behind a pooler in
@@ -18,7 +19,9 @@ export interface Connections {
   /** Acquires a connection; waits at most `limits.connectMsMax`. */
   acquire(patience: Patience): Promise<Connection>;
   /** Opens a connection apart from the pool, which the caller ends; null if there is a pooler in between. */
-  openApart(signal: AbortSignal): Promise<Client | null>;
+  openApart(signal: AbortSignal, isPipelined: boolean): Promise<Client | null>;
+  /** What the server calls itself that the pool has last connected to; null if there is a pooler in between. */
+  server(): string | null;
   /** New connections use the next of the address's hosts and TLS modes. */
   useNextHost(): void;
   /** Stops using named prepared statements in `auto` mode. */
@@ -42,6 +45,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
   /** Connections that have been checked. */
   const ready = new Map<PoolClient, Checked>();
   const inUse = new Set<PoolClient>();
+  let server: string | null = null;
   // an idle connection was closed: the pool has already removed it
   pool.on('error', () => undefined);
   // a connection in use was closed: its statements fail
@@ -95,8 +99,9 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       ready.size === 0 ? limits.silenceMsMax : limits.furtherConnectionMsMax,
     );
     try {
-      const [[pid] = []] = await connection.send(processStatement);
+      const [[pid, name] = []] = await connection.send(processStatement);
       const isDirect = pid === (client as unknown as { readonly processID: number | null }).processID;
+      server = isDirect ? String(name) : null;
       const isNamed = naming === 'auto' ? isDirect : naming === 'always';
       if (isDirect) await connection.command(sessionSettings(isNamed, searchPath));
       return { prepared: isNamed ? newPreparedStatements(client) : null, isDirect };
@@ -143,9 +148,13 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       const checked = { prepared: naming === 'never' ? null : prepared, isDirect };
       return connectionOf(client, checked, patience, (isReusable) => release(client, isReusable));
     },
-    openApart: async (signal) => {
-      const timeouts = { connectionTimeoutMillis: limits.connectMsMax, query_timeout: limits.connectMsMax };
-      const client = new Client({ ...candidate, ...timeouts, keepAlive: true, pipeline: true });
+    openApart: async (signal, isPipelined) => {
+      const client = new Client({
+        ...candidate,
+        connectionTimeoutMillis: limits.connectMsMax,
+        keepAlive: true,
+        pipeline: isPipelined,
+      });
       // reported by the call that fails
       client.on('error', () => undefined);
       const destroy = (): void => {
@@ -154,8 +163,8 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       signal.addEventListener('abort', destroy);
       try {
         await client.connect();
-        const { rows } = await client.query<{ readonly pid: number }>('select pg_backend_pid() as pid');
-        if (rows[0]?.pid === (client as unknown as { readonly processID: number | null }).processID) return client;
+        const { rows } = await client.query<[number]>(apart('select pg_backend_pid()'));
+        if (rows[0]?.[0] === (client as unknown as { readonly processID: number | null }).processID) return client;
         destroy();
         return null;
       } catch (fault) {
@@ -165,6 +174,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
         signal.removeEventListener('abort', destroy);
       }
     },
+    server: () => server,
     useNextHost,
     stopPreparing: () => {
       if (naming === 'auto') naming = 'never';
@@ -179,7 +189,15 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
   };
 };
 
-const processStatement = fixedStatement('select pg_backend_pid()');
+/** A query on a connection apart from the pool, whose silence nobody watches. */
+export const apart = (text: string, values: string[] = []) => ({
+  text,
+  values,
+  rowMode: 'array' as const,
+  query_timeout: limits.connectMsMax,
+});
+
+const processStatement = fixedStatement(`select pg_backend_pid(), ${serverColumn}`);
 
 const busy = (why: string): PostgresFault => new PostgresFault('busy', new Error(`connections: ${why}`));
 
