@@ -163,6 +163,8 @@ export const limits = {
   compressedShare: 1 / 8,
   /** Bytes of compressed forms that are kept if nothing is configured. */
   compressedBytesMax: 2 * 1024 * 1024,
+  /** Bytes of URLs that were asked for repeatedly, with what they ask for. */
+  targetBytesMax: 1024 * 1024,
   /** Texts of `Accept-Encoding` whose meaning is cached. */
   acceptedEncodingsMax: 100,
   /** Milliseconds for which permissions, credentials and the default locale are cached. */

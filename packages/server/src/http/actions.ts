@@ -16,9 +16,8 @@ import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
-import type { ReadAction } from '../query/selection.js';
 import { readPrecondition } from '../read/etag.js';
-import { type Answer, answerOf } from '../read/find.js';
+import { type Answer, answerOf, type ReadRequest } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
@@ -50,7 +49,7 @@ const answerAction = async (
   site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
-  const admitted = await admit(type, action, request.headers.authorization, site);
+  const admitted = await admit(type, permissionFor(type, action), request.headers.authorization, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
@@ -78,40 +77,44 @@ interface Admitted {
 /** Identifies the caller and checks the permission. */
 const admit = (
   type: EntryType,
-  action: Action,
+  permission: string,
   authorization: string | undefined,
   site: Site,
 ): Ready<Result<Admitted>> =>
   whenReady(site.callers.identify(authorization), (identified) => {
     if (!identified.ok) return identified;
     const caller = identified.value;
-    if (!caller.may(permissionFor(type, action))) return refused(issue('http.forbidden', []));
+    if (!caller.may(permission)) return refused(issue('http.forbidden', []));
     return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) =>
       ok({ caller, defaultLocale }),
     );
   });
 
 export interface ReadTarget {
-  readonly type: EntryType;
-  readonly action: ReadAction;
-  /** The entry of `findOne`, else null. */
-  readonly id: number | null;
-  /** The query string, without `?`. */
-  readonly search: string;
+  readonly kind: 'read';
+  readonly request: ReadRequest;
+  /** The one that it needs. */
+  readonly permission: string;
 }
 
 /** A read in which no handler of the project takes part. */
 export const answerRead = (target: ReadTarget, authorization: string | undefined, site: Site): Ready<Result<Answer>> =>
-  whenReady(admit(target.type, target.action, authorization, site), (admitted) => {
+  whenReady(admit(target.request.type, target.permission, authorization, site), (admitted) => {
     if (!admitted.ok) return admitted;
-    const { type, action, id, search } = target;
-    const context = contextFor(type, admitted.value, {}, site);
-    return site.reader.read({ action, type, id, query: textQuery(search) }, context);
+    const { request } = target;
+    return site.reader.read(request, contextFor(request.type, admitted.value, {}, site));
   });
 
 /** A write of a JSON body in which no handler of the project takes part. */
-export interface WriteTarget extends Omit<ReadTarget, 'action'> {
+export interface WriteTarget {
+  readonly kind: 'write';
+  readonly type: EntryType;
   readonly action: 'create' | 'update';
+  /** The entry of `update`; null for a single type. */
+  readonly id: number | null;
+  /** The query string, without `?`. */
+  readonly search: string;
+  readonly permission: string;
 }
 
 /** @param body the parsed body. Throws `Refusal`. */
@@ -121,7 +124,7 @@ export const answerWrite = async (
   headers: http.IncomingHttpHeaders,
   site: Site,
 ): Promise<Result<Answer>> => {
-  const admitted = await admit(target.type, target.action, headers.authorization, site);
+  const admitted = await admit(target.type, target.permission, headers.authorization, site);
   if (!admitted.ok) return admitted;
   return ok(await perform({ ...target, ...admitted.value, headers, body, files: [] }, {}, site));
 };

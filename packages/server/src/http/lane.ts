@@ -6,10 +6,12 @@
  */
 import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
+import { textQuery } from '../query/brackets.js';
 import type { Answer } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
@@ -21,7 +23,7 @@ import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
 import { logRequest } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
-import { type Action, parseId, type Route } from './routes.js';
+import { type Action, parseId, permissionFor, type Route } from './routes.js';
 import { countHosts } from './target.js';
 
 /** Answers the request if it belongs here; otherwise returns false, and nothing has happened. */
@@ -47,13 +49,22 @@ export interface LaneDeps {
 export const newLane = (deps: LaneDeps): Lane => {
   const { site, commonHeaders, compressed, pending } = deps;
   const targetOf = newTargets(deps.routes, site);
-  const headOf = newHeads();
+  /** Targets of responses that were sent more than once, by URL: what a URL asks for does not depend on who asks. */
+  const repeated = new LRUCache<string, ReadTarget>({
+    maxSize: limits.targetBytesMax,
+    sizeCalculation: (_target, url) => 2 * url.length + TARGET_BYTES,
+  });
+  const heads = newHeads(commonHeaders(undefined));
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
 
   return (request, response) => {
-    const target = isPlain(request) && !deps.isClosing() ? targetOf(request.method!, request.url!) : null;
-    if (!target) return false;
+    if (!isPlain(request) || deps.isClosing()) return false;
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
     const { headers } = request;
+    const url = request.url!;
+    const known = isRead ? repeated.get(url) : undefined;
+    const target = known ?? targetOf(request.method!, url);
+    if (!target) return false;
     let ownLog: FastifyBaseLogger | null = null;
     const log = (): FastifyBaseLogger => {
       ownLog ??= deps.log.child({ reqId: deps.nextRequestId() });
@@ -61,10 +72,12 @@ export const newLane = (deps: LaneDeps): Lane => {
     };
     if (logsRequests) logWhenSent(request, response, log());
 
-    const send = (status: number, own: readonly string[], body: Buffer | null): Ready<void> => {
+    const withCommon = (own: readonly string[]): string[] => [...commonHeaders(headers.origin), ...own];
+
+    const send = (status: number, head: string[], body: Buffer | null): Ready<void> => {
       const length = body?.length ?? 0;
       if (!pending.hasRoom(request, length)) return sendIssues([issue('http.busy', [])]);
-      response.writeHead(status, [...commonHeaders(headers.origin), ...own]);
+      response.writeHead(status, head);
       if (body === null || request.method === 'HEAD') response.end();
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
       else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
@@ -78,21 +91,22 @@ export const newLane = (deps: LaneDeps): Lane => {
       const plain = Buffer.from(body);
       const encoding = compressed.encodingFor(headers, plain.length);
       return whenReady(compressed.encode(plain, encoding, null), (bytes) =>
-        send(status, [...Object.entries(own).flat(), ...bodyHeaders(encoding, bytes)], bytes),
+        send(status, withCommon([...Object.entries(own).flat(), ...bodyHeaders(encoding, bytes)]), bytes),
       );
     };
 
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
     const sendAnswer = (answer: Answer): Ready<void> => {
       const { body, etag, leftOut } = answer;
-      if (leftOut.length > 0) deps.logLeftOut(leftOut, request.url!, log());
-      if (isKnown(request, answer)) return send(304, tagHeaders(answer), null);
+      if (leftOut.length > 0) deps.logLeftOut(leftOut, url, log());
+      if (isKnown(request, answer)) return send(304, withCommon(tagHeaders(answer)), null);
       const encoding = compressed.encodingFor(headers, body.length);
-      return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) =>
-        send(200, headOf(answer, encoding, bytes), bytes),
-      );
+      return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) => {
+        const { isNew, head } = heads.of(answer, encoding, bytes);
+        if (target.kind === 'read' && !known && !isNew) repeated.set(url, target);
+        return send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+      });
     };
 
     const fail = (fault: unknown): void => {
@@ -104,7 +118,7 @@ export const newLane = (deps: LaneDeps): Lane => {
     const sendFound = (found: Result<Answer>): Ready<void> =>
       found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
 
-    if (!isReadTarget(target)) {
+    if (target.kind === 'write') {
       deps.boundBody(request);
       whenReceived(request, (bytes) => {
         const body = parseJson(bytes);
@@ -125,19 +139,37 @@ export const newLane = (deps: LaneDeps): Lane => {
 
 const TEXT_BYTES_MAX = 4096;
 
+/** Approximate size of a target in memory, without its URL. */
+const TARGET_BYTES = 512;
+
 // ---- headers, names and values in turn
 
+interface Head {
+  /** Those of the answer itself. */
+  readonly own: readonly string[];
+  /** With those of every response to a request without `Origin`. */
+  readonly whole: string[];
+}
+
+interface Heads {
+  /** `isNew`: whether the answer is sent for the first time. */
+  of(answer: Answer, encoding: Encoding, bytes: Buffer): { readonly head: Head; readonly isNew: boolean };
+}
+
 /** The headers of an answer in each of its encodings, made once. */
-const newHeads = (): ((answer: Answer, encoding: Encoding, bytes: Buffer) => readonly string[]) => {
-  const heads = new WeakMap<Answer, Partial<Record<Encoding, readonly string[]>>>();
-  return (answer, encoding, bytes) => {
-    let known = heads.get(answer);
-    if (!known) {
-      known = {};
-      heads.set(answer, known);
-    }
-    known[encoding] ??= [...tagHeaders(answer), 'content-type', JSON_TYPE, ...bodyHeaders(encoding, bytes)];
-    return known[encoding];
+const newHeads = (common: readonly string[]): Heads => {
+  const heads = new WeakMap<Answer, Partial<Record<Encoding, Head>>>();
+  return {
+    of: (answer, encoding, bytes) => {
+      const known = heads.get(answer);
+      const found = known?.[encoding];
+      if (found) return { head: found, isNew: false };
+      const own = [...tagHeaders(answer), 'content-type', JSON_TYPE, ...bodyHeaders(encoding, bytes)];
+      const head = { own, whole: [...common, ...own] };
+      if (known) known[encoding] = head;
+      else heads.set(answer, { [encoding]: head });
+      return { head, isNew: !known };
+    },
   };
 };
 
@@ -199,8 +231,6 @@ const whenReceived = (request: http.IncomingMessage, use: (body: Buffer) => void
 
 type Target = ReadTarget | WriteTarget;
 
-const isReadTarget = (target: Target): target is ReadTarget => target.action !== 'create' && target.action !== 'update';
-
 /** Finds what a request asks for. Null for a path that is unknown, spelled in another way, or has a handler of the project. */
 const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: string, url: string) => Target | null) => {
   const byMethod = new Map<string, Paths>(
@@ -212,8 +242,9 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: str
       const action = actions[method];
       if (!isOfLane(action) || handlerFor(handlers.get(type.uid), action)) continue;
       const { whole, entries } = byMethod.get(method)!;
-      if (path.endsWith('/:id')) entries.set(path.replace(/:id$/, ''), { type, action });
-      else whole.set(path, { type, action });
+      const found = { type, action, permission: permissionFor(type, action) };
+      if (path.endsWith('/:id')) entries.set(path.replace(/:id$/, ''), found);
+      else whole.set(path, found);
     }
   return (method, url) => {
     const { whole, entries } = byMethod.get(method)!;
@@ -221,22 +252,33 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: str
     const path = mark === -1 ? url : url.slice(0, mark);
     const search = mark === -1 ? '' : url.slice(mark + 1);
     const found = whole.get(path);
-    if (found) return { ...found, id: null, search };
+    if (found) return targetFor(found, null, search);
     const idAt = path.lastIndexOf('/') + 1;
     const entry = entries.get(path.slice(0, idAt));
     const id = entry ? parseId(path.slice(idAt), limits.integerMax) : null;
-    return entry && id !== null ? { ...entry, id, search } : null;
+    return entry && id !== null ? targetFor(entry, id, search) : null;
   };
 };
 
-type LaneAction = Target['action'];
+const targetFor = ({ type, action, permission }: Served, id: number | null, search: string): Target =>
+  action === 'create' || action === 'update'
+    ? { kind: 'write', type, action, id, search, permission }
+    : { kind: 'read', request: { type, action, id, query: textQuery(search) }, permission };
+
+interface Served {
+  readonly type: EntryType;
+  readonly action: LaneAction;
+  readonly permission: string;
+}
 
 interface Paths {
   /** By path. */
-  readonly whole: Map<string, { readonly type: EntryType; readonly action: LaneAction }>;
+  readonly whole: Map<string, Served>;
   /** By path up to the id. */
-  readonly entries: Map<string, { readonly type: EntryType; readonly action: LaneAction }>;
+  readonly entries: Map<string, Served>;
 }
+
+type LaneAction = ReadTarget['request']['action'] | WriteTarget['action'];
 
 const isOfLane = (action: Action | undefined): action is LaneAction => action !== undefined && laneActions.has(action);
 

@@ -7,7 +7,7 @@
 import { type Issue, issue, ok, type Result } from '../errors.js';
 import { limits } from '../limits.js';
 import { parameterName } from './parameters.js';
-import type { BracketNode, QuerySource, RawQuery, Template } from './raw.js';
+import { type BracketNode, newKeyAfter, type QuerySource, type RawQuery, type Template } from './raw.js';
 
 const readableKey = /^[^[\]]*(?:\[[^[\]]*\])*$/;
 
@@ -30,11 +30,15 @@ export interface Grammar {
 const usual: Grammar = { name: '', place: (segments) => segments };
 
 /** @param search the part of the URL after `?`, still encoded. */
-export const textQuery = (search: string, grammar: Grammar = usual): QuerySource => ({
-  key: `${grammar.name}?${search}`,
-  read: () => readBrackets(search, grammar),
-  template: () => templateOf(search, grammar),
-});
+export const textQuery = (search: string, grammar: Grammar = usual): QuerySource => {
+  const key = `${grammar.name}?${search}`;
+  return {
+    key,
+    keyAfter: newKeyAfter(key),
+    read: () => readBrackets(search, grammar),
+    template: () => templateOf(search, grammar),
+  };
+};
 
 /** Looks only at pairs that may be blanks; those are the blanks of `readBrackets`, in the same order. */
 const templateOf = (search: string, grammar: Grammar): Template | null => {

@@ -5,7 +5,15 @@
 import { hintAt, type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { parameterName, parameters } from './parameters.js';
-import { inIndexOrder, type QuerySource, type RawNode, type RawQuery, scalarShape, shapeOf } from './raw.js';
+import {
+  inIndexOrder,
+  newKeyAfter,
+  type QuerySource,
+  type RawNode,
+  type RawQuery,
+  scalarShape,
+  shapeOf,
+} from './raw.js';
 
 /** Numbers, booleans and dates stand for their texts in a query string; null is a key without a value. */
 export type QueryValue = string | number | bigint | boolean | Date | null;
@@ -58,10 +66,12 @@ export interface QueryObject {
 export const objectQuery = (query: QueryObject): QuerySource => {
   if (query === null || typeof query !== 'object' || Array.isArray(query))
     throw new TypeError(`a query is an object such as { filters: { title: 'x' } }, not ${JSON.stringify(query)}`);
-  const key = textOf(query);
+  const text = textOf(query);
+  const key = text ?? '{';
   return {
-    key: key ?? '{',
-    read: () => (key === null ? tooDeep() : readObject(JSON.parse(key) as Readonly<Record<string, unknown>>)),
+    key,
+    keyAfter: newKeyAfter(key),
+    read: () => (text === null ? tooDeep() : readObject(JSON.parse(text) as Readonly<Record<string, unknown>>)),
   };
 };
 

@@ -63,6 +63,8 @@ export const inIndexOrder = <Member>(members: ReadonlyMap<string, Member>): read
 export interface QuerySource {
   /** Equal for equal queries and no others; part of the cache key of plans. */
   readonly key: string;
+  /** The key after a prefix. The same string each time if the same is asked again: that of a long URL takes time to hash. */
+  keyAfter(prefix: string): string;
   read(): Result<RawQuery>;
   /** What it has in common with queries that differ in values only; null if it has no such values. */
   template?(): Template | null;
@@ -78,13 +80,29 @@ export interface Template {
   readonly texts: readonly string[];
 }
 
+export const newKeyAfter = (key: string): QuerySource['keyAfter'] => {
+  let prefix: string | null = null;
+  let last = '';
+  return (given) => {
+    if (given !== prefix) {
+      prefix = given;
+      last = given + key;
+    }
+    return last;
+  };
+};
+
 /** The query, with the parameters of `defaults` that it does not set. */
-export const withDefaults = (query: QuerySource, defaults: QuerySource): QuerySource => ({
+export const withDefaults = (query: QuerySource, defaults: QuerySource): QuerySource => {
   // keys of objects end where their outermost brace closes
-  key: defaults.key + query.key,
-  read: () => {
-    const [given, own] = [query.read(), defaults.read()];
-    if (!given.ok) return given;
-    return own.ok ? ok(new Map([...own.value, ...given.value])) : own;
-  },
-});
+  const key = defaults.key + query.key;
+  return {
+    key,
+    keyAfter: newKeyAfter(key),
+    read: () => {
+      const [given, own] = [query.read(), defaults.read()];
+      if (!given.ok) return given;
+      return own.ok ? ok(new Map([...own.value, ...given.value])) : own;
+    },
+  };
+};

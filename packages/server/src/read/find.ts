@@ -170,9 +170,18 @@ export const newReader = (
     return ok({ ...made.value, compiled: bindRead(compiledShape(plan).compiled, plan.values, db.dialect) });
   };
 
+  /** All that decides the plan but the query. */
+  const planScope = (request: ReadRequest, context: ResolveContext): string =>
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
+
   /** @param query the key of the query or of its template. */
   const planKey = (request: ReadRequest, context: ResolveContext, query = request.query.key): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${request.type.localized ? ` ${context.defaultLocale}` : ''} ${query}`;
+    planScope(request, context) + query;
+
+  const keptKey = (request: ReadRequest, context: ResolveContext): string => {
+    const scope = planScope(request, context);
+    return request.query.keyAfter(request.id === null ? scope : `${request.id} ${scope}`);
+  };
 
   const compiledFor = (asked: Asked): Result<CompiledPlan> => {
     const { request, context } = asked;
@@ -242,15 +251,22 @@ export const newReader = (
     return answerFrom(plan, page);
   };
 
-  /** A kept response is here at once if the database tells without waiting that nothing has changed. */
-  const answer = (read: CompiledPlan, asked: Asked): Ready<Answer | null> => {
+  /** Reads a response that is not kept, so far as is known if `isCaughtUp`, and keeps it. */
+  const answer = (read: CompiledPlan, asked: Asked, isCaughtUp: boolean): Ready<Answer | null> => {
     if (!kept) return readAnswer(read, asked);
-    const { id } = asked.request;
-    const key = id === null ? asked.key : `${id} ${asked.key}`;
+    const key = keptKey(asked.request, asked.context);
     return whenReady(
-      db.changes.catchUp(),
+      isCaughtUp ? null : db.changes.catchUp(),
       () => kept.find(key) ?? kept.compute(key, read.compiled.tables, () => readAnswer(read, asked)),
     );
+  };
+
+  const planAndRead = (request: ReadRequest, context: ResolveContext, isCaughtUp: boolean): Ready<Result<Answer>> => {
+    const asked = { request, context, key: planKey(request, context) };
+    const compiled = compiledFor(asked);
+    if (!compiled.ok) return compiled;
+    const found = catchRefusal(() => answer(compiled.value, asked, isCaughtUp));
+    return whenReady(found, foundAnswer);
   };
 
   return {
@@ -281,11 +297,15 @@ export const newReader = (
       });
     },
     read: (request, context) => {
-      const asked = { request, context, key: planKey(request, context) };
-      const compiled = compiledFor(asked);
-      if (!compiled.ok) return compiled;
-      const found = catchRefusal(() => answer(compiled.value, asked));
-      return whenReady(found, foundAnswer);
+      if (!kept) return planAndRead(request, context, false);
+      const key = keptKey(request, context);
+      if (!kept.has(key)) return planAndRead(request, context, false);
+      // a response that is kept needs no plan; it is here at once if the database tells so without waiting
+      const found = catchRefusal(() => whenReady(db.changes.catchUp(), () => kept.find(key)));
+      return whenReady(found, (it) => {
+        if (!it.ok) return it;
+        return it.value ? ok(it.value) : planAndRead(request, context, true);
+      });
     },
   };
 };

@@ -6,6 +6,8 @@ import { LRUCache } from 'lru-cache';
 import type { Changes, Moment } from '../sql/changes.js';
 
 export interface Kept<T> {
+  /** Whether there is a value, current or not. */
+  has(key: string): boolean;
   /**
    * The value, if it is as of the last `changes.catchUp()` or later: call that first, for every request, so that nobody
    * gets a value older than a commit that was finished before.
@@ -54,6 +56,7 @@ export const newKept = <T>(changes: Changes, { bytesMax, bytesOf }: KeptOptions<
   };
 
   return {
+    has: (key) => entries.has(key),
     find: (key) => {
       const entry = entries.get(key);
       if (!entry || !isCurrent(entry)) return undefined;

@@ -232,6 +232,35 @@ describe.each(dialects)('credentials that change on %s', (dialect) => {
     }
   });
 
+  it('AC4, AC5: responses that are asked for repeatedly go to callers with the same rights only, as long as they have them', async () => {
+    const people = await newPeopleWorld(dialect, {
+      grants: {
+        authenticated: ['api::film.film.findOne'],
+        editor: ['api::donor.donor.find', 'api::film.film.findOne'],
+      },
+    });
+    const show = async (as?: 'reader' | 'editor' | 'full'): Promise<string> => {
+      const asked = ['/api/genres', '/api/donors', '/api/films/1?fields=title&populate=lender'].map(async (url) => {
+        const { status, text } = await people.ask('GET', url, as ? { as } : {});
+        return `${status}${text.includes('Secret Donor') ? ' with a donor' : ''}`;
+      });
+      return (await Promise.all(asked)).join(', ');
+    };
+    try {
+      for (let round = 0; round < 4; round++) {
+        expect(await show('full')).toBe('200, 200 with a donor, 200 with a donor');
+        expect(await show()).toBe('200, 403, 200');
+        expect(await show('editor')).toBe('403, 200 with a donor, 200 with a donor');
+        expect(await show('reader')).toBe('403, 403, 200');
+      }
+      expect((await people.ask('DELETE', '/api/users-permissions/roles/3', { as: 'full' })).status).toBe(200);
+      expect(await show('editor')).toBe('200, 403, 200');
+      expect(await show('full')).toBe('200, 200 with a donor, 200 with a donor');
+    } finally {
+      await people.close();
+    }
+  });
+
   it('AC7: if confirmation is required, JWTs of unconfirmed users are 401 Invalid credentials', async () => {
     const people = await newPeopleWorld(dialect);
     try {
