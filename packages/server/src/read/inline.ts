@@ -6,7 +6,7 @@ import { sql } from 'kysely';
 import { bug } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Dialect, JsonTexts, Sql } from '../sql/dialect.js';
-import { all, column, condition, guardEvery, guardSome, sortExpression, tableAs, visible } from './conditions.js';
+import { all, column, condition, guardExpensive, guardSome, sortExpression, tableAs, visible } from './conditions.js';
 import type { PlanEdge, PlanField, PlanLinks, PlanNode, ReadShape } from './plan.js';
 
 type Part = string | Sql;
@@ -94,14 +94,20 @@ const edgeText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number
     : manyText(edge, links, owner, depth, rendering);
 };
 
-/** The first visible entry in stored order (ST10). */
+/**
+ * The first visible entry in stored order (ST10). There is one link at most, so nothing is sorted unless there are more: the
+ * table for that takes longer to make than the entry to find.
+ */
 const oneText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number, rendering: Rendering): Sql => {
   const { shape, dialect, texts } = rendering;
   const node = targetOf(edge, shape);
-  const entry = `e${depth}`;
+  const [entry, source, link] = [`e${depth}`, `s${depth}`, `l${depth}`];
   const text = texts.concat(objectParts(node, entry, depth, rendering));
-  const first = sql`${shownRows(node, links, owner, depth, dialect)} limit 1`;
-  return sql`coalesce((select ${text} from ${tableAs(node.table, entry)} where ${column(entry, 'id')} = (${first})), 'null')`;
+  const { from, order } = shownRows(node, links, owner, { link, entry: source }, dialect);
+  const first = sql`select ${column(source, 'id')} ${from} order by ${order} limit 1`;
+  const only = sql`select iif(count(*) > 1, (${first}), min(${column(link, links.to)})) from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))}`;
+  const where = [sql`${column(entry, 'id')} = (${only})`, ...shownConditions(node, entry, dialect)];
+  return sql`coalesce((select ${text} from ${tableAs(node.table, entry)}${all(where)}), 'null')`;
 };
 
 /** All visible entries, in the order of the node's own sort; ties keep the stored order (Q8). */
@@ -109,17 +115,20 @@ const manyText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number
   const { shape, dialect, texts } = rendering;
   const node = targetOf(edge, shape);
   const [entry, link, found] = [`e${depth}`, `l${depth}`, `k${depth}`];
-  const isChosen = node.filter !== null || node.sort.length > 0;
-  const rows = isChosen
-    ? shownRows(node, links, owner, depth, dialect)
-    : sql`select ${column(link, links.to)} as id from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))} order by ${sql.join(storedOrder(links, link, dialect))}`;
-  const on = [sql`${column(entry, 'id')} = ${column(found, 'id')}`, ...(isChosen ? [] : visible(node, entry, dialect))];
   const text = texts.concat(objectParts(node, entry, depth, rendering));
-  const joined = texts.joined(sql`iif(${column(entry, 'id')} is null, null, ${text})`);
+  const list = (joined: Sql, from: Sql): Sql =>
+    // databases of long ago may hold a pair twice (ST10)
+    sql`select count(*) as n, count(distinct ${column(found, 'id')}) as ids, ${texts.joined(joined)} as texts from ${from}`;
+  if (node.filter !== null || node.sort.length > 0) {
+    // the entries are read to choose or sort them, so they are rendered at once
+    const { from, order } = shownRows(node, links, owner, { link, entry }, dialect);
+    const rows = sql`select ${column(entry, 'id')} as id, ${text} as text ${from} order by ${order}`;
+    return listText(edge, sql`n > ids`, list(column(found, 'text'), atMost(rows, found)), rendering);
+  }
+  const rows = sql`select ${column(link, links.to)} as id from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))} order by ${sql.join(storedOrder(links, link, dialect))}`;
+  const on = [sql`${column(entry, 'id')} = ${column(found, 'id')}`, ...visible(node, entry, dialect)];
   const from = sql`${atMost(rows, found)} left join ${tableAs(node.table, entry)} on ${sql.join(on, sql` and `)}`;
-  // databases of long ago may hold a pair twice (ST10)
-  const list = sql`select count(*) as n, count(distinct ${column(found, 'id')}) as ids, ${joined} as texts from ${from}`;
-  return listText(edge, sql`n > ids`, list, rendering);
+  return listText(edge, sql`n > ids`, list(sql`iif(${column(entry, 'id')} is null, null, ${text})`, from), rendering);
 };
 
 /** Elements of several types, each named by its type; an entry appears as often as it is linked. */
@@ -132,12 +141,7 @@ const mixedText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: numbe
     const node = shape.nodes[index]!;
     const inside = entryParts(node, entry, depth, rendering);
     const text = texts.concat([`{"${edge.typeKey}":${JSON.stringify(uid)},`, ...inside, '}']);
-    const where = [
-      sql`${column(entry, 'id')} = ${column(found, 'id')}`,
-      ...(node.filter ? guardEvery(entry, dialect) : []),
-      ...visible(node, entry, dialect),
-      ...(node.filter ? [condition(node.filter, entry, dialect)] : []),
-    ];
+    const where = [sql`${column(entry, 'id')} = ${column(found, 'id')}`, ...shownConditions(node, entry, dialect)];
     return sql`when ${sql.lit(uid)} then (select ${text} from ${tableAs(node.table, entry)}${all(where)})`;
   });
   const text = cases.length === 0 ? sql`null` : sql`case ${column(found, 'type')} ${sql.join(cases, sql` `)} end`;
@@ -165,19 +169,31 @@ const listText = (edge: PlanEdge, isOdd: Sql | null, list: Sql, { texts }: Rende
 const atMost = (rows: Sql, alias: string): Sql =>
   sql`(${rows} limit ${sql.lit(limits.inlineRowsMax + 1)}) ${sql.id(alias)}`;
 
-/** Ids of the entries that an owner shows, in order. */
-const shownRows = (node: PlanNode, links: PlanLinks, owner: string, depth: number, dialect: Dialect): Sql => {
-  const [source, link] = [`s${depth}`, `l${depth}`];
+/** The entries that an owner shows: where they are found, and their order. */
+const shownRows = (
+  node: PlanNode,
+  links: PlanLinks,
+  owner: string,
+  { link, entry }: { readonly link: string; readonly entry: string },
+  dialect: Dialect,
+) => {
   const where = [
     ...linkRows(links, link, owner, dialect),
-    sql`${column(source, 'id')} = ${column(link, links.to)}`,
-    ...(node.filter ? guardEvery(source, dialect) : []),
-    ...visible(node, source, dialect),
-    ...(node.filter ? [condition(node.filter, source, dialect)] : []),
+    sql`${column(entry, 'id')} = ${column(link, links.to)}`,
+    ...shownConditions(node, entry, dialect),
   ];
-  const order = [...node.sort.map((key) => sortExpression(key, source, dialect)), ...storedOrder(links, link, dialect)];
-  return sql`select ${column(source, 'id')} as id from ${tableAs(links.table, link)} cross join ${tableAs(node.table, source)}${all(where)} order by ${sql.join(order)}`;
+  const order = [...node.sort.map((key) => sortExpression(key, entry, dialect)), ...storedOrder(links, link, dialect)];
+  return {
+    from: sql`from ${tableAs(links.table, link)} cross join ${tableAs(node.table, entry)}${all(where)}`,
+    order: sql.join(order),
+  };
 };
+
+const shownConditions = (node: PlanNode, alias: string, dialect: Dialect): readonly Sql[] => [
+  ...guardExpensive(node.filter, alias, dialect),
+  ...visible(node, alias, dialect),
+  ...(node.filter ? [condition(node.filter, alias, dialect)] : []),
+];
 
 /** Conditions on the links of one edge and one owner. */
 const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {

@@ -170,8 +170,10 @@ function* runWhole(
   id: number | null,
   binding: Binding,
 ): ReadProgram<ReadData | null> {
-  const first = bound.shape.slice ? statement : withIds(statement, [id ?? 0], binding);
-  const [[row] = []] = yield [first];
+  const { shape, count, wholeCounts } = bound;
+  const first = shape.slice ? statement : withIds(statement, [id ?? 0], binding);
+  const isWhole = wholeCounts || !count || !shape.slice || values[shape.slice.total] !== null;
+  const [[row] = []] = yield [{ ...first, isWhole }];
   const [texts = null, ids = null, version = null, counted] = (row ?? []) as readonly [
     (Uint8Array | null)?,
     (string | number | null)?,
@@ -180,7 +182,7 @@ function* runWhole(
   ];
   if (texts?.includes(UNRENDERED)) return null;
   const page = ids === null ? [] : String(ids).split(',').map(Number);
-  const total = bound.wholeCounts ? counted! : yield* totalOf(bound, values, page.length);
+  const total = wholeCounts ? counted! : yield* totalOf(bound, values, page.length);
   return { page, whole: row ? (texts ?? new Uint8Array()) : null, version, total, nodes: [] };
 }
 

@@ -10,7 +10,7 @@ import {
   column,
   condition,
   fixedConditions,
-  guardEvery,
+  guardExpensive,
   guardSome,
   sortExpression,
   sortValue,
@@ -304,13 +304,15 @@ const countQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => 
 const rootConditions = ({ locale, filter }: ReadShape, dialect: Dialect): readonly Sql[] =>
   [locale, filter].filter((it) => it !== null).map((it) => condition(it, 'e', dialect));
 
-const rootGuard = ({ filter }: ReadShape, dialect: Dialect): readonly Sql[] =>
-  filter ? guardEvery('e', dialect) : guardSome('e', dialect);
+const rootGuard = ({ filter }: ReadShape, dialect: Dialect): readonly Sql[] => [
+  ...guardSome('e', dialect),
+  ...guardExpensive(filter, 'e', dialect),
+];
 
 /** @param texts and the version, where one is wanted. */
 const entriesQuery = (node: PlanNode, texts: readonly Sql[], inIds: InIds, dialect: Dialect): Sql => {
   const filter = node.filter
-    ? [...guardEvery('e', dialect), condition(node.filter, 'e', dialect)]
+    ? [...guardSome('e', dialect), ...guardExpensive(node.filter, 'e', dialect), condition(node.filter, 'e', dialect)]
     : node.sort.length > 0 || node.edges.some((it) => it.inline !== null)
       ? guardSome('e', dialect)
       : [];

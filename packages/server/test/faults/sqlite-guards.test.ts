@@ -27,6 +27,10 @@ describe('statements on sqlite with a deadline of zero', () => {
       ids.map((id) => ({ id, title: `Film ${id}`, published_at: 0 })),
     );
     await world.insert(
+      'people',
+      ids.map((id) => ({ id, name: `Person ${id}` })),
+    );
+    await world.insert(
       'genres',
       ids.map((id) => ({ id, name: `Genre ${id}` })),
     );

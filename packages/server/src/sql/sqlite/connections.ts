@@ -19,14 +19,20 @@ export interface Snapshot {
 
 export const beginSnapshot = (connection: Connection, { statementMs, totalMs }: ReadBounds): Snapshot => {
   const total = deadlineIn(totalMs);
-  connection.exec('begin');
+  let hasBegun = false;
   return {
     run: (statement, now = performance.now()) => {
       if (now > total.at) throw tooSlow(total);
+      if (!hasBegun && !statement.isWhole) {
+        hasBegun = true;
+        connection.exec('begin');
+      }
       return connection.run(statement, earlier(deadlineIn(statementMs, now), total));
     },
     // a read has nothing to commit
-    end: () => connection.rollback(),
+    end: () => {
+      if (hasBegun) connection.rollback();
+    },
   };
 };
 
