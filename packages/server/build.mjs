@@ -4,6 +4,7 @@
  * have source maps, by which logged stack traces name the sources.
  */
 import fs from 'node:fs';
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
 
@@ -15,9 +16,33 @@ const installed = /^(better-sqlite3|sharp|@node-rs\/bcrypt|@aws-sdk\/.*|jiti|pg-
 /** Required by the framework only where a route has a schema, or a test injects a request. */
 const unused = /^(@fastify\/ajv-compiler|@fastify\/fast-json-stringify-compiler|light-my-request)$/;
 const isPackage = (id) => id.includes('/node_modules/');
+/** Modules of Node that packages import and never use here: TLS, HTTP/2, commands that are programs of their own. */
+const idle = [
+  { packages: /\/node_modules\/fastify\//, modules: /^node:https?2?$/ },
+  { packages: /\/node_modules\/commander\//, modules: /^node:child_process$/ },
+];
+/** Of which several would be loaded, or which Node has itself. */
+const shared = { 'mime-db': createRequire(import.meta.url).resolve('mime-db'), 'readable-stream': 'node:stream' };
+const EMPTY = '\0empty';
+const NO_RESPONSE = '\0no-response';
+const lean = {
+  name: 'lean',
+  resolveId: (id, importer = '') => {
+    if (id === EMPTY || id === NO_RESPONSE) return id;
+    if (idle.some(({ packages, modules }) => packages.test(importer) && modules.test(id))) return EMPTY;
+    return shared[id] ?? null;
+  },
+  load: (id) => {
+    if (id === EMPTY) return 'export default {};';
+    // to look whether a body is a `Response` loads Node's fetch, which is larger than all of this
+    return id === NO_RESPONSE ? 'export class Response {}' : null;
+  },
+};
 
 fs.rmSync(dir, { recursive: true, force: true });
 const bundle = await rolldown({
+  plugins: [lean],
+  transform: { inject: { Response: [NO_RESPONSE, 'Response'] } },
   input: Object.fromEntries(entries.map((name) => [name, `src/${name}.ts`])),
   platform: 'node',
   external: [installed, unused],

@@ -2,8 +2,10 @@
  * Passwords as v4 stores them: bcrypt, `$2a$` (BO16). Hashing runs in Node's thread pool, which also
  * compresses responses and reads files, so it uses at most half of the threads.
  */
-import bcrypt from '@node-rs/bcrypt';
 import { limits } from '../limits.js';
+
+/** Loaded when the first password comes: 3 MB that most processes never need. */
+const bcrypt = async () => (await import('@node-rs/bcrypt')).default;
 
 let free: number = limits.passwordThreadsMax;
 const waiting: (() => void)[] = [];
@@ -23,7 +25,7 @@ const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
 
 /** @param rounds the cost, 4 to 31: each increment doubles the time. */
 export const hashPassword = (password: string, rounds: number): Promise<string> =>
-  withThread(() => bcrypt.hash(password, { cost: rounds, version: '2a' }));
+  withThread(async () => (await bcrypt()).hash(password, { cost: rounds, version: '2a' }));
 
 /** Hash of an unknown password, so that an unknown user takes as long as a wrong password. */
 const dummyHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
@@ -34,7 +36,7 @@ const dummyHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2'
  */
 export const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
   const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
-  const isRight = await withThread(() => bcrypt.verify(password, isHash ? hash : dummyHash));
+  const isRight = await withThread(async () => (await bcrypt()).verify(password, isHash ? hash : dummyHash));
   return isHash && isRight;
 };
 

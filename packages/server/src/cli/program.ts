@@ -1,7 +1,6 @@
 /**
  * The command line. Each command loads only its own code. Exit codes: 0 success, 1 failure, 2 usage error.
  */
-import cluster from 'node:cluster';
 import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError } from 'commander';
 import { Refusal } from '../errors.js';
@@ -34,7 +33,7 @@ command('start', 'serve a project until SIGTERM')
   .option('--workers <count>', 'processes that serve the port, on PostgreSQL; SIGHUP replaces them', workersOf, 1)
   .action(async ({ project, workers }: ProjectOption & { readonly workers: number }) => {
     // node:cluster starts each worker with the same arguments
-    if (workers > 1 && cluster.isPrimary) {
+    if (workers > 1 && (await import('node:cluster')).default.isPrimary) {
       const { supervise } = await import('./supervisor.js');
       await supervise(project, workers);
     } else {

@@ -15,9 +15,10 @@ export const isSupported = (version: string): boolean => {
 /**
  * Bounds the garbage that V8 keeps. The whole heap is collected when it has doubled: with V8's own rule it grows to four
  * times what is alive, which takes some 30 MB more and no less CPU. The young generation of a server with large responses
- * would grow to 100 MB and more; with 4 MB per semi-space it is as fast in two thirds of the memory, and uploads of any size
- * take some 35 MB. V8 takes that limit only at process start, so the process replaces itself (exec) and keeps its id.
- * A limit set by the user is kept. The process is not replaced on Windows or if it has an IPC channel to its parent.
+ * would grow to 100 MB and more, and with it the buffers that garbage holds; with 1 MB per semi-space requests take 2 to 4 %
+ * more CPU and the process a third less memory. Both it and the allocator take their limits only at process start, so
+ * the process replaces itself (exec) and keeps its id. Limits set by the user are kept. The process is not replaced on
+ * Windows or if it has an IPC channel to its parent.
  */
 export const boundHeap = (): void => {
   // applies to threads too
@@ -25,6 +26,12 @@ export const boundHeap = (): void => {
   const flag = '--max-semi-space-size';
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   if (given.includes(flag) || process.platform === 'win32' || process.connected) return;
-  const args = [process.execPath, `${flag}=4`, ...process.execArgv, ...process.argv.slice(1)];
-  process.execve?.(process.execPath, args, process.env);
+  const args = [process.execPath, `${flag}=1`, ...process.execArgv, ...process.argv.slice(1)];
+  process.execve?.(process.execPath, args, { ...allocator, ...process.env });
 };
+
+/**
+ * glibc keeps a heap for each thread, and what one of them frees is not used by others. With a single heap, blocks of their own
+ * for what is large, and the end of the heap given back, the same work takes 10 to 15 MB less and no more CPU.
+ */
+const allocator = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768', MALLOC_TRIM_THRESHOLD_: '131072' };

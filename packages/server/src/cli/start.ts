@@ -20,7 +20,7 @@ import { startThreads } from './threads.js';
 import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {
-  const worker = workerOf(process.env);
+  const worker = await workerOf(process.env);
   const project = await openProject(dir);
   const logger = await newLogger(project.env, worker?.number);
   const code = findCode(project.dir, project.config.project.ignoreCode);
@@ -90,7 +90,6 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   const countAttempt = worker?.countAttempt;
   const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt });
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
-  // meanwhile, requests that write are served here
   startThreads(db, config).catch((fault: unknown) => {
     logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
     stop({ delayMs: 0, exitCode: 1 });

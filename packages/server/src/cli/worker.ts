@@ -2,7 +2,6 @@
  * A worker of `start --workers`, as it sees its supervisor: what it is told when it is started, and the messages between
  * the two.
  */
-import cluster from 'node:cluster';
 import type { AttemptCount, CountAttempt } from '../http/attempts.js';
 import { newAttemptCounts } from './attempt-counts.js';
 
@@ -39,10 +38,11 @@ export interface Worker {
 }
 
 /** Null in a process that is no worker. */
-export const workerOf = (env: NodeJS.ProcessEnv): Worker | null => {
+export const workerOf = async (env: NodeJS.ProcessEnv): Promise<Worker | null> => {
   const [number, duty] = env[WORKER_VARIABLE]?.split(' ') ?? [];
-  const own = cluster.worker;
-  if (number === undefined || own === undefined) return null;
+  if (number === undefined) return null;
+  const { worker: own } = (await import('node:cluster')).default;
+  if (own === undefined) return null;
   // a terminal that closes tells the whole group of processes
   process.on('SIGHUP', () => undefined);
   const tell = (message: ToSupervisor): void => {

@@ -128,6 +128,17 @@ describe.each(places)('cached responses on %s, threads: %i', (dialect, threads) 
     expect((await one.server.get(reading[1]!)).text).toContain('"total":1');
   });
 
+  it.runIf(dialect === 'sqlite')('RQ19: stay at the first write of a process, which may start its thread', async () => {
+    const fresh = await newProcess(world, { handlers, threads });
+    try {
+      await readAll(fresh.server);
+      await post(fresh, 'books');
+      expect(await readAll(fresh.server)).toBe(urls.length);
+    } finally {
+      await fresh.close();
+    }
+  });
+
   it('stay when a write is refused, in the middle of its transaction too', async () => {
     const refused = [{ manyManyOf: [999_999] }, { title: 3 }];
     for (const data of refused)

@@ -14,6 +14,8 @@ export interface Commits extends Changes {
    * @param begin makes it; calls the given function as `BeginOptions` say.
    */
   recorded(begin: (onBegun: (version: DataVersion) => void) => Transaction): Transaction;
+  /** The writing connection is another one now. No one has committed between the reading of the two versions. */
+  replaced(former: DataVersion, next: DataVersion): void;
 }
 
 export interface Versions {
@@ -122,6 +124,10 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     catchUp,
     moment: log.moment,
     isUnchanged: log.isUnchanged,
+    replaced: (former, next) => {
+      noticeOthers(former);
+      seenOfOthers = next;
+    },
     recorded: (begin) => {
       running += 1;
       let begun: DataVersion | null = null;

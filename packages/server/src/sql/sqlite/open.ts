@@ -25,8 +25,8 @@ export interface SqliteOptions {
 
 export interface SqliteDb extends Db {
   /**
-   * Moves reads and writes to threads; reads at once, writes once the promise resolves. Not for a database in memory, which
-   * has one connection. What `readSmall` reads stays in the caller's thread.
+   * Moves reads and writes to threads: from the next one on, and each thread starts with the first that needs it. Not for a
+   * database in memory, which has one connection. What `readSmall` reads stays in the caller's thread.
    */
   startThreads(options: ThreadOptions): Promise<void>;
 }
@@ -97,6 +97,8 @@ export const openSqlite = async (
   /** What clients read, and what writes. */
   let reading: Engine = inline;
   let writing: Engine = inline;
+  /** What the next transaction writes with. */
+  let nextWriting: Engine = inline;
 
   // ---- reading
 
@@ -143,6 +145,16 @@ export const openSqlite = async (
     withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));
 
   // ---- writing
+
+  /** The first write follows the reads to their threads. Others that commit meanwhile are noticed with the next transaction. */
+  const moveWriting = async (): Promise<void> => {
+    const former = writing;
+    const before = await former.dataVersion();
+    const after = await nextWriting.dataVersion();
+    if ((await former.dataVersion()) === before) commits.replaced(before, after);
+    writing = nextWriting;
+    await former.closeWriter();
+  };
 
   /** @param onFinishing called once the next transaction may be made, if that is before the end of this one. */
   const writeOnce = async <T>(
@@ -214,7 +226,11 @@ export const openSqlite = async (
       isFollowed = true;
       follow();
     };
-    const turn = last.then(() => withRequestErrors(writeOnce(work, isBounded, until, onFinishing)));
+    const write = async (): Promise<T> => {
+      if (writing !== nextWriting) await tryUntil(until, moveWriting, limits.sqliteWriterPauseMs);
+      return writeOnce(work, isBounded, until, onFinishing);
+    };
+    const turn = last.then(() => withRequestErrors(write()));
     const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
     last = Promise.race([followed, end]);
     ended = Promise.all([ended, end]);
@@ -232,13 +248,7 @@ export const openSqlite = async (
     await inline.read(readRows(fixedStatement(readSchema)));
     const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
     reading = threads;
-    const moved = last.then(async () => {
-      await withRequestErrors(tryUntil(lockedUntil(), threads.open));
-      writing = threads;
-      await inline.closeWriter();
-    });
-    last = moved.catch(() => undefined);
-    return moved;
+    nextWriting = threads;
   };
 
   try {
@@ -280,6 +290,7 @@ export const openSqlite = async (
       await ended;
       await reading.closeReaders();
       await writing.closeWriter();
+      if (writing !== inline) await inline.closeWriter();
       if (reading !== inline) await inline.closeReaders();
       // the last connection to close moves the journal into the file
       versionConnection?.close();
