@@ -10,7 +10,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { dropSqlite, sqliteWorld } from './databases.mjs';
 import { progress, say } from './print.mjs';
-import { makeProject, startDovetail, stopAll } from './processes.mjs';
+import { makeProject, responsesKept, startDovetail, stopAll } from './processes.mjs';
 
 const usage = `node bench/crowd.mjs [options]
   --articles N    size of the data set (100000)
@@ -141,7 +141,7 @@ const main = async () => {
   const dovetail = Object.assign({}, ...(await Promise.all(files.map((it) => import(path.join(options.dist, it))))));
   const world = await sqliteWorld(dovetail, dir, Number(options.articles), progress);
   progress(null);
-  const project = makeProject(path.join(dir, 'project-crowd'), 16);
+  const project = makeProject(path.join(dir, 'project-crowd'), responsesKept);
   if (options.threads !== undefined)
     fs.writeFileSync(path.join(project, 'dovetail.config.json'), JSON.stringify({ threads: Number(options.threads) }));
   const side = await startDovetail(options.dist, project, world);

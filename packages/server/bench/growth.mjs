@@ -7,7 +7,7 @@ import path from 'node:path';
 import { isDraft } from './data.mjs';
 import { measure } from './measure.mjs';
 import { newTable, say } from './print.mjs';
-import { makeProject, startDovetail, stopAll } from './processes.mjs';
+import { makeProject, nothingKept, startDovetail, stopAll } from './processes.mjs';
 
 /** Stands for all of its requests. */
 export const growthName = 'growth';
@@ -73,7 +73,7 @@ const publishedOf = (articles) => {
  */
 export const measureGrowth = async ({ store, dir, wanted, options, sizes = growthSizes }) => {
   const { dist, rounds = 5, seconds, connections } = options;
-  const project = makeProject(path.join(dir, 'project-growth'), 0);
+  const project = makeProject(path.join(dir, 'project-growth'), nothingKept);
   fs.writeFileSync(
     path.join(project, 'dovetail.config.json'),
     `${JSON.stringify({ memory: { answersMb: 0 }, indexes })}\n`,

@@ -8,7 +8,7 @@ import Database from 'better-sqlite3';
 import postgres from 'postgres';
 import { measure, ratio } from './measure.mjs';
 import { newTable, say } from './print.mjs';
-import { makeProject, startDovetail, stopAll } from './processes.mjs';
+import { makeProject, nothingKept, startDovetail, stopAll } from './processes.mjs';
 
 /** Both sides show as many entries of as long a list: that of the other locale is a third of it. */
 export const localeRequests = [
@@ -66,7 +66,7 @@ const table = newTable([
 ]);
 
 const localizedProject = (dir) => {
-  makeProject(dir, 0);
+  makeProject(dir, nothingKept);
   const file = path.join(dir, 'src/api/article/content-types/article/schema.json');
   const schema = JSON.parse(fs.readFileSync(file, 'utf8'));
   fs.writeFileSync(file, JSON.stringify({ ...schema, pluginOptions: { i18n: { localized: true } } }));

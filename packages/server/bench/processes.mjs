@@ -21,11 +21,16 @@ export const portsOf = (sides) => Object.fromEntries(Object.entries(sides).map((
 /** Ends the remaining processes if this program ends early. */
 export const stopAll = () => Promise.all([...running].map((it) => it.stop()));
 
-/** A copy of a project for the server, with so many MB of cached responses; 0 disables the cache. */
-export const makeProject = (dir, answersMb, source = projectDir) => {
+/** What a server keeps, in MB: see `memory` of its configuration. */
+export const nothingKept = { answersMb: 0, entriesMb: 0 };
+export const entriesKept = { answersMb: 0 };
+export const responsesKept = { answersMb: 16 };
+
+/** A copy of a project for the server. */
+export const makeProject = (dir, memory, source = projectDir) => {
   fs.mkdirSync(dir, { recursive: true });
   fs.cpSync(path.join(source, 'src'), path.join(dir, 'src'), { recursive: true });
-  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), `${JSON.stringify({ memory: { answersMb } })}\n`);
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), `${JSON.stringify({ memory })}\n`);
   return dir;
 };
 

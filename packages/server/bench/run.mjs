@@ -21,7 +21,7 @@ import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
 import { comparePeers, peersName } from './peers.mjs';
 import { progress, say } from './print.mjs';
-import { makeProject, stopAll } from './processes.mjs';
+import { makeProject, nothingKept, responsesKept, stopAll } from './processes.mjs';
 import { compareReads } from './reads.mjs';
 import { requestsFor, writesFor } from './requests.mjs';
 import { compareTogether, togetherName } from './together.mjs';
@@ -126,8 +126,8 @@ const main = async () => {
   try {
     const dovetail = await loadDist(options.dist);
     const projects = {
-      anew: makeProject(path.join(dir, 'project-anew'), 0),
-      cached: makeProject(path.join(dir, 'project-cached'), 16),
+      anew: makeProject(path.join(dir, 'project-anew'), nothingKept),
+      cached: makeProject(path.join(dir, 'project-cached'), responsesKept),
     };
     if (options.databases.includes('postgres'))
       server = await postgresServer(options.postgres, dir, options.keep !== undefined);

@@ -146,7 +146,7 @@ const withServer = async (dovetail, project, world, watched, use) => {
     const { model } = dovetail.loadModel(project);
     const permissions = await dovetail.newPermissionStore(db, () => performance.now()).current();
     const watchedDb = watched(db);
-    const reader = dovetail.newReader(watchedDb, { responseCacheBytesMax: 0 });
+    const reader = dovetail.newReader(watchedDb, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
     const writer = dovetail.newWriter(watchedDb, Date.now);
     const context = {
       model,

@@ -1,5 +1,6 @@
 /**
- * Three requests over the project and data of the recorded cases, as a front end sends them: 16 at a time, in rates. The floor
+ * Three requests over the project and data of the recorded cases, as a front end sends them: 16 at a time, in rates. Responses are made
+ * anew with nothing kept (`anew`), made anew of kept entries after reading their ids (`entries`), and kept (`kept`). The floor
  * (floor.mjs) runs beside and stands for v4.
  */
 import assert from 'node:assert/strict';
@@ -8,7 +9,16 @@ import path from 'node:path';
 import postgres from 'postgres';
 import { measure } from './measure.mjs';
 import { newTable, say } from './print.mjs';
-import { makeProject, portsOf, startDovetail, startScript, stopAll } from './processes.mjs';
+import {
+  entriesKept,
+  makeProject,
+  nothingKept,
+  portsOf,
+  responsesKept,
+  startDovetail,
+  startScript,
+  stopAll,
+} from './processes.mjs';
 
 export const togetherName = 'together';
 
@@ -53,8 +63,9 @@ export const compareTogether = async ({ server, dir, options }) => {
   const { dist, databases, rounds = 7, seconds } = options;
   const file = path.join(dir, 'recorded.db');
   const projects = {
-    anew: makeProject(path.join(dir, 'recorded-anew'), 0, path.join(kit, 'project')),
-    cached: makeProject(path.join(dir, 'recorded-cached'), 16, path.join(kit, 'project')),
+    anew: makeProject(path.join(dir, 'recorded-anew'), nothingKept, path.join(kit, 'project')),
+    entries: makeProject(path.join(dir, 'recorded-entries'), entriesKept, path.join(kit, 'project')),
+    cached: makeProject(path.join(dir, 'recorded-cached'), responsesKept, path.join(kit, 'project')),
   };
   const figures = {};
   for (const name of databases) {
@@ -67,6 +78,7 @@ export const compareTogether = async ({ server, dir, options }) => {
     try {
       const sides = {
         anew: await startDovetail(dist, projects.anew, world),
+        entries: await startDovetail(dist, projects.entries, world),
         kept: await startDovetail(dist, projects.cached, world),
         floor: await startScript('floor.mjs', [path.join(kit, 'project'), floorFile], world),
       };
@@ -80,11 +92,17 @@ export const compareTogether = async ({ server, dir, options }) => {
         const urlFor = (_turn, side) => (side === 'floor' ? request.floor : request.path);
         const measured = await measure(sides, { urlFor, rounds, seconds, connections });
         const times = (side) => (floorToV4 * measured[side].perSecond) / measured.floor.perSecond;
-        figures[name][request.name] = { ...measured, anewToV4: times('anew'), keptToV4: times('kept') };
+        figures[name][request.name] = {
+          ...measured,
+          anewToV4: times('anew'),
+          entriesToV4: times('entries'),
+          keptToV4: times('kept'),
+        };
         table.row([
           request.name,
-          ...['anew', 'kept', 'floor'].map((side) => measured[side].perSecond.toFixed(0)),
+          ...['anew', 'entries', 'kept', 'floor'].map((side) => measured[side].perSecond.toFixed(0)),
           times('anew').toFixed(0),
+          times('entries').toFixed(0),
           `(${request.anew[name]})`,
           times('kept').toFixed(0),
           `(${request.kept})`,
@@ -102,9 +120,11 @@ export const compareTogether = async ({ server, dir, options }) => {
 const table = newTable([
   ['request', 12],
   ['anew/s', 9],
+  ['entries/s', 10],
   ['kept/s', 9],
   ['floor/s', 9],
   ['anew', 8],
+  ['entries', 8],
   ['goal', 7],
   ['kept', 8],
   ['goal', 8],
@@ -146,13 +166,16 @@ const run = async (url, text) => {
 
 /** The floor answers the same; the order of keys does not count. */
 const checkEqual = async (ports, { name, path: url, floor }) => {
-  const [anew, kept, other] = await Promise.all(
-    [`${ports.anew}${url}`, `${ports.kept}${url}`, `${ports.floor}${floor}`].map(async (it) => {
-      const answer = await fetch(`http://127.0.0.1:${it}`);
-      assert.equal(answer.status, 200, `${name}: ${it}`);
-      return answer.json();
-    }),
+  const [anew, kept, entries, other] = await Promise.all(
+    [`${ports.anew}${url}`, `${ports.kept}${url}`, `${ports.entries}${url}`, `${ports.floor}${floor}`].map(
+      async (it) => {
+        const answer = await fetch(`http://127.0.0.1:${it}`);
+        assert.equal(answer.status, 200, `${name}: ${it}`);
+        return answer.json();
+      },
+    ),
   );
   assert.deepEqual(anew, kept, `${name}: kept answers differ`);
+  assert.deepEqual(anew, entries, `${name}: kept entries differ`);
   assert.deepEqual(anew, other, `${name}: Dovetail and the floor answer differently`);
 };

@@ -9,7 +9,7 @@ import sharp from 'sharp';
 import { startReaders } from './client.mjs';
 import { measureWrites, quantile, ratio } from './measure.mjs';
 import { bothMs, newTable, say } from './print.mjs';
-import { makeProject, portsOf, startBaseline, startDovetail, stopAll } from './processes.mjs';
+import { makeProject, nothingKept, portsOf, startBaseline, startDovetail, stopAll } from './processes.mjs';
 import { requestsFor } from './requests.mjs';
 
 export const uploadName = 'upload';
@@ -45,7 +45,7 @@ export const compareUploads = async ({ store, world, dir, options }) => {
   const request = { method: 'POST', path: '/api/upload', type, bytes };
   const [list, , , one] = requestsFor({ articles: world.articles, lastPage: 1 });
   const readers = { connections: 2, pauseMs: 20, requestFor: (turn) => (turn % 2 === 0 ? list : one).url(turn) };
-  const project = makeProject(path.join(dir, 'project-uploads'), 0);
+  const project = makeProject(path.join(dir, 'project-uploads'), nothingKept);
   const folder = path.join(dir, 'baseline-uploads');
   fs.mkdirSync(folder, { recursive: true });
   const copies = {};

@@ -76,6 +76,10 @@ export const limits = {
   fullDiskLogMs: 60_000,
   /** Milliseconds that a read may run on SQLite before it yields to other requests. */
   readSliceMsMax: 10,
+  /** Milliseconds that a read of few rows may take in the thread that serves requests. Above: it is left to the others. */
+  smallReadMsMax: 2,
+  /** Milliseconds for which such reads are then left to them at once. */
+  smallReadPauseMs: 5_000,
   /** Read connections per SQLite file; each has its own page cache. */
   sqliteReadersMax: 4,
   /** Threads that read a SQLite file, by default; not more than the machine has cores. */
@@ -159,6 +163,14 @@ export const limits = {
   countedRowsMax: 1_000,
   /** Bytes of cached responses. */
   responseCacheBytesMax: 16 * 1024 * 1024,
+  /** Bytes of kept entries. */
+  entriesBytesMax: 24 * 1024 * 1024,
+  /** Share of these bytes that one entry may take. */
+  keptEntryShare: 1 / 64,
+  /** Selections of which entries are kept. */
+  entryGroupsMax: 1_000,
+  /** Entries that are remembered to have been shown, so that those shown once displace none that are shown often. */
+  entriesSightedMax: 65_536,
   /** Share of the configured memory for cached responses that is for their compressed forms; they are about a tenth of them. */
   compressedShare: 1 / 8,
   /** Bytes of compressed forms that are kept if nothing is configured. */

@@ -186,6 +186,14 @@ export const configSchema = z.strictObject({
         .describe(
           'Memory for responses cached until the database changes, and for their compressed forms; 0 disables the cache.',
         ),
+      entriesMb: z
+        .number()
+        .min(0)
+        .max(1024)
+        .default(limits.entriesBytesMax / 1024 / 1024)
+        .describe(
+          'Memory for entries kept as they were rendered, until a table changes that they are read from: other pages, filters and sorts that show them read only their ids. 0 keeps none.',
+        ),
     })
     .prefault({}),
 });

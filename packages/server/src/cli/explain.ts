@@ -192,7 +192,7 @@ const runStatements = async (
   const runs = new Map<string, Run>();
   await db.read(() => {
     runs.clear();
-    return timed(runRead({ ...compiled, united: null }, plan.values, id, db.dialect), runs);
+    return timed(runRead({ ...compiled, united: null }, plan.values, id === null ? [] : [id], db.dialect), runs);
   });
   return runs;
 };

@@ -23,6 +23,8 @@ export interface ProjectSiteOptions {
   readonly logger: FastifyBaseLogger;
   /** Bytes of cached responses. */
   readonly responseCacheBytesMax: number;
+  /** Bytes of kept entries. */
+  readonly entriesBytesMax: number;
 }
 
 /** What the server serves under `/uploads`, and where v4 keeps its files. */

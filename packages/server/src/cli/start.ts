@@ -84,7 +84,8 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
   const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024 * (1 - limits.compressedShare));
-  const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
+  const entriesBytesMax = Math.round(config.memory.entriesMb * 1024 * 1024);
+  const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax, entriesBytesMax });
   if (worker?.duty !== 'join') await site.media.recover();
   const settings = serverSettingsOf(project);
   const countAttempt = worker?.countAttempt;

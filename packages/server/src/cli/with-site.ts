@@ -43,7 +43,7 @@ export const withSite = async (
     const unused = crypto.randomBytes(32).toString('hex');
     const secrets = { jwtSecret: unused, apiTokenSalt: unused };
     const handlers = await load(project);
-    await work(await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0 }), {
+    await work(await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0, entriesBytesMax: 0 }), {
       apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
     });
   } catch (fault) {

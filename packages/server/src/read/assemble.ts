@@ -6,30 +6,63 @@ import { isUtf8 } from 'node:buffer';
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Page } from '../query/selection.js';
+import type { EntryBytes } from './entries.js';
 import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
 /** What of a plan is needed besides the data. */
 type PagePlan = Pick<ReadPlan, 'page' | 'shape'>;
 
+/** A body in UTF-8, and where its entries are. */
+export interface Assembled {
+  readonly body: Buffer;
+  /** Bytes of the entries in order, which are separated by a comma; null if they are unknown. */
+  readonly sizes: readonly number[] | null;
+}
+
 /**
- * The envelope of a list or of one entry, in UTF-8; without the envelope if the plan is plain; null if the entry does not exist.
+ * The envelope of a list or of one entry; without the envelope if the plan is plain; null if the entry does not exist.
  */
-export const assemble = (plan: PagePlan, data: ReadData): Buffer | null => {
+export const assemble = (plan: PagePlan, data: ReadData): Assembled | null => {
   if (data.whole) return assembleWhole(plan, data.whole, data.total);
   if (!plan.page && data.page.length === 0) return null;
-  return Buffer.from(assembleText(plan, data));
+  return assembleTexts(plan, data);
 };
 
-const assembleWhole = (plan: PagePlan, entries: Uint8Array, total: number | null): Buffer => {
-  checkLength(entries.length);
+const assembleWhole = (
+  plan: PagePlan,
+  { texts, sizes }: NonNullable<ReadData['whole']>,
+  total: number | null,
+): Assembled => {
+  checkLength(texts.length);
   const [start, end] = envelope(plan, total);
-  const body = Buffer.concat([Buffer.from(start), entries, Buffer.from(end)]);
+  const body = Buffer.concat([Buffer.from(start), texts, Buffer.from(end)]);
   // texts are stored as bytes, whatever they are
-  return isUtf8(body) ? body : Buffer.from(body.toString());
+  return isUtf8(body) ? { body, sizes } : { body: Buffer.from(body.toString()), sizes: null };
 };
 
-const assembleText = (plan: PagePlan, data: ReadData): string => {
+/** The body of the same read from entries that it has made before; null if it is longer than a response may be. */
+export const assembleKept = (plan: PagePlan, entries: readonly EntryBytes[], total: number | null): Buffer | null => {
+  const [start, end] = envelope(plan, total);
+  let length = start.length + end.length + Math.max(0, entries.length - 1);
+  for (const it of entries) length += it.length;
+  if (length > limits.responseCharactersMax) return null;
+  const body = Buffer.allocUnsafeSlow(length);
+  let at = body.write(start, 'latin1');
+  for (let i = 0; i < entries.length; i++) {
+    if (i > 0) body[at++] = COMMA;
+    at += body.write(entries[i]!, at, 'latin1');
+  }
+  body.write(end, at, 'latin1');
+  return body;
+};
+
+const COMMA = 0x2c;
+
+/** Where the first entry of a body begins. */
+export const entriesAt = (plan: PagePlan): number => envelope(plan, null)[0].length;
+
+const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
   const { shape } = plan;
   const texts: Texts[] = [];
   shape.nodes.forEach((node, index) => {
@@ -38,14 +71,26 @@ const assembleText = (plan: PagePlan, data: ReadData): string => {
   const root = texts.at(-1)!;
   const isPlain = shape.form === 'plain';
   const [start, end] = envelope(plan, data.total);
-  // not join, which copies every text twice; a concatenation is copied once, when the body is encoded
-  let entries = '';
-  for (const id of data.page) {
+  const sizes: number[] = [];
+  let characters = Math.max(0, data.page.length - 1);
+  let length = start.length + end.length + Math.max(0, data.page.length - 1);
+  const entries = data.page.map((id) => {
     const text = isPlain ? `{${root.get(id)!}}` : root.get(id)!;
-    entries += entries === '' ? text : `,${text}`;
+    const size = Buffer.byteLength(text);
+    characters += text.length;
+    length += size;
+    sizes.push(size);
+    return text;
+  });
+  checkLength(characters);
+  const body = Buffer.allocUnsafeSlow(length);
+  let at = body.write(start, 'latin1');
+  for (let i = 0; i < entries.length; i++) {
+    if (i > 0) body[at++] = COMMA;
+    at += body.write(entries[i]!, at);
   }
-  checkLength(entries.length);
-  return `${start}${entries}${end}`;
+  body.write(end, at, 'latin1');
+  return { body, sizes };
 };
 
 /** What stands before and after the entries. */

@@ -1,4 +1,5 @@
 /** The read line in order: brackets, resolve, plan, compile, execute. Holds the caches of plans and responses. */
+import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
@@ -6,16 +7,19 @@ import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import { type ResolveContext, resolveQuery } from '../query/resolve.js';
-import type { Query, ReadAction } from '../query/selection.js';
+import type { Page, Query, ReadAction } from '../query/selection.js';
 import { type Ready, whenReady } from '../ready.js';
+import type { Moment } from '../sql/changes.js';
 import { type Db, type DbValue, readRows, type Tx, withValues } from '../sql/dialect.js';
+import { assembleKept, entriesAt } from './assemble.js';
+import { type EntryBytes, type EntryCounts, type EntryGroup, newKeptEntries, type RenderedEntries } from './entries.js';
 import { newEtag } from './etag.js';
-import { type Executed, execute, type Outcome } from './execute.js';
+import { type Executed, execute, type Outcome, type ReadValues } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
-import { newLists } from './lists.js';
+import { newLists, type PageStart } from './lists.js';
 import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
-import { type CompiledRead, compileRead } from './statements.js';
+import { type CompiledIds, type CompiledRead, compileIds, compileRead, entriesShape } from './statements.js';
 import { fillPlan, isFillable } from './template.js';
 
 export interface ReadRequest {
@@ -45,7 +49,7 @@ export const answerOf = (text: string, version: string | null, leftOut: readonly
 const answerFrom = ({ leftOut }: ReadPlan, executed: Executed | null): Answer | null => {
   if (!executed) return null;
   const { body, etag } = executed;
-  return { body: Buffer.from(body.buffer, body.byteOffset, body.byteLength), etag, leftOut };
+  return { body: bufferOf(body), etag, leftOut };
 };
 
 const foundAnswer = (found: Result<Answer | null>): Result<Answer> => {
@@ -66,15 +70,20 @@ export interface Reader {
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
   /** What cached responses have saved so far. */
   readonly keptCounts: Readonly<KeptCounts>;
+  /** The same of kept entries. */
+  readonly entryCounts: Readonly<EntryCounts>;
 }
 
 /** `compiled` with the values of the plan. */
-export interface PreparedRead extends CompiledPlan {
+export interface PreparedRead {
   readonly query: Query;
+  readonly plan: ReadPlan;
+  readonly compiled: CompiledRead;
 }
 
 interface CompiledPlan {
   readonly plan: ReadPlan;
+  readonly shared: CompiledShape;
   readonly compiled: CompiledRead;
 }
 
@@ -82,6 +91,19 @@ interface CompiledPlan {
 interface CompiledShape {
   readonly key: string;
   readonly compiled: CompiledRead;
+  /** Compiled once it is read again; null if its pages are always read whole. */
+  byIds?: CompiledByIds | null;
+}
+
+/** A page in two steps, the ids and those of its entries that are not kept. */
+interface CompiledByIds {
+  readonly ids: CompiledIds;
+  /** Reads entries by ids. */
+  readonly entries: CompiledRead;
+  /** Names what the shape shows of an entry, apart from values. */
+  readonly selection: string;
+  /** Entries on all pages, as they were last counted. */
+  total: number | null;
 }
 
 export interface Counted {
@@ -90,6 +112,7 @@ export interface Counted {
 }
 
 const noCounts: KeptCounts = { found: 0, joined: 0, computed: 0 };
+const noEntryCounts: EntryCounts = { found: 0, missed: 0 };
 
 interface Asked {
   readonly request: ReadRequest;
@@ -107,18 +130,74 @@ const withSlice = (plan: ReadPlan, values: readonly DbValue[]): ReadPlan => {
   return { ...plan, values: sliced };
 };
 
+/**
+ * Whether the ids are found without reading many rows: in the order of ids or of an index, near the beginning or a known
+ * entry, and with few to count.
+ */
+const isSmallPage = ({ compiled: { shape }, values, order }: PageStart, { total }: CompiledByIds): boolean => {
+  const { slice, filter, withCount } = shape;
+  if (!slice || filter !== null || order === null) return false;
+  if (Number(values[slice.offset]) > limits.skippedRowsMax) return false;
+  return !withCount || values[slice.total] !== null || (total !== null && total < limits.countedRowsMax);
+};
+
+/** Whether the response has a page of entries, and no more of them than are kept well. */
+const isPaged = ({ shape: { action, slice } }: CompiledRead, page: Page | null): boolean =>
+  action === 'find' && slice !== null && slice.rowsMax <= limits.shortRowsMax && page !== null && page.kind !== 'every';
+
+/** How entries that were read by ids are put together. */
+const everyPlan = ({ entries: { shape } }: Pick<CompiledByIds, 'entries'>) =>
+  ({ shape, page: { kind: 'every' } }) as const;
+
+/** The entries of a body by their ids. */
+const textsOf = ({ ids, body, at, sizes }: RenderedEntries): ReadonlyMap<number, EntryBytes> => {
+  const texts = new Map<number, EntryBytes>();
+  let begin = at;
+  ids.forEach((id, i) => {
+    const end = begin + sizes[i]!;
+    texts.set(id, body.toString('latin1', begin, end));
+    begin = end + 1;
+  });
+  return texts;
+};
+
+/** Null if it is unknown where they are. */
+const renderedIn = (
+  plan: Pick<ReadPlan, 'shape' | 'page'>,
+  { ids, body, sizes }: Executed,
+  since: Moment,
+): RenderedEntries | null => sizes && { ids, body: bufferOf(body), at: entriesAt(plan), sizes, since };
+
+const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
+  Buffer.from(buffer, byteOffset, byteLength);
+
+const answerOfEntries = (plan: ReadPlan, entries: readonly EntryBytes[], total: number | null): Answer | undefined => {
+  const body = assembleKept(plan, entries, total);
+  return body ? { body, etag: newEtag(body, null), leftOut: plan.leftOut } : undefined;
+};
+
 /** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
 
-/** @param responseCacheBytesMax memory for cached responses; 0 disables the cache. */
+export interface ReaderOptions {
+  /** Memory for cached responses; 0 disables the cache. */
+  readonly responseCacheBytesMax?: number | undefined;
+  /** Memory for kept entries; 0 keeps none. */
+  readonly entriesBytesMax?: number | undefined;
+}
+
 export const newReader = (
   db: Db,
-  { responseCacheBytesMax = limits.responseCacheBytesMax }: { readonly responseCacheBytesMax?: number } = {},
+  {
+    responseCacheBytesMax = limits.responseCacheBytesMax,
+    entriesBytesMax = limits.entriesBytesMax,
+  }: ReaderOptions = {},
 ): Reader => {
   const shapes = new LRUCache<string, CompiledShape>({
     maxSize: limits.shapeBytesMax,
     // clients choose texts and values, so plans differ in size by a factor of a thousand
-    sizeCalculation: ({ key, compiled }) => key.length + JSON.stringify(compiled).length,
+    // and once more for what reads their entries by ids
+    sizeCalculation: ({ key, compiled }) => key.length + 2 * JSON.stringify(compiled).length,
   });
   /**
    * Plans by the template of their query, or by its text if values decide more than themselves. They are kept without their
@@ -138,6 +217,7 @@ export const newReader = (
       : null;
 
   const lists = newLists(db.changes);
+  const entries = entriesBytesMax > 0 ? newKeptEntries(db.changes, entriesBytesMax) : null;
 
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
@@ -191,7 +271,7 @@ export const newReader = (
     const templateKey = template && `template ${planKey(request, context, template.key)}`;
     const similar = templateKey === null ? null : knownPlan(templateKey);
     const filled = similar && template ? fillPlan(similar.plan, template.texts, context) : null;
-    if (similar && filled) return ok({ plan: filled, compiled: similar.compiled });
+    if (similar && filled) return ok({ ...similar, plan: filled });
     const made = planned(asked);
     if (!made.ok) return made;
     const { plan } = made.value;
@@ -201,8 +281,10 @@ export const newReader = (
 
   const knownPlan = (key: string): CompiledPlan | null => {
     const known = plans.get(key);
-    const compiled = known && shapes.get(known.shapeKey)?.compiled;
-    return compiled ? { plan: { ...known, shape: compiled.shape }, compiled } : null;
+    const shared = known && shapes.get(known.shapeKey);
+    if (!shared) return null;
+    const { compiled } = shared;
+    return { plan: { ...known, shape: compiled.shape }, shared, compiled };
   };
 
   /** @param ms how long the plan is kept; default: while there is memory. */
@@ -211,13 +293,13 @@ export const newReader = (
     const { shape: _, ...rest } = plan;
     // one text of the key for all plans of the shape
     plans.set(key, { ...rest, shapeKey: shared.key }, ms === undefined ? {} : { ttl: ms });
-    return { plan, compiled: shared.compiled };
+    return { plan, shared, compiled: shared.compiled };
   };
 
-  const plannedRead = ({ plan: { values, page }, compiled }: CompiledPlan, id: number | null) => ({
+  const plannedRead = (compiled: CompiledRead, values: ReadValues) => ({
     plan: compiled,
-    values: { values, page, id },
-    begin: execute,
+    values,
+    begin: execute<CompiledRead>,
   });
 
   /**
@@ -230,25 +312,112 @@ export const newReader = (
     asked: Asked,
     run: (read: ReturnType<typeof plannedRead>) => Promise<Outcome>,
   ): Promise<Executed | null> => {
-    const { id } = asked.request;
+    const { page } = read.plan;
+    const ids = asked.request.id === null ? [] : [asked.request.id];
     const anchored = ({ plan, compiled }: CompiledPlan): CompiledRead =>
       isAnchored ? compiledShape(anchoredPlan(plan)).compiled : compiled;
-    const outcome = await run(plannedRead({ compiled: anchored(read), plan: { ...read.plan, values } }, id));
+    const outcome = await run(plannedRead(anchored(read), { values, page, ids }));
     if (outcome !== 'unrendered') return outcome;
     const made = planned(asked, false);
     if (!made.ok) throw bug('find.unplanned', made.issues);
     const batches = compilePlan(asked.key, made.value.plan, limits.batchesMs);
-    const again = await run(plannedRead({ compiled: anchored(batches), plan: withSlice(batches.plan, values) }, id));
+    const sliced = withSlice(batches.plan, values).values;
+    const again = await run(plannedRead(anchored(batches), { values: sliced, page, ids }));
     if (again === 'unrendered') throw bug('find.unrendered', asked.key);
     return again;
   };
 
-  const readAnswer = async (read: CompiledPlan, asked: Asked): Promise<Answer | null> => {
+  const readAnswer = (read: CompiledPlan, asked: Asked): Ready<Answer | null> => {
+    const byIds = entries && byIdsOf(read);
+    if (!byIds) return readWhole(read, null, asked);
+    const group = entries.group(groupKey(byIds, read.plan), byIds.entries.tables);
+    if (!group.isWorthwhile()) return readWhole(read, group, asked);
+    return whenReady(readByIds(read, byIds, group), (found) => found ?? readWhole(read, group, asked));
+  };
+
+  const readWhole = async (read: CompiledPlan, group: EntryGroup | null, asked: Asked): Promise<Answer | null> => {
     const { plan, compiled } = read;
+    const since = db.changes.moment();
     const page = await lists.page(compiled, plan.values, (values, isAnchored) =>
       executed(read, { values, isAnchored }, asked, (it) => db.readPlanned(it)),
     );
+    const rendered = page && renderedIn(plan, page, since);
+    if (rendered) group?.keepPage(rendered);
     return answerFrom(plan, page);
+  };
+
+  // ---- kept entries
+
+  const byIdsOf = ({ shared, plan: { page } }: CompiledPlan): CompiledByIds | null => {
+    // at first no one knows whether the shape is read again
+    if (shared.byIds === undefined) shared.byIds = null;
+    else if (shared.byIds === null && isPaged(shared.compiled, page)) shared.byIds = compileByIds(shared);
+    return shared.byIds;
+  };
+
+  const compileByIds = ({ key, compiled: { shape } }: CompiledShape): CompiledByIds => ({
+    ids: compileIds(shape, db.dialect),
+    entries: compileRead(entriesShape(shape), db.dialect),
+    // the first line tells what is shown
+    selection: crypto.hash('sha256', `${shape.form}${key.slice(key.indexOf('\n'))}`, 'base64'),
+    total: null,
+  });
+
+  const groupKey = ({ selection }: CompiledByIds, { shape, values }: ReadPlan): string =>
+    values.length === shape.entrySlot
+      ? selection
+      : `${selection} ${crypto.hash('sha256', JSON.stringify(values.slice(shape.entrySlot)), 'base64')}`;
+
+  /** Ids first, then the entries that are not kept. Undefined if that does not give one state of the database. */
+  const readByIds = (
+    { plan, compiled }: CompiledPlan,
+    byIds: CompiledByIds,
+    group: EntryGroup,
+  ): Ready<Answer | undefined> => {
+    const start = lists.start(compiled, plan.values);
+    if (!start || !entries) throw bug('find.without-slice', plan.shape);
+    const ofPage = start.isAnchored ? byIdsOfAnchored(plan) : byIds;
+    const since = db.changes.moment();
+    const turn = entries.now();
+    const reading = db.readThenCatchUp({
+      plan: ofPage.ids,
+      values: { values: start.values, page: null, ids: [] },
+      begin: execute<CompiledIds>,
+      isSmall: isSmallPage(start, ofPage),
+    });
+    return whenReady(reading, (page) => {
+      ofPage.total = page.total;
+      if (!lists.finish(start, page)) return undefined;
+      const kept = group.find(page.ids, turn);
+      const missing = page.ids.filter((_id, i) => kept[i] === undefined);
+      if (missing.length === 0) return answerOfEntries(plan, kept as readonly EntryBytes[], page.total);
+      return whenReady(readMissing(plan, byIds, missing), (read) => {
+        const rendered = read && renderedIn(everyPlan(byIds), read, since);
+        // the page, what was kept and what was missing are of one state only if nothing of them has changed meanwhile
+        if (!rendered || !db.changes.isUnchanged(compiled.tables, since)) return undefined;
+        group.keepMissing(rendered);
+        const texts = textsOf(rendered);
+        const all = page.ids.map((id, i) => kept[i] ?? texts.get(id));
+        return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly EntryBytes[], page.total);
+      });
+    });
+  };
+
+  const byIdsOfAnchored = (plan: ReadPlan): CompiledByIds => {
+    const shared = compiledShape(anchoredPlan(plan));
+    shared.byIds ??= compileByIds(shared);
+    return shared.byIds;
+  };
+
+  /** Null if only batches render them. */
+  const readMissing = (
+    { values }: ReadPlan,
+    { entries: compiled }: CompiledByIds,
+    ids: readonly number[],
+  ): Ready<Executed | null> => {
+    const { page } = everyPlan({ entries: compiled });
+    const reading = db.readThenCatchUp(plannedRead(compiled, { values, page, ids }));
+    return whenReady(reading, (outcome) => (outcome === 'unrendered' ? null : outcome));
   };
 
   /** Reads a response that is not kept, so far as is known if `isCaughtUp`, and keeps it. */
@@ -271,6 +440,7 @@ export const newReader = (
 
   return {
     keptCounts: kept?.counts ?? noCounts,
+    entryCounts: entries?.counts ?? noEntryCounts,
     prepare,
     check: (request, context) => compiledFor({ request, context, key: planKey(request, context) }),
     readInside: async (request, context, tx) => {

@@ -3,6 +3,7 @@
  * moment that it is kept under, which was read before it, but never older.
  */
 import { LRUCache } from 'lru-cache';
+import type { Ready } from '../ready.js';
 import type { Changes, Moment } from '../sql/changes.js';
 
 export interface Kept<T> {
@@ -18,7 +19,7 @@ export interface Kept<T> {
    * not kept. To be called right after `find`.
    * @param tables all tables that it reads; null for any.
    */
-  compute(key: string, tables: readonly string[] | null, read: () => Promise<T | null>): Promise<T | null>;
+  compute(key: string, tables: readonly string[] | null, read: () => Ready<T | null>): Ready<T | null>;
   /** How often a value was found, a computation joined, and one begun. */
   readonly counts: Readonly<KeptCounts>;
 }
@@ -71,17 +72,16 @@ export const newKept = <T>(changes: Changes, { bytesMax, bytesOf }: KeptOptions<
       }
       counts.computed += 1;
       const since = changes.moment();
+      const keep = (made: T | null): T | null => {
+        // one that was begun later may have been kept already
+        if (made !== null && (entries.peek(key)?.since ?? 0) <= since) entries.set(key, { value: made, tables, since });
+        return made;
+      };
       const reading = read();
-      const value = reading
-        .then((made) => {
-          // one that was begun later may have been kept already
-          if (made !== null && (entries.peek(key)?.since ?? 0) <= since)
-            entries.set(key, { value: made, tables, since });
-          return made;
-        })
-        .finally(() => {
-          if (running.get(key)?.value === value) running.delete(key);
-        });
+      if (!(reading instanceof Promise)) return keep(reading);
+      const value = reading.then(keep).finally(() => {
+        if (running.get(key)?.value === value) running.delete(key);
+      });
       running.set(key, { value, tables, since });
       return value;
     },

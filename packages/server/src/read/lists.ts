@@ -8,8 +8,8 @@ import { limits } from '../limits.js';
 import type { Changes, Moment } from '../sql/changes.js';
 import type { DbValue, Statement } from '../sql/dialect.js';
 import { tablesIn } from '../sql/texts.js';
-import type { Executed } from './execute.js';
 import type { PlanSlice } from './plan.js';
+import type { PageIds } from './run.js';
 import { anchorOrder, type CompiledRead } from './statements.js';
 
 /** The first `position` entries of a list, in one order, are those up to this one. */
@@ -45,11 +45,33 @@ export interface Lists {
    * @param values those of its plan.
    * @param read reads it from one snapshot, with the given values instead; called again if the list changed meanwhile.
    */
-  page(
+  page<Page extends PageIds>(
     compiled: CompiledRead,
     values: readonly DbValue[],
-    read: (values: readonly DbValue[], isAnchored: boolean) => Promise<Executed | null>,
-  ): Promise<Executed | null>;
+    read: (values: readonly DbValue[], isAnchored: boolean) => Promise<Page | null>,
+  ): Promise<Page | null>;
+  /** What is known of a page's list; null for a read without a slice. */
+  start(compiled: CompiledRead, values: readonly DbValue[]): PageStart | null;
+  /**
+   * Takes note of a page that was read from its start. To be called once `changes` knows of every commit that the page may
+   * show. False if the page is not right, because the list has changed meanwhile: it must be read by `page`.
+   */
+  finish(start: PageStart, page: PageIds): boolean;
+}
+
+/** How to read a page with what is known of its list. */
+export interface PageStart {
+  readonly values: readonly DbValue[];
+  readonly isAnchored: boolean;
+  readonly compiled: CompiledRead;
+  readonly key: string;
+  readonly order: string | null;
+  readonly limit: number;
+  readonly offset: number;
+  /** What was used; null for nothing. */
+  readonly list: KnownList | null;
+  readonly anchors: Anchors | null;
+  readonly since: Moment;
 }
 
 /** Approximate size of an anchor in memory. */
@@ -64,50 +86,82 @@ export const newLists = (changes: Changes): Lists => {
 
   const isCurrent = (list: KnownList): boolean => changes.isUnchanged(list.tables, list.since);
 
+  const start: Lists['start'] = (compiled, values) => {
+    const { shape } = compiled;
+    const { slice } = shape;
+    if (!slice) return null;
+    const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
+    const key = keyOf(compiled, values);
+    const order = anchorOrder(shape);
+    const unknown = { compiled, key, order, limit, offset, since: changes.moment() };
+    const list = lists.get(key);
+    if (list && isCurrent(list)) {
+      const anchors = order === null ? undefined : list.anchors.get(order);
+      const anchor = anchors?.isUsable ? anchorBefore(anchors, offset) : null;
+      const total = shape.withCount ? list.total : null;
+      if (anchor || total !== null) {
+        const isAnchored = anchor !== null && shape.sort.length > 0;
+        const from = valuesFrom(values, slice, anchor, total);
+        return { ...unknown, values: from, isAnchored, list, anchors: (anchor && anchors) ?? null };
+      }
+    }
+    return { ...unknown, values, isAnchored: false, list: null, anchors: null };
+  };
+
+  /** Whether a range of values may have missed entries without one. */
+  const isDoubtful = ({ isAnchored, limit, offset }: PageStart, { ids, total }: PageIds): boolean =>
+    isAnchored && ids.length < limit && offset + ids.length !== total;
+
+  const finish: Lists['finish'] = (it, page) => {
+    const { list, order, offset } = it;
+    if (!list) {
+      add(it, page);
+      return true;
+    }
+    if (isDoubtful(it, page) || !isCurrent(list)) return false;
+    list.since = changes.moment();
+    if (order !== null) remember(list, order, offset, page);
+    return true;
+  };
+
+  /** Takes note of a page that was read without what is known. */
+  const add = ({ compiled, key, order, offset, since }: PageStart, page: PageIds): void => {
+    const { total } = page;
+    const isDeep = order !== null && page.ids.length > 0 && offset >= limits.skippedRowsMax;
+    if (!isDeep && (total === null || (compiled.shape.filter === null && total < limits.countedRowsMax))) return;
+    const known = lists.get(key);
+    // a commit that was noticed meanwhile may be in what is known and not in the page
+    if (known && isCurrent(known) && changes.isUnchanged(known.tables, since)) {
+      if (order !== null) remember(known, order, offset, page);
+      return;
+    }
+    const made = { tables: tablesIn([countedBy(compiled).sql]), since, total, anchors: new Map() };
+    lists.set(key, made);
+    if (order !== null) remember(made, order, offset, page);
+  };
+
   return {
+    start,
+    finish,
     page: async (compiled, values, read) => {
-      const { shape } = compiled;
-      const { slice } = shape;
-      if (!slice) return read(values, false);
-      const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
-      const key = keyOf(compiled, values);
-      const order = anchorOrder(shape);
-      const list = lists.get(key);
-      let doubted: { readonly anchors: Anchors; readonly rows: number } | null = null;
-      if (list && isCurrent(list)) {
-        const anchors = order === null ? undefined : list.anchors.get(order);
-        const anchor = anchors?.isUsable ? anchorBefore(anchors, offset) : null;
-        const total = shape.withCount ? list.total : null;
-        if (anchor || total !== null) {
-          const page = await read(valuesFrom(values, slice, anchor, total), anchor !== null && shape.sort.length > 0);
-          // what was known and what was read are of one state of the database only if nothing was committed in between
-          const catchingUp = changes.catchUp();
-          if (catchingUp) await catchingUp;
-          const isShort = page !== null && page.rows < limit && offset + page.rows !== page.total;
-          if (anchor && anchors && isShort && shape.sort.length > 0) doubted = { anchors, rows: page.rows };
-          else if (isCurrent(list)) {
-            list.since = changes.moment();
-            if (page && order !== null) remember(list, order, offset, page);
-            return page;
-          }
-        }
+      const first = start(compiled, values);
+      if (!first) return read(values, false);
+      let doubted: number | null = null;
+      if (first.list) {
+        const page = await read(first.values, first.isAnchored);
+        // what was known and what was read are of one state of the database only if nothing was committed in between
+        const catchingUp = changes.catchUp();
+        if (catchingUp) await catchingUp;
+        if (page) {
+          if (finish(first, page)) return page;
+          if (isDoubtful(first, page)) doubted = page.ids.length;
+        } else if (isCurrent(first.list)) return page;
       }
       const since = changes.moment();
       const page = await read(values, false);
       if (!page) return page;
-      if (doubted && doubted.rows !== page.rows) doubted.anchors.isUsable = false;
-      const { total } = page;
-      const isDeep = order !== null && page.rows > 0 && offset >= limits.skippedRowsMax;
-      if (!isDeep && (total === null || (shape.filter === null && total < limits.countedRowsMax))) return page;
-      const known = lists.get(key);
-      // a commit that was noticed meanwhile may be in what is known and not in the page
-      if (known && isCurrent(known) && changes.isUnchanged(known.tables, since)) {
-        if (order !== null) remember(known, order, offset, page);
-        return page;
-      }
-      const made = { tables: tablesIn([countedBy(compiled).sql]), since, total, anchors: new Map() };
-      lists.set(key, made);
-      if (order !== null) remember(made, order, offset, page);
+      if (doubted !== null && first.anchors && doubted !== page.ids.length) first.anchors.isUsable = false;
+      add({ ...first, since }, page);
       return page;
     },
   };
@@ -153,13 +207,14 @@ const anchorBefore = ({ all, last }: Anchors, position: number): Anchor | null =
   return best && best.position >= limits.skippedRowsMax / 4 ? best : null;
 };
 
-const remember = (list: KnownList, order: string, offset: number, { rows, lastId }: Executed): void => {
-  if (lastId === null) return;
+const remember = (list: KnownList, order: string, offset: number, { ids }: PageIds): void => {
+  const lastId = ids.at(-1);
+  if (lastId === undefined) return;
   const anchors = list.anchors.get(order) ?? { all: [], gap: limits.skippedRowsMax / 4, last: null, isUsable: true };
   // few lists are read in many orders, and the last one matters
   if (!list.anchors.has(order)) list.anchors.clear();
   list.anchors.set(order, anchors);
-  const anchor = { position: offset + rows, id: lastId };
+  const anchor = { position: offset + ids.length, id: lastId };
   anchors.last = anchor;
   const { all, gap } = anchors;
   const at = countUpTo(all, anchor.position);

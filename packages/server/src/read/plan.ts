@@ -60,7 +60,7 @@ export interface BlankOperands {
 export interface ReadShape {
   readonly action: ReadAction;
   readonly form: AnswerForm;
-  /** The entries to read; null if their id is given (`findOne`). */
+  /** The entries to read; null if their ids are given. */
   readonly slice: PlanSlice | null;
   readonly withCount: boolean;
   /** Whether the response carries its entry's version: the time of its last change, unless that is private. */
@@ -69,6 +69,8 @@ export interface ReadShape {
   /** Apart from the filter, because it costs as little as excluding drafts. */
   readonly locale: PlanFilter | null;
   readonly sort: readonly PlanSort[];
+  /** The first slot of the nodes: those from it on decide what entries show, those before it which entries are shown. */
+  readonly entrySlot: number;
   /** Whether statements render entries inside those that show them, where that is cheap (`PlanEdge.inline`). */
   readonly nests: boolean;
   /** Children before their parents; the last one is the root. */
@@ -219,6 +221,7 @@ export const planRead = (
     filter: selection.filter && planFilter(selection.filter, given),
     locale: locale && planFilter(locale, given),
     sort: selection.sort.map((key) => planSort(key, selection.type)),
+    entrySlot: values.length,
     nests,
   };
   const root = { selection, form, owners: page ? 'page' : 'one' } as const;

@@ -14,15 +14,15 @@ import {
   withValues,
 } from '../sql/dialect.js';
 import type { PlanNode, ReadShape } from './plan.js';
-import type { CompiledNode, CompiledRead } from './statements.js';
+import type { CompiledIds, CompiledNode, CompiledRead } from './statements.js';
 import type { UnitedKind } from './united.js';
 
 /** Input of `assemble`. */
 export interface ReadData {
   /** Ids of the page in order. */
   readonly page: readonly number[];
-  /** The page's entries as one statement has rendered and joined them; null if they are in the nodes. */
-  readonly whole: Uint8Array | null;
+  /** The page's entries as one statement has rendered and joined them, and the bytes of each; null if they are in the nodes. */
+  readonly whole: { readonly texts: Uint8Array; readonly sizes: readonly number[] } | null;
   /** For a response with one entry: the time of its last change, in epoch milliseconds as text. */
   readonly version: string | null;
   /** Number of entries that match the filters; null if not counted. */
@@ -71,17 +71,17 @@ type Work = { readonly node: number; readonly ids: readonly number[] } & (
 /**
  * Null if the shape nests and has met a list that only batches render (`inline.ts`): to be read with a plan that does not nest.
  * @param values those of the plan.
- * @param id the entry of `findOne`; ignored by lists.
+ * @param ids the entries to read where the shape has no slice; ignored elsewhere.
  */
 export function* runRead(
   compiled: CompiledRead,
   values: readonly DbValue[],
-  id: number | null,
+  ids: readonly number[],
   binding: Binding,
 ): ReadProgram<ReadData | null> {
   const { shape } = compiled;
   const bound = bindRead(compiled, values, binding);
-  if (bound.whole) return yield* runWhole(bound, bound.whole, values, id, binding);
+  if (bound.whole) return yield* runWhole(bound, bound.whole, values, ids, binding);
   const root = shape.nodes.length - 1;
   const nodes = shape.nodes.map(
     (node): GrowingNode => ({
@@ -109,7 +109,7 @@ export function* runRead(
   };
 
   if (bound.united) {
-    const statement = withIds(bound.united.statement, [id ?? 0], binding);
+    const statement = withIds(bound.united.statement, ids, binding);
     const only = shape.nodes.length === 1 && shape.action === 'findOne' ? { onlyTexts: unitedTexts } : {};
     const [rows = []] = yield [{ ...statement, isWhole: true, ...only }];
     const placed = placeUnited(shape, bound.united.kinds, nodes, rows);
@@ -117,7 +117,7 @@ export function* runRead(
     return placed;
   }
 
-  const [pageRows = []] = yield [bound.page ?? withIds(fetchedNode(bound, root).entries, [id ?? 0], binding)];
+  const [pageRows = []] = yield [bound.page ?? withIds(fetchedNode(bound, root).entries, ids, binding)];
   const total = yield* totalOf(bound, values, pageRows.length);
   const rootNode = nodes[root]!;
   const version = shape.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
@@ -167,23 +167,46 @@ function* runWhole(
   bound: CompiledRead,
   statement: Statement,
   values: readonly DbValue[],
-  id: number | null,
+  given: readonly number[],
   binding: Binding,
 ): ReadProgram<ReadData | null> {
   const { shape, count, wholeCounts } = bound;
-  const first = shape.slice ? statement : withIds(statement, [id ?? 0], binding);
+  const first = shape.slice ? statement : withIds(statement, given, binding);
   const isWhole = wholeCounts || !count || !shape.slice || values[shape.slice.total] !== null;
   const [[row] = []] = yield [{ ...first, isWhole }];
-  const [texts = null, ids = null, version = null, counted] = (row ?? []) as readonly [
+  const [texts = null, ids = null, version = null, sizes = null, counted] = (row ?? []) as readonly [
     (Uint8Array | null)?,
-    (string | number | null)?,
+    Joined?,
     (string | null)?,
+    Joined?,
     number?,
   ];
   if (texts?.includes(UNRENDERED)) return null;
-  const page = ids === null ? [] : String(ids).split(',').map(Number);
+  const page = numbersIn(ids);
   const total = wholeCounts ? counted! : yield* totalOf(bound, values, page.length);
-  return { page, whole: row ? (texts ?? new Uint8Array()) : null, version, total, nodes: [] };
+  const whole = row ? { texts: texts ?? new Uint8Array(), sizes: numbersIn(sizes) } : null;
+  return { page, whole, version, total, nodes: [] };
+}
+
+/** Numbers as a statement joins them. */
+type Joined = string | number | null;
+const numbersIn = (joined: Joined): readonly number[] =>
+  joined === null || joined === '' ? [] : String(joined).split(',').map(Number);
+
+/** The ids of a page, and the number of entries on all pages. */
+export interface PageIds {
+  readonly ids: readonly number[];
+  readonly total: number | null;
+}
+
+export function* runIds(
+  { statement }: CompiledIds,
+  values: readonly DbValue[],
+  binding: Binding,
+): ReadProgram<PageIds> {
+  const [[row] = []] = yield [withValues(statement, values, binding)];
+  const [ids, total] = row as readonly [Joined, number | null];
+  return { ids: numbersIn(ids), total };
 }
 
 /** In place of a list that a statement does not render (`nul` of `JsonTexts`). */

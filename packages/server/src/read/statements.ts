@@ -32,13 +32,13 @@ import { type BatchQueries, type InIds, type UnitedRead, uniteRead } from './uni
 export interface CompiledRead {
   readonly shape: ReadShape;
   /**
-   * The whole page in one row: its entries and their ids, joined by commas, the entries in bytes, and in an answer of one entry
-   * its version. Takes the id in `findOne`. Null where the page consists of rows.
+   * The whole page in one row: its entries and their ids, joined by commas, the entries in bytes, in an answer of one entry
+   * its version, and the sizes of the entries in bytes. Takes ids where they are given. Null where the page consists of rows.
    */
   readonly whole: Statement | null;
   /** Whether that row ends with the number of entries on all pages. */
   readonly wholeCounts: boolean;
-  /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null when the id is given (`findOne`). */
+  /** Entries of the page: id, JSON texts and, in an answer of one entry, its version; null where ids are given. */
   readonly page: Statement | null;
   readonly count: Statement | null;
   /** Null for nodes that only statements of others render. */
@@ -74,6 +74,44 @@ export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead =>
   return { ...compiled, tables: tablesIn(statements.flatMap((it) => it?.sql ?? [])) };
 };
 
+/** The ids of a page alone, and the number of entries on all pages; for pages whose entries are mostly known. */
+export interface CompiledIds {
+  /** One row: the ids, joined by commas, and the number, or null if the shape does not count. */
+  readonly statement: Statement;
+}
+
+export const compileIds = (shape: ReadShape, dialect: Dialect): CompiledIds => {
+  const { slice } = shape;
+  if (!slice) throw bug('statements.ids-without-slice', {});
+  const root = rootOf(shape);
+  const isFound = shape.withCount && readsAllToSort(shape);
+  const ids = dialect.joinedIds(
+    isFound ? idsOfFound(shape, slice, dialect) : pageRows(shape, slice, [column('e', 'id')], dialect),
+  );
+  const counted = isFound ? sql`select count(*) from found` : countQuery(shape, root, dialect);
+  const total = shape.withCount
+    ? sql`cast(coalesce(${slotParameter('integer', slice.total)}, (${counted})) as integer)`
+    : sql`null`;
+  const found = isFound ? sql`with found as materialized (${foundQuery(shape, root, dialect)}) ` : sql``;
+  const statement = dialect.compile(sql`${found}select ${ids}, ${total}`);
+  return { statement: { ...statement, isWhole: true } };
+};
+
+/** The shape that reads the same entries by ids. */
+export const entriesShape = (shape: ReadShape): ReadShape => ({
+  ...shape,
+  action: 'find',
+  slice: null,
+  withCount: false,
+  withVersion: false,
+  filter: null,
+  locale: null,
+  sort: [],
+});
+
+const givenIds = ({ action }: ReadShape, dialect: Dialect): InIds =>
+  action === 'findOne' ? dialect.isId : dialect.inIds;
+
 const compileWhole = (shape: ReadShape, dialect: Dialect): Omit<CompiledRead, 'tables'> => ({
   shape,
   whole: dialect.compile(wholeQuery(shape, dialect)),
@@ -98,7 +136,7 @@ const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Om
     root:
       found && shape.slice
         ? pageOfFound(shape, shape.slice, textsOf(root), dialect)
-        : (pageOfShape ?? entriesQuery(root, rootEntries, dialect.isId, dialect)),
+        : (pageOfShape ?? entriesQuery(root, rootEntries, givenIds(shape, dialect), dialect)),
     count: found ? sql`select count(*) from found` : countOfShape,
     entries: (node, inIds) => entriesQuery(node, textsOf(node), inIds, dialect),
     links: (links, inIds) => linksQuery(links, inIds, dialect),
@@ -114,7 +152,7 @@ const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Om
       if (!fetched.has(index)) return null;
       const entries =
         node === root
-          ? entriesQuery(root, rootEntries, dialect.isId, dialect)
+          ? entriesQuery(root, rootEntries, givenIds(shape, dialect), dialect)
           : entriesQuery(node, textsOf(node), dialect.inIds, dialect);
       return {
         entries: compile(entries),
@@ -144,16 +182,17 @@ const wholeQuery = (shape: ReadShape, dialect: Dialect): Sql => {
   const root = rootOf(shape);
   const text = sql`${objectText(shape, root, 'e', dialect)} as text`;
   const bounded = sql`iif(${size(sql`text`)} > ${sql.lit(limits.inlineEntryBytesMax)}, ${nul}, text)`;
-  const page = sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, null`;
+  const page = sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, null, ${joined(size(sql`text`))}`;
   if (shape.slice && wholeCounts(shape)) {
     const rows = pageOfFound(shape, shape.slice, [text], dialect);
     return sql`with found as materialized (${foundQuery(shape, root, dialect)}) ${page}, (select count(*) from found) from (${rows})`;
   }
   const rows = shape.slice
     ? pageQuery(shape, shape.slice, [text], dialect)
-    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], dialect.isId, dialect);
+    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], givenIds(shape, dialect), dialect);
   const version = shape.withVersion ? sql`version` : sql`null`;
-  if (shape.action !== 'find') return sql`select ${bytes(sql`text`)}, id, ${version} from (${rows})`;
+  if (shape.action !== 'find')
+    return sql`select ${bytes(sql`text`)}, id, ${version}, ${size(sql`text`)} from (${rows})`;
   return sql`${page} from (${rows})`;
 };
 
@@ -173,31 +212,37 @@ const textColumns = (shape: ReadShape, node: PlanNode, dialect: Dialect): readon
 
 const pageQuery = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], dialect: Dialect): Sql => {
   const root = rootOf(shape);
-  const isFirst = shape.sort.length === 0 && slice.fromStart;
+  const selected = [column('e', 'id'), ...texts, ...versionColumn(shape, dialect)];
+  if (isFirstById(shape, slice)) return pageRows(shape, slice, selected, dialect);
+  // sort and skip bare ids first: entries that the page does not show are not rendered
+  const ids = pageRows(shape, slice, [column('e', 'id')], dialect);
+  const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
+  return sql`select ${sql.join(selected)} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+/** The first page in the order of ids. */
+const isFirstById = ({ sort }: ReadShape, { fromStart }: PlanSlice): boolean => sort.length === 0 && fromStart;
+
+/** The entries of the page in order. @param selected the id alone, or more in the first page by ids. */
+const pageRows = (shape: ReadShape, slice: PlanSlice, selected: readonly Sql[], dialect: Dialect): Sql => {
+  const root = rootOf(shape);
   const conditions = [
     ...rootGuard(shape, dialect),
-    ...(shape.sort.length === 0 && !isFirst
+    ...(shape.sort.length === 0 && !slice.fromStart
       ? [dialect.likely(sql`${column('e', 'id')} > ${slotParameter('integer', slice.after)}`)]
       : []),
     ...visible(root, 'e', dialect),
     ...rootConditions(shape, dialect),
   ];
+  const odd = idsAroundOdd(shape, slice, conditions, root, dialect);
+  if (odd) return odd;
   const [key] = shape.sort;
   const where = all([
     ...conditions,
     ...(key && slice.isAnchored ? afterAnchor(key, column('e', key.column), slice, root, dialect) : []),
   ]);
-  const order = sql`order by ${sql.join([...shape.sort.map((key) => sortExpression(key, 'e', dialect)), column('e', 'id')])}`;
-  const rows = rowsOf(slice, dialect);
-  const from = sql`from ${sql.table(root.table)} e`;
-  const selected = sql.join([column('e', 'id'), ...texts, ...versionColumn(shape, dialect)]);
-  if (isFirst) return sql`select ${selected} ${from}${where} ${order} ${rows}`;
-  // sort and skip bare ids first: entries that the page does not show are not rendered
-  const ids =
-    idsAroundOdd(shape, slice, conditions, root, dialect) ??
-    sql`select ${column('e', 'id')} ${from}${where} ${order} ${rows}`;
-  const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
-  return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+  const order = [...shape.sort.map((it) => sortExpression(it, 'e', dialect)), column('e', 'id')];
+  return sql`select ${sql.join(selected)} from ${sql.table(root.table)} e${where} order by ${sql.join(order)} ${rowsOf(slice, dialect)}`;
 };
 
 /**
@@ -277,10 +322,15 @@ const foundQuery = (shape: ReadShape, root: PlanNode, dialect: Dialect): Sql => 
 /** The same as `pageQuery`. */
 const pageOfFound = (shape: ReadShape, slice: PlanSlice, texts: readonly Sql[], dialect: Dialect): Sql => {
   const root = rootOf(shape);
-  const keys = shape.sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
   const selected = sql.join([column('e', 'id'), ...texts, ...versionColumn(shape, dialect)]);
-  const page = sql`select p.id, row_number() over () as place from (select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}) p${dialect.rowsBelow(slice.rowsMax)}`;
+  const ids = idsOfFound(shape, slice, dialect);
+  const page = sql`select p.id, row_number() over () as place from (${ids}) p${dialect.rowsBelow(slice.rowsMax)}`;
   return sql`select ${selected} from (${page}) q join ${sql.table(root.table)} e on e.id = q.id order by q.place`;
+};
+
+const idsOfFound = ({ sort }: ReadShape, slice: PlanSlice, dialect: Dialect): Sql => {
+  const keys = sort.map(({ direction }, i) => sql`${sql.id(`key${i}`)} ${way(direction)}`);
+  return sql`select id from found order by ${sql.join([...keys, sql`id`])} ${rowsOf(slice, dialect)}`;
 };
 
 const rowsOf = (slice: PlanSlice, dialect: Dialect): Sql => {

@@ -74,7 +74,7 @@ export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dial
     const entries = wanted ? queries.entries(node, (column) => dialect.inQuery(column, wanted)) : queries.root;
     let source = sql`(${entries}) as ${name}(${sql.join(columns.map((it) => sql.id(it)))})`;
     // only entries that meet the filter are followed
-    if (isRoot ? (isFollowed && shape.action !== 'findOne') || shape.withVersion : isFollowed && node.filter) {
+    if (isRoot ? (isFollowed && shape.slice !== null) || shape.withVersion : isFollowed && node.filter) {
       part(`e${index}`, columns, entries);
       source = name;
       ids = sql`select id from ${name}`;
@@ -92,7 +92,7 @@ export const uniteRead = (shape: ReadShape, queries: BatchQueries, dialect: Dial
       branches.push(sql`select ${kindOf({ kind: 'count' })}, ${count}, 0, null`);
     }
     const followed = ids;
-    const isGiven = isRoot && shape.action === 'findOne';
+    const isGiven = isRoot && shape.slice === null;
     const inFollowed = (column: Sql): Sql => (isGiven ? dialect.inIds(column) : dialect.inQuery(column, followed!));
     node.links.forEach((links, k) => {
       const name = linksName(index, k);

@@ -34,6 +34,8 @@ export interface SiteOptions {
   readonly apiUrl: string;
   /** Bytes of cached responses; 0 disables the cache, `limits.responseCacheBytesMax` by default. */
   readonly responseCacheBytesMax?: number | undefined;
+  /** Bytes of kept entries; 0 keeps none, `limits.entriesBytesMax` by default. */
+  readonly entriesBytesMax?: number | undefined;
   /** Milliseconds that a hook may take; `limits.hookMsMax` by default. */
   readonly hookMsMax?: number | undefined;
   /** Milliseconds that a handler's own code may take; `limits.handlerMsMax` by default. */
@@ -71,11 +73,11 @@ export interface Site {
 
 export const newSite = (options: SiteOptions): Site => {
   const { db, model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
-  const { responseCacheBytesMax, hookMsMax } = options;
+  const { responseCacheBytesMax, entriesBytesMax, hookMsMax } = options;
   const { rest, strict } = options.settings;
   const settings: SiteSettings = { rest, strict };
   const locales = newLocaleStore(db, () => performance.now());
-  const reader = newReader(db, responseCacheBytesMax === undefined ? {} : { responseCacheBytesMax });
+  const reader = newReader(db, { responseCacheBytesMax, entriesBytesMax });
   const hooksOf = hooksFrom(handlers, {
     model,
     reader,

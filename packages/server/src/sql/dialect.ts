@@ -5,6 +5,7 @@
 import type { Kysely, RawBuilder } from 'kysely';
 import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Ready } from '../ready.js';
 import type { Changes } from './changes.js';
 
 export type Sql = RawBuilder<unknown>;
@@ -91,6 +92,8 @@ export interface PlannedRead<Plan extends object, Values, T> {
   readonly values: Values;
   /** The thread's own copy of this function makes the program there. */
   readonly begin: (plan: Plan, values: Values, binding: Binding) => ReadProgram<T>;
+  /** One statement, of few rows that are expected to be found without looking at many. */
+  readonly isSmall?: boolean;
 }
 
 /** One write transaction. */
@@ -227,6 +230,8 @@ export interface Dialect extends Binding {
   inIds(column: Sql): Sql;
   /** The same where one id is given. */
   isId(column: Sql): Sql;
+  /** The ids that a query of one column, `id`, selects, in its order: a text, joined by commas; null or empty without any. */
+  joinedIds(query: Sql): Sql;
   /** `column in (query)`, with the plan that ids given at run time have. */
   inQuery(column: Sql, query: Sql): Sql;
   /** A table with the ids given at run time in its only column, `id`. */
@@ -310,9 +315,10 @@ export interface Db {
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
   /**
    * `readPlanned`; afterwards `changes` knows every commit that the result may show, and this takes no further round trip.
-   * If none of the tables concerned has changed since before the call, the result fits what was read from them earlier.
+   * If none of the tables concerned has changed since before the call, the result fits what was read from them earlier. A small
+   * read may be done at once.
    */
-  readThenCatchUp<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  readThenCatchUp<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Ready<T>;
   /** The same as `read` for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
   readSmall<T>(begin: () => ReadProgram<T>): Promise<T>;
   /** Runs the work in one transaction; an exception rolls it back. */

@@ -76,7 +76,7 @@ describe.each(dialects)('sweep on %s', (dialect) => {
           ...Object.fromEntries(typeNames.map((type) => [columns.get(`a${type}`)!, row[`a_${type}`]!])),
         },
       ]);
-      const reader = newReader(db, { responseCacheBytesMax: 0 });
+      const reader = newReader(db, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
       const { rest, strict } = defaultSettings;
       const gate = newGate({ version: 'all', may: () => true }, model);
       const context = { model, gate, rest, strict, defaultLocale: 'en' };

@@ -1,7 +1,8 @@
 /**
- * Random writes from everywhere: two Dovetail processes, on SQLite one with threads, with every kind of write, hooks, uploads and accounts, their own SQL,
- * and other programs that change rows, tables, triggers and keys. After each step both processes must answer a list of
- * requests as a third one does that caches nothing; and while only they write, most answers must come from their caches.
+ * Random writes from everywhere: three Dovetail processes, on SQLite two with threads, with every kind of write, hooks, uploads and
+ * accounts, their own SQL, and other programs that change rows, tables, triggers and keys. After each step they must answer a list of
+ * requests as another one does that keeps nothing; and while only they write, most answers must come from what they keep. One keeps no
+ * responses, so that it makes them anew of the entries that it keeps.
  */
 import fs from 'node:fs';
 import Sqlite from 'better-sqlite3';
@@ -329,19 +330,25 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
     );
     const uploadsDir = newFolder();
     const opened: Process[] = [];
-    const open = async (threads: number, responseCacheBytesMax?: number): Promise<Process> => {
+    const open = async (
+      threads: number,
+      memory: { readonly responseCacheBytesMax?: number; readonly entriesBytesMax?: number } = {},
+    ): Promise<Process> => {
       const made = await newProcess(world, {
         handlers,
         uploadsDir,
         threads,
-        ...(responseCacheBytesMax === undefined ? {} : { responseCacheBytesMax }),
+        ...memory,
       });
       opened.push(made);
       return made;
     };
     const stranger = await newStranger(dialect, world.env);
     try {
-      const [uncached, ...writers] = [await open(0, 0), await open(0), await open(2)];
+      const uncached = await open(0, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
+      const byResponses = [await open(0), await open(2)];
+      const byEntries = await open(2, { responseCacheBytesMax: 0 });
+      const writers = [...byResponses, byEntries];
       const random = newRandom(`${seed}/kept ${dialect}`);
       const idsOf = async (table: string): Promise<readonly number[]> => {
         const statement = world.db.dialect.compile(sql`select id from ${sql.table(table)} order by id`);
@@ -352,23 +359,29 @@ describe.each(dialects)('cached responses on %s', (dialect) => {
         const next = random.chance(0.75) ? random.pick(own) : random.pick(foreign);
         // reads that overlap with the write must not leave anything behind
         const during = random.chance(0.5)
-          ? random.sample(urls, 4).map((url) => random.pick(writers).server.get(url))
+          ? random.sample(urls, 4).flatMap((url) => [random.pick(writers), byEntries].map((it) => it.server.get(url)))
           : [];
         const what = `step ${step}: ${await next(scene)}`;
         await Promise.all(during);
         for (const url of urls) {
-          const expected = await uncached!.server.get(url);
-          for (const [i, { server }] of writers.entries()) {
-            const { status, text } = await server.get(url);
-            expect([status, text], `${url} of process ${i} after ${what}`).toEqual([expected.status, expected.text]);
+          const expected = await uncached.server.get(url);
+          // the last one makes each response a second time
+          for (const [i, it] of [...writers, byEntries].entries()) {
+            const { status, text, headers } = await it.server.get(url);
+            expect([status, text, headers.etag], `${url} of process ${i} after ${what}`).toEqual([
+              expected.status,
+              expected.text,
+              expected.headers.etag,
+            ]);
           }
         }
       }
       // otherwise nothing was shown
-      for (const { server } of writers) {
+      for (const { server } of byResponses) {
         const { found, computed } = server.kept();
         expect(found / (found + computed)).toBeGreaterThan(0.2);
       }
+      expect(byEntries.server.keptEntries().found).toBeGreaterThan(steps);
     } finally {
       await stranger.close();
       for (const it of opened) await it.close();

@@ -245,7 +245,7 @@ describe('reads whose statements nest', () => {
   /** The body; what was thrown; or `unrendered`. */
   const read = async (search: string, nests: boolean, asked: Asked = {}): Promise<string> => {
     const { plan, compiled, id } = compiledRead(search, nests, asked);
-    const values = { values: plan.values, page: plan.page, id };
+    const values = { values: plan.values, page: plan.page, ids: id === null ? [] : [id] };
     try {
       const outcome = await world.db.readPlanned({ plan: compiled, values, begin: execute });
       return outcome === 'unrendered' ? outcome : outcome ? Buffer.from(outcome.body).toString('latin1') : 'absent';
@@ -412,7 +412,7 @@ describe('reads whose statements nest', () => {
     expect(JSON.parse(batches)).toMatchObject({
       data: [{ attributes: { tags: { data: [{ id: 2 }, { id: 3 }, { id: 1 }] } } }, {}, {}, {}, {}, {}, {}],
     });
-    const reader = newReader(world.db, { responseCacheBytesMax: 0 });
+    const reader = newReader(world.db, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
     const type = world.model.types.get('api::note.note')!;
     for (let i = 0; i < 2; i++) {
       const answer = await reader.read({ action: 'find', type, id: null, query: textQuery('populate=tags') }, context);

@@ -61,7 +61,7 @@ describe.each(dialects)('known lists on %s', (dialect) => {
         },
         indexes: { 'api::note.note': ['size', 'at'] },
       },
-      { watch, ...(postgres ? { server: postgres.url } : {}) },
+      { watch, entriesBytesMax: 0, ...(postgres ? { server: postgres.url } : {}) },
     );
     await world.insert(
       'notes',

@@ -41,7 +41,7 @@ describe.each(dialects)('shapes of plans on %s', (dialect) => {
       return world.db.dialect.compile(query);
     };
     const db: Db = { ...world.db, dialect: { ...world.db.dialect, compile } };
-    const reader = newReader(db, { responseCacheBytesMax: 0 });
+    const reader = newReader(db, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
     const context: ResolveContext = {
       model: world.model,
       gate: { version: 'all', allows: () => true, reaches: () => true },

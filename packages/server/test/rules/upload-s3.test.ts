@@ -79,7 +79,7 @@ it('UP15: half a key refuses the start', async () => {
   const dir = newFolder();
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ upload: { s3: { bucket: 'museum' } } }));
   fs.writeFileSync(path.join(dir, '.env'), 'AWS_ACCESS_KEY_ID=key');
-  const rest = { handlers: new Map(), logger: pino({ level: 'silent' }), responseCacheBytesMax: 0 };
+  const rest = { handlers: new Map(), logger: pino({ level: 'silent' }), responseCacheBytesMax: 0, entriesBytesMax: 0 };
   // the database is not looked at before
   const site = siteOf({ project: await openProject(dir), db: {} as Db, secrets, ...rest });
   await expect(site).rejects.toThrow('AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY belong together, and one is missing');

@@ -47,7 +47,8 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
     const { db } = database;
     const handlers = await loadHandlers(dir, project.model);
     const responseCacheBytesMax = Math.round(project.config.memory.answersMb * 1024 * 1024);
-    const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax });
+    const entriesBytesMax = Math.round(project.config.memory.entriesMb * 1024 * 1024);
+    const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax, entriesBytesMax });
     const app = await newServer({ site, settings: serverSettingsOf(project), logger, isHealthy: db.isHealthy });
     const { stopDelaySeconds } = project.config.server;
     return { app, server: await testServerOf(app, site), stopDelaySeconds };

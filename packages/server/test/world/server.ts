@@ -11,6 +11,7 @@ import { limits } from '../../src/limits.js';
 import { newLocalStore } from '../../src/media/local-store.js';
 import type { MediaOptions } from '../../src/media/media.js';
 import type { Model } from '../../src/model/model.js';
+import type { EntryCounts } from '../../src/read/entries.js';
 import type { KeptCounts } from '../../src/read/kept.js';
 import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
@@ -35,6 +36,8 @@ export interface TestServer {
   idle(): Promise<void>;
   /** How often cached responses were found so far. */
   kept(): KeptCounts;
+  /** The same of kept entries. */
+  keptEntries(): EntryCounts;
   close(): Promise<void>;
 }
 
@@ -71,6 +74,8 @@ export interface TestPeople {
   readonly hookMsMax?: number | undefined;
   /** Milliseconds that a handler's own code may take. */
   readonly handlerMsMax?: number | undefined;
+  /** Memory for kept entries; 0 keeps none. */
+  readonly entriesBytesMax?: number | undefined;
   readonly secrets?: TestSecrets;
   /** Where uploads are kept; by default below `uploadsDir`, as in a project. */
   readonly media?: Partial<MediaOptions>;
@@ -160,6 +165,7 @@ export const testServerOf = async (app: FastifyInstance, site: Site): Promise<Te
     send,
     idle: () => site.accounts.idle(),
     kept: () => ({ ...site.reader.keptCounts }),
+    keptEntries: () => ({ ...site.reader.entryCounts }),
     close: () => app.close(),
   };
 };

@@ -60,7 +60,7 @@ export interface Said {
 
 export interface WorldOptions {
   readonly settings?: Partial<TestSettings>;
-  /** Memory for cached responses; 0 disables the cache. */
+  /** Memory for cached responses; 0 disables the cache, and keeps no entries either. */
   readonly responseCacheBytesMax?: number;
 }
 
@@ -115,7 +115,13 @@ export const newWorld = async (dialect: DialectName, options: WorldOptions = {})
   });
   const { db } = database;
   const log: StatementLog = { isOn: false, texts: [] };
-  const server = await newTestServer(logged(db, log), model, options.settings, options.responseCacheBytesMax);
+  const server = await newTestServer(
+    logged(db, log),
+    model,
+    options.settings,
+    options.responseCacheBytesMax,
+    options.responseCacheBytesMax === 0 ? { entriesBytesMax: 0 } : {},
+  );
 
   const get: World['get'] = (url, headers) => server.get(url, headers);
   const read = async <Data>(url: string): Promise<Envelope<Data>> => {

@@ -205,6 +205,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   compile,
   inIds: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
   isId: (column) => sql`${column} = any(${idsParameter()}::int4[])`,
+  joinedIds: (query) => sql`array_to_string(array(${query}), ',')`,
   inQuery: (column, query) => sql`${column} = any(array(${query}))`,
   idsTable: sql`(select unnest(${idsParameter()}::int4[]) as id)`,
   pairsTable: (slot) =>

@@ -173,6 +173,7 @@ export const sqliteDialect: Dialect = {
   inIds: (column) => sql`${column} in (select value from json_each(${idsParameter()}))`,
   // a table-valued function costs ten times as much as an operator
   isId: (column) => sql`${column} = (${idsParameter()} ->> 0)`,
+  joinedIds: (query) => sql`(select ${jsonTexts.joined(sql`id`)} from (${query}))`,
   inQuery: (column, query) => sql`${column} in (${query})`,
   idsTable: sql`(select value as id from json_each(${idsParameter()}))`,
   pairsTable: (slot) =>

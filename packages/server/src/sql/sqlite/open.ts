@@ -2,12 +2,13 @@
 import { setTimeout } from 'node:timers/promises';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import { whenReady } from '../../ready.js';
 import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
-import { type Db, readRows, type Tx } from '../dialect.js';
+import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
-import { type Connection, connect } from './connection.js';
-import { readSchema } from './connections.js';
+import { type Connection, connect, deadlineIn } from './connection.js';
+import { readSchema, runProgram } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
@@ -144,6 +145,28 @@ export const openSqlite = async (
   const readPlanned: Db['readPlanned'] = (planned) =>
     withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));
 
+  /** Until when plans that took too long here are not tried again. */
+  const pausedUntil = new WeakMap<object, number>();
+  /** A small read in this thread; null if it is to be done elsewhere: it may be larger than expected, or an error is to be handled. */
+  const readHere = <Plan extends object, Values, T>({
+    plan,
+    values,
+    begin: program,
+  }: PlannedRead<Plan, Values, T>): { readonly result: T } | null => {
+    // a database in memory has one connection
+    const connection = opened && versionConnection;
+    const now = performance.now();
+    if (!connection || now < (pausedUntil.get(plan) ?? 0)) return null;
+    const deadline = deadlineIn(limits.smallReadMsMax, now);
+    try {
+      return { result: runProgram(program(plan, values, sqliteDialect), (it) => connection.run(it, deadline)) };
+    } catch (fault) {
+      if (fault instanceof Refusal) pausedUntil.set(plan, now + limits.smallReadPauseMs);
+      versionConnection = unlessBroken(connection);
+      return null;
+    }
+  };
+
   // ---- writing
 
   /** The first write follows the reads to their threads. Others that commit meanwhile are noticed with the next transaction. */
@@ -264,10 +287,9 @@ export const openSqlite = async (
     changes: { ...commits, catchUp },
     read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => reading.read(program()))),
     readPlanned,
-    readThenCatchUp: async (planned) => {
-      const result = await readPlanned(planned);
-      await catchUp();
-      return result;
+    readThenCatchUp: (planned) => {
+      const here = planned.isSmall ? readHere(planned) : null;
+      return whenReady(here ? here.result : readPlanned(planned), (result) => whenReady(catchUp(), () => result));
     },
     readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
     write: (work) => writeInTurn(work, true),

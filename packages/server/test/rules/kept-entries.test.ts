@@ -1,0 +1,325 @@
+/**
+ * Entries that a page has shown are kept with all that they show, so that other pages, filters and sorts read only ids. Responses
+ * are those of a reader that keeps nothing, byte by byte, and never stale (RQ19).
+ */
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { type Caller, newGate, serverGate } from '../../src/access/access.js';
+import { textQuery } from '../../src/query/brackets.js';
+import { objectQuery } from '../../src/query/objects.js';
+import type { ResolveContext } from '../../src/query/resolve.js';
+import { newReader, type Reader } from '../../src/read/find.js';
+import type { Db, DialectName, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
+import { threadOptions } from '../world/databases.js';
+import { type PostgresServer, startPostgres } from '../world/postgres.js';
+import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { dialects } from '../world/world.js';
+
+const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
+  type: 'relation',
+  relation: kind,
+  target: `api::${target}.${target}`,
+  ...sides,
+});
+const project: SmallProject = {
+  types: {
+    note: {
+      options: { draftAndPublish: true },
+      attributes: {
+        title: { type: 'string' },
+        size: { type: 'integer' },
+        secret: { type: 'string', private: true },
+        author: relation('manyToOne', 'author', { inversedBy: 'notes' }),
+        tags: relation('manyToMany', 'tag'),
+        cards: { type: 'component', component: 'parts.card', repeatable: true },
+      },
+    },
+    author: { attributes: { name: { type: 'string' }, notes: relation('oneToMany', 'note', { mappedBy: 'author' }) } },
+    tag: { attributes: { name: { type: 'string' } } },
+    other: { attributes: { name: { type: 'string' } } },
+  },
+  components: { 'parts.card': { label: { type: 'string' } } },
+};
+
+const ROWS = 120;
+const isDraft = (id: number): boolean => id % 10 === 0;
+
+/** SQLite without and with threads. */
+const places = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
+  dialect === 'sqlite'
+    ? [
+        [dialect, 0],
+        [dialect, 2],
+      ]
+    : [[dialect, 0]],
+);
+
+describe.each(places)('kept entries on %s, threads: %i', (dialect, threads) => {
+  let postgres: PostgresServer | null = null;
+  let world: SmallWorld;
+  let context: ResolveContext;
+  /** Keeps entries, and no responses. */
+  let keeping: Reader;
+  let fresh: Reader;
+  /** Texts of the statements that the reader runs. */
+  const log: string[] = [];
+  /** Runs once, before the read with that number since it was set. */
+  let interruption: { reads: number; readonly run: () => Promise<unknown> } | null = null;
+
+  function* logged<T>(program: ReadProgram<T>): ReadProgram<T> {
+    let step = program.next();
+    while (!step.done) {
+      log.push(...step.value.map((it) => it.sql));
+      step = program.next(yield step.value);
+    }
+    return step.value;
+  }
+  const interrupt = async (): Promise<void> => {
+    if (!interruption || interruption.reads-- > 0) return;
+    const { run } = interruption;
+    interruption = null;
+    await run();
+  };
+  const watchPlanned = <Plan extends object, Values, T>(
+    read: PlannedRead<Plan, Values, T>,
+  ): PlannedRead<Plan, Values, T> => ({ ...read, begin: (...given) => logged(read.begin(...given)) });
+  const watched = (db: Db): Db => ({
+    ...db,
+    readPlanned: async (read) => {
+      await interrupt();
+      return db.readPlanned(watchPlanned(read));
+    },
+    readThenCatchUp: async (read) => {
+      await interrupt();
+      return db.readThenCatchUp(watchPlanned(read));
+    },
+  });
+
+  beforeAll(async () => {
+    // ids of transactions are those of a whole server
+    if (dialect === 'postgres') postgres = await startPostgres();
+  });
+  afterAll(() => postgres?.stop());
+  beforeEach(async () => {
+    world = await newSmallWorld(dialect, project, postgres ? { server: postgres.url } : {});
+    const { db, model } = world;
+    await world.insert(
+      'authors',
+      ['Äda', 'Bob'].map((name) => ({ name })),
+    );
+    await world.insert(
+      'tags',
+      ['red', 'green', 'blau'].map((name) => ({ name })),
+    );
+    const ids = Array.from({ length: ROWS }, (_it, i) => i + 1);
+    await world.insert(
+      'notes',
+      ids.map((id) => ({
+        title: `nöte ${id} 💡`,
+        size: (id * 7) % 50,
+        secret: 'not to be shown',
+        published_at: isDraft(id) ? null : 1,
+      })),
+    );
+    await world.insert(
+      'notes_author_links',
+      ids.map((id) => ({ note_id: id, author_id: (id % 2) + 1 })),
+    );
+    await world.insert(
+      'notes_tags_links',
+      ids.map((id) => ({ note_id: id, tag_id: (id % 3) + 1, tag_order: 1 })),
+    );
+    await world.insert(
+      'components_parts_cards',
+      ids.map((id) => ({ label: `card ${id}` })),
+    );
+    await world.insert(
+      'notes_components',
+      ids.map((id) => ({ entity_id: id, component_id: id, component_type: 'parts.card', field: 'cards', order: 1 })),
+    );
+    context = {
+      model,
+      gate: serverGate,
+      strict: true,
+      defaultLocale: null,
+      rest: { defaultLimit: 25, maxLimit: 100, withCount: true },
+    };
+    const readers = { responseCacheBytesMax: 0 };
+    if (threads > 0)
+      await (db as Db & { startThreads(options: unknown): Promise<void> }).startThreads(threadOptions(threads));
+    keeping = newReader(watched(db), readers);
+    fresh = newReader(db, { ...readers, entriesBytesMax: 0 });
+    // the first look and the first write change everything: they read what the tables declare
+    await db.changes.catchUp();
+    await write('POST', '/others', { name: 'first' });
+    await db.changes.catchUp();
+    log.length = 0;
+  });
+  afterEach(() => world.close());
+
+  const read = async (reader: Reader, search: string, type = 'note', given = context): Promise<string> => {
+    const entryType = world.model.types.get(`api::${type}.${type}`)!;
+    const found = await reader.read({ action: 'find', type: entryType, id: null, query: textQuery(search) }, given);
+    if (!found.ok) throw new Error(JSON.stringify(found.issues));
+    return `${found.value.etag} ${found.value.body}`;
+  };
+  /** The response and its tag, which must be those of the reader that keeps nothing; and how many entries were found. */
+  const readKept = async (search: string, type?: string): Promise<number> => {
+    const before = keeping.entryCounts.found;
+    const got = await read(keeping, search, type);
+    expect(got, search).toBe(await read(fresh, search, type));
+    return keeping.entryCounts.found - before;
+  };
+  /** Until all entries of the page are kept. */
+  const warm = async (search: string): Promise<void> => {
+    for (let i = 0; i < 3; i++) await readKept(search);
+  };
+  const write = async (method: string, url: string, data: object): Promise<void> => {
+    const answer = await world.send(method, `/api${url}`, { data });
+    expect(answer.status, answer.text).toBe(200);
+  };
+
+  const all = 'populate=*&pagination[pageSize]=100';
+
+  it('RQ19: a page of entries that another sort, filter or page has shown reads only their ids', async () => {
+    await warm(`${all}&sort=id`);
+    for (const search of [
+      `${all}&sort=size:desc`,
+      `${all}&sort=author.name,title:desc`,
+      `${all}&filters[size][$lt]=20`,
+      `${all}&filters[tags][name]=green&sort=title`,
+      'populate=*&pagination[page]=3&pagination[pageSize]=7',
+      'populate=*&pagination[start]=5&pagination[limit]=30&pagination[withCount]=false',
+    ]) {
+      await read(keeping, search);
+      await read(keeping, search);
+      log.length = 0;
+      const entries = (JSON.parse((await read(fresh, search)).replace(/^\S* /, '')) as { data: unknown[] }).data.length;
+      expect(await readKept(search), search).toBe(entries);
+      expect(log, search).toHaveLength(1);
+      expect(log[0], search).not.toContain('cards');
+    }
+  });
+
+  it('of a page that is partly kept, only the other entries are read', async () => {
+    await warm('populate=*&pagination[pageSize]=50');
+    const before = keeping.entryCounts.missed;
+    const search = 'populate=*&pagination[start]=20&pagination[limit]=50';
+    await readKept(search);
+    expect(await readKept(search)).toBe(30);
+    expect(keeping.entryCounts.missed - before).toBe(20);
+    expect(await readKept(search)).toBe(50);
+  });
+
+  it('other fields, relations, conditions on relations, states and forms are other entries', async () => {
+    await warm(all);
+    const half = '&pagination[pageSize]=100';
+    for (const search of [
+      `fields=title${half}`,
+      `populate=author${half}`,
+      `populate=author,tags,cards&fields=title${half}`,
+      `populate[author][filters][name]=Bob${half}`,
+      `populate[author][filters][name]=Äda${half}`,
+      `populate[author][populate][notes][sort]=size:desc&populate[author][populate][notes][fields]=size${half}`,
+      `populate[author][populate][notes][publicationState]=preview${half}`,
+      `publicationState=preview&${all}`,
+    ]) {
+      expect(await readKept(search), search).toBe(0);
+      await warm(search);
+      expect(await readKept(search), search).toBeGreaterThan(0);
+    }
+    // one reader, plain objects
+    const type = world.model.types.get('api::note.note')!;
+    const request = { action: 'find', type, id: null, form: 'plain', query: objectQuery({ populate: '*' }) } as const;
+    for (let i = 0; i < 4; i++) {
+      const [got, wanted] = [await keeping.read(request, context), await fresh.read(request, context)];
+      expect(got.ok && got.value.body.toString()).toBe(wanted.ok && wanted.value.body.toString());
+    }
+  });
+
+  it('AC5: callers who may see different things of an entry share none', async () => {
+    const caller = (version: string, types: readonly string[]): Caller => ({
+      version,
+      may: (action) => types.some((it) => action === `api::${it}.${it}.find`),
+    });
+    const every = { ...context, gate: newGate(caller('every', ['note', 'author', 'tag']), world.model) };
+    const alike = { ...context, gate: newGate(caller('alike', ['note', 'author', 'tag', 'other']), world.model) };
+    const few = { ...context, gate: newGate(caller('few', ['note', 'tag']), world.model) };
+    for (let i = 0; i < 4; i++) await read(keeping, all, 'note', every);
+    const before = keeping.entryCounts.found;
+    const shown = await read(keeping, all, 'note', few);
+    expect(keeping.entryCounts.found).toBe(before);
+    expect(shown).toBe(await read(fresh, all, 'note', few));
+    expect(shown).not.toContain('author');
+    // the same selection by another right
+    await read(keeping, all, 'note', alike);
+    expect(keeping.entryCounts.found - before).toBe(ROWS - ROWS / 10 < 100 ? ROWS - ROWS / 10 : 100);
+  });
+
+  it('RQ19: a write to any table that they show drops them, and one to another table none', async () => {
+    await warm(all);
+    await write('POST', '/others', { name: 'beside' });
+    expect(await readKept(all)).toBeGreaterThan(0);
+    const changes: readonly (readonly [method: string, url: string, data: object])[] = [
+      ['PUT', '/notes/1', { title: 'changed' }],
+      ['PUT', '/authors/1', { name: 'changed too' }],
+      ['PUT', '/notes/2', { tags: [1, 2, 3] }],
+      ['PUT', '/notes/3', { cards: [{ label: 'new' }] }],
+      ['POST', '/notes', { title: 'another', author: 1 }],
+    ];
+    for (const change of changes) {
+      await write(...change);
+      expect(await readKept(all), JSON.stringify(change)).toBe(0);
+      await warm(all);
+      await warm(all);
+      expect(await readKept(all)).toBeGreaterThan(0);
+    }
+  });
+
+  it('RQ19: commits between the ids of a page and its missing entries do not mix two states', async () => {
+    const sorted = 'populate=*&pagination[pageSize]=50&sort=title';
+    for (const reads of [0, 1]) {
+      await warm(all);
+      await warm('populate=*&pagination[pageSize]=30&sort=title');
+      await readKept(sorted);
+      interruption = {
+        reads,
+        run: async () => {
+          await write('PUT', '/notes/11', { title: `zzz ${reads}` });
+          await write('PUT', '/authors/2', { name: `new ${reads}` });
+        },
+      };
+      const got = await read(keeping, sorted);
+      expect(got).toBe(await read(fresh, sorted));
+      interruption = null;
+    }
+  });
+
+  it('RQ19: an entry that others read and kept while the ids were on their way is not taken for one of their state', async () => {
+    await warm(all);
+    interruption = {
+      reads: 0,
+      run: async () => {
+        await write('PUT', '/notes/1', { title: 'later' });
+        for (let i = 0; i < 3; i++) await read(keeping, `${all}&sort=id`);
+      },
+    };
+    expect(await read(keeping, all)).toBe(await read(fresh, all));
+  });
+
+  it('entries that were shown once do not displace others when memory is short', async () => {
+    const bytes = Buffer.byteLength(await read(fresh, 'populate=*&pagination[pageSize]=10'));
+    // room for some 80 of 108
+    const small = newReader(watched(world.db), { responseCacheBytesMax: 0, entriesBytesMax: 8 * bytes + 80 * 256 });
+    const front = 'populate=*&pagination[pageSize]=10';
+    for (let i = 0; i < 4; i++) await read(small, front);
+    for (let page = 2; page <= 10; page++)
+      expect(await read(small, `${front}&pagination[page]=${page}`)).toBe(
+        await read(fresh, `${front}&pagination[page]=${page}`),
+      );
+    await read(small, front);
+    const before = small.entryCounts.found;
+    await read(small, front);
+    await read(small, front);
+    expect(small.entryCounts.found).toBeGreaterThan(before);
+  });
+});
