@@ -1,5 +1,5 @@
 /** Concurrent calls for the same value share one computation, and calls within a time share its result. */
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate } from 'node:timers';
 import type { Ready } from './ready.js';
 
 export interface SingleFlight<T> {
@@ -30,16 +30,24 @@ export const newSingleFlight = <T>(): SingleFlight<T> => {
  * begins when everything that has arrived at the process is read, so all requests that came together share it.
  */
 export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
-  let running: Promise<T> | null = null;
+  let isRunning = false;
   let next: Promise<T> | null = null;
-  const begin = async (): Promise<T> => {
-    await Promise.allSettled([running, setImmediate()]);
-    next = null;
-    running = compute();
-    return running;
+  let begin: () => void;
+  const end = (): void => {
+    isRunning = false;
+    // those that wait for the next one are joined by what arrived together with the end of this one
+    if (next) setImmediate(begin);
   };
   return () => {
-    next ??= begin();
+    if (next) return next;
+    next = new Promise((resolve, reject) => {
+      begin = () => {
+        next = null;
+        isRunning = true;
+        compute().then(resolve, reject).finally(end);
+      };
+    });
+    if (!isRunning) setImmediate(begin);
     return next;
   };
 };
