@@ -271,6 +271,11 @@ export interface Dialect extends Binding {
   fold(text: Sql): Sql;
   /** The 1-based position of a substring, 0 if absent; case-sensitive. */
   position(text: Sql, part: Sql): Sql;
+  /**
+   * The greatest of some numbers, 0 without any; null if two of them are equal, one is null, or one is excluded.
+   * @param values a query of a column `value` in descending order.
+   */
+  maxOfDistinct(values: Sql, isExcluded: (value: Sql) => Sql): Sql;
   /** A column for which the planner must not use an index, or a value that it must not look at; the engine may lack statistics. */
   unindexed(column: Sql): Sql;
   /** A condition that most rows meet, for planners that do not see bound values and would take it for a selective one. */

@@ -174,7 +174,7 @@ const excerptQuery = (path: RankedPath, places: number, max: number, ends: Excer
   const wholeMax = sql`case when ${isLong} then 0 else ${sql.lit(limits.wholeListMax)} end`;
   const whole = sql`select * from (${select('whole', sql` and not ${isLong}`)} order by ${rank}, ${to} limit ${wholeMax}) part`;
   const isSpread = sql`coalesce((select min(${rank}) from ${rows}) >= ${sql.lit(spread.min)}, false)`;
-  const isUnsound = sql`(${hasUnsoundRank(path, owner, limits.soundRanksMax, dialect)})`;
+  const isUnsound = sql`${lastRank(path, owner, limits.soundRanksMax, dialect)} is null`;
   const parts = [
     whole,
     select('own', sql` and ${dialect.inIds(to)}`),
@@ -213,21 +213,21 @@ export const readNeighbours = async (
 
 // ---- unsound ranks: missing, tied, or no whole numbers from 1 to `limits.rankMax` (ST13)
 
-/** Whether one of the last ranks of a list is unsound. */
-const hasUnsoundRank = (path: RankedPath, owner: Sql, max: number, dialect: Dialect): Sql => {
+/** The greatest rank of a list, 0 if it is empty; null if one of the last is unsound. */
+const lastRank = (path: RankedPath, owner: Sql, max: number, dialect: Dialect): Sql => {
   const rank = column('l', path.rank);
-  const last = sql`select ${rank} as rank from ${rowsOf(path, owner, dialect)} order by ${rank} desc limit ${sql.lit(max)}`;
-  const outside = sql`r.rank is null or r.rank < 1 or r.rank > ${sql.lit(limits.rankMax)} or r.rank <> floor(r.rank)`;
-  return sql`select exists (select 1 from (${last}) r group by r.rank having count(*) > 1 or ${outside})`;
+  const last = sql`select ${rank} as value from ${rowsOf(path, owner, dialect)} order by ${rank} desc limit ${sql.lit(max)}`;
+  return dialect.maxOfDistinct(
+    last,
+    (value) => sql`${value} < 1 or ${value} > ${sql.lit(limits.rankMax)} or ${value} <> floor(${value})`,
+  );
 };
 
-/** For each of the ids, as `to`, the greatest rank of its list, and a text if one of the last is unsound. */
+/** For each of the ids, as `to`, the rank `lastRank` of its list. */
 export const lastRanksStatement = (path: RankedPath, ids: readonly number[], dialect: Dialect): Statement => {
   const statement = keptStatement(dialect, `last ranks ${pathKey(path)} ${path.rank}`, () => {
-    const last = sql`(select max(${column('l', path.rank)}) from ${rowsOf(path, sql`i.id`, dialect)})`;
-    const unsound = hasUnsoundRank(path, sql`i.id`, limits.soundInverseRanksMax, dialect);
-    const text = sql`case when (${unsound}) then 'unsound' end`;
-    return sql`select ${columnsOf({ to: sql`i.id`, rank: last, text })} from ${dialect.idsTable} i`;
+    const rank = lastRank(path, sql`i.id`, limits.soundInverseRanksMax, dialect);
+    return sql`select ${columnsOf({ to: sql`i.id`, rank })} from ${dialect.idsTable} i`;
   });
   return withIds(statement, ids, dialect);
 };

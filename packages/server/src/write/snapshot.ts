@@ -147,7 +147,7 @@ export const askSnapshot = (
     if (named.length > 0 && inverse) {
       ask(lastRanksStatement(inverse, named, dialect), (rows) => {
         lastRanks.set(name, new Map(rows.map(([, , to, rank]) => [to!, Number(rank ?? 0)])));
-        for (const [, , to, , text] of rows) if (text !== null) unsound.push({ path: inverse, owner: to! });
+        for (const [, , to, rank] of rows) if (rank === null) unsound.push({ path: inverse, owner: to! });
       });
     }
   }

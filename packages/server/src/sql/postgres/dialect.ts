@@ -97,8 +97,9 @@ const bind = (kind: ColumnKind, value: DbValue): Sql => {
 };
 
 /**
- * One statement for all rows, with one JSON parameter for each table and set of columns: a statement costs more than a row.
- * Foreign keys between the rows are checked at the end of the statement.
+ * One statement for all rows, because a statement costs more than a row: a parameter for each value of a row whose columns no
+ * other row of the table has, and one JSON parameter for several with the same columns. Foreign keys between the rows are
+ * checked at the end of the statement.
  */
 const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   if (rows.length === 0) return [];
@@ -109,12 +110,29 @@ const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
     if (group) group.push(row);
     else groups.set(key, [row]);
   }
-  const key = [...groups.keys()].join('\n');
-  const text = insertTexts.get(key) ?? insertText([...groups.values()].map(([row]) => row!));
+  let key = '';
+  const params: (string | null)[] = [];
+  const inserts: Insert[] = [];
+  for (const [columns, group] of groups) {
+    const isSingle = group.length === 1 && params.length < valuesMax;
+    key += `${isSingle ? '' : '*'}${columns}\n`;
+    inserts.push({ row: group[0]!, isSingle });
+    if (isSingle) for (const { kind, value } of group[0]!.cells) params.push(textOf(kind, value));
+    else params.push(JSON.stringify(group.map(textsOf)));
+  }
+  const text = insertTexts.get(key) ?? insertText(inserts);
   insertTexts.set(key, text);
-  const params = [...groups.values()].map((group) => JSON.stringify(group.map(textsOf)));
   return [{ sql: text, params, ids: [] }];
 };
+
+/** Parameters of a statement from which on rows become JSON: PostgreSQL takes 65,535 in all. */
+const valuesMax = 1_000;
+
+interface Insert {
+  /** One of its rows. */
+  readonly row: NewRow;
+  readonly isSingle: boolean;
+}
 
 const columnsKey = ({ table, cells }: NewRow): string => {
   let key = table;
@@ -130,14 +148,16 @@ const textsOf = ({ cells }: NewRow): Readonly<Record<string, string | null>> => 
 
 const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
 
-const insertText = (rows: readonly NewRow[]): string => {
-  const inserts = rows.map(({ table, cells }, i) => {
+const insertText = (inserts: readonly Insert[]): string => {
+  const parts = inserts.map(({ row: { table, cells }, isSingle }, i) => {
     const names = cells.map((it) => sql.ref(it.column));
-    const values = cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`)));
     const types = names.map((name) => sql`${name} text`);
-    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) select ${sql.join(values)} from json_to_recordset((${''}::text)::json) as r(${sql.join(types)}))`;
+    const values = isSingle
+      ? sql`values (${sql.join(cells.map(({ kind }) => fromText(kind, sql`${''}::text`)))})`
+      : sql`select ${sql.join(cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`))))} from json_to_recordset((${''}::text)::json) as r(${sql.join(types)})`;
+    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) ${values})`;
   });
-  return compile(sql`with ${sql.join(inserts)} select 1`).sql;
+  return compile(sql`with ${sql.join(parts)} select 1`).sql;
 };
 
 /** Each query keeps the order of its rows: no part of it runs in parallel with another part. */
@@ -228,6 +248,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   fold: (text) =>
     sql`translate(lower(${text}${collation === null ? sql`` : sql` collate ${sql.id(collation)}`}), 'ς', 'σ')`,
   position: (text, part) => sql`strpos(${text}, ${part})`,
+  // in the order of the values, so that they are not sorted
+  maxOfDistinct: (values, isExcluded) =>
+    sql`(select case when count(distinct v.value order by v.value desc) < count(*) or bool_or(${isExcluded(sql`v.value`)}) then null else coalesce(max(v.value), 0) end from (${values}) v)`,
   unindexed: (column) => column,
   likely: (condition) => condition,
   rowsBelow: (max) => sql` limit ${sql.lit(max)}`,

@@ -203,6 +203,8 @@ export const sqliteDialect: Dialect = {
     kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
   fold: (text) => sql`dovetail_fold(${text})`,
   position: (text, part) => sql`instr(${text}, ${part})`,
+  maxOfDistinct: (values, isExcluded) =>
+    sql`(select case when exists (select 1 from (${values}) v group by v.value having count(*) > 1 or v.value is null or ${isExcluded(sql`v.value`)}) then null else coalesce((select v.value from (${values}) v limit 1), 0) end)`,
   unindexed: (column) => sql`+${column}`,
   likely: (condition) => sql`likely(${condition})`,
   rowsBelow: () => sql``,
