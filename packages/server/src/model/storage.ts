@@ -151,6 +151,7 @@ const index = (name: string, ...columns: string[]): Index => ({
   descending: [],
   unique: false,
   own: false,
+  ofIds: false,
 });
 const uniqueIndex = (name: string, ...columns: string[]): Index => ({ ...index(name, ...columns), unique: true });
 const ownIndex = (name: string, ...columns: string[]): Index => ({ ...index(ownName(name), ...columns), own: true });
@@ -194,6 +195,7 @@ const configuredIndexes = (type: EntryType, keys: readonly IndexKey[]): readonly
       descending,
       unique: false,
       own: true,
+      ofIds: false,
     };
   });
 const PUBLISHED_AT = 'published_at';
@@ -353,12 +355,14 @@ const entryTable = (type: EntryType, model: Model): Table => {
         never(attribute);
     }
   }
-  // without them, counting published entries and skipping to a later page read the whole rows
+  // without them, counting published entries and skipping to a later page read whole rows
   if (type.draftAndPublish)
     indexes.push(
       ownIndex(`${type.table}_published_at_index`, PUBLISHED_AT),
       ownIndex(`${type.table}_pages_index`, 'id', PUBLISHED_AT),
     );
+  else if (type.kind === 'collection' && type.origin === 'project' && !type.localized)
+    indexes.push({ ...ownIndex(`${type.table}_ids_index`, 'id'), ofIds: true });
   // a list of one locale is in order of id, and counted, in the index alone
   if (type.localized)
     indexes.push(

@@ -140,6 +140,8 @@ export interface SchemaDialect {
   storedName(name: string): string;
   /** Whether foreign keys are declared with their table, or added once the target exists. */
   readonly foreignKeys: 'with the table' | 'afterwards';
+  /** Whether rows are stored in the order of their ids, without an index of these: skipping ids reads the rows. */
+  readonly hasRowsById: boolean;
   /** v4 creates unique indexes as constraints where the engine distinguishes them (ST7). */
   readonly uniqueAs: 'index' | 'constraint';
   /** How a declared type stores its values; null for types that we never create. */

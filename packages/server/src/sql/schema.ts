@@ -26,6 +26,8 @@ export interface Index {
   readonly unique: boolean;
   /** Not in v4's layout: existing tables get it too, and v4 may drop it again (ST7). */
   readonly own: boolean;
+  /** It holds ids only, and so is of use only where reading the ids of a table reads its rows. */
+  readonly ofIds: boolean;
 }
 export interface ForeignKey {
   readonly name: string;
@@ -105,7 +107,8 @@ export const diffTables = (
   const wantedIndexes = new Set<string>();
   const surplusIndexes: string[] = [];
   const wantedNames = new Set<string>();
-  for (const table of wanted) {
+  for (const it of wanted) {
+    const table = schema.hasRowsById ? it : { ...it, indexes: it.indexes.filter(({ ofIds }) => !ofIds) };
     const name = schema.storedName(table.name);
     wantedNames.add(name);
     const columns = found.tables.get(name);

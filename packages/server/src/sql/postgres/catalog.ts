@@ -84,6 +84,7 @@ export const postgresSchema: SchemaDialect = {
   // identifiers are truncated to 63 bytes (ST1)
   storedName: (name) => Buffer.from(name).subarray(0, 63).toString(),
   foreignKeys: 'afterwards',
+  hasRowsById: false,
   uniqueAs: 'constraint',
   kindOf,
   holds: (declared, kind) => declared === declaredType(kind),

@@ -107,6 +107,7 @@ export const sqliteSchema: SchemaDialect = {
   unlocked: sql``,
   storedName: (name) => name,
   foreignKeys: 'with the table',
+  hasRowsById: true,
   uniqueAs: 'index',
   kindOf,
   holds,
