@@ -70,6 +70,8 @@ export const limits = {
   sqliteWriterPauseMs: 1,
   /** Bytes of SQLite's journal (`-wal`) above which readers wait briefly, so that it can be truncated. */
   sqliteJournalBytesMax: 64 * 1024 * 1024,
+  /** Pages of SQLite's journal that are copied into the file at once, as SQLite itself does. */
+  sqliteCheckpointPages: 1_000,
   /** Milliseconds between two checks whether the SQLite file was replaced or removed; writes check every time. */
   sqliteFileCheckMs: 1_000,
   /** Milliseconds between two log lines that say that the disk of a SQLite file is full. */

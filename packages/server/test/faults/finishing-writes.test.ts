@@ -2,6 +2,7 @@
  * Writes on SQLite that commit with their last statements (`Tx.finish`), and those that begin behind them: no order, and no
  * failure, loses a write or stores half of one.
  */
+import fs from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -12,8 +13,9 @@ import { newFolder } from '../world/folders.js';
 import { type Failing, failing } from './failing.js';
 
 let db: SqliteDb;
+const file = `${newFolder()}/data.db`;
 beforeAll(async () => {
-  db = await openSqlite(`${newFolder()}/data.db`);
+  db = await openSqlite(file);
   await db.startThreads({ count: 1, module: new URL('./failing-thread.mjs', import.meta.url), begin: failing });
   await db.write(async (tx) => {
     await run(tx, sql`create table things (id integer primary key, name text unique)`);
@@ -131,5 +133,16 @@ describe('a write that says which statements are its last', () => {
     await finishing(sql`create table more (id integer primary key)`);
     expect(db.changes.isUnchanged(['others'], before)).toBe(false);
     expect(await db.read(() => readRows(compiled(sql`select count(*) from more`)))).toEqual([[0]]);
+  });
+});
+
+describe('the journal', () => {
+  it('is copied into the file by another thread than that of the writes', async () => {
+    const before = fs.statSync(file).size;
+    const writes = () =>
+      Promise.all(Array.from({ length: 60 }, (_none, i) => finishing(insert(`${i} ${'x'.repeat(100_000)}`))));
+    expect(await callsOf(writes)).toContain('checkpoint');
+    await vi.waitFor(() => expect(fs.statSync(file).size).toBeGreaterThan(before + 2_000_000));
+    expect((await names()).length).toBe(60);
   });
 });

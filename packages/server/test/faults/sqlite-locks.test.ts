@@ -186,8 +186,12 @@ describe('a file that cannot be in WAL mode, as on some network file systems', (
       read: () => String(reading.dataVersion()),
       readOfWriter: () => engine.dataVersion(),
     });
-    const begin = () =>
-      commits.recorded((onBegun) => engine.begin({ isBounded: true, retry: (attempt) => attempt(), onBegun }));
+    const options = {
+      isBounded: true,
+      retry: <T>(attempt: () => Promise<T>) => attempt(),
+      requireIntact: () => undefined,
+    };
+    const begin = () => commits.recorded((onBegun) => engine.begin({ ...options, onBegun }));
     return { file, other, engine, commits, begin };
   };
   const insert = fixedStatement('insert into things values (2)');

@@ -86,22 +86,30 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
     return done;
   };
 
-  const catchUp = (): Promise<void> | null => {
+  /** Whether a read has asked since the last commit. */
+  let isAsked = false;
+  const look = (): Promise<void> | null => {
     const version = read();
     return version === seen ? null : notice(version);
+  };
+  const catchUp = (): Promise<void> | null => {
+    isAsked = true;
+    return look();
   };
 
   /** Transactions that have not ended. */
   let running = 0;
   /**
    * So that the next read need not wait for the writing connection, which may be busy by then. Behind the response to the write,
-   * and not if another transaction tells as much.
+   * and neither if there are no reads, nor if another transaction tells as much.
    */
   const catchUpSoon = (): void => {
+    if (!isAsked) return;
+    isAsked = false;
     setImmediate(() => {
       if (running > 0) return;
       try {
-        catchUp()?.catch(() => undefined);
+        look()?.catch(() => undefined);
       } catch {
         // the next read reports it
       }

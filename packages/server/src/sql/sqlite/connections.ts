@@ -56,7 +56,7 @@ export interface Writer {
   close(): void;
 }
 
-export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
+export const newWriter = ({ connect, readOnly, checkpointsApart = false }: EngineOptions): Writer => {
   let connection: Connection | null = null;
   let connections = 0;
   /** Versions that could not be read; each differs from all others. */
@@ -73,7 +73,11 @@ export const newWriter = ({ connect, readOnly }: EngineOptions): Writer => {
     closeIfBroken();
     if (connection) return connection;
     // not opened read-only: such a connection to a file in WAL mode would leave its `-shm` file behind
-    connection = connect([readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal', readSchema]);
+    connection = connect([
+      readOnly ? 'pragma query_only = on' : 'pragma journal_mode = wal',
+      ...(checkpointsApart ? ['pragma wal_autocheckpoint = 0'] : []),
+      readSchema,
+    ]);
     connections += 1;
     return connection;
   };

@@ -13,6 +13,11 @@ export interface Engine {
   begin(options: BeginOptions): Transaction;
   /** The writing connection's `data_version`, after all that was asked of it before. */
   dataVersion(): DataVersion | Promise<DataVersion>;
+  /**
+   * Copies what it can of the journal into the file, without holding up writes; returns the journal's length in pages. Null if
+   * the writing connection does it from time to time, within a commit.
+   */
+  readonly checkpoint: (() => Promise<number>) | null;
   /** Truncates the journal, which takes a moment without readers: later ones wait. */
   truncateJournal(): Promise<void>;
   /** No transaction may be open. */
@@ -26,6 +31,8 @@ export interface BeginOptions {
   readonly isBounded: boolean;
   /** Repeats the attempt as long as the file is locked. */
   readonly retry: <T>(attempt: () => Promise<T>) => Promise<T>;
+  /** Throws if the file is not the one that was opened; asked before anything is written. */
+  readonly requireIntact: () => void;
   /** Called with the writing connection's `data_version` in the transaction, see `DataVersion`, before any rows are returned. */
   readonly onBegun: (version: DataVersion) => void;
 }
@@ -58,4 +65,6 @@ export interface EngineOptions {
   readonly connect: (setup?: readonly string[]) => Connection;
   /** The writing connection refuses to write. */
   readonly readOnly: boolean;
+  /** The writing connection leaves the journal to others (`Engine.checkpoint`). */
+  readonly checkpointsApart?: boolean;
 }

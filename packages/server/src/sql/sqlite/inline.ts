@@ -5,7 +5,7 @@ import { type ReadProgram, type Rows, readInside, type Statement } from '../dial
 import { sqliteBinding } from './binding.js';
 import { deadlineIn } from './connection.js';
 import { beginSnapshot, newWriter } from './connections.js';
-import type { Engine, EngineOptions } from './engine.js';
+import type { DataVersion, Engine, EngineOptions } from './engine.js';
 import { newPool } from './pool.js';
 import { newTx } from './tx.js';
 
@@ -33,14 +33,20 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     open: async () => writer.open(),
     read,
     readPlanned: ({ plan, values, begin }) => read(begin(plan, values, sqliteBinding)),
-    begin: ({ retry, onBegun }) => {
+    begin: ({ retry, requireIntact, onBegun }) => {
       let hasBegun = false;
       const inTimeSlices = newTimeSlices();
       const run = (statement: Statement, now: number): Rows =>
         writer.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
       const { tx, end } = newTx(async ({ statements }) => {
-        if (!hasBegun) onBegun(await retry(async () => writer.begin()));
-        hasBegun = true;
+        if (!hasBegun) {
+          const begin = async (): Promise<DataVersion> => {
+            requireIntact();
+            return writer.begin();
+          };
+          onBegun(await retry(begin));
+          hasBegun = true;
+        }
         return { rows: await inTimeSlices(statements, run), result: null };
       });
       return {
@@ -59,6 +65,7 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
         },
       };
     },
+    checkpoint: null,
     dataVersion: writer.dataVersion,
     truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
     closeWriter: async () => writer.close(),

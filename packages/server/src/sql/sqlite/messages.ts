@@ -33,6 +33,8 @@ export type Call =
   | { readonly kind: 'read'; readonly statements: readonly Statement[]; readonly bounds: ReadBounds | null }
   | { readonly kind: 'endRead' }
   | PlannedCall
+  /** Outside of a read. */
+  | { readonly kind: 'checkpoint' }
   | { readonly kind: 'open' }
   | WriteCall
   | { readonly kind: 'commit' }
@@ -86,6 +88,8 @@ export interface Replies {
   /** `ms` is the CPU time that it took. */
   readonly read: { readonly rows: readonly Rows[]; readonly ms: number };
   readonly endRead: never;
+  /** The length of the journal in pages. */
+  readonly checkpoint: number;
   readonly planned: { readonly result: unknown; readonly ms: number };
   readonly open: null;
   readonly write: WriteReply;

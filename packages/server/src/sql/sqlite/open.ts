@@ -10,7 +10,7 @@ import { newCommits } from './commits.js';
 import { type Connection, connect, deadlineIn } from './connection.js';
 import { readSchema, runProgram } from './connections.js';
 import { sqliteDialect } from './dialect.js';
-import type { Engine } from './engine.js';
+import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
@@ -186,14 +186,12 @@ export const openSqlite = async (
     until: number,
     onFinishing: () => void,
   ): Promise<T> => {
-    const retry = <Begun>(attempt: () => Promise<Begun>): Promise<Begun> => {
-      const attemptIntact = (): Promise<Begun> => {
-        opened?.requireIntact();
-        return attempt();
-      };
-      return tryUntil(until, attemptIntact, limits.sqliteWriterPauseMs);
+    const options: Omit<BeginOptions, 'onBegun'> = {
+      isBounded,
+      retry: (attempt) => tryUntil(until, attempt, limits.sqliteWriterPauseMs),
+      requireIntact: () => opened?.requireIntact(),
     };
-    const { tx, finish, commit, abandon } = commits.recorded((onBegun) => writing.begin({ isBounded, retry, onBegun }));
+    const { tx, finish, commit, abandon } = commits.recorded((onBegun) => writing.begin({ ...options, onBegun }));
     try {
       const result = await work({
         ...tx,
@@ -231,6 +229,8 @@ export const openSqlite = async (
     journalMax = sizeOf(journal) + limits.sqliteJournalBytesMax;
   };
 
+  const checkpointSoon = newCheckpoints();
+
   // one writer at a time: the file has one write lock anyway, and unlike busy-waiting a queue is fair
   let last: Promise<unknown> = Promise.resolve();
   /** Resolves once all writes so far have ended. */
@@ -255,6 +255,7 @@ export const openSqlite = async (
     };
     const turn = last.then(() => withRequestErrors(write()));
     const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
+    turn.then(() => checkpointSoon(writing.checkpoint)).catch(() => undefined);
     last = Promise.race([followed, end]);
     ended = Promise.all([ended, end]);
     return turn;
@@ -317,6 +318,35 @@ export const openSqlite = async (
       // the last connection to close moves the journal into the file
       versionConnection?.close();
     },
+  };
+};
+
+/**
+ * Starts a checkpoint when the commits since the last one have filled about `limits.sqliteCheckpointPages`. How many commits
+ * that takes is known from the last time; a journal that grows all the same is truncated.
+ */
+const newCheckpoints = () => {
+  let commits = 0;
+  let commitsBetween = 1;
+  /** Pages in the journal after the last checkpoint. */
+  let pages = 0;
+  let isRunning = false;
+  return async (checkpoint: Engine['checkpoint']): Promise<void> => {
+    commits += 1;
+    if (!checkpoint || isRunning || commits < commitsBetween) return;
+    isRunning = true;
+    const counted = commits;
+    commits = 0;
+    try {
+      const found = await checkpoint();
+      // the journal begins anew once all of it is in the file
+      const added = found >= pages ? found - pages : found;
+      pages = found;
+      const perCommit = Math.max(1, added / counted);
+      commitsBetween = Math.ceil(limits.sqliteCheckpointPages / perCommit);
+    } finally {
+      isRunning = false;
+    }
   };
 };
 

@@ -114,6 +114,10 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
     snapshot = null;
     return null;
   };
+  const checkpoint = (): number => {
+    const [[, pages] = []] = current().run(checkpointStatement, deadlineIn(Number.POSITIVE_INFINITY));
+    return Number(pages);
+  };
   const runPlanned = (call: PlannedCall): Replies['planned'] => {
     const before = cpuMs();
     const program = begin(plans.of(call), call.values, sqliteBinding);
@@ -139,6 +143,8 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
           return endRead();
         case 'planned':
           return runPlanned(call);
+        case 'checkpoint':
+          return watched(checkpoint);
         default:
           throw bug('thread.unknown-call', { kind: call.kind });
       }
@@ -147,6 +153,9 @@ const newReaderCalls = (connectAgain: () => Connection, begin: Begin, watched: W
     close: () => connection?.close(),
   };
 };
+
+/** Returns whether it was held up, the pages in the journal, and how many of them are in the file. */
+const checkpointStatement: Statement = { sql: 'pragma wal_checkpoint(passive)', params: [], ids: [] };
 
 /** Plans by number: as many as the other side believes to be here. */
 const newPlans = () => {
@@ -168,7 +177,7 @@ const newWriterCalls = (
   begin: Begin,
   watched: Watched,
 ): Calls => {
-  const writer = newWriter({ connect: connectAgain, readOnly });
+  const writer = newWriter({ connect: connectAgain, readOnly, checkpointsApart: !readOnly });
   const plans = newPlans();
   /** Whether a transaction has begun that was neither committed nor abandoned. */
   let isOpen = false;
@@ -234,6 +243,7 @@ const newWriterCalls = (
         case 'read':
         case 'endRead':
         case 'planned':
+        case 'checkpoint':
         case 'close':
           throw bug('thread.unknown-call', { kind: call.kind });
         default:

@@ -113,6 +113,10 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
       const thread = writerThread();
       return distinct(writers, await thread.call({ kind: 'dataVersion' }));
     },
+    // it waits for the disk
+    checkpoint: of.readOnly
+      ? null
+      : () => schedule.use({ ms: Number.POSITIVE_INFINITY }, (thread) => thread.call({ kind: 'checkpoint' })),
     truncateJournal: () =>
       schedule.whenIdle(async () => {
         await writerThread().call({ kind: 'truncateJournal' });
@@ -137,7 +141,7 @@ const newTransaction = (
   writerThread: () => WritingThread,
   planned: PlanNumbers,
   ownBegin: Begin,
-  { isBounded, retry, onBegun }: BeginOptions,
+  { isBounded, retry, requireIntact, onBegun }: BeginOptions,
 ): Transaction => {
   // from outside only, and as patient as PostgreSQL: a write may have much to do in one statement
   const bounds = () => (isBounded ? { statementMs: limits.readMsMax, totalMs: Number.POSITIVE_INFINITY } : undefined);
@@ -170,9 +174,15 @@ const newTransaction = (
         return call(writing, batch);
       }
     };
-    const reply = await retry(attempt);
+    if (batch.commits) requireIntact();
+    const replying = retry(attempt);
+    replying.catch(() => undefined);
+    // while the thread asks the questions of the write
+    const lost = batch.commits ? null : faultOf(requireIntact);
+    const reply = await replying;
     begun = writing;
     if (reply.begun !== null) onBegun(writing.distinct(reply.begun));
+    if (lost) throw lost.fault;
     return reply;
   };
   const { tx, finish, end } = newTx(async (batch) => {
@@ -213,6 +223,15 @@ const newTransaction = (
       if (begun && committed === null && !begun.thread.isGone()) await begun.thread.call({ kind: 'abandon' });
     },
   };
+};
+
+const faultOf = (check: () => void): { readonly fault: unknown } | null => {
+  try {
+    check();
+    return null;
+  } catch (fault) {
+    return { fault };
+  }
 };
 
 // ---- what crosses
