@@ -84,6 +84,17 @@ export const newLists = (changes: Changes): Lists => {
     sizeCalculation: (_list, key) => key.length + limits.anchorsMax * ANCHOR_BYTES,
   });
 
+  /** Searched once for each statement, of which many lists have the same. */
+  const tables = new WeakMap<Statement, readonly string[] | null>();
+  const tablesOf = (statement: Statement): readonly string[] | null => {
+    let known = tables.get(statement);
+    if (known === undefined) {
+      known = tablesIn([statement.sql]);
+      tables.set(statement, known);
+    }
+    return known;
+  };
+
   const isCurrent = (list: KnownList): boolean => changes.isUnchanged(list.tables, list.since);
 
   const start: Lists['start'] = (compiled, values) => {
@@ -135,7 +146,7 @@ export const newLists = (changes: Changes): Lists => {
       if (order !== null) remember(known, order, offset, page);
       return;
     }
-    const made = { tables: tablesIn([countedBy(compiled).sql]), since, total, anchors: new Map() };
+    const made = { tables: tablesOf(countedBy(compiled)), since, total, anchors: new Map() };
     lists.set(key, made);
     if (order !== null) remember(made, order, offset, page);
   };
