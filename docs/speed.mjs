@@ -136,9 +136,17 @@ const size = () => {
   });
   if (!found) return [];
   const { rssMb, startCpuMs } = found.it;
+  const byThreads = newest((run) => run.memory);
   return [
+    ...(byThreads ? [memoryOf(byThreads)] : []),
     `Memory after these requests on SQLite: ${rssMb.dovetail} MB without kept answers, ${rssMb.cached} MB with them, the hand-written server ${rssMb.baseline} MB. Start: ${short(startCpuMs)} ms of CPU.`,
   ];
+};
+
+const memoryOf = (byThreads) => {
+  const { requests } = byThreads[1];
+  const each = Object.entries(byThreads).map(([threads, it]) => `${threads}: ${it.rssMb[0]} and ${it.rssMb.at(-1)} MB`);
+  return `Memory on SQLite with nothing kept, at the start and after ${requests} requests of the three above, by the number of threads that read: ${each.join(', ')}.`;
 };
 
 export const speed = () =>

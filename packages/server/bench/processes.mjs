@@ -8,7 +8,7 @@ import { freePort, projectDir } from './databases.mjs';
 /**
  * @typedef {{
  *   port: number, startMs: number, startCpuMs: number | null,
- *   cpuUs(): number | null, rssMb(): number, stop(): Promise<void>,
+ *   cpuUs(): number | null, rssMb(): number, peakRssMb(): number, signal(name: string): void, stop(): Promise<void>,
  * }} Side
  *   `startMs`, `startCpuMs`: from the start of the process until it answers. `cpuUs`: of the process and of its PostgreSQL server.
  */
@@ -72,7 +72,9 @@ const startSide = async ({ postmaster = null }, args, envFor) => {
       const backends = postmaster === null ? 0 : familyCpuUs(postmaster);
       return own === null || backends === null ? null : own + backends;
     },
-    rssMb: () => rssMb(child.pid),
+    rssMb: () => residentMb(child.pid, 'VmRSS'),
+    peakRssMb: () => residentMb(child.pid, 'VmHWM'),
+    signal: (name) => child.kill(name),
     stop: async () => {
       running.delete(side);
       child.kill('SIGTERM');
@@ -100,10 +102,10 @@ const isHealthy = async (port) => {
   }
 };
 
-/** Resident memory of a process, if the system reports it (Linux). */
-const rssMb = (pid) => {
+/** Resident memory of a process, now (`VmRSS`) or at most so far (`VmHWM`), if the system reports it (Linux). */
+const residentMb = (pid, name) => {
   try {
-    const [, kib] = /VmRSS:\s+(\d+) kB/.exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
+    const [, kib] = new RegExp(`${name}:\\s+(\\d+) kB`).exec(fs.readFileSync(`/proc/${pid}/status`, 'utf8'));
     return Math.round(Number(kib) / 1024);
   } catch {
     return Number.NaN;

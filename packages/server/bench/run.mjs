@@ -19,6 +19,7 @@ import {
 import { growthName, growthRequests, growthSizes, measureGrowth } from './growth.mjs';
 import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
+import { measureMemory, memoryName } from './memory.mjs';
 import { comparePeers, peersName } from './peers.mjs';
 import { progress, say } from './print.mjs';
 import { makeProject, nothingKept, responsesKept, stopAll } from './processes.mjs';
@@ -35,7 +36,7 @@ const usage = `npm run bench -- [options]
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
                        create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what
-                       stands for v4; only by name: growth, with up to ${growthSizes.at(-1)} articles
+                       stands for v4; only by name: growth, with up to ${growthSizes.at(-1)} articles; memory, by the number of threads
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -58,7 +59,7 @@ const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name)
 const localeNames = localeRequests.map((it) => it.name);
 const growthNames = growthRequests.map((it) => it.name);
 const usualNames = [...readNames, ...localeNames, ...writeNames, uploadName, peersName, togetherName];
-const requestNames = [...usualNames, ...growthNames, growthName];
+const requestNames = [...usualNames, ...growthNames, growthName, memoryName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -182,6 +183,7 @@ const main = async () => {
         if (options.keep === undefined) for (const made of worlds.values()) await store.drop(made);
       }
     }
+    if (has([memoryName])) figures.memory = await measureMemory({ dir, options });
     if (has([togetherName])) figures.together = await compareTogether({ server, dir, options });
     figures.load = { before: load, after: os.loadavg()[0] };
     say(`\nload ${load.toFixed(2)} before, ${figures.load.after.toFixed(2)} after`);

@@ -23,6 +23,7 @@ import {
 export const togetherName = 'together';
 
 const kit = path.join(import.meta.dirname, '../test/conformance/core');
+export const recordedProject = path.join(kit, 'project');
 const connections = 16;
 /** What the floor does as a multiple of v4's rate. */
 const floorToV4 = 29;
@@ -31,7 +32,7 @@ const floorToV4 = 29;
  * v4.26.2, requests a second on the same machine as the first floor, measured once: v4 is not installed here.
  * The goals are multiples of v4's rate.
  */
-const requests = [
+export const recordedRequests = [
   {
     name: 'list',
     floor: '/list',
@@ -63,9 +64,9 @@ export const compareTogether = async ({ server, dir, options }) => {
   const { dist, databases, rounds = 7, seconds } = options;
   const file = path.join(dir, 'recorded.db');
   const projects = {
-    anew: makeProject(path.join(dir, 'recorded-anew'), nothingKept, path.join(kit, 'project')),
-    entries: makeProject(path.join(dir, 'recorded-entries'), entriesKept, path.join(kit, 'project')),
-    cached: makeProject(path.join(dir, 'recorded-cached'), responsesKept, path.join(kit, 'project')),
+    anew: makeProject(path.join(dir, 'recorded-anew'), nothingKept, recordedProject),
+    entries: makeProject(path.join(dir, 'recorded-entries'), entriesKept, recordedProject),
+    cached: makeProject(path.join(dir, 'recorded-cached'), responsesKept, recordedProject),
   };
   const figures = {};
   for (const name of databases) {
@@ -80,14 +81,14 @@ export const compareTogether = async ({ server, dir, options }) => {
         anew: await startDovetail(dist, projects.anew, world),
         entries: await startDovetail(dist, projects.entries, world),
         kept: await startDovetail(dist, projects.cached, world),
-        floor: await startScript('floor.mjs', [path.join(kit, 'project'), floorFile], world),
+        floor: await startScript('floor.mjs', [recordedProject, floorFile], world),
       };
       say(
         `\n${name}, data of the recorded cases, ${connections} connections; multiples of v4: ${floorToV4} is the floor`,
       );
       table.head();
       figures[name] = {};
-      for (const request of requests) {
+      for (const request of recordedRequests) {
         await checkEqual(portsOf(sides), request);
         const urlFor = (_turn, side) => (side === 'floor' ? request.floor : request.path);
         const measured = await measure(sides, { urlFor, rounds, seconds, connections });

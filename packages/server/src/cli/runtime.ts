@@ -13,8 +13,8 @@ export const isSupported = (version: string): boolean => {
 };
 
 /**
- * Bounds the garbage that V8 keeps. The whole heap is collected when it has doubled: with V8's own rule it grows to four
- * times what is alive, which takes some 30 MB more and no less CPU. The young generation of a server with large responses
+ * Bounds the garbage that V8 keeps. The whole heap is collected when it has grown by two fifths: with V8's own rule it grows to
+ * four times what is alive, which takes some 30 MB more and no less CPU. The young generation of a server with large responses
  * would grow to 100 MB and more, and with it the buffers that garbage holds; with 1 MB per semi-space requests take 2 to 4 %
  * more CPU and the process a third less memory. Both it and the allocator take their limits only at process start, so
  * the process replaces itself (exec) and keeps its id. Limits set by the user are kept. The process is not replaced on
@@ -22,7 +22,7 @@ export const isSupported = (version: string): boolean => {
  */
 export const boundHeap = (): void => {
   // applies to threads too
-  v8.setFlagsFromString('--heap-growing-percent=100');
+  v8.setFlagsFromString('--heap-growing-percent=40');
   const flag = '--max-semi-space-size';
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   if (given.includes(flag) || process.platform === 'win32' || process.connected) return;
