@@ -117,6 +117,21 @@ describe('a read in a thread', () => {
     await schedule.close();
   });
 
+  it('does not wait for a moment without reads, such as the journal needs, while one that takes long goes on', async () => {
+    const thread = { isGone: () => false, close: async () => undefined } as unknown as Thread;
+    const schedule = newSchedule(1, () => thread);
+    let end = (): void => undefined;
+    const long = schedule.use({ ms: null }, () => new Promise<void>((resolve) => (end = resolve)));
+    const did: string[] = [];
+    const work = schedule.whenIdle(async () => void did.push('work'));
+    await schedule.use({ ms: 1 }, async () => void did.push('read'));
+    expect(did).toEqual(['read']);
+    end();
+    await Promise.all([long, work]);
+    expect(did).toEqual(['read', 'work']);
+    await schedule.close();
+  });
+
   it('does not wait for reads that take long, known or not', async () => {
     let settled = 0;
     const long = counting(400_000);

@@ -54,9 +54,10 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
   const queues: Readonly<Record<'short' | 'unknown' | 'long', Waiting[]>> = { short: [], unknown: [], long: [] };
   let held: 'nothing' | 'long' | 'all' = 'nothing';
   let isClosed = false;
-  /** Called once no read is running, or none that takes long. */
+  /** Called once no read is running. */
   const onIdle: (() => void)[] = [];
-  const onNoneLong: (() => void)[] = [];
+  /** The same for who wants no further ones until then; null if nobody does. */
+  let onEmpty: (() => void) | null = null;
 
   const waiting = (): number => queues.short.length + queues.unknown.length + queues.long.length;
 
@@ -94,6 +95,8 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
     return long < longMax && queues.long.length > 0 && held === 'nothing' ? queues.long : null;
   };
   const admit = (): void => {
+    // one that turns out to take long must not hold up those that are short
+    if (onEmpty) held = longRunning() > 0 ? 'long' : 'all';
     for (let queue = next(); queue; queue = next()) {
       let thread: Thread | null;
       try {
@@ -109,9 +112,9 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
       running.add(it);
       run(it);
     }
-    if (longRunning() > 0) return;
-    for (const resolve of onNoneLong.splice(0)) resolve();
     if (running.size > 0) return;
+    onEmpty?.();
+    onEmpty = null;
     for (const resolve of onIdle.splice(0)) resolve();
   };
 
@@ -161,10 +164,11 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
       }
     },
     whenIdle: async (work) => {
-      held = 'long';
-      if (longRunning() > 0) await new Promise<void>((resolve) => onNoneLong.push(resolve));
-      held = 'all';
-      if (running.size > 0) await new Promise<void>((resolve) => onIdle.push(resolve));
+      await new Promise<void>((resolve) => {
+        onEmpty = resolve;
+        keepLooking();
+        admit();
+      });
       try {
         await work();
       } finally {
