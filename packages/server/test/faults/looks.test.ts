@@ -126,6 +126,23 @@ describe('looks at PostgreSQL', () => {
     }
   });
 
+  it('do not hold up the end when their backend is silent', async () => {
+    const other = await openPostgres(database.env['DATABASE_URL']!);
+    const before = (await stranger.query<{ readonly pid: number }>(backends)).rows.map((it) => it.pid);
+    let pid: number | undefined;
+    while (pid === undefined) {
+      await other.changes.catchUp();
+      const { rows } = await stranger.query<{ readonly pid: number }>(backends);
+      pid = rows.find((it) => !before.includes(it.pid))?.pid;
+    }
+    process.kill(pid, 'SIGSTOP');
+    try {
+      await other.close();
+    } finally {
+      process.kill(pid, 'SIGCONT');
+    }
+  });
+
   it('take what ends a statement for no answer', async () => {
     const pid = await backendOf(db, stranger);
     await stranger.query('select pg_cancel_backend($1)', [pid]);

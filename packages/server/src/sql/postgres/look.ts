@@ -2,6 +2,8 @@
  * Looks at the state of a PostgreSQL over a connection that serves nothing else. Every read waits for one, so it is as cheap as
  * can be: the server is asked who it is once, because the connection ends with it, and the bytes of the question are fixed.
  */
+import { setTimeout as startTimer } from 'node:timers';
+import { setTimeout } from 'node:timers/promises';
 import type { Client, Submittable } from 'pg';
 import { serialize } from 'pg-protocol';
 import { limits } from '../../limits.js';
@@ -83,7 +85,8 @@ export const newLook = ({ openApart, server: serverOfPool }: Pick<Connections, '
     close: async () => {
       closing.abort();
       await opening;
-      await opened?.client.end();
+      // a server that is gone does not answer
+      await Promise.race([opened?.client.end(), setTimeout(limits.closeMsMax, undefined, { ref: false })]);
     },
   };
 };
@@ -116,7 +119,7 @@ const newQuestion = (client: Client, server: string, onFault: () => void): Opene
     onFault();
     answer(null);
   };
-  const silence = setTimeout(() => {
+  const silence = startTimer(() => {
     if (settle) fail();
   }, limits.lookMsMax).unref();
 
