@@ -6,7 +6,6 @@ import { isUtf8 } from 'node:buffer';
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Page } from '../query/selection.js';
-import type { EntryBytes } from './entries.js';
 import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
@@ -16,6 +15,8 @@ type PagePlan = Pick<ReadPlan, 'page' | 'shape'>;
 /** A body in UTF-8, and where its entries are. */
 export interface Assembled {
   readonly body: Buffer;
+  /** What stands before and after the entries, in ASCII. */
+  readonly around: readonly [start: string, end: string];
   /** Bytes of the entries in order, which are separated by a comma; null if they are unknown. */
   readonly sizes: readonly number[] | null;
 }
@@ -35,32 +36,28 @@ const assembleWhole = (
   total: number | null,
 ): Assembled => {
   checkLength(texts.length);
-  const [start, end] = envelope(plan, total);
-  const body = Buffer.concat([Buffer.from(start), texts, Buffer.from(end)]);
+  const around = envelope(plan, total);
+  const body = Buffer.concat([Buffer.from(around[0]), texts, Buffer.from(around[1])]);
   // texts are stored as bytes, whatever they are
-  return isUtf8(body) ? { body, sizes } : { body: Buffer.from(body.toString()), sizes: null };
+  return isUtf8(body) ? { body, around, sizes } : { body: Buffer.from(body.toString()), around, sizes: null };
 };
 
-/** The body of the same read from entries that it has made before; null if it is longer than a response may be. */
-export const assembleKept = (plan: PagePlan, entries: readonly EntryBytes[], total: number | null): Buffer | null => {
-  const [start, end] = envelope(plan, total);
-  let length = start.length + end.length + Math.max(0, entries.length - 1);
-  for (const it of entries) length += it.length;
-  if (length > limits.responseCharactersMax) return null;
-  const body = Buffer.allocUnsafeSlow(length);
-  let at = body.write(start, 'latin1');
-  for (let i = 0; i < entries.length; i++) {
-    if (i > 0) body[at++] = COMMA;
-    at += body.write(entries[i]!, at, 'latin1');
-  }
-  body.write(end, at, 'latin1');
-  return body;
+/**
+ * The body of the same read from entries that were made before, as texts with a character for each byte; null if it is longer
+ * than a response may be.
+ */
+export const assembleKept = (
+  plan: PagePlan,
+  entries: readonly string[],
+  total: number | null,
+): Omit<Assembled, 'sizes'> | null => {
+  const around = envelope(plan, total);
+  const text = around.join(entries.join(','));
+  // a character for each byte
+  return text.length > limits.responseCharactersMax ? null : { body: Buffer.from(text, 'latin1'), around };
 };
 
 const COMMA = 0x2c;
-
-/** Where the first entry of a body begins. */
-export const entriesAt = (plan: PagePlan): number => envelope(plan, null)[0].length;
 
 const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
   const { shape } = plan;
@@ -70,7 +67,8 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
   });
   const root = texts.at(-1)!;
   const isPlain = shape.form === 'plain';
-  const [start, end] = envelope(plan, data.total);
+  const around = envelope(plan, data.total);
+  const [start, end] = around;
   const sizes: number[] = [];
   let characters = Math.max(0, data.page.length - 1);
   let length = start.length + end.length + Math.max(0, data.page.length - 1);
@@ -90,7 +88,7 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
     at += body.write(entries[i]!, at);
   }
   body.write(end, at, 'latin1');
-  return { body, sizes };
+  return { body, around, sizes };
 };
 
 /** What stands before and after the entries. */

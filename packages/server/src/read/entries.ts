@@ -5,6 +5,8 @@
 import { LRUCache } from 'lru-cache';
 import { limits } from '../limits.js';
 import type { Changes, Moment } from '../sql/changes.js';
+import { DIGEST_LENGTH } from './etag.js';
+import type { BodyEntries } from './execute.js';
 
 export interface KeptEntries {
   /**
@@ -35,20 +37,21 @@ export interface EntryGroup {
    * commit that the page may show: then the entries are those of the state that its ids are from.
    * @param turn as of before the page was read.
    */
-  find(ids: readonly number[], turn: Turn): readonly (EntryBytes | undefined)[];
+  find(ids: readonly number[], turn: Turn): readonly (RenderedEntry | undefined)[];
   /** Keeps the entries of a page that was read whole. */
   keepPage(entries: RenderedEntries): void;
   /** Keeps entries that were missing. */
   keepMissing(entries: RenderedEntries): void;
 }
 
-export interface RenderedEntries {
+export interface RenderedEntry {
+  readonly bytes: EntryBytes;
+  readonly digest: string;
+}
+
+export interface RenderedEntries extends BodyEntries {
   readonly ids: readonly number[];
   readonly body: Buffer;
-  /** Where they begin in the body, separated by a comma. */
-  readonly at: number;
-  /** Bytes of each. */
-  readonly sizes: readonly number[];
   /** When they were read, or before that. */
   readonly since: Moment;
 }
@@ -59,14 +62,29 @@ export interface RenderedEntries {
  */
 export type EntryBytes = string;
 
-interface KeptEntry {
+/** The entries by their ids. */
+export const entriesIn = ({ ids, body, at, sizes, digests }: RenderedEntries): ReadonlyMap<number, RenderedEntry> => {
+  const entries = new Map<number, RenderedEntry>();
+  let begin = at;
+  ids.forEach((id, i) => {
+    entries.set(id, entryAt(body, begin, sizes[i]!, digests, i));
+    begin += sizes[i]! + 1;
+  });
+  return entries;
+};
+
+const entryAt = (body: Buffer, begin: number, size: number, digests: string, i: number): RenderedEntry => ({
+  bytes: body.toString('latin1', begin, begin + size),
+  digest: digests.slice(DIGEST_LENGTH * i, DIGEST_LENGTH * (i + 1)),
+});
+
+interface KeptEntry extends RenderedEntry {
   readonly id: number;
-  readonly bytes: EntryBytes;
   readonly turn: Turn;
 }
 
 /** Approximate overhead of an entry in memory, in bytes. */
-const ENTRY_BYTES = 256;
+const ENTRY_BYTES = 320;
 
 /** Entries that were shown once, of which few are remembered, by numbers that may be equal for several. */
 const newSightings = () => {
@@ -117,7 +135,7 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
     };
 
     /** Returns how many of them were kept already. */
-    const keep = ({ ids, body, at, sizes, since: readSince }: RenderedEntries): number => {
+    const keep = ({ ids, body, at, sizes, digests, since: readSince }: RenderedEntries): number => {
       refresh();
       if (!changes.isUnchanged(tables, readSince)) return 0;
       let known = 0;
@@ -128,7 +146,7 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
         if (byId.has(id)) known += 1;
         // once there is no room, only what was shown before displaces others
         else if (size <= entryBytesMax && (entries.calculatedSize + size <= bytesMax || isSighted(number, id))) {
-          const entry = { id, bytes: body.toString('latin1', begin, begin + sizes[i]!), turn };
+          const entry = { id, turn, ...entryAt(body, begin, sizes[i]!, digests, i) };
           byId.set(id, entry);
           entries.set(entry, byId);
         }
@@ -147,7 +165,7 @@ export const newKeptEntries = (changes: Changes, bytesMax: number): KeptEntries 
           if (!entry || entry.turn >= before) return undefined;
           found += 1;
           entries.get(entry);
-          return entry.bytes;
+          return entry;
         });
         note(found, ids.length);
         counts.found += found;

@@ -1,6 +1,7 @@
 /**
- * Entity tags (RFC 9110, 8.8.3 and 13.1). The tag of an answer is a hash of its body; the tag of one entry begins with
- * the entry's version and a dot, so that If-Match holds whatever fields a request selects.
+ * Entity tags (RFC 9110, 8.8.3 and 13.1). The tag of an answer is a hash of its body, that of a list a hash of its entries'
+ * hashes; the tag of one entry begins with the entry's version and a dot, so that If-Match holds whatever fields a request
+ * selects.
  */
 import crypto from 'node:crypto';
 import type { EntryType } from '../model/model.js';
@@ -10,6 +11,14 @@ export const newEtag = (body: Buffer, version: string | null): string => {
   const prefix = version === null ? '' : `${Number(version).toString(36)}.`;
   return `"${prefix}${crypto.hash('sha1', body, 'base64url')}"`;
 };
+
+/** The tag of a list. @param digests those of its entries, joined. @param around what stands before and after them. */
+export const newListEtag = (digests: string, around: readonly [start: string, end: string]): string =>
+  `"${crypto.hash('sha1', around.join(digests), 'base64url')}"`;
+
+/** Of the bytes of an entry; of `DIGEST_LENGTH` characters. */
+export const digestOf = (bytes: Uint8Array): string => crypto.hash('sha1', bytes, 'base64url');
+export const DIGEST_LENGTH = 27;
 
 const entityTag = /(?:W\/)?"([\x21\x23-\x7e\x80-\xff]*)"/;
 const oneTag = new RegExp(`^${entityTag.source}$`);

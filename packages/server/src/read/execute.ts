@@ -5,7 +5,7 @@
 import type { Page } from '../query/selection.js';
 import type { Binding, DbValue, ReadProgram } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
-import { newEtag } from './etag.js';
+import { digestOf, newEtag, newListEtag } from './etag.js';
 import { type PageIds, runIds, runRead } from './run.js';
 import type { CompiledIds, CompiledRead } from './statements.js';
 
@@ -23,8 +23,18 @@ export interface ReadValues {
 export interface Executed extends PageIds {
   readonly body: Uint8Array;
   readonly etag: string;
-  /** Bytes of the entries in order, which are separated by a comma; null if they are unknown. */
-  readonly sizes: readonly number[] | null;
+  /** Of a list, unless it is unknown where its entries are. */
+  readonly entries: BodyEntries | null;
+}
+
+/** The entries of a body in order, which are separated by a comma. */
+export interface BodyEntries {
+  /** Where the first one begins. */
+  readonly at: number;
+  /** Bytes of each. */
+  readonly sizes: readonly number[];
+  /** Their digests, joined. */
+  readonly digests: string;
 }
 
 /** `unrendered`: the shape nests, and has met a list that only batches render. Null if there is no such entry. */
@@ -45,6 +55,20 @@ function* answer(compiled: CompiledRead, { values, page, ids }: ReadValues, bind
   if (data === null) return 'unrendered';
   const assembled = assemble({ shape: compiled.shape, page }, data);
   if (assembled === null) return null;
-  const { body, sizes } = assembled;
-  return { body, etag: newEtag(body, data.version), total: data.total, ids: data.page, sizes };
+  const { body, around, sizes } = assembled;
+  const executed = { body, total: data.total, ids: data.page };
+  if (!page || !sizes) return { ...executed, etag: newEtag(body, data.version), entries: null };
+  const at = around[0].length;
+  const digests = digestsOf(body, at, sizes);
+  return { ...executed, etag: newListEtag(digests, around), entries: { at, sizes, digests } };
 }
+
+const digestsOf = (body: Buffer, at: number, sizes: readonly number[]): string => {
+  let digests = '';
+  let begin = at;
+  for (const size of sizes) {
+    digests += digestOf(body.subarray(begin, begin + size));
+    begin += size + 1;
+  }
+  return digests;
+};

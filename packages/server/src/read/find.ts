@@ -11,9 +11,16 @@ import type { Page, Query, ReadAction } from '../query/selection.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Moment } from '../sql/changes.js';
 import { type Db, type DbValue, readRows, type Tx, withValues } from '../sql/dialect.js';
-import { assembleKept, entriesAt } from './assemble.js';
-import { type EntryBytes, type EntryCounts, type EntryGroup, newKeptEntries, type RenderedEntries } from './entries.js';
-import { newEtag } from './etag.js';
+import { assembleKept } from './assemble.js';
+import {
+  type EntryCounts,
+  type EntryGroup,
+  entriesIn,
+  newKeptEntries,
+  type RenderedEntries,
+  type RenderedEntry,
+} from './entries.js';
+import { newEtag, newListEtag } from './etag.js';
 import { type Executed, execute, type Outcome, type ReadValues } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
 import { newLists, type PageStart } from './lists.js';
@@ -149,31 +156,26 @@ const isPaged = ({ shape: { action, slice } }: CompiledRead, page: Page | null):
 const everyPlan = ({ entries: { shape } }: Pick<CompiledByIds, 'entries'>) =>
   ({ shape, page: { kind: 'every' } }) as const;
 
-/** The entries of a body by their ids. */
-const textsOf = ({ ids, body, at, sizes }: RenderedEntries): ReadonlyMap<number, EntryBytes> => {
-  const texts = new Map<number, EntryBytes>();
-  let begin = at;
-  ids.forEach((id, i) => {
-    const end = begin + sizes[i]!;
-    texts.set(id, body.toString('latin1', begin, end));
-    begin = end + 1;
-  });
-  return texts;
-};
-
 /** Null if it is unknown where they are. */
-const renderedIn = (
-  plan: Pick<ReadPlan, 'shape' | 'page'>,
-  { ids, body, sizes }: Executed,
-  since: Moment,
-): RenderedEntries | null => sizes && { ids, body: bufferOf(body), at: entriesAt(plan), sizes, since };
+const renderedIn = ({ ids, body, entries }: Executed, since: Moment): RenderedEntries | null =>
+  entries && { ids, body: bufferOf(body), ...entries, since };
 
 const bufferOf = ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer =>
   Buffer.from(buffer, byteOffset, byteLength);
 
-const answerOfEntries = (plan: ReadPlan, entries: readonly EntryBytes[], total: number | null): Answer | undefined => {
-  const body = assembleKept(plan, entries, total);
-  return body ? { body, etag: newEtag(body, null), leftOut: plan.leftOut } : undefined;
+const answerOfEntries = (
+  plan: ReadPlan,
+  entries: readonly RenderedEntry[],
+  total: number | null,
+): Answer | undefined => {
+  const assembled = assembleKept(
+    plan,
+    entries.map((it) => it.bytes),
+    total,
+  );
+  if (!assembled) return undefined;
+  const { body, around } = assembled;
+  return { body, etag: newListEtag(entries.map((it) => it.digest).join(''), around), leftOut: plan.leftOut };
 };
 
 /** Approximate overhead of a cached response, in bytes. */
@@ -341,7 +343,7 @@ export const newReader = (
     const page = await lists.page(compiled, plan.values, (values, isAnchored) =>
       executed(read, { values, isAnchored }, asked, (it) => db.readPlanned(it)),
     );
-    const rendered = page && renderedIn(plan, page, since);
+    const rendered = page && renderedIn(page, since);
     if (rendered) group?.keepPage(rendered);
     return answerFrom(plan, page);
   };
@@ -390,15 +392,15 @@ export const newReader = (
       if (!lists.finish(start, page)) return undefined;
       const kept = group.find(page.ids, turn);
       const missing = page.ids.filter((_id, i) => kept[i] === undefined);
-      if (missing.length === 0) return answerOfEntries(plan, kept as readonly EntryBytes[], page.total);
+      if (missing.length === 0) return answerOfEntries(plan, kept as readonly RenderedEntry[], page.total);
       return whenReady(readMissing(plan, byIds, missing), (read) => {
-        const rendered = read && renderedIn(everyPlan(byIds), read, since);
+        const rendered = read && renderedIn(read, since);
         // the page, what was kept and what was missing are of one state only if nothing of them has changed meanwhile
         if (!rendered || !db.changes.isUnchanged(compiled.tables, since)) return undefined;
         group.keepMissing(rendered);
-        const texts = textsOf(rendered);
-        const all = page.ids.map((id, i) => kept[i] ?? texts.get(id));
-        return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly EntryBytes[], page.total);
+        const found = entriesIn(rendered);
+        const all = page.ids.map((id, i) => kept[i] ?? found.get(id));
+        return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly RenderedEntry[], page.total);
       });
     });
   };
