@@ -144,15 +144,17 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
         noticeOthers(version);
         duringTransaction = version;
       });
-      let writes: Writes = new Map();
+      /** What statements write, each once; joined when it is needed. */
+      const written = new Set<Writes>();
       /** Then it takes no more statements. */
       let isEnding = false;
       const sending = (text: string): void => {
         const own = writesOf(text);
         // most statements only read
-        if (own?.size !== 0) writes = joinWrites([writes, own]);
+        if (own?.size !== 0) written.add(own);
       };
       const noteCommit = (after: DataVersion): void => {
+        const writes = joinWrites([...written]);
         // null: a definition of tables, for example
         if (!writes) startOver();
         else if (writes.size > 0) log.touch(consequences && touchedBy(writes, consequences));
@@ -206,7 +208,7 @@ export const newCommits = ({ read, readOfWriter }: Versions): Commits => {
         commit: async () => {
           let after = await finishing;
           if (after === null && begun !== null) {
-            if (writes && writes.size > 0 && !consequences && !isEnding) await readConsequences(tx);
+            if (written.size > 0 && !written.has(null) && !consequences && !isEnding) await readConsequences(tx);
             isEnding = true;
             after = await noted(commit());
           }

@@ -343,7 +343,8 @@ const newCheckpoints = () => {
       const added = found >= pages ? found - pages : found;
       pages = found;
       const perCommit = Math.max(1, added / counted);
-      commitsBetween = Math.ceil(limits.sqliteCheckpointPages / perCommit);
+      // the next ones may be larger
+      commitsBetween = Math.min(COMMITS_BETWEEN_MAX, Math.ceil(limits.sqliteCheckpointPages / perCommit));
     } finally {
       isRunning = false;
     }
@@ -351,6 +352,8 @@ const newCheckpoints = () => {
 };
 
 const MEMORY = ':memory:';
+/** Commits after which there is a checkpoint, however small they are. */
+const COMMITS_BETWEEN_MAX = 100;
 /** Writes between two looks at the size of the journal. */
 const WRITES_PER_LOOK = 8;
 
