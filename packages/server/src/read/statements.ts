@@ -189,10 +189,11 @@ const wholeQuery = (shape: ReadShape, dialect: Dialect): Sql => {
   }
   const rows = shape.slice
     ? pageQuery(shape, shape.slice, [text], dialect)
-    : entriesQuery(root, [text, ...versionColumn(shape, dialect)], givenIds(shape, dialect), dialect);
+    : // the limit keeps SQLite from merging this query into one that aggregates, which would render the text at each use
+      sql`${entriesQuery(root, [text, ...versionColumn(shape, dialect)], givenIds(shape, dialect), dialect)} limit -1`;
   const version = shape.withVersion ? sql`version` : sql`null`;
-  if (shape.action !== 'find')
-    return sql`select ${bytes(sql`text`)}, id, ${version}, ${size(sql`text`)} from (${rows})`;
+  // the text is named once: SQLite merges the two queries, and would render it at each use
+  if (shape.action !== 'find') return sql`select ${bytes(sql`text`)}, id, ${version}, null from (${rows})`;
   return sql`${page} from (${rows})`;
 };
 
