@@ -83,6 +83,15 @@ command('explain', 'print the selection, plan and statements of a URL, and what 
     },
   );
 
+command('types', 'print the TypeScript types of the model, for dovetail-client')
+  .option('--out <file>', 'write them to a file instead')
+  .option('--check', 'only compare the file with the model; exit code 1 if they differ')
+  .action(async ({ project, out, check }: ProjectOption & { readonly out?: string; readonly check?: boolean }) => {
+    if (check && out === undefined) throw new UsageFault('--check needs --out.');
+    const { types } = await import('./types.js');
+    await types(project, { out: out ?? null, check: check === true });
+  });
+
 const token = program.command('token').description('API tokens');
 command('create', 'create a token and print its key, once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')

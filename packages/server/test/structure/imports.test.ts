@@ -18,6 +18,7 @@ const order = [
   'media',
   'accounts',
   'handlers',
+  'describe',
   'site',
   'http',
   'cli',

@@ -20,6 +20,8 @@ export const token = 'full-access-token';
 
 export interface Magazine {
   readonly send: TestServer['send'];
+  /** Serves it on a port; the URL of the server. */
+  listen(): Promise<string>;
   /** Merges JSON into a file of the project, or replaces a file of another kind, and starts the server again. */
   write(file: string, text: string): Promise<void>;
   /** Rows of a statement as another program sees them, with values as the database prints them. */
@@ -56,6 +58,7 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
   let running = await start();
   return {
     send: (...request) => running.server.send(...request),
+    listen: () => running.app.listen({ host: '127.0.0.1', port: 0 }),
     write: async (file, text) => {
       writeInto(path.join(dir, file), text);
       await running.server.close();

@@ -1,0 +1,29 @@
+/** A typed client for Dovetail. `dovetail types` writes the schema that `createClient` takes. */
+export {
+  type Client,
+  type Collection,
+  createClient,
+  type FormatOption,
+  type Locale,
+  type ReadOptions,
+  type Single,
+  type WriteOptions,
+} from './client.js';
+export type { ErrorCode, ErrorName } from './codes.js';
+export { DovetailError, type Fault } from './errors.js';
+export type { FileInfo, Files, UploadFile, UploadTarget } from './files.js';
+export type {
+  CreateInput,
+  Id,
+  LocalizationInput,
+  Position,
+  ToManyInput,
+  ToOneInput,
+  UpdateInput,
+} from './input.js';
+export type { EntryQuery, Filters, ListQuery, Populate, SingleQuery, Sort } from './query.js';
+export type { ClientOptions, RequestOptions, Send } from './request.js';
+export type { BareEntry, Entry, EntryList, Format, OneEntry } from './result.js';
+export type { EntryType, Nested, Schema } from './schema.js';
+export { encodeQuery } from './url.js';
+export type { Login, Registration, Users } from './users.js';

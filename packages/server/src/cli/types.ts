@@ -1,0 +1,31 @@
+/** `types`: writes the model as TypeScript. Reads no database. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { typescriptOf } from '../describe/typescript.js';
+import { StartFault } from './config.js';
+import { openProject } from './project.js';
+
+/**
+ * @param out the file to write; printed if it is null.
+ * @param check only compares the file with the model, and fails if they differ.
+ */
+export const types = async (
+  dir: string,
+  { out, check }: { readonly out: string | null; readonly check: boolean },
+): Promise<void> => {
+  const { model } = await openProject(dir);
+  const text = typescriptOf(model);
+  if (out === null) {
+    process.stdout.write(text);
+    return;
+  }
+  const current = fs.existsSync(out) ? fs.readFileSync(out, 'utf8') : null;
+  if (check) {
+    if (current !== text) throw new StartFault(`${out} is not what the model says: run dovetail types --out ${out}`);
+    return;
+  }
+  if (current === text) return;
+  fs.mkdirSync(path.dirname(path.resolve(out)), { recursive: true });
+  fs.writeFileSync(out, text);
+  process.stderr.write(`${out} written\n`);
+};
