@@ -16,6 +16,7 @@ import {
   type Uid,
   USER_UID,
 } from '../model/model.js';
+import { namesOf } from './names.js';
 
 /** The type of the values of a scalar attribute, as they are shown (F8). */
 const shownTypes: Readonly<Record<ScalarTypeName, string>> = {
@@ -44,7 +45,7 @@ const dateTypes: ReadonlySet<ScalarTypeName> = new Set(['date', 'datetime', 'tim
 
 export const typescriptOf = (model: Model): string => {
   const types = describedTypes(model);
-  const names = namesOf(types);
+  const names = namesOf(types, ['Schema', 'ContentTypes', 'JsonValue']);
   const own = types.filter((it) => it.origin === 'project');
   const members = (kind: EntryType['kind'], nameOf: (type: EntryType) => string): readonly string[] =>
     own.filter((it) => it.kind === kind).map((it) => `${quoted(nameOf(it))}: ${names.get(it.uid)};`);
@@ -159,7 +160,7 @@ const isOfSystem = (attribute: Attribute): boolean =>
     ? !attribute.rules.writable
     : attribute.kind === 'link' && (attribute.source === 'creator' || attribute.name === 'localizations');
 
-// ---- which types, and their names
+// ---- which types
 
 /** The project's own types, users, files, and all that those lead to. */
 const describedTypes = (model: Model): readonly EntryType[] => {
@@ -175,32 +176,6 @@ const describedTypes = (model: Model): readonly EntryType[] => {
 
 const isContentType = (type: EntryType): boolean => type.kind !== 'component' && !type.uid.startsWith('admin::');
 
-const reserved = ['Schema', 'ContentTypes', 'JsonValue'];
-
-const namesOf = (types: readonly EntryType[]): ReadonlyMap<Uid, string> => {
-  const names = new Map<Uid, string>();
-  const taken = new Set(reserved);
-  for (const type of types) {
-    const wanted = pascal(
-      type.kind === 'component' ? type.uid : type.origin === 'project' ? type.singular : type.uid.split('::')[1]!,
-    );
-    let name = wanted;
-    for (let n = 2; taken.has(name); n++) name = `${wanted}${n}`;
-    taken.add(name);
-    names.set(type.uid, name);
-  }
-  return names;
-};
-
-/** `sections.text` to `SectionsText`; a name that begins with a digit gets a letter before it. */
-const pascal = (name: string): string => {
-  const joined = name
-    .split(/[^\p{L}\p{N}]+/u)
-    .map((it) => it.slice(0, 1).toUpperCase() + it.slice(1))
-    .join('');
-  return /^\p{L}/u.test(joined) ? joined : `T${joined}`;
-};
-
 // ---- text
 
 const text = (value: string): string =>
@@ -209,4 +184,6 @@ const quoted = (name: string): string => (/^[A-Za-z_$][\w$]*$/.test(name) ? name
 const union = (attributes: readonly Attribute[]): string =>
   attributes.length === 0 ? 'never' : attributes.map((it) => text(it.name)).join(' | ');
 const block = (name: string, members: readonly string[]): string =>
-  members.length === 0 ? `  ${name}: Record<never, never>;` : [`  ${name}: {`, ...members.map((it) => `    ${it}`), '  };'].join('\n');
+  members.length === 0
+    ? `  ${name}: Record<never, never>;`
+    : [`  ${name}: {`, ...members.map((it) => `    ${it}`), '  };'].join('\n');

@@ -19,6 +19,7 @@ import { addHeaders, newCommonHeaders } from './headers.js';
 import { type Lane, newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
 import { addLocalePaths } from './locale-routes.js';
+import { addOpenapiPath } from './openapi-route.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds } from './request-log.js';
 import { sendIssues } from './respond.js';
@@ -108,6 +109,7 @@ export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Pro
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
+  addOpenapiPath(app, taken, { site, routes, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
   if (withLane)
     lane = newLane({

@@ -13,6 +13,7 @@ import { copiedDatabase, createTables, dialects } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { newTestDeps } from '../world/server.js';
 import { type Case, isRead, type Kit, kitFiles, play, readCases, type Suite, secrets, type Target } from './cases.js';
+import { newDocuments } from './described.js';
 import { send } from './send.js';
 
 interface RecordedServer extends Target {
@@ -69,6 +70,7 @@ export const testSuite = (kit: Kit, suite: Suite): void => {
   const cases = readCases(kitFiles(kit).suite(suite));
   describe.each(dialects)(`recorded ${suite} of ${kit} on %s`, (dialect) => {
     const logins = new Map<string, string>();
+    const documents = newDocuments();
     let project: RecordedProject;
     let server: RecordedServer | null = null;
     beforeAll(async () => {
@@ -76,19 +78,36 @@ export const testSuite = (kit: Kit, suite: Suite): void => {
     });
     afterAll(() => server?.close());
 
+    // responses are the same on both, and describing them takes as long as reading them
+    const isDescribed = dialect === 'sqlite';
     const wanted = cases.filter((it) => it.databases?.includes(dialect) ?? true);
     // reads first: their results must not depend on the writes before them
     for (const it of [...wanted.filter(isRead), ...wanted.filter((one) => !isRead(one))]) {
       test(titleOf(it), async () => {
         server ??= await newRecordedServer(dialect, project, logins);
-        const { fault, changed } = await play(it, server);
+        const { send: sendTo } = server;
+        const otherwise: string[] = [];
+        const { fault, changed } = await play(it, {
+          logins,
+          send: async (request) => {
+            const answer = await sendTo(request);
+            const described = isDescribed ? await documents.fault({ send: sendTo }, request, answer) : null;
+            if (described !== null) otherwise.push(`${request.method} ${request.path}: ${described}`);
+            return answer;
+          },
+        });
         if (changed) {
           await server.close();
           server = null;
         }
         if (fault) expect.fail(`${it.id}: ${fault.where}: ${fault.text}`);
+        expect(otherwise, 'as the OpenAPI document of the caller says').toEqual([]);
       });
     }
+    if (isDescribed)
+      test('the OpenAPI documents know the paths of most cases', () => {
+        expect(documents.compared()).toBeGreaterThan(wanted.length / 4);
+      });
   });
 };
 
