@@ -4,8 +4,7 @@
  */
 import { never } from '../errors.js';
 import { limits } from '../limits.js';
-import type { ScalarTypeName } from '../model/attributes.js';
-import { scalarTypes } from '../model/attributes.js';
+import { type Family, type ScalarTypeName, scalarTypes } from '../model/attributes.js';
 import {
   type Attribute,
   type EntryType,
@@ -51,7 +50,7 @@ const suffixes: Readonly<Record<SchemaKind, string>> = {
 };
 
 export const newSchemas = (model: Model, gate: Gate): Schemas => {
-  const names = namesOf(model.types.values(), ['Error', 'Login', 'Locale', 'Reference', 'Position', 'Relation']);
+  const names = namesOf(model.types.values(), ['Error', ...families.map(conditionsName)]);
   const made = new Map<string, JsonSchema>();
   const pending: { readonly name: string; readonly kind: SchemaKind; readonly type: EntryType }[] = [];
   const seen = new Set<string>();
@@ -264,6 +263,7 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
     selectable,
     all: () => {
       for (let next = pending.shift(); next; next = pending.shift()) made.set(next.name, make(next.kind, next.type));
+      for (const family of families) made.set(conditionsName(family), conditionsOf(family));
       return Object.fromEntries([...made].sort(([a], [b]) => (a < b ? -1 : 1)));
     },
   };
@@ -387,16 +387,20 @@ const writtenLink = ({ shape, source }: LinkAttribute): JsonSchema => {
   return { anyOf: [...all, changes(shape === 'many' ? placed : entry, entry)] };
 };
 
-/** The operators that apply to a type, and the values that they take. */
-const conditions = (type: ScalarTypeName): JsonSchema => {
-  const { family } = scalarTypes[type];
-  const text = { type: ['string', 'number', 'boolean'] };
-  const values: Readonly<Record<string, JsonSchema>> = Object.fromEntries(
-    (Object.keys(operators) as OperatorName[])
-      .filter((it) => operators[it].families.includes(family))
-      .map((it) => [it, operandOf(operators[it].takes, text)]),
-  );
-  return { anyOf: [text, { type: 'array', items: text }, object({ ...values, $not: {} })] };
+/** What a scalar may be compared with: the operators that apply to its type. */
+const conditions = (type: ScalarTypeName): JsonSchema => ({
+  $ref: `#/components/schemas/${conditionsName(scalarTypes[type].family)}`,
+});
+
+const families: readonly Family[] = ['text', 'ordered', 'boolean', 'json'];
+const conditionsName = (family: Family): string => `${family[0]!.toUpperCase()}${family.slice(1)}Conditions`;
+
+const conditionsOf = (family: Family): JsonSchema => {
+  const value = { type: ['string', 'number', 'boolean'] };
+  const applying = (Object.keys(operators) as OperatorName[]).filter((it) => operators[it].families.includes(family));
+  const byOperator = Object.fromEntries(applying.map((it) => [it, operandOf(operators[it].takes, value)]));
+  const own = { $ref: `#/components/schemas/${conditionsName(family)}` };
+  return { anyOf: [value, listOf(value), object({ ...byOperator, $not: own })] };
 };
 
 const operandOf = (takes: 'one' | 'two' | 'list' | 'flag', value: JsonSchema): JsonSchema => {

@@ -11,6 +11,7 @@ import { addActionPaths } from './actions.js';
 import { type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, boundBody, type SendingBounds } from './bodies.js';
 import { trackConnections } from './connections.js';
+import { addDescriptionPaths } from './description-routes.js';
 import { addDrain } from './drain.js';
 import { newCompressed } from './encodings.js';
 import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
@@ -19,7 +20,6 @@ import { addHeaders, newCommonHeaders } from './headers.js';
 import { type Lane, newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
 import { addLocalePaths } from './locale-routes.js';
-import { addOpenapiPath } from './openapi-route.js';
 import { boundReaders, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds } from './request-log.js';
 import { sendIssues } from './respond.js';
@@ -109,7 +109,7 @@ export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Pro
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
-  addOpenapiPath(app, taken, { site, routes, prefix: settings.prefix });
+  addDescriptionPaths(app, taken, { site, routes, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
   if (withLane)
     lane = newLane({

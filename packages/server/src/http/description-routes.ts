@@ -1,0 +1,83 @@
+/** The API as its caller may use it: `GET /openapi.json` below the prefix, and `GET /reference`, the same for people. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { newGate } from '../access/access.js';
+import type { KnownCaller } from '../access/caller.js';
+import type { Operation } from '../describe/openapi.js';
+import { handlerFor } from '../handlers/run.js';
+import type { Site } from '../site/site.js';
+import { accountRoutes } from './account-routes.js';
+import { fileRoutes } from './file-routes.js';
+import { localeRoute } from './locale-routes.js';
+import { addPath } from './paths.js';
+import { JSON_TYPE, sendIssues } from './respond.js';
+import { permissionFor, type Route } from './routes.js';
+
+export interface DescriptionDeps {
+  readonly site: Site;
+  readonly routes: readonly Route[];
+  readonly prefix: string;
+}
+
+/** @param taken paths of the project's content types, which take precedence. */
+export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<string>, deps: DescriptionDeps): void => {
+  const add = (path: string, type: string, render: (document: Document) => string | Promise<string>): void => {
+    if (taken.has(deps.prefix + path)) return;
+    addPath(app, deps.prefix + path, {
+      GET: async (request: FastifyRequest, reply: FastifyReply) => {
+        const caller = await deps.site.callers.identify(request.headers.authorization);
+        if (!caller.ok) return sendIssues(reply, caller.issues);
+        const document = await describedFor(caller.value, deps, taken);
+        return reply
+          .header('content-type', type)
+          .header('content-security-policy', contentSecurityPolicy)
+          .header('cache-control', 'no-cache')
+          .header('vary', 'authorization')
+          .send(await render(document));
+      },
+    });
+  };
+  add('/openapi.json', JSON_TYPE, (document) => JSON.stringify(document));
+  add('/reference', 'text/html; charset=utf-8', async (document) => {
+    const { referenceOf } = await import('../describe/reference.js');
+    return referenceOf(document, 'openapi.json');
+  });
+};
+
+/** Neither runs or loads anything. */
+const contentSecurityPolicy =
+  "default-src 'none';style-src 'unsafe-inline';base-uri 'none';form-action 'none';frame-ancestors 'self'";
+
+type Document = Awaited<ReturnType<typeof describedFor>>;
+
+const describedFor = async (
+  caller: KnownCaller,
+  { site, routes, prefix }: DescriptionDeps,
+  taken: ReadonlySet<string>,
+) => {
+  const { model, handlers, accounts } = site;
+  const content = routes.flatMap(({ path, type, actions }) =>
+    Object.entries(actions).flatMap(([method, action]): readonly Operation[] => {
+      if (!caller.may(permissionFor(type, action))) return [];
+      const isCustom = action !== 'createLocalization' && handlerFor(handlers.get(type.uid), action) !== undefined;
+      return [{ kind: 'content', method, path, type, action, isCustom }];
+    }),
+  );
+  const others = [
+    ...accountRoutes(accounts).map((it) => ({ ...it, permission: `plugin::users-permissions.${it.permission}` })),
+    ...fileRoutes.map((it) => ({ ...it, permission: `plugin::upload.content-api.${it.permission}` })),
+    localeRoute,
+  ];
+  const fixed = others
+    .filter(({ path, permission }) => !taken.has(prefix + path) && caller.may(permission))
+    .map(({ method, path }): Operation => ({ kind: 'fixed', method, path: prefix + path, name: path }));
+  // few servers are asked for it
+  const { openapiOf } = await import('../describe/openapi.js');
+  return openapiOf({
+    title: 'Content API',
+    version: '1',
+    server: '/',
+    model,
+    gate: newGate(caller, model),
+    operations: [...content, ...fixed],
+  });
+};
