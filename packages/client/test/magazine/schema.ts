@@ -41,15 +41,7 @@ export interface Article {
     cover: { kind: 'file'; to: UploadFile };
     gallery: { kind: 'files'; to: UploadFile };
     seo: { kind: 'component'; to: SharedSeo };
-    sections: {
-      kind: 'zone';
-      to: {
-        'sections.quote': SectionsQuote;
-        'sections.gallery': SectionsGallery;
-        'sections.rich-text': SectionsRichText;
-        'sections.question-list': SectionsQuestionList;
-      };
-    };
+    sections: { kind: 'zone'; to: { 'sections.quote': SectionsQuote; 'sections.gallery': SectionsGallery; 'sections.rich-text': SectionsRichText; 'sections.question-list': SectionsQuestionList } };
     localizations: { kind: 'many'; to: Article };
   };
   secret: Record<never, never>;
@@ -148,14 +140,7 @@ export interface Homepage {
     picks: { kind: 'many'; to: Article };
     banner: { kind: 'file'; to: UploadFile };
     seo: { kind: 'component'; to: SharedSeo };
-    sections: {
-      kind: 'zone';
-      to: {
-        'sections.hero': SectionsHero;
-        'sections.quote': SectionsQuote;
-        'sections.article-list': SectionsArticleList;
-      };
-    };
+    sections: { kind: 'zone'; to: { 'sections.hero': SectionsHero; 'sections.quote': SectionsQuote; 'sections.article-list': SectionsArticleList } };
   };
   secret: Record<never, never>;
   required: never;

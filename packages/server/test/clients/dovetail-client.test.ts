@@ -37,7 +37,9 @@ it('the types of its tests are those of the magazine', async () => {
 describe.each(dialects)('dovetail-client on %s', (dialect) => {
   const opened = openForTests(async () => {
     const magazine = await newMagazine(dialect);
-    return { url: await magazine.listen(), close: () => magazine.close() } satisfies Partial<Magazine> & { url: string };
+    return { url: await magazine.listen(), close: () => magazine.close() } satisfies Partial<Magazine> & {
+      url: string;
+    };
   });
   const client = () => createClient<Schema>({ url: opened().url, token });
   const articles = () => client().collection('articles');
@@ -73,7 +75,9 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     it('an entry with one component of a zone', async () => {
       const { data } = await articles().findOne(1, {
         fields: 'title',
-        populate: { sections: { on: { 'sections.quote': { fields: ['text'], populate: { speaker: { fields: 'name' } } } } } },
+        populate: {
+          sections: { on: { 'sections.quote': { fields: ['text'], populate: { speaker: { fields: 'name' } } } } },
+        },
       });
       const [quote] = data.attributes.sections;
       expect(quote?.speaker.data?.attributes.name).toBe('Maren Ødegård');
@@ -82,7 +86,9 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     it('operators, conditions joined by or and not, and texts with any character', async () => {
       const { data } = await articles().find({
         fields: ['title'],
-        filters: { $or: [{ title: 'Slack Water' }, { $not: { id: { $gt: 1 } } }, { title: { $in: ['a&b=c', '[%]'] } }] },
+        filters: {
+          $or: [{ title: 'Slack Water' }, { $not: { id: { $gt: 1 } } }, { title: { $in: ['a&b=c', '[%]'] } }],
+        },
       });
       expect(data.map(({ id }) => id)).toEqual([1]);
     });
@@ -103,7 +109,9 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     });
 
     it('a single type, and the locales', async () => {
-      const { data } = await client().single('homepage').find({ fields: ['headline'] });
+      const { data } = await client()
+        .single('homepage')
+        .find({ fields: ['headline'] });
       expect(data.attributes.headline).toBe('Kedge: tools, towns and tides, four times a year');
       expect((await client().locales()).map(({ code }) => code)).toEqual(['en', 'de']);
     });
@@ -118,11 +126,22 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
   describe('writes', () => {
     it('creates, updates with positions, and deletes', async () => {
       const editions = client().collection('editions');
-      const { data: created } = await editions.create({ number: 77, season: 'winter', articles: [1, 2] }, { fields: 'number' });
+      const { data: created } = await editions.create(
+        { number: 77, season: 'winter', articles: [1, 2] },
+        { fields: 'number' },
+      );
       expect(created.attributes).toEqual({ number: 77 });
       const { data } = await editions.update(
         created.id,
-        { articles: { connect: [{ id: 3, position: { start: true } }, { id: 4, position: { before: 2 } }], disconnect: [1] } },
+        {
+          articles: {
+            connect: [
+              { id: 3, position: { start: true } },
+              { id: 4, position: { before: 2 } },
+            ],
+            disconnect: [1],
+          },
+        },
         { fields: 'number', populate: { articles: { fields: 'title' } } },
       );
       expect(data.attributes.articles.data.map(({ id }) => id)).toEqual([3, 4, 2]);
@@ -131,7 +150,11 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     });
 
     it('a translation', async () => {
-      const { title, locale } = await articles().localize(8, { locale: 'de', title: 'Der Kartograf', publishedAt: null });
+      const { title, locale } = await articles().localize(8, {
+        locale: 'de',
+        title: 'Der Kartograf',
+        publishedAt: null,
+      });
       expect([title, locale]).toEqual(['Der Kartograf', 'de']);
     });
 
@@ -149,7 +172,10 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
         info: [{ alternativeText: 'A bench' }],
         target: { ref: 'api::article.article', refId: 7, field: 'cover' },
       });
-      const { data } = await articles().findOne(7, { fields: 'title', populate: { cover: { fields: 'alternativeText' } } });
+      const { data } = await articles().findOne(7, {
+        fields: 'title',
+        populate: { cover: { fields: 'alternativeText' } },
+      });
       expect(data.attributes.cover.data).toEqual({ id: file!.id, attributes: { alternativeText: 'A bench' } });
       expect(await files.describe(file!.id, { caption: 'of oak' })).toMatchObject({ caption: 'of oak' });
       const other = new File([picture], 'other.png', { type: 'image/png' });
@@ -161,7 +187,11 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     });
 
     it('users: created, logged in, shown to themselves', async () => {
-      const account = { username: `ada-${dialect}`, email: `ada-${dialect}@example.org`, password: 'a long enough one' };
+      const account = {
+        username: `ada-${dialect}`,
+        email: `ada-${dialect}@example.org`,
+        password: 'a long enough one',
+      };
       const { id } = await client().users.create({ ...account, role: 1, confirmed: true });
       const anonymous = createClient<Schema>({ url: opened().url });
       const { jwt, user } = await anonymous.users.login(account.username, account.password);
@@ -183,7 +213,9 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     });
 
     it('an unknown token', async () => {
-      const fault = await faultOf(createClient<Schema>({ url: opened().url, token: 'x' }).collection('articles').find());
+      const fault = await faultOf(
+        createClient<Schema>({ url: opened().url, token: 'x' }).collection('articles').find(),
+      );
       expect([fault.status, fault.errorName, fault.faults.length]).toEqual([401, 'UnauthorizedError', 1]);
     });
 

@@ -48,7 +48,7 @@ describe.each(dialects)('RQ21 on %s', (dialect) => {
     expect(attributesOf(document, 'Author')).toEqual([
       ...['name', 'slug', 'bio', 'createdAt', 'updatedAt', 'articles', 'portrait', 'links', 'mentor', 'apprentices'],
     ]);
-    await magazine.query("delete from up_permissions where action = 'api::category.category.find'");
+    await magazine.query("update up_permissions set action = 'x' where action = 'api::category.category.find'");
     await expect
       .poll(async () => attributesOf(await documentFor(''), 'Article'), { timeout: 10_000 })
       .not.toContain('categories');
