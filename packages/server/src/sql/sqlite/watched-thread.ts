@@ -185,7 +185,7 @@ const faultOf = (cause: unknown, role: ThreadData['role']): Error =>
     ? new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }))
     : new LostThread(cause);
 
-/** As of the server's thread, see `cli/runtime.ts`: three semi-spaces of 1 MB. */
+/** Three semi-spaces of 1 MB: more make the texts of a thread, which are not large for long, no faster. */
 const YOUNG_GENERATION_MB = 3;
 /** Milliseconds that a thread has to end by itself after it was given up. */
 const TERMINATE_MS = 2_000;
