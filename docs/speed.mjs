@@ -80,18 +80,21 @@ const together = () => {
   const found = newest((run) => run.together && { run, figures: run.together });
   if (!found) return [];
   const databases = Object.keys(found.figures);
-  const head = ['request', ...databases.flatMap((it) => [`${names[it]}, made anew`, `${names[it]}, kept`])];
+  const head = [
+    'request',
+    ...databases.flatMap((it) => [`${names[it]}, nothing kept`, `entries kept`, `response kept`]),
+  ];
   const requests = Object.keys(found.figures[databases[0]]);
   const cell = ({ perSecond }, times) => `${short(perSecond)}/s, ${short(times)} times`;
   const rows = requests.map((name) => [
     name,
     ...databases.flatMap((it) => {
-      const { anew, kept, anewToV4, keptToV4 } = found.figures[it][name];
-      return [cell(anew, anewToV4), cell(kept, keptToV4)];
+      const { anew, entries, kept, anewToV4, entriesToV4, keptToV4 } = found.figures[it][name];
+      return [cell(anew, anewToV4), cell(entries, entriesToV4), cell(kept, keptToV4)];
     }),
   ]);
   return [
-    `Requests a second over the data of the recorded cases, 16 at a time, and how many times v4's rate that is (${machineOf(found.run)}):`,
+    `Requests a second over the data of the recorded cases, 16 at a time, and how many times v4's rate that is. Where entries are kept, the page's ids are read and its entries are those of earlier responses (${machineOf(found.run)}):`,
     table(head, rows),
   ];
 };

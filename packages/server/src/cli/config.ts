@@ -174,7 +174,7 @@ export const configSchema = z.strictObject({
     .nullable()
     .default(null)
     .describe(
-      `SQLite: threads that read, beside one that writes. Each takes some 10 MB, and up to ${limits.sqliteSpareThreads} more start while reads take long. 0 runs all statements in the thread that serves requests, so that each waits for the others. null: one per core, at most ${limits.sqliteThreads}.`,
+      `SQLite: threads that read, beside one that writes. Each takes some 20 MB under load, and up to ${limits.sqliteSpareThreads} more start while reads take long. 0 runs all statements in the thread that serves requests, so that each waits for the others. null: one per core, at most ${limits.sqliteThreads}.`,
     ),
   memory: z
     .strictObject({
