@@ -137,7 +137,8 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
         const claim = claimFile(folder);
         if (!claim) continue;
         try {
-          if (!(await settleAll(folder))) continue;
+          // a process that died before it made its folder has left the claim alone
+          if ((await exists(folder)) && !(await settleAll(folder))) continue;
           await fs.rm(folder, { recursive: true, force: true });
           await fs.rm(claimOf(folder), { force: true });
         } catch (fault) {
@@ -158,10 +159,16 @@ const openFolder = async (root: string): Promise<string> => {
   return folder;
 };
 
+/** Those of all processes, also where only the claim exists. */
 const foldersIn = async (root: string): Promise<readonly string[]> => {
   try {
+    const suffix = claimOf('');
     const entries = await fs.readdir(root, { withFileTypes: true });
-    return entries.filter((it) => it.isDirectory()).map((it) => path.join(root, it.name));
+    const names = entries.flatMap((it) => {
+      if (it.name.endsWith(suffix)) return [it.name.slice(0, -suffix.length)];
+      return it.isDirectory() ? [it.name] : [];
+    });
+    return [...new Set(names)].map((it) => path.join(root, it));
   } catch (fault) {
     if ((fault as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw fault;

@@ -292,6 +292,17 @@ describe.each(dialects)('a process on %s', (dialect) => {
     await project.close();
   });
 
+  it('UP13: that died before its folder existed leaves nothing behind', async () => {
+    const project = await newProcess(dialect);
+    const uploads = path.join(project.dir, '.tmp/uploads');
+    fs.mkdirSync(uploads, { recursive: true });
+    fs.writeFileSync(path.join(uploads, '00000000-0000-4000-8000-000000000000-serving'), '');
+    const served = await project.start();
+    expect((await project.state()).rest).toEqual([]);
+    await kill(served);
+    await project.close();
+  });
+
   it('UP13: leaves alone what another live process has begun', async () => {
     const project = await newProcess(dialect);
     const first = await project.start();
