@@ -101,21 +101,8 @@ export interface Client<S extends Schema, F extends Format> {
   readonly send: Send;
 }
 
-export interface FormatOption<F extends Format> {
-  /**
-   * `nested` by default. `flat`: entries without `attributes`, and without `data` around what is populated. The server
-   * writes them so.
-   */
-  readonly format?: F;
-}
-
-export const createClient = <S extends Schema, F extends Format = 'nested'>(
-  options: ClientOptions & FormatOption<F>,
-): Client<S, F> => {
-  const { format, ...rest } = options;
-  const send = newSend(
-    format === 'flat' ? { ...rest, headers: { ...rest.headers, 'strapi-response-format': 'v5' } } : rest,
-  );
+export const createClient = <S extends Schema>(options: ClientOptions): Client<S, 'nested'> => {
+  const send = newSend(options);
   // results are what the server says they are: types end at the network
   return {
     collection: (plural: string) => newCollection(send, `/${encodeURIComponent(plural)}`),
@@ -124,7 +111,7 @@ export const createClient = <S extends Schema, F extends Format = 'nested'>(
     files: newFiles(send),
     locales: async (own?: RequestOptions) => (await send({ ...own, method: 'GET', path: '/i18n/locales' })).body,
     send,
-  } as Client<S, F>;
+  } as Client<S, 'nested'>;
 };
 
 // ---- requests; what they may be is said by the types above

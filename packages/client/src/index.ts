@@ -3,7 +3,6 @@ export {
   type Client,
   type Collection,
   createClient,
-  type FormatOption,
   type Locale,
   type ReadOptions,
   type Single,

@@ -5,7 +5,7 @@ import type { EntryType, NestedAt, NestedName, SingleTarget, TargetsOf } from '.
 
 /**
  * `nested`: entries are `{ id, attributes }`, and what is populated is in `{ data }`. `flat`: the attributes are beside the
- * id, and there is no `data`.
+ * id, and there is no `data`, as in elements of polymorphic relations.
  */
 export type Format = 'nested' | 'flat';
 

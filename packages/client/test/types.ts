@@ -14,7 +14,6 @@ const is = <Expected>() => ({
 });
 
 const api = createClient<Schema>({ url: 'http://127.0.0.1:1337' });
-const flat = createClient<Schema, 'flat'>({ url: 'http://127.0.0.1:1337', format: 'flat' });
 const articles = api.collection('articles');
 
 export const results = async (): Promise<void> => {
@@ -97,20 +96,6 @@ export const results = async (): Promise<void> => {
   // ---- preview: drafts may be incomplete
   const { data: drafts } = await articles.find({ fields: ['title'], publicationState: 'preview' });
   is<string | null>().exactly(drafts[0]!.attributes.title, true);
-
-  // ---- flat
-  const { data: bare } = await flat.collection('articles').find({
-    fields: ['title'],
-    populate: { author: { fields: ['name'] }, categories: { fields: ['name'] } },
-  });
-  is<
-    {
-      id: number;
-      title: string;
-      author: { id: number; name: string } | null;
-      categories: { id: number; name: string }[];
-    }[]
-  >().exactly(bare, true);
 
   // ---- pages
   const paged = await articles.find({ pagination: { page: 2 } });
