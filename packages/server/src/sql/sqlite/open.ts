@@ -257,7 +257,9 @@ export const openSqlite = async (
     const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
     turn.then(() => checkpointSoon(writing.checkpoint)).catch(() => undefined);
     last = Promise.race([followed, end]);
-    ended = Promise.all([ended, end]);
+    const before = ended;
+    // not `Promise.all`, whose result would hold those of all writes before
+    ended = end.then(() => before);
     return turn;
   };
   // there is only one writer anyway
