@@ -185,7 +185,7 @@ const faultOf = (cause: unknown, role: ThreadData['role']): Error =>
     ? new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }))
     : new LostThread(cause);
 
-/** Three semi-spaces of 1 MB: more make the texts of a thread, which are not large for long, no faster. */
+/** Three semi-spaces of 1 MB; reads were no faster with 4 MB each. */
 const YOUNG_GENERATION_MB = 3;
 /** Milliseconds that a thread has to end by itself after it was given up. */
 const TERMINATE_MS = 2_000;
