@@ -53,7 +53,6 @@ export const assembleKept = (
 ): Omit<Assembled, 'sizes'> | null => {
   const around = envelope(plan, total);
   const text = around.join(entries.join(','));
-  // a character for each byte
   return text.length > limits.responseCharactersMax ? null : { body: Buffer.from(text, 'latin1'), around };
 };
 

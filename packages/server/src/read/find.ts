@@ -152,10 +152,6 @@ const isSmallPage = ({ compiled: { shape }, values, order }: PageStart, { total 
 const isPaged = ({ shape: { action, slice } }: CompiledRead, page: Page | null): boolean =>
   action === 'find' && slice !== null && slice.rowsMax <= limits.shortRowsMax && page !== null && page.kind !== 'every';
 
-/** How entries that were read by ids are put together. */
-const everyPlan = ({ entries: { shape } }: Pick<CompiledByIds, 'entries'>) =>
-  ({ shape, page: { kind: 'every' } }) as const;
-
 /** Null if it is unknown where they are. */
 const renderedIn = ({ ids, body, entries }: Executed, since: Moment): RenderedEntries | null =>
   entries && { ids, body: bufferOf(body), ...entries, since };
@@ -417,7 +413,7 @@ export const newReader = (
     { entries: compiled }: CompiledByIds,
     ids: readonly number[],
   ): Ready<Executed | null> => {
-    const { page } = everyPlan({ entries: compiled });
+    const page = { kind: 'every' } as const;
     const reading = db.readThenCatchUp(plannedRead(compiled, { values, page, ids }));
     return whenReady(reading, (outcome) => (outcome === 'unrendered' ? null : outcome));
   };
