@@ -179,6 +179,8 @@ export const limits = {
   compressedBytesMax: 2 * 1024 * 1024,
   /** Bytes of URLs that were asked for repeatedly, with what they ask for. */
   targetBytesMax: 1024 * 1024,
+  /** Characters of the descriptions of the API that are kept, in each form. */
+  descriptionBytesMax: 4 * 1024 * 1024,
   /** Texts of `Accept-Encoding` whose meaning is cached. */
   acceptedEncodingsMax: 100,
   /** Milliseconds for which permissions, credentials and the default locale are cached. */

@@ -18,6 +18,7 @@ import {
 } from '../model/model.js';
 import { type OperatorName, operators } from '../query/operators.js';
 import type { Gate, Use } from '../query/selection.js';
+import { isNeeded, isOfServer } from './inputs.js';
 import { namesOf } from './names.js';
 
 export type JsonSchema = { readonly [keyword: string]: unknown };
@@ -207,25 +208,21 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
   };
 
   const written = (type: EntryType): Record<string, JsonSchema> => {
-    const attributes = allowed(type, 'write').filter((it) =>
-      it.kind === 'scalar' ? it.rules.writable : !isOfServer(it),
-    );
+    const attributes = allowed(type, 'write').filter((it) => !isOfServer(it));
     const byName = attributes.map(
       (it) => [it.name, it.kind === 'scalar' ? writtenScalar(it) : writtenNested(it)] as const,
     );
     return {
       ...(type.kind === 'component' ? { id: reference, __component: { const: type.uid } } : {}),
       ...Object.fromEntries(byName),
-      ...(type.draftAndPublish ? { publishedAt: publishedAt } : {}),
+      ...(type.draftAndPublish ? { publishedAt } : {}),
       ...(type.localized ? { locale: { type: 'string' } } : {}),
     };
   };
   const required = (type: EntryType): readonly string[] =>
-    allowed(type, 'write').flatMap((it) => {
-      if (it.kind !== 'scalar') return it.required ? [it.name] : [];
-      const { required: isRequired, writable, defaultValue } = it.rules;
-      return isRequired && writable && defaultValue === undefined ? [it.name] : [];
-    });
+    allowed(type, 'write')
+      .filter(isNeeded)
+      .map((it) => it.name);
 
   const make = (kind: SchemaKind, type: EntryType): JsonSchema => {
     const id = { type: 'integer' };
@@ -351,10 +348,6 @@ const writtenScalar = ({ type, rules }: ScalarAttribute): JsonSchema => {
   const value = loose ? { type: ['string', 'number'] } : { ...shapes[type], ...bounds };
   return rules.required ? value : nullable(value);
 };
-
-/** Attributes that the server sets itself (BO4). */
-const isOfServer = (attribute: NestedAttribute): boolean =>
-  attribute.kind === 'link' && (attribute.source === 'creator' || attribute.name === 'localizations');
 
 const reference: JsonSchema = { type: ['integer', 'string'], pattern: '^\\d+$' };
 const position: JsonSchema = {

@@ -16,6 +16,7 @@ import {
   type Uid,
   USER_UID,
 } from '../model/model.js';
+import { isNeeded, isOfServer } from './inputs.js';
 import { namesOf } from './names.js';
 
 /** The type of the values of a scalar attribute, as they are shown (F8). */
@@ -97,8 +98,8 @@ const interfaceOf = (type: EntryType, names: ReadonlyMap<Uid, string>): string =
       'secret',
       secret.map((it) => `${quoted(it.name)}: ${typeText(it)};`),
     ),
-    `  required: ${union(attributes.filter(isRequired))};`,
-    `  system: ${union(attributes.filter(isOfSystem))};`,
+    `  required: ${union(attributes.filter(isNeeded))};`,
+    `  system: ${union(attributes.filter(isOfServer))};`,
     `  dates: ${union(scalars.filter((it) => dateTypes.has(it.type)))};`,
     `  drafts: ${type.draftAndPublish};`,
     `  localized: ${type.localized};`,
@@ -147,18 +148,6 @@ const setIn: Readonly<Record<Uid, readonly string[]>> = {
   [USER_UID]: ['username', 'email', 'confirmed', 'blocked'],
   [FILE_UID]: ['name', 'hash', 'mime', 'size', 'url', 'provider'],
 };
-
-/** A new entry must have a value for it. */
-const isRequired = (attribute: Attribute): boolean =>
-  attribute.kind === 'scalar'
-    ? attribute.rules.required && attribute.rules.writable && attribute.rules.defaultValue === undefined
-    : attribute.required;
-
-/** The server sets it itself (BO4). */
-const isOfSystem = (attribute: Attribute): boolean =>
-  attribute.kind === 'scalar'
-    ? !attribute.rules.writable
-    : attribute.kind === 'link' && (attribute.source === 'creator' || attribute.name === 'localizations');
 
 // ---- which types
 

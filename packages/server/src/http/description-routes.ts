@@ -1,9 +1,11 @@
 /** The API as its caller may use it: `GET /openapi.json` below the prefix, and `GET /reference`, the same for people. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
 import type { Operation } from '../describe/openapi.js';
 import { handlerFor } from '../handlers/run.js';
+import { limits } from '../limits.js';
 import type { Site } from '../site/site.js';
 import { accountRoutes } from './account-routes.js';
 import { fileRoutes } from './file-routes.js';
@@ -22,17 +24,24 @@ export interface DescriptionDeps {
 export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<string>, deps: DescriptionDeps): void => {
   const add = (path: string, type: string, render: (document: Document) => string | Promise<string>): void => {
     if (taken.has(deps.prefix + path)) return;
+    /** By rights, because that of a large model takes long to make. */
+    const texts = new LRUCache<string, string>({
+      maxSize: limits.descriptionBytesMax,
+      sizeCalculation: (text, version) => text.length + version.length,
+    });
     addPath(app, deps.prefix + path, {
-      GET: async (request: FastifyRequest, reply: FastifyReply) => {
+      GET: async (request, reply) => {
         const caller = await deps.site.callers.identify(request.headers.authorization);
         if (!caller.ok) return sendIssues(reply, caller.issues);
-        const document = await describedFor(caller.value, deps, taken);
+        const { version } = caller.value;
+        const text = texts.get(version) ?? (await render(await describedFor(caller.value, deps, taken)));
+        texts.set(version, text);
         return reply
           .header('content-type', type)
           .header('content-security-policy', contentSecurityPolicy)
           .header('cache-control', 'no-cache')
           .header('vary', 'authorization')
-          .send(await render(document));
+          .send(text);
       },
     });
   };

@@ -1,0 +1,15 @@
+/** What a body may and must have, as TypeScript and OpenAPI describe it. Writes decide it in `write/change.ts`. */
+import type { Attribute } from '../model/model.js';
+
+/** A new entry must have a value for it (BO6, BO7). */
+export const isNeeded = (attribute: Attribute): boolean => {
+  if (attribute.kind !== 'scalar') return attribute.required;
+  const { required, writable, defaultValue } = attribute.rules;
+  return required && writable && defaultValue === undefined;
+};
+
+/** The server sets it itself (BO4). */
+export const isOfServer = (attribute: Attribute): boolean => {
+  if (attribute.kind === 'scalar') return !attribute.rules.writable;
+  return attribute.kind === 'link' && (attribute.source === 'creator' || attribute.name === 'localizations');
+};
