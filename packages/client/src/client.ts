@@ -3,8 +3,8 @@
 import { type Files, newFiles } from './files.js';
 import type { CreateInput, Id, LocalizationInput, UpdateInput } from './input.js';
 import type { EntryQuery, ListQuery, NestedSelection, SingleQuery, Strict } from './query.js';
-import { type Answer, type ClientOptions, newSend, type RequestOptions, type Send } from './request.js';
-import type { BareEntry, Entry, EntryList, Format, OneEntry } from './result.js';
+import { type Answer, type ClientOptions, getBody, newSend, type RequestOptions, type Send } from './request.js';
+import type { BareEntry, Entry, EntryList, OneEntry } from './result.js';
 import type { EntryType, Schema, TypeAt } from './schema.js';
 import { encodeQuery } from './url.js';
 import { newUsers, type Users } from './users.js';
@@ -23,62 +23,62 @@ export interface WriteOptions extends RequestOptions {
 
 type Read<Value, O> = Promise<O extends { readonly ifNoneMatch: string } ? Value | null : Value>;
 
-export interface Collection<T extends EntryType, F extends Format> {
+export interface Collection<T extends EntryType> {
   find<const Q extends ListQuery<T> = NoQuery, const O extends ReadOptions = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: O,
-  ): Read<EntryList<T, Q, F>, O>;
+  ): Read<EntryList<T, Q>, O>;
   findOne<const Q extends EntryQuery<T> & StateQuery = NoQuery, const O extends ReadOptions = NoQuery>(
     id: Id,
     query?: Checked<Q, EntryQuery<T> & StateQuery>,
     options?: O,
-  ): Read<OneEntry<T, Q, F>, O>;
+  ): Read<OneEntry<T, Q>, O>;
   /** Every page of a list, one after the other. An entry that is added or removed meanwhile moves the following ones. */
   pages<const Q extends ListQuery<T> = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: RequestOptions,
-  ): AsyncGenerator<EntryList<T, Q, F>, void>;
+  ): AsyncGenerator<EntryList<T, Q>, void>;
   /** Every entry of a list, read page by page. */
   all<const Q extends ListQuery<T> = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: RequestOptions,
-  ): AsyncGenerator<Entry<T, Q, F>, void>;
+  ): AsyncGenerator<Entry<T, Q>, void>;
   create<const Q extends EntryQuery<T> = NoQuery>(
     data: CreateInput<T>,
     query?: Checked<Q, EntryQuery<T>>,
     options?: RequestOptions,
-  ): Promise<OneEntry<T, Q, F>>;
+  ): Promise<OneEntry<T, Q>>;
   update<const Q extends EntryQuery<T> = NoQuery>(
     id: Id,
     data: UpdateInput<T>,
     query?: Checked<Q, EntryQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q, F>>;
+  ): Promise<OneEntry<T, Q>>;
   /** Answers with the entry as it was. */
   delete<const Q extends EntryQuery<T> = NoQuery>(
     id: Id,
     query?: Checked<Q, EntryQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q, F>>;
+  ): Promise<OneEntry<T, Q>>;
   /** Adds the entry in another locale. */
   localize(id: Id, data: LocalizationInput<T>, options?: RequestOptions): Promise<BareEntry<T>>;
 }
 
-export interface Single<T extends EntryType, F extends Format> {
+export interface Single<T extends EntryType> {
   find<const Q extends SingleQuery<T> = NoQuery, const O extends ReadOptions = NoQuery>(
     query?: Checked<Q, SingleQuery<T>>,
     options?: O,
-  ): Read<OneEntry<T, Q, F>, O>;
+  ): Read<OneEntry<T, Q>, O>;
   /** Creates the entry if there is none. */
   update<const Q extends SingleQuery<T> = NoQuery>(
     data: UpdateInput<T>,
     query?: Checked<Q, SingleQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q, F>>;
+  ): Promise<OneEntry<T, Q>>;
   delete<const Q extends SingleQuery<T> = NoQuery>(
     query?: Checked<Q, SingleQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q, F>>;
+  ): Promise<OneEntry<T, Q>>;
 }
 
 export type NoQuery = Record<never, never>;
@@ -91,9 +91,9 @@ export interface Locale {
   readonly isDefault: boolean;
 }
 
-export interface Client<S extends Schema, F extends Format> {
-  collection<K extends keyof S['collections'] & string>(plural: K): Collection<TypeAt<S['collections'], K>, F>;
-  single<K extends keyof S['singles'] & string>(singular: K): Single<TypeAt<S['singles'], K>, F>;
+export interface Client<S extends Schema> {
+  collection<K extends keyof S['collections'] & string>(plural: K): Collection<TypeAt<S['collections'], K>>;
+  single<K extends keyof S['singles'] & string>(singular: K): Single<TypeAt<S['singles'], K>>;
   readonly users: Users<S['user']>;
   readonly files: Files<S['file']>;
   locales(options?: RequestOptions): Promise<readonly Locale[]>;
@@ -101,7 +101,7 @@ export interface Client<S extends Schema, F extends Format> {
   readonly send: Send;
 }
 
-export const createClient = <S extends Schema>(options: ClientOptions): Client<S, 'nested'> => {
+export const createClient = <S extends Schema>(options: ClientOptions): Client<S> => {
   const send = newSend(options);
   // results are what the server says they are: types end at the network
   return {
@@ -109,9 +109,9 @@ export const createClient = <S extends Schema>(options: ClientOptions): Client<S
     single: (singular: string) => newSingle(send, `/${encodeURIComponent(singular)}`),
     users: newUsers(send),
     files: newFiles(send),
-    locales: async (own?: RequestOptions) => (await send({ ...own, method: 'GET', path: '/i18n/locales' })).body,
+    locales: (own?: RequestOptions) => getBody(send, '/i18n/locales', {}, own),
     send,
-  } as Client<S, 'nested'>;
+  } as Client<S>;
 };
 
 // ---- requests; what they may be is said by the types above

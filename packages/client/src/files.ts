@@ -2,7 +2,7 @@
 import type { Checked, NoQuery } from './client.js';
 import type { Id } from './input.js';
 import type { EntryQuery, NestedSelection } from './query.js';
-import type { RequestOptions, Send } from './request.js';
+import { getBody, type RequestOptions, type Send } from './request.js';
 import type { BareEntry } from './result.js';
 import type { EntryType } from './schema.js';
 import { encodeQuery } from './url.js';
@@ -47,8 +47,6 @@ export interface Files<T extends EntryType> {
 }
 
 export const newFiles = (send: Send) => {
-  const get = async (path: string, query: object = {}, options?: RequestOptions): Promise<unknown> =>
-    (await send({ ...options, method: 'GET', path, query: encodeQuery(query) })).body;
   const post = async (form: FormData, query: string, options?: RequestOptions): Promise<unknown> =>
     (await send({ ...options, method: 'POST', path: '/upload', query, body: form })).body;
   const pathOf = (id: Id): string => `/upload/files/${encodeURIComponent(String(id))}`;
@@ -75,8 +73,8 @@ export const newFiles = (send: Send) => {
       form.append('fileInfo', JSON.stringify(info));
       return post(form, encodeQuery({ id }), options);
     },
-    find: (query?: object, options?: RequestOptions) => get('/upload/files', query, options),
-    findOne: (id: Id, query?: object, options?: RequestOptions) => get(pathOf(id), query, options),
+    find: (query?: object, options?: RequestOptions) => getBody(send, '/upload/files', query, options),
+    findOne: (id: Id, query?: object, options?: RequestOptions) => getBody(send, pathOf(id), query, options),
     delete: async (id: Id, options?: RequestOptions) =>
       (await send({ ...options, method: 'DELETE', path: pathOf(id) })).body,
   };

@@ -1,5 +1,6 @@
 /** One request: headers, retries, errors. */
 import { errorOf } from './errors.js';
+import { encodeQuery } from './url.js';
 
 export interface ClientOptions {
   /** Where the server is, such as `https://content.example.org`; a path in it is kept. */
@@ -79,6 +80,14 @@ export const newSend = ({ url, prefix = '/api', token, headers, retries = 2, ...
     }
   };
 };
+
+/** The body of a response that has no envelope. */
+export const getBody = async (
+  send: Send,
+  path: string,
+  query: object = {},
+  options?: RequestOptions,
+): Promise<unknown> => (await send({ ...options, method: 'GET', path, query: encodeQuery(query) })).body;
 
 const PAUSE_MS_MAX = 10_000;
 

@@ -3,12 +3,6 @@
  */
 import type { EntryType, NestedAt, NestedName, SingleTarget, TargetsOf } from './schema.js';
 
-/**
- * `nested`: entries are `{ id, attributes }`, and what is populated is in `{ data }`. `flat`: the attributes are beside the
- * id, and there is no `data`, as in elements of polymorphic relations.
- */
-export type Format = 'nested' | 'flat';
-
 type Simple<T> = { [K in keyof T]: T[K] };
 
 // ---- fields
@@ -47,19 +41,25 @@ type Asked<T extends EntryType, Q> = Q extends { readonly populate: infer P }
 
 type Defaults = Record<never, never>;
 
-type ShownNested<T extends EntryType, Q, F extends Format> = {
+type ShownNested<T extends EntryType, Q, F extends Form> = {
   [K in keyof Asked<T, Q>]: Shown<NestedAt<T, K>, Asked<T, Q>[K], F>;
 };
 
-type Wrapped<Value, F extends Format> = F extends 'flat' ? Value : { data: Value };
+/**
+ * Inside elements of polymorphic relations, users and files everything is flat: the attributes of entries are beside their ids,
+ * and there is no `data`. Elsewhere it is not.
+ */
+type Form = 'nested' | 'flat';
+
+type Wrapped<Value, F extends Form> = F extends 'flat' ? Value : { data: Value };
 
 /** The value of a populated attribute. */
-type Shown<N, Q, F extends Format> = N extends { readonly kind: 'one' | 'file' }
-  ? Wrapped<Entry<SingleTarget<N>, Q, F> | null, F>
+type Shown<N, Q, F extends Form> = N extends { readonly kind: 'one' | 'file' }
+  ? Wrapped<AnyEntry<SingleTarget<N>, Q, F> | null, F>
   : N extends { readonly kind: 'many' }
-    ? Wrapped<Entry<SingleTarget<N>, Q, F>[], F>
+    ? Wrapped<AnyEntry<SingleTarget<N>, Q, F>[], F>
     : N extends { readonly kind: 'files' | 'morphMany' }
-      ? Wrapped<Entry<SingleTarget<N>, Q, F>[] | null, F>
+      ? Wrapped<AnyEntry<SingleTarget<N>, Q, F>[] | null, F>
       : N extends { readonly kind: 'component' }
         ? Bare<SingleTarget<N>, Q, F> | null
         : N extends { readonly kind: 'components' }
@@ -71,7 +71,7 @@ type Shown<N, Q, F extends Format> = N extends { readonly kind: 'one' | 'file' }
               : Mixed<TargetsOf<N>, Q, '__type', 'flat'>[];
 
 /** An element of several types: a union, told apart by the key that names its type. */
-type Mixed<Types, Q, Key extends string, F extends Format> = {
+type Mixed<Types, Q, Key extends string, F extends Form> = {
   [U in MixedNames<Types, Q> & keyof Types]: Simple<
     { [K in Key]: U } & Bare<Extract<Types[U], EntryType>, OptionsOn<Q, U>, F>
   >;
@@ -90,13 +90,15 @@ type OptionsOn<Q, U> = Q extends { readonly on: infer On }
   : Q;
 
 /** An object with its id among its attributes, as components and the elements of polymorphic relations are. */
-type Bare<T extends EntryType, Q, F extends Format> = Simple<{ id: number } & ShownFields<T, Q> & ShownNested<T, Q, F>>;
+type Bare<T extends EntryType, Q, F extends Form> = Simple<{ id: number } & ShownFields<T, Q> & ShownNested<T, Q, F>>;
 
 // ---- entries
 
-export type Entry<T extends EntryType, Q = Defaults, F extends Format = 'nested'> = F extends 'flat'
+type AnyEntry<T extends EntryType, Q, F extends Form> = F extends 'flat'
   ? Bare<T, Q, F>
   : { id: number; attributes: Simple<ShownFields<T, Q> & ShownNested<T, Q, F>> };
+
+export type Entry<T extends EntryType, Q = Defaults> = AnyEntry<T, Q, 'nested'>;
 
 /** Users and files have endpoints of their own, which answer with bare objects. */
 export type BareEntry<T extends EntryType, Q = Defaults> = Bare<T, Q, 'flat'>;
@@ -129,12 +131,12 @@ export interface Answered {
   readonly ignored: readonly string[];
 }
 
-export interface EntryList<T extends EntryType, Q, F extends Format> extends Answered {
-  readonly data: Entry<T, Q, F>[];
+export interface EntryList<T extends EntryType, Q> extends Answered {
+  readonly data: Entry<T, Q>[];
   readonly meta: { readonly pagination: Simple<PaginationOf<Q>> };
 }
 
-export interface OneEntry<T extends EntryType, Q, F extends Format> extends Answered {
-  readonly data: Entry<T, Q, F>;
+export interface OneEntry<T extends EntryType, Q> extends Answered {
+  readonly data: Entry<T, Q>;
   readonly meta: Record<string, never>;
 }

@@ -2,10 +2,9 @@
 import type { Checked, NoQuery } from './client.js';
 import type { Id, UpdateInput } from './input.js';
 import type { EntryQuery, NestedSelection } from './query.js';
-import type { RequestOptions, Send } from './request.js';
+import { getBody, type RequestOptions, type Send } from './request.js';
 import type { BareEntry } from './result.js';
 import type { EntryType } from './schema.js';
-import { encodeQuery } from './url.js';
 
 /** A login: `jwt` is a token for `createClient`. */
 export interface Login<T extends EntryType> {
@@ -47,8 +46,6 @@ export interface Users<T extends EntryType> {
 }
 
 export const newUsers = (send: Send) => {
-  const get = async (path: string, query: object = {}, options?: RequestOptions): Promise<unknown> =>
-    (await send({ ...options, method: 'GET', path, query: encodeQuery(query) })).body;
   const change = async (
     method: 'POST' | 'PUT' | 'DELETE',
     path: string,
@@ -60,16 +57,16 @@ export const newUsers = (send: Send) => {
     login: (identifier: string, password: string, options?: RequestOptions) =>
       change('POST', '/auth/local', { identifier, password }, options),
     register: (account: object, options?: RequestOptions) => change('POST', '/auth/local/register', account, options),
-    me: (query?: object, options?: RequestOptions) => get('/users/me', query, options),
+    me: (query?: object, options?: RequestOptions) => getBody(send, '/users/me', query, options),
     forgotPassword: (email: string, options?: RequestOptions) =>
       change('POST', '/auth/forgot-password', { email }, options),
     resetPassword: (code: string, password: string, options?: RequestOptions) =>
       change('POST', '/auth/reset-password', { code, password, passwordConfirmation: password }, options),
     changePassword: (currentPassword: string, password: string, options?: RequestOptions) =>
       change('POST', '/auth/change-password', { currentPassword, password, passwordConfirmation: password }, options),
-    find: (query?: object, options?: RequestOptions) => get('/users', query, options),
-    findOne: (id: Id, query?: object, options?: RequestOptions) => get(pathOf(id), query, options),
-    count: (options?: RequestOptions) => get('/users/count', {}, options),
+    find: (query?: object, options?: RequestOptions) => getBody(send, '/users', query, options),
+    findOne: (id: Id, query?: object, options?: RequestOptions) => getBody(send, pathOf(id), query, options),
+    count: (options?: RequestOptions) => getBody(send, '/users/count', {}, options),
     create: (data: object, options?: RequestOptions) => change('POST', '/users', data, options),
     update: (id: Id, data: object, options?: RequestOptions) => change('PUT', pathOf(id), data, options),
     delete: (id: Id, options?: RequestOptions) => change('DELETE', pathOf(id), undefined, options),
