@@ -8,11 +8,10 @@ import { textQuery } from '../../src/query/brackets.js';
 import { objectQuery } from '../../src/query/objects.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader } from '../../src/read/find.js';
-import type { Db, DialectName, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
-import { threadOptions } from '../world/databases.js';
+import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
+import { dialectsAndThreads, threadOptions } from '../world/databases.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
-import { dialects } from '../world/world.js';
 
 const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
   type: 'relation',
@@ -43,17 +42,7 @@ const project: SmallProject = {
 const ROWS = 120;
 const isDraft = (id: number): boolean => id % 10 === 0;
 
-/** SQLite without and with threads. */
-const places = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
-  dialect === 'sqlite'
-    ? [
-        [dialect, 0],
-        [dialect, 2],
-      ]
-    : [[dialect, 0]],
-);
-
-describe.each(places)('kept entries on %s, threads: %i', (dialect, threads) => {
+describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, threads) => {
   let postgres: PostgresServer | null = null;
   let world: SmallWorld;
   let context: ResolveContext;

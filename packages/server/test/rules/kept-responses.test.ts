@@ -3,10 +3,10 @@ import Sqlite from 'better-sqlite3';
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
-import type { DialectName } from '../../src/sql/dialect.js';
+import { dialectsAndThreads } from '../world/databases.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newProcess, type Process } from '../world/processes.js';
-import { dialects, files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
+import { files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
 import type { TestServer } from '../world/server.js';
 
 /** Requests that read neither books nor shelves. */
@@ -31,17 +31,7 @@ const handlers: ReadonlyMap<string, Handlers> = new Map<string, Handlers>([
   ],
 ]);
 
-/** SQLite without and with threads. */
-const places = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
-  dialect === 'sqlite'
-    ? [
-        [dialect, 0],
-        [dialect, 2],
-      ]
-    : [[dialect, 0]],
-);
-
-describe.each(places)('cached responses on %s, threads: %i', (dialect, threads) => {
+describe.each(dialectsAndThreads)('cached responses on %s, threads: %i', (dialect, threads) => {
   let postgres: PostgresServer | null = null;
   let world: RelationsWorld;
   let one: Process;

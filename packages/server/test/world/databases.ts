@@ -21,6 +21,16 @@ export const dialects: readonly DialectName[] = (['sqlite', 'postgres'] as const
   (it) => process.env['DOVETAIL_DATABASES']?.split(',').includes(it) ?? true,
 );
 
+/** The same with a number of threads: SQLite without and with some. */
+export const dialectsAndThreads = dialects.flatMap((dialect): readonly (readonly [DialectName, number])[] =>
+  dialect === 'sqlite'
+    ? [
+        [dialect, 0],
+        [dialect, 2],
+      ]
+    : [[dialect, 0]],
+);
+
 export interface TestDatabase {
   readonly db: Db;
   /** Environment variables under which a server opens the same database. */
