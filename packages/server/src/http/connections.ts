@@ -33,3 +33,24 @@ export const trackConnections = (server: http.Server): Connections => {
   });
   return open;
 };
+
+/** Resolves once the requests that are in flight now have ended. */
+export const whenEnded = async (connections: Connections): Promise<void> => {
+  await Promise.all([...connections.values()].map(whenIdle));
+};
+
+const whenIdle = ({ socket, inFlight }: Connection): Promise<void> =>
+  new Promise((resolve) => {
+    let left = inFlight.size;
+    if (left === 0) return resolve();
+    // responses queued behind others get no close event when their connection closes
+    const closed = (): void => resolve();
+    socket.once('close', closed);
+    for (const response of inFlight)
+      response.once('close', () => {
+        left -= 1;
+        if (left > 0) return;
+        socket.off('close', closed);
+        resolve();
+      });
+  });

@@ -20,49 +20,60 @@ export interface DrainOptions {
   readonly msMax?: number;
 }
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** Whether `drain` was called and nothing else serves the port. */
-    isGoingDown(): boolean;
-    /** Whether responses end their connections. */
-    isClosing(): boolean;
-    /** Stops the server; resolves with the number of requests that were cut off. Call once, before `close`. */
-    drain(options?: DrainOptions): Promise<number>;
-  }
+export interface Drain {
+  /** Whether `drain` was called and nothing else serves the port. */
+  isGoingDown(): boolean;
+  /** Whether responses end their connections. */
+  isClosing(): boolean;
+  /** Stops the server; resolves with the number of requests that were cut off. Call once, before `close`. */
+  drain(options?: DrainOptions): Promise<number>;
+  /** Responses end their connections from now on. */
+  endConnections(): void;
 }
 
-export const addDrain = (app: FastifyInstance, connections: Connections): void => {
+declare module 'fastify' {
+  interface FastifyInstance extends Pick<Drain, 'isGoingDown' | 'isClosing' | 'drain'> {}
+}
+
+export const newDrain = (server: http.Server, connections: Connections): Drain => {
   let isClosing = false;
+  let isGoingDown = false;
+  return {
+    isGoingDown: () => isGoingDown,
+    isClosing: () => isClosing,
+    endConnections: () => {
+      isClosing = true;
+    },
+    drain: async ({ delay, isReplaced = false, ...bounds } = {}) => {
+      const { idleMs = limits.idleMsOnStop, msMax = limits.drainMsMax } = bounds;
+      isGoingDown = !isReplaced;
+      await delay;
+      const deadline = performance.now() + msMax;
+      await acceptWaiting(server, deadline);
+      const closed = stopListening(server);
+      // not earlier: clients whose connection is closed open another one
+      isClosing = true;
+      while (connections.size > 0 && performance.now() < deadline) {
+        await Promise.race([closed, setTimeout(LOOK_MS)]);
+        // one turn of the event loop reads everything that has arrived
+        await setImmediate();
+        for (const { socket } of idleFor(connections, idleMs)) socket.destroy();
+      }
+      const cut = [...connections.values()];
+      for (const { socket } of cut) socket.destroy();
+      return cut.reduce((sum, { inFlight }) => sum + inFlight.size, 0);
+    },
+  };
+};
+
+export const addDrain = (app: FastifyInstance, { isClosing, isGoingDown, drain }: Drain): void => {
   app.addHook('onSend', (_request, reply, payload, done) => {
-    if (isClosing) reply.header('connection', 'close');
+    if (isClosing()) reply.header('connection', 'close');
     done(null, payload);
   });
-  app.decorate('isClosing', () => isClosing);
-  // without a drain before it, the framework ends the connections
-  app.addHook('preClose', async () => {
-    isClosing = true;
-  });
-  let isGoingDown = false;
-  app.decorate('isGoingDown', () => isGoingDown);
-  app.decorate('drain', async ({ delay, isReplaced = false, ...bounds } = {}) => {
-    const { idleMs = limits.idleMsOnStop, msMax = limits.drainMsMax } = bounds;
-    isGoingDown = !isReplaced;
-    await delay;
-    const deadline = performance.now() + msMax;
-    await acceptWaiting(app.server, deadline);
-    const closed = stopListening(app.server);
-    // not earlier: clients whose connection is closed open another one
-    isClosing = true;
-    while (connections.size > 0 && performance.now() < deadline) {
-      await Promise.race([closed, setTimeout(LOOK_MS)]);
-      // one turn of the event loop reads everything that has arrived
-      await setImmediate();
-      for (const { socket } of idleFor(connections, idleMs)) socket.destroy();
-    }
-    const cut = [...connections.values()];
-    for (const { socket } of cut) socket.destroy();
-    return cut.reduce((sum, { inFlight }) => sum + inFlight.size, 0);
-  });
+  app.decorate('isClosing', isClosing);
+  app.decorate('isGoingDown', isGoingDown);
+  app.decorate('drain', drain);
 };
 
 /** Milliseconds between checks of the remaining connections. */

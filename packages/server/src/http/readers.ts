@@ -1,7 +1,7 @@
 /** Bounds for clients that do not read their responses: bytes pending over all connections, and time without progress. */
 import type http from 'node:http';
 import type net from 'node:net';
-import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance, FastifyReply } from 'fastify';
 import { issue } from '../errors.js';
 import type { Connections } from './connections.js';
 import { issuesResponse } from './respond.js';
@@ -35,12 +35,17 @@ interface Waiting {
  * A response that would exceed the byte limit evicts the oldest pending ones if they have been pending for `keptMs`;
  * otherwise it becomes a 503. Responses to writes are always sent.
  */
-export const boundReaders = (app: FastifyInstance, connections: Connections, bounds: WaitingBounds): Pending => {
+export const newPending = (
+  server: http.Server,
+  connections: Connections,
+  bounds: WaitingBounds,
+  log: FastifyBaseLogger,
+): Pending => {
   const waiting = new Map<http.ServerResponse, Waiting>();
   let bytesWaiting = 0;
 
   const cut = (socket: net.Socket): void => {
-    app.log.warn({ address: socket.remoteAddress }, 'closed a connection whose client does not read its responses');
+    log.warn({ address: socket.remoteAddress }, 'closed a connection whose client does not read its responses');
     socket.destroy();
   };
 
@@ -62,32 +67,16 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
   const isCounted = ({ method, socket }: http.IncomingMessage, bytes: number): boolean =>
     bytes >= COUNTED_BYTES_MIN && method !== 'HEAD' && connections.has(socket);
 
-  const pending: Pending = {
-    hasRoom: (request, bytes) => !isCounted(request, bytes) || makeRoom(bytes, request.method === 'GET'),
-    hold: (request, response, bytes) => {
-      if (!isCounted(request, bytes)) return;
-      waiting.set(response, { socket: request.socket, bytes, since: performance.now() });
-      bytesWaiting += bytes;
-      response.once('close', () => release(response));
-    },
-  };
-
-  app.addHook('onSend', (request, reply, payload: unknown, done) => {
-    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
-    if (!pending.hasRoom(request.raw, bytes)) return done(null, busy(reply));
-    pending.hold(request.raw, reply.raw, bytes);
-    done(null, payload);
-  });
-
   // responses queued behind others get no close event when their connection closes
-  app.server.on('connection', (socket) => {
+  server.on('connection', (socket) => {
     socket.once('close', () => {
       for (const [response, it] of waiting) if (it.socket === socket) release(response);
     });
+    looking ??= setInterval(look, bounds.lookMs).unref();
   });
 
   const progress = new WeakMap<net.Socket, Progress>();
-  const look = setInterval(() => {
+  const look = (): void => {
     const now = performance.now();
     for (const socket of connections.keys()) {
       const sentBytes = sentBytesOf(socket);
@@ -96,9 +85,30 @@ export const boundReaders = (app: FastifyInstance, connections: Connections, bou
       else if (last?.sentBytes !== sentBytes) progress.set(socket, { sentBytes, seenAt: now });
       else if (now - last.seenAt >= bounds.stalledMs) cut(socket);
     }
-  }, bounds.lookMs).unref();
-  app.addHook('onClose', () => clearInterval(look));
-  return pending;
+    if (connections.size > 0) return;
+    clearInterval(looking ?? undefined);
+    looking = null;
+  };
+  let looking: NodeJS.Timeout | null = null;
+
+  return {
+    hasRoom: (request, bytes) => !isCounted(request, bytes) || makeRoom(bytes, request.method === 'GET'),
+    hold: (request, response, bytes) => {
+      if (!isCounted(request, bytes)) return;
+      waiting.set(response, { socket: request.socket, bytes, since: performance.now() });
+      bytesWaiting += bytes;
+      response.once('close', () => release(response));
+    },
+  };
+};
+
+export const addPending = (app: FastifyInstance, pending: Pending): void => {
+  app.addHook('onSend', (request, reply, payload: unknown, done) => {
+    const bytes = typeof payload === 'string' || Buffer.isBuffer(payload) ? Buffer.byteLength(payload) : 0;
+    if (!pending.hasRoom(request.raw, bytes)) return done(null, busy(reply));
+    pending.hold(request.raw, reply.raw, bytes);
+    done(null, payload);
+  });
 };
 
 interface Progress {

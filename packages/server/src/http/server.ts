@@ -1,6 +1,5 @@
 /** The HTTP layers in order: limits, headers, CORS, bodies, routes, errors (RQ16, RQ7). */
 import type http from 'node:http';
-import type { Socket } from 'node:net';
 import fastify, { type FastifyBaseLogger, type FastifyInstance, LogController } from 'fastify';
 import { bug, issue } from '../errors.js';
 import { limits } from '../limits.js';
@@ -10,17 +9,17 @@ import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, boundBody, type SendingBounds } from './bodies.js';
-import { trackConnections } from './connections.js';
 import { addDescriptionPaths } from './description-routes.js';
 import { addDrain } from './drain.js';
 import { newCompressed } from './encodings.js';
-import { answerForNode, refuseConnection, sendFrameworkFault } from './faults.js';
+import { sendFrameworkFault } from './faults.js';
 import { addFilePaths } from './file-routes.js';
 import { addHeaders, newCommonHeaders } from './headers.js';
-import { type Lane, newLane } from './lane.js';
+import { newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
+import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
-import { boundReaders, type WaitingBounds } from './readers.js';
+import { addPending, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds } from './request-log.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
@@ -58,23 +57,31 @@ export interface ServerSettings {
   readonly sending?: SendingBounds;
 }
 
-/** `import` would evaluate every export, and so load Node's fetch and WebSocket: 20 ms and 3 MB that nothing here needs. */
-const { createServer } = process.getBuiltinModule('node:http');
-
 /** A server that is ready to listen. @param withLane false lets the framework answer everything; for tests. */
 export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Promise<FastifyInstance> => {
+  const listener = newListener(deps.logger, deps.settings.waiting);
+  const { app, answer } = await newApp(deps, listener, { withLane });
+  // without a drain before it, the framework ends the connections
+  app.addHook('preClose', async () => listener.endConnections());
+  listener.answerWith(answer);
+  return app;
+};
+
+export interface App {
+  readonly app: FastifyInstance;
+  /** For `Listener.answerWith`, once the app is ready. */
+  readonly answer: AnswerRequest;
+}
+
+/** What answers requests with one site. Closing it closes the listener only if the app itself has been told to listen. */
+export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = true } = {}): Promise<App> => {
   const { site, settings } = deps;
   const { accounts, callers } = site;
-  let lane: Lane = () => false;
   const nextRequestId = newRequestIds();
-  const app = newApp(deps, nextRequestId, (request, response) => lane(request, response));
-  const connections = trackConnections(app.server);
-  answerForNode(app.server);
-  app.server.on('clientError', (fault, socket) =>
-    refuseConnection(fault, socket, connections.get(socket as Socket)?.inFlight ?? []),
-  );
-  addDrain(app, connections);
-  const pending = boundReaders(app, connections, settings.waiting ?? waitingBounds);
+  const { app, handler } = newFramework(deps, nextRequestId, listener.server);
+  const { pending } = listener;
+  addDrain(app, listener);
+  addPending(app, pending);
   app.addHook('onResponse', ({ log, method, url }, { statusCode: status, elapsedTime: ms }, done) => {
     logRequest(log, { method, url, status, ms });
     done();
@@ -111,47 +118,41 @@ export const newServer = async (deps: ServerDeps, { withLane = true } = {}): Pro
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
   addDescriptionPaths(app, taken, { site, routes, prefix: settings.prefix });
   app.addHook('onClose', () => accounts.idle());
-  if (withLane)
-    lane = newLane({
-      site,
-      routes,
-      commonHeaders: newCommonHeaders(settings.corsOrigin),
-      compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
-      pending,
-      logLeftOut,
-      boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
-      log: app.log,
-      nextRequestId,
-      isClosing: app.isClosing,
-    });
-  return app;
-};
-
-const connectionOptions: http.ServerOptions = {
-  maxHeaderSize: limits.headerBytesMax,
-  headersTimeout: limits.requestMsMax,
-  // other bodies than forms have less time; this is for what nobody reads
-  requestTimeout: limits.formMsMax + limits.requestMsMax,
-  keepAliveTimeout: limits.keepAliveMs,
-  // a request without Host is refused later, in the envelope; Node would accept several
-  requireHostHeader: false,
+  if (!withLane) return { app, answer: handler };
+  const lane = newLane({
+    site,
+    routes,
+    commonHeaders: newCommonHeaders(settings.corsOrigin),
+    compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
+    pending,
+    logLeftOut,
+    boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
+    log: app.log,
+    nextRequestId,
+    isClosing: app.isClosing,
+  });
+  return {
+    app,
+    answer: (request, response) => {
+      if (!lane(request, response)) handler(request, response);
+    },
+  };
 };
 
 const sendingBounds: SendingBounds = { bodyMsMax: limits.requestMsMax, discardMsMax: limits.discardMsMax };
-
-const waitingBounds: WaitingBounds = {
-  bytesMax: limits.waitingBytesMax,
-  keptMs: limits.waitingKeptMs,
-  stalledMs: limits.stalledMsMax,
-  lookMs: limits.stalledLookMs,
-};
 
 const noCompiler = (): never => {
   throw bug('server.route-with-schema', {});
 };
 
-/** Configures the framework: connection limits, router, and our envelope for its own error responses. */
-const newApp = ({ settings, logger }: ServerDeps, nextRequestId: () => string, lane: Lane): FastifyInstance => {
+/** Configures the framework: router, and our envelope for its own error responses. */
+const newFramework = (
+  { settings, logger }: ServerDeps,
+  nextRequestId: () => string,
+  server: http.Server,
+): { readonly app: FastifyInstance; readonly handler: AnswerRequest } => {
+  let handler: AnswerRequest = () => undefined;
+  const listeners = server.listeners('clientError');
   const app = fastify({
     loggerInstance: logger,
     // an onResponse hook logs one line per request, at debug level
@@ -164,10 +165,10 @@ const newApp = ({ settings, logger }: ServerDeps, nextRequestId: () => string, l
     return503OnClosing: false,
     // addPath registers HEAD, so that its headers are those of GET
     exposeHeadRoutes: false,
-    serverFactory: (handler) =>
-      createServer(connectionOptions, (request, response) => {
-        if (!lane(request, response)) handler(request, response);
-      }),
+    serverFactory: (given) => {
+      handler = given;
+      return server;
+    },
     genReqId: () => nextRequestId(),
     routerOptions: {
       caseSensitive: false,
@@ -178,18 +179,19 @@ const newApp = ({ settings, logger }: ServerDeps, nextRequestId: () => string, l
       querystringParser: () => ({}),
     },
     rewriteUrl: ({ url = '/' }) => targetOf(url),
-    // handled by the listener in newServer, which knows the connection
-    clientErrorHandler: () => undefined,
     frameworkErrors: (_fault, _request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]),
     // no route has a schema; the framework's compilers would be loaded all the same, 60 ms and 5 MB
     schemaController: { compilersFactory: { buildValidator: () => noCompiler, buildSerializer: () => noCompiler } },
   });
+  // handled in listener.ts, which knows the connection
+  for (const it of server.listeners('clientError'))
+    if (!listeners.includes(it)) server.off('clientError', it as () => void);
   app.setErrorHandler(sendFrameworkFault);
   app.setNotFoundHandler((request, reply) => {
     if (request.method === 'OPTIONS') return reply.code(200).header('allow', 'HEAD, GET').send();
     return sendIssues(reply, [issue('http.not-found', [])]);
   });
-  return app;
+  return { app, handler };
 };
 
 /** Other methods are a 501 (RQ16). */

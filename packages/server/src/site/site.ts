@@ -72,7 +72,9 @@ export interface Site {
 }
 
 export const newSite = (options: SiteOptions): Site => {
-  const { db, model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
+  const { model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
+  // statements are kept with their dialect: another model of the same database has other ones under the same names
+  const db: Db = { ...options.db, dialect: { ...options.db.dialect } };
   const { responseCacheBytesMax, entriesBytesMax, hookMsMax } = options;
   const { rest, strict } = options.settings;
   const settings: SiteSettings = { rest, strict };

@@ -1,4 +1,4 @@
-/** Statements kept by what determines their texts: compiling one takes longer than running it. */
+/** Statements kept by what determines their texts, for each site by itself: compiling one takes longer than running it. */
 import { LRUCache } from 'lru-cache';
 import { limits } from '../limits.js';
 import type { Dialect, Sql, Statement } from './dialect.js';
