@@ -117,6 +117,13 @@ export const issueKinds = {
   ),
   'query.nul-character': query(() => 'NUL characters are not accepted'),
   // ---- resolve: names and values
+  'query.status': query<{ text: string }>(
+    ({ text }) => `expected published or draft, got ${JSON.stringify(shorten(text))}`,
+  ),
+  'query.two-states': query(() => 'is given beside publicationState, which says the same in other words; use one'),
+  'query.status-of-update': query(
+    () => 'decides the state of new entries only; send publishedAt in the body, a date to publish and null for a draft',
+  ),
   'query.locales': query(() => 'expected a locale, a list of locales, or all, which stands alone'),
   'query.one-locale': query(() => 'expected one locale, or all'),
   'query.locale-of-entry': query(
@@ -434,6 +441,10 @@ export const issueKinds = {
     () => 'The disk that holds the database is full; nothing was changed',
   ),
   'http.busy': named('ServiceUnavailableError', () => 'The server is busy or stopping; try again'),
+  'http.response-format': named<{ text: string }>(
+    'BadRequestError',
+    ({ text }) => `The header Strapi-Response-Format is v4 or v5, got ${JSON.stringify(shorten(text))}`,
+  ),
   'http.range': named('RangeNotSatisfiableError', () => 'The file has no such range'),
   'http.content-encoding': named('UnsupportedMediaTypeError', () => 'Bodies may be encoded as br, gzip or deflate'),
   'http.malformed-body': invalid(() => 'The body is not valid JSON'),

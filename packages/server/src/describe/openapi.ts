@@ -5,7 +5,7 @@
 import { issueKinds, never, statusOf } from '../errors.js';
 import { limits } from '../limits.js';
 import { type EntryType, FILE_UID, type Model, typeOf, USER_UID } from '../model/model.js';
-import type { Gate } from '../query/selection.js';
+import type { EntryFormat, Gate } from '../query/selection.js';
 import {
   type JsonSchema,
   listOf,
@@ -16,6 +16,7 @@ import {
   publicationState,
   type Schemas,
   sortSchema,
+  status,
 } from './schemas.js';
 
 /** An action on the entries of a content type. */
@@ -48,12 +49,14 @@ export interface DescribedApi {
   readonly server: string;
   readonly model: Model;
   readonly gate: Gate;
+  /** Of entries. */
+  readonly format: EntryFormat;
   /** All that the caller may do. */
   readonly operations: readonly Operation[];
 }
 
-export const openapiOf = ({ title, version, server, model, gate, operations }: DescribedApi): JsonSchema => {
-  const schemas = newSchemas(model, gate);
+export const openapiOf = ({ title, version, server, model, gate, format, operations }: DescribedApi): JsonSchema => {
+  const schemas = newSchemas(model, gate, format);
   const fixed = fixedOperations(model, schemas);
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
@@ -123,7 +126,7 @@ const contentOperation = (operation: ContentOperation, schemas: Schemas): JsonSc
   const isRead = action === 'find' || action === 'findOne' || action === 'single';
   const responses = {
     200: response(
-      responseOf(action, type, { list, one, bare: schemas.ref('bare', type) }),
+      responseOf(action, type, { list, one, bare: schemas.ref(schemas.format === 'v5' ? 'entry' : 'bare', type) }),
       isRead ? 'The content' : 'The entry',
     ),
     ...(isRead ? { 304: { description: 'Not changed since the `ETag` in `If-None-Match`' } } : {}),
@@ -139,7 +142,7 @@ const contentOperation = (operation: ContentOperation, schemas: Schemas): JsonSc
   return {
     ...common,
     summary: summaryOf(action, type),
-    parameters: action === 'createLocalization' ? [] : parametersOf(action, type, schemas),
+    parameters: [formatHeader(schemas.format), ...parametersOf(action, type, schemas)],
     ...bodyOf(action, type, schemas),
     responses,
   };
@@ -170,6 +173,18 @@ const responseOf = (
   }
 };
 
+const formatHeader = (format: EntryFormat): JsonSchema => ({
+  name: 'Strapi-Response-Format',
+  in: 'header',
+  ...(format === 'v5'
+    ? { required: true, schema: { const: 'v5' } }
+    : {
+        schema: { enum: ['v4', 'v5'], default: 'v4' },
+        description:
+          'How entries are written. This document describes v4; asked for with this header, it describes v5.',
+      }),
+});
+
 const summaryOf = (action: ContentOperation['action'], { singular, plural }: EntryType): string => {
   switch (action) {
     case 'find':
@@ -199,7 +214,11 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
     ...(schema['type'] === 'object' || schema['$ref'] !== undefined ? { style: 'deepObject', explode: true } : {}),
   });
   const shown = [
-    parameter('fields', namesOrList(['*', 'id', ...schemas.selectable(type)]), 'Fields to show; all by default.'),
+    parameter(
+      'fields',
+      namesOrList(['*', ...schemas.idNames(type), ...schemas.selectable(type)]),
+      'Fields to show; all by default.',
+    ),
     parameter('populate', schemas.ref('populate', type), 'Relations, media, components and zones to show.'),
   ];
   const locale = parameter(
@@ -207,7 +226,12 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
     { anyOf: [{ type: 'string' }, listOf({ type: 'string' })] },
     'A locale, or `all`; the default locale without it.',
   );
-  const state = parameter('publicationState', publicationState, '`preview` shows drafts too.');
+  const states = [
+    parameter('publicationState', publicationState, '`preview` shows drafts too.'),
+    ...(schemas.format === 'v5' ? [parameter('status', status, '`draft` shows drafts too.')] : []),
+  ];
+  const newState =
+    schemas.format === 'v5' ? [parameter('status', status, '`draft` creates a draft; published without it.')] : [];
   const match = { in: 'header', schema: { type: 'string' } };
   switch (action) {
     case 'find':
@@ -217,7 +241,7 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
         parameter('sort', sortSchema(schemas.sortable(type)), 'By which attributes; `:asc` or `:desc`.'),
         parameter('pagination', pageParameters, 'Which part of the list.'),
         parameter('_q', { type: 'string' }, 'Entries that contain the text.'),
-        ...(type.draftAndPublish ? [state] : []),
+        ...(type.draftAndPublish ? states : []),
         ...(type.localized ? [locale] : []),
         { name: 'If-None-Match', ...match },
       ];
@@ -225,12 +249,12 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
     case 'single':
       return [
         ...shown,
-        ...(type.draftAndPublish ? [state] : []),
+        ...(type.draftAndPublish ? states : []),
         ...(type.localized && action === 'single' ? [locale] : []),
         { name: 'If-None-Match', ...match },
       ];
     case 'create':
-      return shown;
+      return [...shown, ...(type.draftAndPublish ? newState : [])];
     case 'update':
     case 'delete':
       return [

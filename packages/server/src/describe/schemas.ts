@@ -7,7 +7,9 @@ import { limits } from '../limits.js';
 import { type Family, type ScalarTypeName, scalarTypes } from '../model/attributes.js';
 import {
   type Attribute,
+  DOCUMENT_ID,
   type EntryType,
+  hasDocumentId,
   type LinkAttribute,
   type Model,
   type NestedAttribute,
@@ -17,7 +19,7 @@ import {
   type Uid,
 } from '../model/model.js';
 import { type OperatorName, operators } from '../query/operators.js';
-import type { Gate, Use } from '../query/selection.js';
+import type { EntryFormat, Gate, Use } from '../query/selection.js';
 import { isNeeded, isOfServer } from './inputs.js';
 import { namesOf } from './names.js';
 
@@ -35,6 +37,9 @@ export interface Schemas {
   /** The names that lists can be sorted by, without directions. */
   sortable(type: EntryType): readonly string[];
   selectable(type: EntryType): readonly string[];
+  readonly format: EntryFormat;
+  /** Names of the id. */
+  idNames(type: EntryType): readonly string[];
   /** All that were referred to so far, and what they refer to. */
   all(): Readonly<Record<string, JsonSchema>>;
 }
@@ -50,7 +55,12 @@ const suffixes: Readonly<Record<SchemaKind, string>> = {
   change: 'Change',
 };
 
-export const newSchemas = (model: Model, gate: Gate): Schemas => {
+/** @param format of entries in responses and queries; v5's has no `attributes` and no `{ data }` inside of entries. */
+export const newSchemas = (model: Model, gate: Gate, format: EntryFormat = 'v4'): Schemas => {
+  const isFlat = format === 'v5';
+  const idNames = (type: EntryType): readonly string[] =>
+    isFlat && hasDocumentId(type) ? ['id', DOCUMENT_ID] : ['id'];
+  const state = isFlat ? { publicationState, status } : { publicationState };
   const names = namesOf(model.types.values(), ['Error', ...families.map(conditionsName)]);
   const made = new Map<string, JsonSchema>();
   const pending: { readonly name: string; readonly kind: SchemaKind; readonly type: EntryType }[] = [];
@@ -87,14 +97,14 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
       case 'link': {
         const value = target ? ref(element, target) : {};
         const data = attribute.shape === 'one' ? nullable(value) : nullable(listOf(value));
-        return isBare ? data : object({ data }, ['data']);
+        return isBare || isFlat ? data : object({ data }, ['data']);
       }
       case 'part':
         if (attribute.shape === 'one') return target ? nullable(ref(element, target)) : {};
         if (attribute.shape === 'many') return target ? nullable(listOf(ref(element, target))) : {};
         return nullable(listOf(mixed(reachable(attribute), element, '__component')));
       case 'morph': {
-        const value = mixed(reachable(attribute), 'bare', '__type');
+        const value = mixed(reachable(attribute), isFlat ? element : 'bare', '__type');
         return attribute.shape === 'one' ? nullable(value) : nullable(listOf(value));
       }
       default:
@@ -116,7 +126,10 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
   // ---- queries
 
   const selectable = (type: EntryType): readonly string[] => scalarsFor(type, 'select').map((it) => it.name);
-  const sortable = (type: EntryType): readonly string[] => ['id', ...scalarsFor(type, 'sort').map((it) => it.name)];
+  const sortable = (type: EntryType): readonly string[] => [
+    ...idNames(type),
+    ...scalarsFor(type, 'sort').map((it) => it.name),
+  ];
 
   const populate = (type: EntryType): JsonSchema => {
     const nested = nestedFor(type, 'populate');
@@ -139,22 +152,22 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
     const on = targets.map((it) => [it.uid, { anyOf: [{ type: 'boolean' }, ref('selection', it)] }] as const);
     return {
       type: 'object',
-      properties: { on: object(Object.fromEntries(on)), fields: {}, populate: {}, publicationState },
+      properties: { on: object(Object.fromEntries(on)), fields: {}, populate: {}, ...state },
     };
   };
   const selection = (type: EntryType): JsonSchema =>
     object({
-      fields: namesOrList(['*', 'id', ...selectable(type)]),
+      fields: namesOrList(['*', ...idNames(type), ...selectable(type)]),
       populate: ref('populate', type),
       filters: ref('filters', type),
       sort: sortSchema(sortable(type)),
-      publicationState,
+      ...state,
     });
 
   const filters = (type: EntryType): JsonSchema => {
     const own = ref('filters', type);
     const byName = [
-      ['id', conditions('integer')] as const,
+      ...idNames(type).map((it) => [it, conditions('integer')] as const),
       ...scalarsFor(type, 'filter').map((it) => [it.name, conditions(it.type)] as const),
       ...nestedFor(type, 'filter')
         .filter((it) => it.kind === 'link' || (it.kind === 'part' && it.shape !== 'zone'))
@@ -176,7 +189,7 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
   const writtenNested = (attribute: NestedAttribute): JsonSchema => {
     switch (attribute.kind) {
       case 'link':
-        return writtenLink(attribute);
+        return writtenLink(attribute, format);
       case 'part': {
         const targets = reachable(attribute);
         const [target] = targets;
@@ -195,10 +208,9 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
         );
       }
       case 'morph': {
-        const one = object({ id: reference, __type: { enum: reachable(attribute).map((it) => it.uid) } }, [
-          'id',
-          '__type',
-        ]);
+        const known = { __type: { enum: reachable(attribute).map((it) => it.uid) } };
+        const byKey = idKeys(format).map((it) => object({ [it]: reference, ...known }, [it, '__type']));
+        const one = oneOf(byKey);
         if (attribute.shape === 'one') return nullable(one);
         return { anyOf: [listOf(one), { type: 'null' }, changes(one, one)] };
       }
@@ -228,7 +240,16 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
     const id = { type: 'integer' };
     switch (kind) {
       case 'entry':
-        return object({ id, attributes: object(shown(type, false)) }, ['id', 'attributes']);
+        if (!isFlat) return object({ id, attributes: object(shown(type, false)) }, ['id', 'attributes']);
+        return object(
+          {
+            id,
+            ...(hasDocumentId(type) ? { [DOCUMENT_ID]: digits } : {}),
+            __type: { const: type.uid },
+            ...shown(type, false),
+          },
+          idNames(type),
+        );
       case 'component':
         return object({ id, __component: { const: type.uid }, ...shown(type, false) }, ['id']);
       case 'bare': {
@@ -256,6 +277,8 @@ export const newSchemas = (model: Model, gate: Gate): Schemas => {
 
   return {
     ref,
+    format,
+    idNames,
     sortable,
     selectable,
     all: () => {
@@ -282,6 +305,7 @@ export const listOf = (items: JsonSchema): JsonSchema => ({ type: 'array', items
 export const nullable = (schema: JsonSchema): JsonSchema => ({ anyOf: [schema, { type: 'null' }] });
 
 export const publicationState: JsonSchema = { enum: ['live', 'preview'] };
+export const status: JsonSchema = { enum: ['published', 'draft'] };
 const publishedAt: JsonSchema = {
   description: 'Null: a draft. Absent: published now.',
   type: ['string', 'null'],
@@ -359,10 +383,17 @@ const position: JsonSchema = {
     object({ end: { const: true } }, ['end']),
   ],
 };
-const entry: JsonSchema = { anyOf: [reference, { type: 'object', properties: { id: reference }, required: ['id'] }] };
-const placed: JsonSchema = {
-  anyOf: [reference, { type: 'object', properties: { id: reference, position }, required: ['id'] }],
-};
+
+/** Where an object names an entry; v5's `documentId` may stand beside the id. */
+const idKeys = (format: EntryFormat): readonly string[] => (format === 'v5' ? ['id', DOCUMENT_ID] : ['id']);
+const oneOf = (schemas: readonly JsonSchema[]): JsonSchema => (schemas.length === 1 ? schemas[0]! : { anyOf: schemas });
+
+const named = (format: EntryFormat, rest: Readonly<Record<string, JsonSchema>>): JsonSchema => ({
+  anyOf: [
+    reference,
+    ...idKeys(format).map((it) => ({ type: 'object', properties: { [it]: reference, ...rest }, required: [it] })),
+  ],
+});
 
 const changes = (connected: JsonSchema, listed: JsonSchema): JsonSchema => ({
   oneOf: [
@@ -374,10 +405,11 @@ const changes = (connected: JsonSchema, listed: JsonSchema): JsonSchema => ({
   ],
 });
 
-const writtenLink = ({ shape, source }: LinkAttribute): JsonSchema => {
+const writtenLink = ({ shape, source }: LinkAttribute, format: EntryFormat): JsonSchema => {
+  const entry = named(format, {});
   const all = [entry, listOf(entry), { type: 'null' }];
   if (source === 'media') return { anyOf: [...all, object({ set: nullable(listOf(entry)) }, ['set'])] };
-  return { anyOf: [...all, changes(shape === 'many' ? placed : entry, entry)] };
+  return { anyOf: [...all, changes(shape === 'many' ? named(format, { position }) : entry, entry)] };
 };
 
 /** What a scalar may be compared with: the operators that apply to its type. */

@@ -4,7 +4,7 @@
  */
 import type { Caller } from '../access/access.js';
 import type { QueryObject } from '../query/objects.js';
-import type { Selection } from '../query/selection.js';
+import type { EntryFormat, Selection } from '../query/selection.js';
 
 export type {
   FilterObject,
@@ -43,6 +43,8 @@ export interface Step {
     readonly headers: Readonly<Record<string, string | string[] | undefined>>;
     /** The query string, without `?`. */
     readonly search: string;
+    /** How the response writes entries, and so what `next` gives: `v5` if the header `Strapi-Response-Format` asks for it. */
+    readonly format: EntryFormat;
     /** The parsed query string, as a fresh copy. Reading it throws a refusal if the query string is invalid. */
     readonly query: QueryObject;
     /** The parsed body; undefined if there is none. A form with files is `{ data }`; the files are stored by `next`, which may then be called once. */

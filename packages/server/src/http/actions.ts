@@ -16,6 +16,7 @@ import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { ResolveContext } from '../query/resolve.js';
+import type { EntryFormat } from '../query/selection.js';
 import { readPrecondition } from '../read/etag.js';
 import { type Answer, answerOf, type ReadRequest } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
@@ -23,7 +24,7 @@ import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
-import { readWrite } from './forms.js';
+import { readFormat, readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
@@ -49,7 +50,7 @@ const answerAction = async (
   site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
-  const admitted = await admit(type, permissionFor(type, action), request.headers.authorization, site);
+  const admitted = await admit(type, permissionFor(type, action), request.headers, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
@@ -69,6 +70,7 @@ const answerAction = async (
 
 /** Who may do the action, and how names resolve for it. */
 interface Admitted {
+  readonly format: EntryFormat;
   readonly caller: KnownCaller;
   /** Null for types without locales. */
   readonly defaultLocale: string | null;
@@ -78,15 +80,15 @@ interface Admitted {
 const admit = (
   type: EntryType,
   permission: string,
-  authorization: string | undefined,
+  headers: http.IncomingHttpHeaders,
   site: Site,
 ): Ready<Result<Admitted>> =>
-  whenReady(site.callers.identify(authorization), (identified) => {
+  whenReady(site.callers.identify(headers.authorization), (identified) => {
     if (!identified.ok) return identified;
     const caller = identified.value;
     if (!caller.may(permission)) return refused(issue('http.forbidden', []));
     return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) =>
-      ok({ caller, defaultLocale }),
+      ok({ caller, defaultLocale, format: unwrap(readFormat(headers)) }),
     );
   });
 
@@ -98,8 +100,8 @@ export interface ReadTarget {
 }
 
 /** A read in which no handler of the project takes part. */
-export const answerRead = (target: ReadTarget, authorization: string | undefined, site: Site): Ready<Result<Answer>> =>
-  whenReady(admit(target.request.type, target.permission, authorization, site), (admitted) => {
+export const answerRead = (target: ReadTarget, headers: http.IncomingHttpHeaders, site: Site): Ready<Result<Answer>> =>
+  whenReady(admit(target.request.type, target.permission, headers, site), (admitted) => {
     if (!admitted.ok) return admitted;
     const { request } = target;
     return site.reader.read(request, contextFor(request.type, admitted.value, {}, site));
@@ -124,7 +126,7 @@ export const answerWrite = async (
   headers: http.IncomingHttpHeaders,
   site: Site,
 ): Promise<Result<Answer>> => {
-  const admitted = await admit(target.type, target.permission, headers.authorization, site);
+  const admitted = await admit(target.type, target.permission, headers, site);
   if (!admitted.ok) return admitted;
   return ok(await perform({ ...target, ...admitted.value, headers, body, files: [] }, {}, site));
 };
@@ -158,6 +160,7 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
       url: request.url,
       headers: request.headers,
       search,
+      format: actionRequest.format,
       get query() {
         return unwrap(toObject(unwrap(readBrackets(search))));
       },
@@ -227,7 +230,9 @@ const createLocalization = async (input: ActionInput, site: Site): Promise<Answe
     match: readPrecondition(headers),
     adminId: adminOf(caller),
   };
-  const ignored = [...unwrap(textQuery(search).read()).keys()].filter((name) => parameterName(name).kind === 'known');
+  const ignored = [...unwrap(textQuery(search).read()).keys()].filter(
+    (name) => parameterName(name, input.format).kind === 'known',
+  );
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));
   const answer = await write(create, showSiblings, input, contextFor(type, input, {}, site), site);
   // what the body names is not in `data`
@@ -244,7 +249,7 @@ const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ?
 
 const contextFor = (
   type: EntryType,
-  { caller, defaultLocale }: Admitted,
+  { caller, defaultLocale, format }: Admitted,
   { creatorFields = false }: NextOptions,
   { model, settings }: Site,
 ): ResolveContext => {
@@ -253,6 +258,7 @@ const contextFor = (
     model,
     gate: newGate(caller, model, { creatorFieldsOf: creatorFields ? type.uid : null }),
     defaultLocale,
+    format,
   };
 };
 

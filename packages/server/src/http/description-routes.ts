@@ -4,11 +4,14 @@ import { LRUCache } from 'lru-cache';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
 import type { Operation } from '../describe/openapi.js';
+import { unwrap } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
+import type { EntryFormat } from '../query/selection.js';
 import type { Site } from '../site/site.js';
 import { accountRoutes } from './account-routes.js';
 import { fileRoutes } from './file-routes.js';
+import { FORMAT_HEADER, readFormat } from './forms.js';
 import { localeRoute } from './locale-routes.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
@@ -33,14 +36,15 @@ export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<str
       GET: async (request, reply) => {
         const caller = await deps.site.callers.identify(request.headers.authorization);
         if (!caller.ok) return sendIssues(reply, caller.issues);
-        const { version } = caller.value;
-        const text = texts.get(version) ?? (await render(await describedFor(caller.value, deps, taken)));
-        texts.set(version, text);
+        const format = unwrap(readFormat(request.headers));
+        const key = `${format} ${caller.value.version}`;
+        const text = texts.get(key) ?? (await render(await describedFor(caller.value, format, deps, taken)));
+        texts.set(key, text);
         return reply
           .header('content-type', type)
           .header('content-security-policy', contentSecurityPolicy)
           .header('cache-control', 'no-cache')
-          .header('vary', 'authorization')
+          .header('vary', `authorization, ${FORMAT_HEADER}`)
           .send(text);
       },
     });
@@ -60,6 +64,7 @@ type Document = Awaited<ReturnType<typeof describedFor>>;
 
 const describedFor = async (
   caller: KnownCaller,
+  format: EntryFormat,
   { site, routes, prefix }: DescriptionDeps,
   taken: ReadonlySet<string>,
 ) => {
@@ -87,6 +92,7 @@ const describedFor = async (
     server: '/',
     model,
     gate: newGate(caller, model),
+    format,
     operations: [...content, ...fixed],
   });
 };

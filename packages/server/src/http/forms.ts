@@ -1,10 +1,27 @@
-/** The HTTP form of a write: a body with `data`, and its preconditions. */
-import { ok, type Result } from '../errors.js';
+/** The HTTP form of a request: the format of its entries; of a write also a body with `data`, and its preconditions. */
+import type http from 'node:http';
+import { issue, ok, type Result, refused } from '../errors.js';
 import type { EntryType } from '../model/model.js';
+import type { EntryFormat } from '../query/selection.js';
 import type { Precondition } from '../read/etag.js';
 import { checkData } from '../write/change.js';
 import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
+
+/** As the request writes it; Node gives it in lower case. */
+export const FORMAT_HEADER = 'Strapi-Response-Format';
+
+/** The format that the header asks for, `v4` without it (VF1). */
+export const readFormat = (headers: http.IncomingHttpHeaders): Result<EntryFormat> => {
+  const given = headers['strapi-response-format'];
+  if (given === undefined) return v4;
+  const name = String(given).trim().toLowerCase();
+  if (name === 'v4') return v4;
+  return name === 'v5' ? v5 : refused(issue('http.response-format', [], { text: String(given) }));
+};
+
+const v4 = ok('v4' as const);
+const v5 = ok('v5' as const);
 
 export interface WriteForm {
   readonly action: WriteAction;

@@ -1,6 +1,7 @@
 /** Security headers of every response, and CORS (RQ7). */
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
+import { FORMAT_HEADER } from './forms.js';
 
 const contentSecurityPolicy = {
   'connect-src': "'self' https:",
@@ -16,6 +17,9 @@ const contentSecurityPolicy = {
   'script-src-attr': "'none'",
   'style-src': "'self' https: 'unsafe-inline'",
 };
+
+/** What responses depend on, beside the `Origin`. */
+const varying = `accept-encoding, ${FORMAT_HEADER}`;
 
 /** Constant; a plugin would compute them for each request. */
 export const securityHeaders = {
@@ -43,8 +47,7 @@ const allowedHeaders = [
   'If-Unmodified-Since',
   // many libraries send it with every request
   'X-Requested-With',
-  // v4's clients use it to request the format of a later version
-  'Strapi-Response-Format',
+  FORMAT_HEADER,
 ];
 
 /** Response headers exposed beyond the CORS-safelisted ones. */
@@ -61,7 +64,7 @@ const exposedHeaders = [
 export const newCommonHeaders = (
   corsOrigin: true | readonly string[],
 ): ((origin: string | undefined) => readonly string[]) => {
-  const first = [...Object.entries(securityHeaders).flat(), 'vary', 'accept-encoding, Origin'];
+  const first = [...Object.entries(securityHeaders).flat(), 'vary', `${varying}, Origin`];
   const last = ['access-control-allow-credentials', 'true', 'access-control-expose-headers', exposedHeaders.join(', ')];
   const withoutOrigin = [...first, ...last];
   return (origin) => {
@@ -80,7 +83,7 @@ const allowedOrigin = (corsOrigin: true | readonly string[], origin: string | un
 export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
   app.addHook('onRequest', (_request, reply, done) => {
     // also on short responses, 304 and errors, since the same URL may be compressed for another client; CORS adds Origin
-    reply.headers(securityHeaders).header('vary', 'accept-encoding');
+    reply.headers(securityHeaders).header('vary', varying);
     done();
   });
   const corsOptions = {

@@ -19,6 +19,7 @@ import { answerRead, answerWrite, type ReadTarget, type WriteTarget } from './ac
 import { parseJson } from './bodies.js';
 import type { Compressed, Encoding } from './encodings.js';
 import { faultResponse } from './faults.js';
+import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
 import { logRequest } from './request-log.js';
@@ -58,7 +59,7 @@ export const newLane = (deps: LaneDeps): Lane => {
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
 
   return (request, response) => {
-    if (!isPlain(request) || deps.isClosing()) return false;
+    if (!isPlain(request) || deps.isClosing() || !readFormat(request.headers).ok) return false;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const { headers } = request;
     const url = request.url!;
@@ -128,7 +129,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       return true;
     }
     try {
-      const sent = whenReady(answerRead(target, headers.authorization, site), sendFound);
+      const sent = whenReady(answerRead(target, headers, site), sendFound);
       if (sent instanceof Promise) sent.catch(fail);
     } catch (fault) {
       fail(fault);

@@ -14,6 +14,7 @@ import { addDrain } from './drain.js';
 import { newCompressed } from './encodings.js';
 import { sendFrameworkFault } from './faults.js';
 import { addFilePaths } from './file-routes.js';
+import { readFormat } from './forms.js';
 import { addHeaders, newCommonHeaders } from './headers.js';
 import { newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
@@ -95,7 +96,11 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     else if (raw.url!.length > limits.urlBytesMax)
       sendIssues(reply, [issue('http.url-too-long', [], { max: limits.urlBytesMax })]);
     else if (request.is404 && !implemented.has(method)) reply.code(501).type('text/plain').send('Not Implemented');
-    else done();
+    else {
+      const format = readFormat(raw.headers);
+      if (format.ok) done();
+      else sendIssues(reply, format.issues);
+    }
   });
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending);

@@ -181,6 +181,13 @@ const noRules: ScalarRules = {
 export const rulesOf = (given: Partial<ScalarRules>): ScalarRules => ({ ...noRules, writable: true, ...given });
 
 /** `id` is not declared in schema files, but filters and sorts use it like an attribute. */
+/** v5's name of the id of an entry; components have none, and an attribute of the same name takes its place. */
+export const DOCUMENT_ID = 'documentId';
+
+/** Whether the entries of the type have a `documentId` in v5's format. */
+export const hasDocumentId = ({ kind, attributes }: EntryType): boolean =>
+  kind !== 'component' && !attributes.has(DOCUMENT_ID);
+
 export const idAttribute: ScalarAttribute = Object.freeze({
   kind: 'scalar',
   name: 'id',

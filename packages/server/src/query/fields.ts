@@ -5,6 +5,7 @@ import type { RawNode } from './raw.js';
 import {
   type Draft,
   hintOf,
+  isIdName,
   type Path,
   type Resolving,
   refuse,
@@ -35,7 +36,7 @@ export const resolveFields = (
   for (const draft of drafts) {
     const chosen = new Map<string, ScalarAttribute>();
     for (const { name, at, owners } of asked) {
-      if (name === 'id' || !owners.includes(draft)) continue;
+      if (isIdName(resolving, draft.type, name) || !owners.includes(draft)) continue;
       if (name === '*') for (const it of visibleFields(resolving, draft.type)) chosen.set(it.name, it);
       else {
         const attribute = selectable(resolving, draft.type, name, at);

@@ -9,6 +9,7 @@ import { isOperatorName, type Operator, type OperatorName, operatorNames, operat
 import type { RawNode, Shape } from './raw.js';
 import {
   hintOf,
+  isIdName,
   type Path,
   type Resolving,
   refuse,
@@ -153,7 +154,7 @@ const attributeFilter = (
   depth: number,
 ): Filter | null => {
   const { type, state } = place;
-  if (name === 'id') return scalarFilter(resolving, place, idAttribute, node, path, depth);
+  if (isIdName(resolving, type, name)) return scalarFilter(resolving, place, idAttribute, node, path, depth);
   const facts = { type: typeLabel(type), name };
   const attribute = type.attributes.get(name);
   if (!attribute) {

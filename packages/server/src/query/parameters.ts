@@ -1,5 +1,6 @@
 /** The top-level parameters of a query (RQ13), and the recognition of near misses. */
 import { isOneErrorAway } from '../errors.js';
+import type { EntryFormat } from './selection.js';
 
 export const parameters = [
   'fields',
@@ -12,6 +13,9 @@ export const parameters = [
   '_q',
 ] as const;
 const known: ReadonlySet<string> = new Set(parameters);
+
+/** v5's name of `publicationState`, in its format only. */
+export const STATUS = 'status';
 
 /** Members of `pagination` that lists reject at the top level (PA7). */
 const misplaced: ReadonlySet<string> = new Set(['page', 'pageSize', 'start', 'limit']);
@@ -54,8 +58,8 @@ export type ParameterName =
   /** Anything else in a URL, such as `utm_source`: ignored. */
   | { readonly kind: 'other' };
 
-export const parameterName = (name: string): ParameterName => {
-  if (known.has(name)) return { kind: 'known' };
+export const parameterName = (name: string, format: EntryFormat = 'v4'): ParameterName => {
+  if (known.has(name) || (format === 'v5' && name === STATUS)) return { kind: 'known' };
   if (misplaced.has(name)) return { kind: 'misplaced' };
   if (beginsKnown.test(name)) return { kind: 'malformed', ignoredByV4: !isReadByV4(name) };
   const meant = meantBy(name);

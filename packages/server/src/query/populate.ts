@@ -18,6 +18,7 @@ import {
 import { resolveFields } from './fields.js';
 import { resolveFilters } from './filters.js';
 import { leaveOut, lenientFlag } from './lenient.js';
+import { STATUS } from './parameters.js';
 import { type BracketNode, type RawNode, scalarShape } from './raw.js';
 import {
   type Draft,
@@ -35,6 +36,8 @@ import { resolveState } from './state.js';
 
 const options = ['fields', 'populate', 'filters', 'sort', 'on', 'publicationState'];
 const fragmentOptions = options.filter((it) => it !== 'on');
+const optionsIn = ({ format }: Resolving, known: readonly string[]): readonly string[] =>
+  format === 'v5' ? [...known, STATUS] : known;
 /** Rejected, because populate and pagination do not combine (Q15); v4 ignores some. */
 const paginationOptions: ReadonlyMap<string, 'ignored by v4' | 'obeyed by v4'> = new Map([
   ['pagination', 'ignored by v4'],
@@ -213,7 +216,7 @@ const populateWithOptions = (
   path: Path,
 ): void => {
   const { resolving } = work;
-  checkOptions(resolving, given, options, path);
+  checkOptions(resolving, given, optionsIn(resolving, options), path);
   const onOption = given.get('on');
   // v4 ignores `on` without a value
   const on = onOption && !resolving.strict && shapeIn(resolving, onOption).kind === 'null' ? undefined : onOption;
@@ -248,7 +251,7 @@ const applyOptions = (
   { ofAnyType }: { readonly ofAnyType: boolean },
 ): void => {
   const { resolving } = work;
-  const state = resolveState(resolving, given.get('publicationState'), [...path, 'publicationState']);
+  const state = resolveState(resolving, given, path);
   if (state) for (const target of targets) target.state = state;
   const fields = given.get('fields');
   if (fields) resolveFields(resolving, targets, fields, [...path, 'fields'], { ofAnyType });
@@ -389,7 +392,7 @@ const fragments = (
     const inner = shapeIn(resolving, child);
     const target = newDraft(resolving, typeOf(resolving.model, uid), owner.state);
     if (inner.kind === 'tree') {
-      checkOptions(resolving, inner.members, fragmentOptions, at);
+      checkOptions(resolving, inner.members, optionsIn(resolving, fragmentOptions), at);
       applyOptions(work, [target], inner.members, at, { ofAnyType: false });
       drafts.set(uid, target);
     } else if (inner.kind === 'text') {

@@ -29,7 +29,7 @@ export const resolveQuery = (
   const resolving = beginResolving(context);
   const isList = action === 'find';
   for (const name of raw.keys()) checkParameter(resolving, name, isList);
-  const state = resolveState(resolving, raw.get('publicationState'), ['publicationState']) ?? 'live';
+  const state = resolveState(resolving, raw, []) ?? 'live';
   const root = newDraft(resolving, type, state);
   const fields = raw.get('fields');
   if (fields) resolveFields(resolving, [root], fields, ['fields']);
@@ -54,6 +54,7 @@ export const resolveQuery = (
     ? { ok: false, issues: inPathOrder(resolving.issues) }
     : ok({
         action,
+        format: context.format ?? 'v4',
         selection: root,
         locale: locale.filter,
         page: locale.isEvery && !isList ? { kind: 'every' } : page,
@@ -65,7 +66,7 @@ export const resolveQuery = (
 };
 
 const checkParameter = (resolving: Resolving, name: string, isList: boolean): void => {
-  const given = parameterName(name);
+  const given = parameterName(name, resolving.format);
   switch (given.kind) {
     case 'known':
     case 'other':

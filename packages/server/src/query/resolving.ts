@@ -2,15 +2,26 @@
 import { type Hint, hintAt, type Issue, type IssueCode, issue, never } from '../errors.js';
 import {
   type Attribute,
+  DOCUMENT_ID,
   defaultFields,
   type EntryType,
+  hasDocumentId,
   type Model,
   type ScalarAttribute,
   typeOf,
 } from '../model/model.js';
 import type { LeftOut } from './lenient.js';
 import { type RawNode, type Shape, shapeOf, valueShapes } from './raw.js';
-import type { Filter, Gate, HiddenAttribute, Populate, PublicationState, SortKey, Step } from './selection.js';
+import type {
+  EntryFormat,
+  Filter,
+  Gate,
+  HiddenAttribute,
+  Populate,
+  PublicationState,
+  SortKey,
+  Step,
+} from './selection.js';
 
 export interface ResolveContext {
   readonly model: Model;
@@ -20,6 +31,8 @@ export interface ResolveContext {
   readonly strict: boolean;
   /** The locale of entries when a request names none; null for a type without locales. */
   readonly defaultLocale: string | null;
+  /** `v4` by default. */
+  readonly format?: EntryFormat;
 }
 
 /** The place of a parameter: `['populate', 'author', 'fields', '0']`. */
@@ -100,6 +113,10 @@ export const stepThrough = (
       return never(attribute);
   }
 };
+
+/** Whether the name is that of the id. */
+export const isIdName = ({ format }: ResolveContext, type: EntryType, name: string): boolean =>
+  name === 'id' || (format === 'v5' && name === DOCUMENT_ID && hasDocumentId(type));
 
 /** The names of a type that may be suggested to the caller. */
 export const visibleNames = ({ gate, unseen }: Resolving, type: EntryType): readonly string[] =>

@@ -14,6 +14,12 @@ import type { OperatorName } from './operators.js';
 
 export type PublicationState = 'live' | 'preview';
 
+/**
+ * How requests and responses write entries. `v4`: `{ id, attributes }`, links in `{ data }`. `v5`: attributes beside the id,
+ * links without a wrapper, `documentId` and `status` (VF1).
+ */
+export type EntryFormat = 'v4' | 'v5';
+
 /** What to read of the entries of one type. */
 export interface Selection {
   readonly type: EntryType;
@@ -69,6 +75,7 @@ export type ReadAction = 'find' | 'findOne' | 'single';
 /** A complete read request. */
 export interface Query {
   readonly action: ReadAction;
+  readonly format: EntryFormat;
   readonly selection: Selection;
   /** The condition on the locale of the root's entries; null for none. */
   readonly locale: Filter | null;

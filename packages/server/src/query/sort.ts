@@ -4,7 +4,7 @@ import { limits } from '../limits.js';
 import { type Attribute, type EntryType, idAttribute, typeLabel } from '../model/model.js';
 import { isDropped, leaveOut } from './lenient.js';
 import type { RawNode } from './raw.js';
-import { hintOf, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
+import { hintOf, isIdName, type Path, type Resolving, refuse, shapeIn, stepThrough } from './resolving.js';
 import type { PublicationState, SortKey, Step } from './selection.js';
 
 /** One key as written: `author.name:desc` has the segments `author` and `name`. */
@@ -110,7 +110,7 @@ const sortKey = (
     const isLast = position === segments.length - 1;
     const name = segment.trim();
     const facts = { type: typeLabel(here), name };
-    const attribute: Attribute | undefined = name === 'id' ? idAttribute : here.attributes.get(name);
+    const attribute: Attribute | undefined = isIdName(resolving, here, name) ? idAttribute : here.attributes.get(name);
     if (!attribute) {
       const fault = issue('query.unknown-name', at, { ...facts, ...hintOf(resolving, name, here, 'scalar') });
       if (form === 'tree' && isDropped(resolving, name)) leaveOut(resolving, fault);

@@ -1,19 +1,57 @@
 /** `publicationState` and `locale`: which versions of an entry a request reads (LO1). */
-import { issue } from '../errors.js';
+import { issue, refuse as refuseRequest, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { type EntryType, typeLabel } from '../model/model.js';
 import { noteIgnored } from './lenient.js';
-import type { RawNode } from './raw.js';
+import { STATUS } from './parameters.js';
+import { type QuerySource, type RawNode, shapeOf } from './raw.js';
 import { type Path, type Resolving, refuse, shapeIn } from './resolving.js';
 import type { Filter, PublicationState } from './selection.js';
 
 /** Null when it is not given, and after a fault. */
-export const resolveState = (resolving: Resolving, node: RawNode | undefined, path: Path): PublicationState | null => {
+export const resolveState = (
+  resolving: Resolving,
+  given: Pick<ReadonlyMap<string, RawNode>, 'get'>,
+  path: Path,
+): PublicationState | null => {
+  const node = given.get('publicationState');
+  const status = resolving.format === 'v5' ? given.get(STATUS) : undefined;
+  if (status) {
+    if (node) refuse(resolving, 'query.two-states', [...path, STATUS]);
+    const shape = shapeIn(resolving, status);
+    if (shape.kind === 'text' && isStatus(shape.text)) return stateOf[shape.text];
+    refuse(resolving, 'query.status', [...path, STATUS], { text: shape.kind === 'text' ? shape.text : shape.kind });
+    return null;
+  }
   if (!node) return null;
   const shape = shapeIn(resolving, node);
   if (shape.kind === 'text' && (shape.text === 'live' || shape.text === 'preview')) return shape.text;
-  refuse(resolving, 'query.publication-state', path, { text: shape.kind === 'text' ? shape.text : shape.kind });
+  const text = shape.kind === 'text' ? shape.text : shape.kind;
+  refuse(resolving, 'query.publication-state', [...path, 'publicationState'], { text });
   return null;
+};
+
+/** v5's `status`. Its drafts are one version of every entry, so they are all entries (VF4). */
+export type Status = 'published' | 'draft';
+
+const stateOf = { published: 'live', draft: 'preview' } as const satisfies Record<Status, PublicationState>;
+
+export const isStatus = (text: string): text is Status => Object.hasOwn(stateOf, text);
+
+/**
+ * The state that `status` gives a new entry: undefined if it says nothing. It says nothing of types without drafts, and must
+ * not be sent with an update, because v5 would keep a published version beside the draft (VF4). Throws `Refusal`.
+ */
+export const readQueryStatus = (
+  type: EntryType,
+  action: 'create' | 'update',
+  query: QuerySource,
+): Status | undefined => {
+  const node = type.draftAndPublish ? unwrap(query.read()).get(STATUS) : undefined;
+  const shape = node && shapeOf(node);
+  if (!shape) return undefined;
+  if (action === 'update') return refuseRequest(issue('query.status-of-update', [STATUS]));
+  return shape.kind === 'text' && isStatus(shape.text) ? shape.text : undefined;
 };
 
 /** The entries that `locale` selects on a list or a single type: a condition, or null for all locales. */

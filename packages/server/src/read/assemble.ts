@@ -65,7 +65,7 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
     texts.push(renderNode(node, data.nodes[index]!, shape, data, texts));
   });
   const root = texts.at(-1)!;
-  const isPlain = shape.form === 'plain';
+  const { isPlain } = shape.nodes.at(-1)!;
   const around = envelope(plan, data.total);
   const [start, end] = around;
   const sizes: number[] = [];
@@ -121,7 +121,7 @@ type Texts = ReadonlyMap<number, string>;
  * name of its type joins it where types are mixed.
  */
 const renderNode = (
-  { isPlain, fields, edges }: PlanNode,
+  { isPlain, hasDocumentId, fields, edges }: PlanNode,
   node: NodeData,
   shape: ReadShape,
   data: ReadData,
@@ -149,8 +149,10 @@ const renderNode = (
       if (member !== undefined) inside += inside === '' ? member : `,${member}`;
     }
     let text: string;
-    if (isPlain) text = inside === '' ? `"id":${id}` : `"id":${id},${inside}`;
-    else text = `{"id":${id},"attributes":{${inside}}}`;
+    if (isPlain) {
+      const named = hasDocumentId ? `"id":${id},"documentId":"${id}"` : `"id":${id}`;
+      text = inside === '' ? named : `${named},${inside}`;
+    } else text = `{"id":${id},"attributes":{${inside}}}`;
     checkLength(text.length);
     rendered.set(id, text);
   }

@@ -58,7 +58,8 @@ const entryParts = (node: PlanNode, alias: string, depth: number, rendering: Ren
   ]);
   const id = column(alias, 'id');
   if (!node.isPlain) return ['{"id":', id, ',"attributes":{', ...members, '}}'];
-  return members.length === 0 ? ['"id":', id] : ['"id":', id, ',', ...members];
+  const named = node.hasDocumentId ? ['"id":', id, ',"documentId":"', id, '"'] : ['"id":', id];
+  return members.length === 0 ? named : [...named, ',', ...members];
 };
 
 const objectParts = (node: PlanNode, alias: string, depth: number, rendering: Rendering): readonly Part[] => {

@@ -10,6 +10,7 @@ import {
   ADMIN_UID,
   type EntryType,
   type FixedValue,
+  hasDocumentId,
   type LinkPath,
   type ScalarAttribute,
   typeKeyOf,
@@ -23,6 +24,9 @@ import { tellsVersion } from './etag.js';
 
 /** `envelope`: `{ data, meta }` of entries with `attributes`; `plain`: bare objects throughout, as users are shown (AC15). */
 export type AnswerForm = 'envelope' | 'plain';
+
+/** Of the entries of one node; `flat`: bare objects with `documentId`, as v5 writes them. */
+type EntryForm = AnswerForm | 'flat';
 
 export interface ReadPlan {
   readonly shape: ReadShape;
@@ -99,6 +103,8 @@ export interface PlanNode {
   readonly table: string;
   /** Written as a plain object with its id among its fields, as components and creators are; else as `{ id, attributes }`. */
   readonly isPlain: boolean;
+  /** Whether the id is shown a second time, as text, under v5's name. */
+  readonly hasDocumentId: boolean;
   /** Excludes drafts. */
   readonly publishedOnly: boolean;
   readonly fields: readonly PlanField[];
@@ -206,7 +212,7 @@ export interface PlanOptions {
 }
 
 export const planRead = (
-  { action, selection, locale, page, pageBlank, withCount, leftOut }: Query,
+  { action, format, selection, locale, page, pageBlank, withCount, leftOut }: Query,
   { form = 'envelope', nests }: PlanOptions,
 ): ReadPlan => {
   const given: Given = { values: [], operands: [] };
@@ -224,7 +230,7 @@ export const planRead = (
     entrySlot: values.length,
     nests,
   };
-  const root = { selection, form, owners: page ? 'page' : 'one' } as const;
+  const root = { selection, form: format === 'v5' ? 'flat' : form, owners: page ? 'page' : 'one' } as const;
   const { nodes, keys, areTold } = planNodes(root, nests, given);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
   const blanks = areTold ? { operands: given.operands, page: pageBlank } : null;
@@ -296,7 +302,7 @@ const planNodes = (
     const outer = selections[i]!;
     for (const { attribute, targets } of outer.selection.populate) {
       // inside polymorphic relations v4 wraps nothing
-      const form = attribute.kind === 'morph' ? 'plain' : outer.form;
+      const form = attribute.kind === 'morph' && outer.form === 'envelope' ? 'plain' : outer.form;
       const owners = ownersOf(outer.owners, attribute);
       for (const selection of targets.values()) selections.push({ selection, form, owners });
     }
@@ -335,14 +341,14 @@ const planNodes = (
 
 interface Reached {
   readonly selection: Selection;
-  readonly form: AnswerForm;
+  readonly form: EntryForm;
   readonly owners: Owners;
 }
 
 interface PlacedSelection {
   readonly selection: Selection;
   readonly isRoot: boolean;
-  readonly form: AnswerForm;
+  readonly form: EntryForm;
   /** What of its populate is inline. */
   readonly inline: ReadonlySet<Populate>;
 }
@@ -382,7 +388,8 @@ const planNode = (
     uid: type.uid,
     table: type.table,
     // administrators are reached as creators only (Q9)
-    isPlain: form === 'plain' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
+    isPlain: form !== 'envelope' || type.kind === 'component' || (type.uid === ADMIN_UID && !isRoot),
+    hasDocumentId: form === 'flat' && hasDocumentId(type),
     publishedOnly: isPublishedOnly(type, state),
     fields: fields.map((it) => ({ name: it.name, column: it.column, form: scalarTypes[it.type].form })),
     filter,
@@ -403,7 +410,7 @@ const isPublishedOnly = (type: EntryType, state: 'live' | 'preview'): boolean =>
 
 const planEdge = (
   { attribute, targets }: Populate,
-  form: AnswerForm,
+  form: EntryForm,
   inline: PlanLinks | null,
   nodeOf: (selection: Selection) => number,
 ): PlanEdge => {

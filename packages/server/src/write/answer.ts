@@ -2,6 +2,7 @@
 import { bug, catchRefusal, type Result, unwrap } from '../errors.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { readQueryStatus } from '../query/state.js';
 import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
@@ -46,7 +47,8 @@ export const applyAndAnswer = async (
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
-  const { id, undecided, isHooked, run } = await writer.prepare({ locale, ...request }, context, session);
+  const stated = withStatus(request, show.query, context);
+  const { id, undecided, isHooked, run } = await writer.prepare({ locale, ...stated }, context, session);
   const answered = (written: Written, answer: Answer): Answered => ({
     written,
     answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
@@ -71,6 +73,14 @@ export const applyAndAnswer = async (
   // the first statements of the read are sent together with the operations
   if (endsTurn) session.tx.finish();
   return answered(...(await pipeline(run, read)));
+};
+
+/** A new entry is a draft if `status` says so (VF4); `publishedAt` in the body says more. */
+const withStatus = (request: WriteRequest, query: QuerySource, { format }: ResolveContext): WriteRequest => {
+  if (format !== 'v5' || request.action === 'delete') return request;
+  const isDraft = readQueryStatus(request.type, request.action, query) === 'draft';
+  if (!isDraft || request.data['publishedAt'] !== undefined) return request;
+  return { ...request, data: { ...request.data, publishedAt: null } };
 };
 
 /** One write in its own transaction. Passwords are hashed before it begins. */

@@ -7,7 +7,9 @@ import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import {
   type Attribute,
+  DOCUMENT_ID,
   type EntryType,
+  hasDocumentId,
   type LinkAttribute,
   type Model,
   type MorphAttribute,
@@ -16,9 +18,9 @@ import {
   typeLabel,
 } from '../model/model.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
-import type { Gate } from '../query/selection.js';
+import type { EntryFormat, Gate } from '../query/selection.js';
 import type { DbValue } from '../sql/dialect.js';
-import { idOf, isObjectOrList } from './ids.js';
+import { entryIdOf, idOf, isObjectOrList, namesEntry } from './ids.js';
 import { type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
 
@@ -81,6 +83,7 @@ export interface ParseContext {
   readonly draft: boolean;
   /** False ignores unknown keys, as v4 does (`api.strict`). */
   readonly strict: boolean;
+  readonly format: EntryFormat;
   /** Attributes of a new entry that have a value elsewhere if the body has none: no default, not missing. */
   readonly inherited: ReadonlySet<string>;
 }
@@ -145,7 +148,11 @@ interface Place {
   readonly depth: number;
 }
 
-const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issues: Issue[], leftOut: LeftOut[]) => {
+const newParser = (
+  { model, gate, draft, strict, format, inherited }: ParseContext,
+  issues: Issue[],
+  leftOut: LeftOut[],
+) => {
   let partsLeft: number = limits.partsMax;
   /** Whether there are already more faults than a response lists, so that further parsing is pointless. */
   const isHopeless = (): boolean => issues.length > limits.issuesMax;
@@ -165,7 +172,8 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
       const known =
         type.attributes.has(key) ||
         prototypeKeys.has(key) ||
-        (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key));
+        (place.depth > 0 ? key === 'id' || key === '__component' : serverKeys.has(key)) ||
+        (format === 'v5' && key === DOCUMENT_ID && hasDocumentId(type));
       if (known) continue;
       if (isHopeless() || (!strict && leftOut.length === limits.leftOutMax)) break;
       const at = [...path, key];
@@ -299,7 +307,7 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
     }
     const keys = Object.keys(value).filter((key) => !prototypeKeys.has(key));
     const has = (key: string): boolean => keys.includes(key);
-    if (has('id') && !has('connect') && !has('disconnect') && !has('set')) return setOf([value], path);
+    if (namesEntry(value, format) && !has('connect') && !has('disconnect') && !has('set')) return setOf([value], path);
     const known = ['connect', 'disconnect', 'set', 'options'];
     const unknown = keys.filter((name) => !known.includes(name));
     for (const name of unknown) {
@@ -341,7 +349,8 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
     const elements = listOf(value, path);
     if (!elements) return null;
     const ids = elements.map((element, place) => {
-      const id = idOf(isObjectOrList(element) && !Array.isArray(element) ? element['id'] : element);
+      const isNamed = isObjectOrList(element) && !Array.isArray(element);
+      const id = isNamed ? entryIdOf(element, format) : idOf(element);
       if (id === null) report(issue('relation.invalid', [...path, String(place)], { value: element }));
       return id;
     });
@@ -378,7 +387,7 @@ const newParser = ({ model, gate, draft, strict, inherited }: ParseContext, issu
       if (isNeeded) report(nullIssue(null, isNew, path));
       return [{ attribute, path, isNeeded, change: { kind: 'set', targets: [] } }];
     }
-    const parsed = parseMorph(attribute, value, path, { model, gate });
+    const parsed = parseMorph(attribute, value, path, { model, gate, format });
     if (!parsed.ok) {
       report(...parsed.issues);
       return [];

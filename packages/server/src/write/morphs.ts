@@ -5,8 +5,8 @@
 import { hintAt, type Issue, issue, nearest, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Model, type MorphAttribute, targetsOf, typeOf, type Uid } from '../model/model.js';
-import type { Gate } from '../query/selection.js';
-import { idOf, isObjectOrList } from './ids.js';
+import type { EntryFormat, Gate } from '../query/selection.js';
+import { entryIdOf, isObjectOrList, namesEntry } from './ids.js';
 
 type Path = readonly string[];
 
@@ -48,6 +48,7 @@ export const targetKey = ({ uid, id }: MorphTarget): string => `${uid} ${id}`;
 interface ParseContext {
   readonly model: Model;
   readonly gate: Gate;
+  readonly format: EntryFormat;
 }
 
 /** A value other than null: `{ id, __type }`, for `morphToMany` also a list of them or `connect`, `disconnect`, `set`. */
@@ -66,7 +67,7 @@ export const parseMorph = (
   if (!isObjectOrList(value)) return refused(issue('relation.morph', path, { value }));
   const has = (key: string): boolean => Object.hasOwn(value, key);
   const known = ['connect', 'disconnect', 'set'];
-  if (!known.some(has) && has('id')) return then(listOf([value], path), setOf);
+  if (!known.some(has) && namesEntry(value, context.format)) return then(listOf([value], path), setOf);
   const unknown = Object.keys(value).find((key) => !known.includes(key));
   if (unknown !== undefined)
     return refused(issue('relation.unknown-key', path, { name: unknown, near: nearest(unknown, known) }));
@@ -128,9 +129,9 @@ const morphTarget = (
   attribute: MorphAttribute,
   value: unknown,
   path: Path,
-  { model, gate }: ParseContext,
+  { model, gate, format }: ParseContext,
 ): Result<MorphTarget> => {
-  const id = isObjectOrList(value) && !Array.isArray(value) ? idOf(value['id']) : null;
+  const id = isObjectOrList(value) && !Array.isArray(value) ? entryIdOf(value, format) : null;
   if (!isObjectOrList(value) || id === null) return refused(issue('relation.morph', path, { value }));
   if (Object.hasOwn(value, 'position')) return refused(issue('relation.morph-position', [...path, 'position']));
   const uid = Object.hasOwn(value, '__type') ? value['__type'] : undefined;

@@ -64,12 +64,12 @@ export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored:
 };
 
 export const parseData = (
-  { request: { type }, context: { model, gate, strict } }: Write,
+  { request: { type }, context: { model, gate, strict, format = 'v4' } }: Write,
   data: Data,
   action: 'create' | 'update',
   draft: boolean,
   inherited: ReadonlySet<string> = noNames,
-): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, inherited });
+): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, format, inherited });
 
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
 export const acceptData = (

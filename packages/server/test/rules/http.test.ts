@@ -189,7 +189,7 @@ describe.each(dialects)('http on %s', (dialect) => {
         const { date: _head, ...found } = head.headers;
         expect(found).toEqual(expected);
         const varies = String(get.headers.vary).toLowerCase().split(', ').sort();
-        expect(varies).toEqual(['accept-encoding', 'origin']);
+        expect(varies).toEqual(['accept-encoding', 'origin', 'strapi-response-format']);
         if (get.status === 304) expect(head.headers).not.toHaveProperty('content-length');
       }
     });
