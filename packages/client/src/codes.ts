@@ -6,6 +6,9 @@ export type ErrorCode =
   | 'query.mixed-forms'
   | 'query.too-many-parameters'
   | 'query.nul-character'
+  | 'query.status'
+  | 'query.two-states'
+  | 'query.status-of-update'
   | 'query.locales'
   | 'query.one-locale'
   | 'query.locale-of-entry'
@@ -177,6 +180,7 @@ export type ErrorCode =
   | 'http.excluded'
   | 'database.full'
   | 'http.busy'
+  | 'http.response-format'
   | 'http.range'
   | 'http.content-encoding'
   | 'http.malformed-body';
