@@ -4,7 +4,7 @@ import { type Files, newFiles } from './files.js';
 import type { CreateInput, Id, LocalizationInput, UpdateInput } from './input.js';
 import type { EntryQuery, ListQuery, NestedSelection, SingleQuery, Strict } from './query.js';
 import { type Answer, type ClientOptions, getBody, newSend, type RequestOptions, type Send } from './request.js';
-import type { BareEntry, Entry, EntryList, OneEntry } from './result.js';
+import type { Entry, EntryForm, EntryList, LocalizedEntry, OneEntry } from './result.js';
 import type { EntryType, Schema, TypeAt } from './schema.js';
 import { encodeQuery } from './url.js';
 import { newUsers, type Users } from './users.js';
@@ -23,62 +23,62 @@ export interface WriteOptions extends RequestOptions {
 
 type Read<Value, O> = Promise<O extends { readonly ifNoneMatch: string } ? Value | null : Value>;
 
-export interface Collection<T extends EntryType> {
+export interface Collection<T extends EntryType, F extends EntryForm = 'nested'> {
   find<const Q extends ListQuery<T> = NoQuery, const O extends ReadOptions = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: O,
-  ): Read<EntryList<T, Q>, O>;
+  ): Read<EntryList<T, Q, F>, O>;
   findOne<const Q extends EntryQuery<T> & StateQuery = NoQuery, const O extends ReadOptions = NoQuery>(
     id: Id,
     query?: Checked<Q, EntryQuery<T> & StateQuery>,
     options?: O,
-  ): Read<OneEntry<T, Q>, O>;
+  ): Read<OneEntry<T, Q, F>, O>;
   /** Every page of a list, one after the other. An entry that is added or removed meanwhile moves the following ones. */
   pages<const Q extends ListQuery<T> = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: RequestOptions,
-  ): AsyncGenerator<EntryList<T, Q>, void>;
+  ): AsyncGenerator<EntryList<T, Q, F>, void>;
   /** Every entry of a list, read page by page. */
   all<const Q extends ListQuery<T> = NoQuery>(
     query?: Checked<Q, ListQuery<T>>,
     options?: RequestOptions,
-  ): AsyncGenerator<Entry<T, Q>, void>;
+  ): AsyncGenerator<Entry<T, Q, F>, void>;
   create<const Q extends EntryQuery<T> = NoQuery>(
     data: CreateInput<T>,
     query?: Checked<Q, EntryQuery<T>>,
     options?: RequestOptions,
-  ): Promise<OneEntry<T, Q>>;
+  ): Promise<OneEntry<T, Q, F>>;
   update<const Q extends EntryQuery<T> = NoQuery>(
     id: Id,
     data: UpdateInput<T>,
     query?: Checked<Q, EntryQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q>>;
+  ): Promise<OneEntry<T, Q, F>>;
   /** Answers with the entry as it was. */
   delete<const Q extends EntryQuery<T> = NoQuery>(
     id: Id,
     query?: Checked<Q, EntryQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q>>;
+  ): Promise<OneEntry<T, Q, F>>;
   /** Adds the entry in another locale. */
-  localize(id: Id, data: LocalizationInput<T>, options?: RequestOptions): Promise<BareEntry<T>>;
+  localize(id: Id, data: LocalizationInput<T>, options?: RequestOptions): Promise<LocalizedEntry<T, F>>;
 }
 
-export interface Single<T extends EntryType> {
+export interface Single<T extends EntryType, F extends EntryForm = 'nested'> {
   find<const Q extends SingleQuery<T> = NoQuery, const O extends ReadOptions = NoQuery>(
     query?: Checked<Q, SingleQuery<T>>,
     options?: O,
-  ): Read<OneEntry<T, Q>, O>;
+  ): Read<OneEntry<T, Q, F>, O>;
   /** Creates the entry if there is none. */
   update<const Q extends SingleQuery<T> = NoQuery>(
     data: UpdateInput<T>,
     query?: Checked<Q, SingleQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q>>;
+  ): Promise<OneEntry<T, Q, F>>;
   delete<const Q extends SingleQuery<T> = NoQuery>(
     query?: Checked<Q, SingleQuery<T>>,
     options?: WriteOptions,
-  ): Promise<OneEntry<T, Q>>;
+  ): Promise<OneEntry<T, Q, F>>;
 }
 
 export type NoQuery = Record<never, never>;
@@ -91,9 +91,9 @@ export interface Locale {
   readonly isDefault: boolean;
 }
 
-export interface Client<S extends Schema> {
-  collection<K extends keyof S['collections'] & string>(plural: K): Collection<TypeAt<S['collections'], K>>;
-  single<K extends keyof S['singles'] & string>(singular: K): Single<TypeAt<S['singles'], K>>;
+export interface Client<S extends Schema, F extends EntryForm = 'nested'> {
+  collection<K extends keyof S['collections'] & string>(plural: K): Collection<TypeAt<S['collections'], K>, F>;
+  single<K extends keyof S['singles'] & string>(singular: K): Single<TypeAt<S['singles'], K>, F>;
   readonly users: Users<S['user']>;
   readonly files: Files<S['file']>;
   locales(options?: RequestOptions): Promise<readonly Locale[]>;
@@ -101,7 +101,10 @@ export interface Client<S extends Schema> {
   readonly send: Send;
 }
 
-export const createClient = <S extends Schema>(options: ClientOptions): Client<S> => {
+/** @param options with `format: 'flat'` entries are as Strapi 5 writes them, made so by the server. */
+export function createClient<S extends Schema>(options: ClientOptions & { readonly format: 'flat' }): Client<S, 'flat'>;
+export function createClient<S extends Schema>(options: ClientOptions & { readonly format?: 'nested' }): Client<S>;
+export function createClient<S extends Schema>(options: ClientOptions): Client<S, EntryForm> {
   const send = newSend(options);
   // results are what the server says they are: types end at the network
   return {
@@ -111,8 +114,8 @@ export const createClient = <S extends Schema>(options: ClientOptions): Client<S
     files: newFiles(send),
     locales: (own?: RequestOptions) => getBody(send, '/i18n/locales', {}, own),
     send,
-  } as Client<S>;
-};
+  } as unknown as Client<S, EntryForm>;
+}
 
 // ---- requests; what they may be is said by the types above
 

@@ -22,7 +22,7 @@ export type {
 } from './input.js';
 export type { EntryQuery, Filters, ListQuery, Populate, SingleQuery, Sort } from './query.js';
 export type { ClientOptions, RequestOptions, Send } from './request.js';
-export type { BareEntry, Entry, EntryList, OneEntry } from './result.js';
+export type { BareEntry, Entry, EntryForm, EntryList, OneEntry } from './result.js';
 export type { EntryType, Nested, Schema } from './schema.js';
 export { encodeQuery } from './url.js';
 export type { Login, Registration, Users } from './users.js';

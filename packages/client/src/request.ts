@@ -1,5 +1,6 @@
 /** One request: headers, retries, errors. */
 import { errorOf } from './errors.js';
+import type { EntryForm } from './result.js';
 import { encodeQuery } from './url.js';
 
 export interface ClientOptions {
@@ -9,6 +10,8 @@ export interface ClientOptions {
   readonly prefix?: string;
   /** An API token, or the JWT of a user; a function is asked before every request. */
   readonly token?: string | (() => string | null | Promise<string | null>);
+  /** How the server writes entries: `{ id, attributes }`, or all beside the id; `nested` by default. */
+  readonly format?: EntryForm;
   /** Headers of every request. */
   readonly headers?: Readonly<Record<string, string>>;
   /** How often a read is repeated that met a busy or unreachable server; 2 by default. Writes are never repeated. */
@@ -40,7 +43,15 @@ export interface Answer {
 export type Send = (parts: RequestParts) => Promise<Answer>;
 
 /** Throws a `DovetailError` for every status from 400 on, and what `fetch` throws if no response came. */
-export const newSend = ({ url, prefix = '/api', token, headers, retries = 2, ...rest }: ClientOptions): Send => {
+export const newSend = ({
+  url,
+  prefix = '/api',
+  token,
+  format,
+  headers,
+  retries = 2,
+  ...rest
+}: ClientOptions): Send => {
   const base = `${url.replace(/\/+$/, '')}${prefix}`;
   const fetchOne = rest.fetch ?? fetch;
   return async ({ method, path, query = '', body, signal, headers: own }) => {
@@ -53,6 +64,7 @@ export const newSend = ({ url, prefix = '/api', token, headers, retries = 2, ...
         accept: 'application/json',
         ...(bearer === null ? {} : { authorization: `Bearer ${bearer}` }),
         ...(body === undefined || isForm ? {} : { 'content-type': 'application/json' }),
+        ...(format === 'flat' ? { 'strapi-response-format': 'v5' } : {}),
         ...headers,
         ...own,
       },

@@ -45,13 +45,18 @@ type ShownNested<T extends EntryType, Q, F extends Form> = {
   [K in keyof Asked<T, Q>]: Shown<NestedAt<T, K>, Asked<T, Q>[K], F>;
 };
 
-/**
- * Inside elements of polymorphic relations, users and files everything is flat: the attributes of entries are beside their ids,
- * and there is no `data`. Elsewhere it is not.
- */
-type Form = 'nested' | 'flat';
+/** How a client's entries are written: `nested` as `{ id, attributes }`, `flat` with their attributes beside the id, as Strapi 5 does. */
+export type EntryForm = 'nested' | 'flat';
 
-type Wrapped<Value, F extends Form> = F extends 'flat' ? Value : { data: Value };
+/**
+ * Of nested entries, users, files and what is inside of elements of polymorphic relations are bare all the same: attributes are
+ * beside ids, and there is no `data`.
+ */
+type Form = EntryForm | 'bare';
+
+type Wrapped<Value, F extends Form> = F extends 'nested' ? { data: Value } : Value;
+
+type InMorph<F extends Form> = F extends 'flat' ? F : 'bare';
 
 /** The value of a populated attribute. */
 type Shown<N, Q, F extends Form> = N extends { readonly kind: 'one' | 'file' }
@@ -67,13 +72,14 @@ type Shown<N, Q, F extends Form> = N extends { readonly kind: 'one' | 'file' }
           : N extends { readonly kind: 'zone' }
             ? Mixed<TargetsOf<N>, Q, '__component', F>[]
             : N extends { readonly kind: 'morphToOne' }
-              ? Mixed<TargetsOf<N>, Q, '__type', 'flat'> | null
-              : Mixed<TargetsOf<N>, Q, '__type', 'flat'>[];
+              ? Mixed<TargetsOf<N>, Q, '__type', InMorph<F>> | null
+              : Mixed<TargetsOf<N>, Q, '__type', InMorph<F>>[];
 
 /** An element of several types: a union, told apart by the key that names its type. */
 type Mixed<Types, Q, Key extends string, F extends Form> = {
   [U in MixedNames<Types, Q> & keyof Types]: Simple<
-    { [K in Key]: U } & Bare<Extract<Types[U], EntryType>, OptionsOn<Q, U>, F>
+    { [K in Key]: U } & (Key extends '__type' ? Named<F> : unknown) &
+      Bare<Extract<Types[U], EntryType>, OptionsOn<Q, U>, F>
   >;
 }[MixedNames<Types, Q> & keyof Types];
 
@@ -94,14 +100,20 @@ type Bare<T extends EntryType, Q, F extends Form> = Simple<{ id: number } & Show
 
 // ---- entries
 
-type AnyEntry<T extends EntryType, Q, F extends Form> = F extends 'flat'
-  ? Bare<T, Q, F>
-  : { id: number; attributes: Simple<ShownFields<T, Q> & ShownNested<T, Q, F>> };
+type AnyEntry<T extends EntryType, Q, F extends Form> = F extends 'nested'
+  ? { id: number; attributes: Simple<ShownFields<T, Q> & ShownNested<T, Q, F>> }
+  : Simple<Named<F> & Bare<T, Q, F>>;
 
-export type Entry<T extends EntryType, Q = Defaults> = AnyEntry<T, Q, 'nested'>;
+/** Entries of the flat form have a second name, the id as text. */
+type Named<F extends Form> = F extends 'flat' ? { documentId: `${number}` } : unknown;
+
+export type Entry<T extends EntryType, Q = Defaults, F extends EntryForm = 'nested'> = AnyEntry<T, Q, F>;
 
 /** Users and files have endpoints of their own, which answer with bare objects. */
-export type BareEntry<T extends EntryType, Q = Defaults> = Bare<T, Q, 'flat'>;
+export type BareEntry<T extends EntryType, Q = Defaults> = Bare<T, Q, 'bare'>;
+
+/** Entries in another locale are answered without an envelope. */
+export type LocalizedEntry<T extends EntryType, F extends EntryForm> = AnyEntry<T, Defaults, InMorph<F>>;
 
 export interface PageMeta {
   readonly page: number;
@@ -131,12 +143,12 @@ export interface Answered {
   readonly ignored: readonly string[];
 }
 
-export interface EntryList<T extends EntryType, Q> extends Answered {
-  readonly data: Entry<T, Q>[];
+export interface EntryList<T extends EntryType, Q, F extends EntryForm = 'nested'> extends Answered {
+  readonly data: Entry<T, Q, F>[];
   readonly meta: { readonly pagination: Simple<PaginationOf<Q>> };
 }
 
-export interface OneEntry<T extends EntryType, Q> extends Answered {
-  readonly data: Entry<T, Q>;
+export interface OneEntry<T extends EntryType, Q, F extends EntryForm = 'nested'> extends Answered {
+  readonly data: Entry<T, Q, F>;
   readonly meta: Record<string, never>;
 }

@@ -244,3 +244,53 @@ export const errors = (error: DovetailError): boolean => {
   error.has('body.uniqe');
   return error.has('body.unique') || error.errorName === 'PreconditionFailedError';
 };
+
+const flat = createClient<Schema>({ url: 'http://127.0.0.1:1337', format: 'flat' });
+
+export const flatResults = async (): Promise<void> => {
+  const { data } = await flat.collection('articles').find({
+    fields: ['title'],
+    populate: {
+      author: { fields: ['name'], populate: { portrait: { fields: ['url'] } } },
+      categories: { fields: ['name'] },
+      gallery: { fields: ['url'] },
+      sections: { on: { 'sections.quote': { fields: ['text'], populate: { speaker: { fields: ['name'] } } } } },
+    },
+  });
+  type Id = { id: number; documentId: `${number}` };
+  is<
+    (Id & {
+      title: string;
+      author: (Id & { name: string; portrait: (Id & { url: string }) | null }) | null;
+      categories: (Id & { name: string })[];
+      gallery: (Id & { url: string })[] | null;
+      sections: {
+        __component: 'sections.quote';
+        id: number;
+        text: string;
+        speaker: (Id & { name: string }) | null;
+      }[];
+    })[]
+  >().exactly(data, true);
+  // @ts-expect-error attributes are beside the id
+  data[0]?.attributes;
+  // @ts-expect-error relations are not wrapped
+  data[0]?.author.data;
+  const { data: one } = await flat.collection('articles').findOne(data[0]!.documentId, { fields: 'title' });
+  is<Id & { title: string }>().exactly(one, true);
+  const { data: made } = await flat.collection('editions').create({ number: 8 }, { fields: 'number' });
+  is<Id & { number: number | null }>().exactly(made, true);
+  const added = await flat.collection('articles').localize(1, { locale: 'de' });
+  is<string>().exactly(added.title, true);
+  is<`${number}`>().exactly(added.documentId, true);
+  const { data: page } = await flat.single('homepage').find();
+  is<`${number}`>().exactly(page.documentId, true);
+  for await (const entry of flat.collection('categories').all({ fields: 'name' }))
+    is<Id & { name: string }>().exactly(entry, true);
+  // users and files are the same in either form
+  const me = await flat.users.me();
+  is<number>().exactly(me.id, true);
+  const anyForm: { format: 'flat' | 'nested' } = { format: 'flat' };
+  // @ts-expect-error the form of results must be known to the compiler
+  createClient<Schema>({ url: '', ...anyForm });
+};

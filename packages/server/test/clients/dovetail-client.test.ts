@@ -72,6 +72,26 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
       expect(ignored).toEqual([]);
     });
 
+    it('the flat form: entries, components, polymorphic keys, writes and localized entries', async () => {
+      const flat = createClient<Schema>({ url: opened().url, token, format: 'flat' });
+      const { data } = await flat.collection('articles').findOne(12, {
+        fields: 'title',
+        populate: { author: { fields: 'name' }, categories: { fields: 'name' }, seo: true },
+      });
+      expect(data).toMatchObject({
+        id: 12,
+        documentId: '12',
+        title: 'Closing Time at the Hardware Shop',
+        author: { id: 1, documentId: '1', name: 'Maren Ødegård' },
+        categories: [{ documentId: '5' }, { documentId: '2', name: 'Cities' }],
+      });
+      const { data: made } = await flat.collection('categories').create({ name: 'Flat' });
+      expect((await flat.collection('categories').findOne(made.documentId)).data).toEqual(made);
+      const { data: page } = await flat.single('homepage').find();
+      expect(page.documentId).toBe(String(page.id));
+      await flat.collection('categories').delete(made.documentId);
+    });
+
     it('an entry with one component of a zone', async () => {
       const { data } = await articles().findOne(1, {
         fields: 'title',
