@@ -2,11 +2,12 @@
  * The command line. Each command loads only its own code. Exit codes: 0 success, 1 failure, 2 usage error.
  */
 import { createRequire } from 'node:module';
-import { Command, CommanderError, InvalidArgumentError } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault, UsageFault } from './config.js';
+import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
@@ -22,6 +23,20 @@ interface ProjectOption {
 }
 const command = (name: string, description: string, parent: Command = program): Command =>
   parent.command(name).description(description).option('--project <dir>', "the project's folder", '.');
+
+program
+  .command('init')
+  .description('make a new project; asks for what is not given')
+  .argument('[name]', 'its folder, new or empty')
+  .option('--yes', 'take the defaults instead of asking: the template blog, TypeScript')
+  .addOption(new Option('--template <name>', 'what it begins with').choices(['blog', 'empty']))
+  .addOption(new Option('--language <name>', 'of its handlers').choices(['typescript', 'javascript']))
+  .option('--install', 'install the dependencies')
+  .option('--no-install', 'leave that to you')
+  .action(async (dir: string | undefined, { yes = false, ...given }: Partial<Choices> & { readonly yes?: boolean }) => {
+    const { init } = await import('./init/init.js');
+    await init({ ...given, ...(dir === undefined ? {} : { dir }) }, yes);
+  });
 
 const workersOf = (text: string): number => {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;

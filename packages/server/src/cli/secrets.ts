@@ -5,8 +5,10 @@ import path from 'node:path';
 import type { Secrets } from '../site/site.js';
 import { type Environment, StartFault } from './config.js';
 
-const names = ['JWT_SECRET', 'API_TOKEN_SALT'] as const;
-type Name = (typeof names)[number];
+export const secretNames = ['JWT_SECRET', 'API_TOKEN_SALT'] as const;
+type Name = (typeof secretNames)[number];
+
+export const newSecret = (): string => crypto.randomBytes(32).toString('base64');
 
 /** The placeholders in v4's `.env.example`. */
 const placeholder = /^"?tobemodified/i;
@@ -21,14 +23,14 @@ export const readSecrets = (projectDir: string, env: Environment, say: (text: st
   const isMissing = (name: Name): boolean =>
     env[name] === undefined ||
     (env.NODE_ENV === 'production' && (env[name].trim() === '' || placeholder.test(env[name])));
-  const missing = names.filter(isMissing);
+  const missing = secretNames.filter(isMissing);
   const made: Partial<Record<Name, string>> = {};
   if (missing.length > 0) {
     if (env.NODE_ENV === 'production')
       throw new StartFault(
         `${missing.join(' and ')} ${missing.length === 1 ? 'is' : 'are'} missing. Production needs secrets of its own: set ${missing.join(' and ')} in the environment, or in .env of the project's folder. If Strapi v4 serves or served this database, use the same values.`,
       );
-    for (const name of missing) made[name] = crypto.randomBytes(32).toString('base64');
+    for (const name of missing) made[name] = newSecret();
     const file = path.join(projectDir, '.env');
     append(file, missing.map((name) => `${name}=${made[name]}\n`).join(''));
     ignoreFiles(projectDir);
@@ -36,7 +38,7 @@ export const readSecrets = (projectDir: string, env: Environment, say: (text: st
   }
   if (env.NODE_ENV === 'production' && isGuessable(env.JWT_SECRET ?? ''))
     throw new StartFault(
-      `JWT_SECRET is too easy to guess: anyone who guesses it can log in as any user. Use ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${crypto.randomBytes(32).toString('base64')}`,
+      `JWT_SECRET is too easy to guess: anyone who guesses it can log in as any user. Use ${SECRET_CHARACTERS_MIN} random characters or more, such as: ${newSecret()}`,
     );
   const secret = (name: Name): string => made[name] ?? env[name] ?? '';
   return { jwtSecret: secret('JWT_SECRET'), apiTokenSalt: secret('API_TOKEN_SALT') };
@@ -49,7 +51,7 @@ const append = (file: string, lines: string): void => {
     fs.appendFileSync(file, `${before === '' || before.endsWith('\n') ? '' : '\n'}${lines}`, { mode: 0o600 });
   } catch (fault) {
     throw new StartFault(
-      `${file} cannot be written: ${(fault as Error).message}\nSet ${names.join(' and ')} in the environment.`,
+      `${file} cannot be written: ${(fault as Error).message}\nSet ${secretNames.join(' and ')} in the environment.`,
     );
   }
 };

@@ -1,0 +1,26 @@
+/**
+ * `Crème brûlée, twice` becomes `creme-brulee-twice`.
+ * @param {string} title
+ */
+const slugOf = (title) => {
+  const words = title
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .match(/[a-z0-9]+/g);
+  return words?.join('-') ?? null;
+};
+
+/** @type {import('dovetail/handlers').Handlers} */
+const handlers = {
+  /** Lists begin with the newest post, unless the request sorts them. */
+  find: ({ next, request: { query } }) =>
+    query.sort === undefined ? next({ query: { ...query, sort: 'publishedOn:desc' } }) : next(),
+
+  /** A new post without a slug gets one. Hooks run in the transaction of the write. */
+  beforeCreate: ({ data }) => {
+    if (typeof data?.title === 'string') data.slug ??= slugOf(data.title);
+  },
+};
+
+export default handlers;
