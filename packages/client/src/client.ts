@@ -133,11 +133,12 @@ const newCollection = (send: Send, path: string) => {
   async function* pages(query: AnyQuery = {}, options?: RequestOptions): AsyncGenerator<Paged, void> {
     const { pagination = {} } = query as { readonly pagination?: PaginationGiven };
     const byOffset = pagination.start !== undefined || pagination.limit !== undefined;
-    let given: PaginationGiven = byOffset ? { start: 0, ...pagination } : { page: 1, ...pagination };
+    const first: PaginationGiven = byOffset ? { start: 0, ...pagination } : { page: 1, ...pagination };
+    let given = first;
     for (;;) {
       const list = (await read(send, path, { ...query, pagination: given }, options)) as unknown as Paged;
       // an empty first page is a page
-      if (list.data.length > 0 || given === pagination || list.meta.pagination.page === 1) yield list;
+      if (list.data.length > 0 || given === first) yield list;
       const { page, pageSize, start, limit, total } = list.meta.pagination;
       const size = pageSize ?? limit ?? 0;
       const shown = (page === undefined ? (start ?? 0) : (page - 1) * size) + list.data.length;

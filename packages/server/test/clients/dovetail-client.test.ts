@@ -125,7 +125,8 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
     it('every page of a list, from a given one on; an empty list is one page', async () => {
       const pages = await listed(articles().pages({ fields: ['title'], pagination: { page: 2, pageSize: 5 } }));
       expect(pages.map(({ data }) => data.length)).toEqual([5, 2]);
-      expect(await listed(articles().pages({ filters: { id: -1 } }))).toMatchObject([{ data: [] }]);
+      for (const pagination of [{}, { page: 99 }, { start: 99 }])
+        expect(await listed(articles().pages({ filters: { id: -1 }, pagination }))).toMatchObject([{ data: [] }]);
     });
 
     it('a single type, and the locales', async () => {
