@@ -5,7 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readPages } from '../docs/pages.js';
+import { readRules } from '../docs/pages.js';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const isText = /\.(ts|mjs|js|md|txt)$/;
@@ -22,7 +22,7 @@ const self = 'packages/server/test/structure/citations.test.ts';
 const files = ['packages', 'docs', 'examples'].flatMap(filesBelow).filter((it) => it !== self);
 const textOf = (file: string): string => fs.readFileSync(path.join(root, file), 'utf8');
 
-const rules = readPages().flatMap((page) => page.rules);
+const rules = readRules();
 const ids = rules.map((it) => it.id);
 const prefixes = [...new Set(ids.map((id) => id.replace(/\d+$/, '')))].sort((a, b) => b.length - a.length);
 /** `R6`, and the ends of `R3 to R6`; not a part of a longer word. */

@@ -52,6 +52,14 @@ export const newDatabase = async (dialect: DialectName, server?: string): Promis
 /** Paths of a database recorded elsewhere: a SQLite file, and an SQL script for PostgreSQL. */
 export type GivenData = Readonly<Record<DialectName, string>>;
 
+interface CopyOptions {
+  /** A PostgreSQL; the run's own when it is not given. */
+  readonly server?: string | undefined;
+  readonly given?: GivenData;
+  /** Where a copy for SQLite is to lie; in a folder of its own when it is not given. */
+  readonly file?: string;
+}
+
 /**
  * A database as `fill` leaves it, at the cost of an empty one: the first use of the name in a run fills a template, of
  * which every caller gets a copy. The template begins empty, or with the given data.
@@ -60,12 +68,12 @@ export const copiedDatabase = async (
   dialect: DialectName,
   name: string,
   fill: (db: Db) => Promise<void>,
-  { server = inject('postgresUrl'), given }: { readonly server?: string | undefined; readonly given?: GivenData } = {},
+  { server = inject('postgresUrl'), given, file }: CopyOptions = {},
 ): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
     const template = path.join(inject('templatesDir'), `${name}.db`);
     if (!fs.existsSync(template)) await fillSqlite(template, fill, given?.sqlite);
-    return newSqlite(template);
+    return newSqlite(template, file);
   }
   const template = `template_${name}`;
   if (!(await isDatabase(server, template))) await fillPostgres(server, template, fill, given?.postgres);
@@ -97,9 +105,9 @@ export const threadOptions = (count: number): ThreadOptions => ({
   begin: execute as Begin,
 });
 
-const newSqlite = async (template?: string): Promise<TestDatabase> => {
-  const dir = newFolder();
-  const file = path.join(dir, 'test.db');
+const newSqlite = async (template?: string, file = path.join(newFolder(), 'test.db')): Promise<TestDatabase> => {
+  const dir = path.dirname(file);
+  fs.mkdirSync(dir, { recursive: true });
   if (template !== undefined) fs.copyFileSync(template, file);
   const db = await openSqlite(file);
   const threads = sqliteThreads();

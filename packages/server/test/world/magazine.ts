@@ -1,4 +1,7 @@
-/** The example magazine as `npm start` serves it, in a folder and a database of its own; `token` may do everything. */
+/**
+ * The example magazine as `npm start` serves it, in a folder and a database of its own. The folder lies where it does in the
+ * repository, in `examples/magazine` below `root`.
+ */
 import fs from 'node:fs';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -10,7 +13,7 @@ import { openProject } from '../../src/cli/project.js';
 import { serverSettingsOf, siteOf } from '../../src/cli/site.js';
 import { loadHandlers } from '../../src/handlers/load.js';
 import { newServer } from '../../src/http/server.js';
-import type { DialectName } from '../../src/sql/dialect.js';
+import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { copiedDatabase, insertRows, type NamedRow, queryOf } from './databases.js';
 import { newFolder } from './folders.js';
 import { secrets, type TestServer, testServerOf } from './server.js';
@@ -19,9 +22,17 @@ const magazineDir = path.join(import.meta.dirname, '../../../../examples/magazin
 export const token = 'full-access-token';
 
 export interface Magazine {
+  readonly root: string;
+  readonly dir: string;
+  /** Environment variables with which a command opens the same database with the same secrets. */
+  readonly env: Readonly<Record<string, string>>;
   readonly send: TestServer['send'];
   /** Serves it on a port; the URL of the server. */
   listen(): Promise<string>;
+  /** Creates `token`, if it is not there yet; it may do everything. */
+  authorize(): Promise<void>;
+  /** Starts the server again. */
+  restart(): Promise<void>;
   /** Merges JSON into a file of the project, or replaces a file of another kind, and starts the server again. */
   write(file: string, text: string): Promise<void>;
   /** Rows of a statement as another program sees them, with values as the database prints them. */
@@ -33,17 +44,19 @@ export interface Magazine {
 
 const logger = pino({ level: 'silent' });
 
-export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
-  const dir = newFolder();
-  fs.cpSync(magazineDir, dir, { recursive: true });
-  const database = await copiedDatabase(dialect, 'magazine', async (db) => {
+/** @param isAuthorized whether `token` exists from the start, or only once `authorize` was called. */
+export const newMagazine = async (
+  dialect: DialectName,
+  { isAuthorized = true }: { readonly isAuthorized?: boolean } = {},
+): Promise<Magazine> => {
+  const root = newFolder();
+  const dir = path.join(root, 'examples/magazine');
+  fs.cpSync(magazineDir, dir, { recursive: true, filter: (it) => !/\/(\.env|\.tmp)$/.test(it) });
+  const fill = async (db: Db): Promise<void> => {
     const project = await bringUp(await openProject(magazineDir), db, logger);
     await prepareData(project, db, logger);
-    const tokens = { name: 'strapi_api_tokens', columns: tokenColumns };
-    await insertRows(db, tokens, [
-      { name: token, type: 'full-access', access_key: hashToken(token, secrets.apiTokenSalt) },
-    ]);
-  });
+  };
+  const database = await copiedDatabase(dialect, 'magazine', fill, { file: path.join(dir, '.tmp/data.db') });
   const start = async () => {
     const project = await bringUp(await openProject(dir), database.db, logger);
     const { db } = database;
@@ -56,13 +69,34 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
     return { app, server: await testServerOf(app, site), stopDelaySeconds };
   };
   let running = await start();
+  const restart = async (): Promise<void> => {
+    await running.server.close();
+    running = await start();
+  };
+  let hasToken = false;
+  const authorize = async (): Promise<void> => {
+    if (hasToken) return;
+    hasToken = true;
+    const tokens = { name: 'strapi_api_tokens', columns: tokenColumns };
+    const access_key = hashToken(token, secrets.apiTokenSalt);
+    await insertRows(database.db, tokens, [{ name: token, type: 'full-access', access_key }]);
+  };
+  if (isAuthorized) await authorize();
   return {
+    root,
+    dir,
+    env: {
+      ...(dialect === 'sqlite' ? {} : database.env),
+      JWT_SECRET: secrets.jwtSecret,
+      API_TOKEN_SALT: secrets.apiTokenSalt,
+    },
+    authorize,
+    restart,
     send: (...request) => running.server.send(...request),
     listen: () => running.app.listen({ host: '127.0.0.1', port: 0 }),
     write: async (file, text) => {
       writeInto(path.join(dir, file), text);
-      await running.server.close();
-      running = await start();
+      await restart();
     },
     query: (statement) => queryOf(database, statement),
     command: async (text) => {
@@ -73,7 +107,7 @@ export const newMagazine = async (dialect: DialectName): Promise<Magazine> => {
     close: async () => {
       await running.server.close();
       await database.drop();
-      fs.rmSync(dir, { recursive: true });
+      fs.rmSync(root, { recursive: true });
     },
   };
 };
