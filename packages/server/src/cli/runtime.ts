@@ -24,6 +24,8 @@ export const boundHeap = (): void => {
   // applies to threads too
   v8.setFlagsFromString('--heap-growing-percent=100');
   const flag = '--max-semi-space-size';
+  // this heap has read its limit by now: in threads, which are given theirs, the flag would take precedence
+  v8.setFlagsFromString(`${flag}=0`);
   const given = [...process.execArgv, process.env['NODE_OPTIONS'] ?? ''].join(' ');
   if (given.includes(flag) || process.platform === 'win32' || process.connected) return;
   const args = [process.execPath, `${flag}=4`, ...process.execArgv, ...process.argv.slice(1)];

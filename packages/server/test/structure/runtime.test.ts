@@ -1,4 +1,5 @@
 /** The Node.js versions that the package requires, and the message for others. */
+import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,5 +33,18 @@ describe('the runtime', () => {
     expect(imports).toEqual(['./runtime.js']);
     const inner = [...read('src/cli/runtime.ts').matchAll(/^import .*from '([^']+)'/gm)].map(([, from]) => from);
     expect(inner).toEqual(['node:process', 'node:v8']);
+  });
+
+  it('bounds the young generation of a thread by its own limit, whatever that of the main thread is', () => {
+    const program = `
+      import { Worker } from 'node:worker_threads';
+      import { boundHeap } from ${JSON.stringify(path.join(root, 'src/cli/runtime.ts'))};
+      boundHeap();
+      const module = "data:text/javascript,import v8 from 'node:v8'; console.log(v8.getHeapStatistics().heap_size_limit / 2 ** 20)";
+      const resourceLimits = { maxOldGenerationSizeMb: 64, maxYoungGenerationSizeMb: 3 };
+      new Worker(new URL(module), { resourceLimits });
+    `;
+    const args = ['--max-semi-space-size=32', '--no-warnings', '--input-type=module', '--eval', program];
+    expect(Number(execFileSync(process.execPath, args, { encoding: 'utf8' }))).toBeLessThan(64 + 10);
   });
 });
