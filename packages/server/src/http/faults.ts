@@ -36,7 +36,7 @@ const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply)
 /** A refusal as its issues. Anything else is an error in our code or the project's: logged with an id; the client gets only the id. */
 export const faultResponse = (
   fault: unknown,
-  { method, url }: { readonly method?: string | undefined; readonly url?: string | undefined },
+  { method, url, id }: { readonly method?: string | undefined; readonly url?: string | undefined; readonly id: string },
   log: FastifyBaseLogger,
 ): JsonResponse => {
   if (isA(Refusal, fault)) return issuesResponse(fault.issues);
@@ -49,7 +49,7 @@ export const faultResponse = (
     status: 500,
     name: 'InternalServerError',
     message: 'Internal Server Error',
-    details: { id: faultId },
+    details: { id: faultId, requestId: id },
   };
   return { status: 500, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify({ data: null, error }) };
 };

@@ -2,6 +2,7 @@
 import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { FORMAT_HEADER } from './forms.js';
+import { REQUEST_ID } from './request-log.js';
 
 const contentSecurityPolicy = {
   'connect-src': "'self' https:",
@@ -48,6 +49,7 @@ const allowedHeaders = [
   // many libraries send it with every request
   'X-Requested-With',
   FORMAT_HEADER,
+  'X-Request-Id',
 ];
 
 /** Response headers exposed beyond the CORS-safelisted ones. */
@@ -55,6 +57,7 @@ const exposedHeaders = [
   'ETag',
   'Retry-After',
   'Dovetail-Ignored',
+  'X-Request-Id',
   'X-RateLimit-Limit',
   'X-RateLimit-Remaining',
   'X-RateLimit-Reset',
@@ -81,9 +84,9 @@ const allowedOrigin = (corsOrigin: true | readonly string[], origin: string | un
 
 /** @param corsOrigin origins whose pages may read responses; `true` allows any. */
 export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
-  app.addHook('onRequest', (_request, reply, done) => {
+  app.addHook('onRequest', ({ id }, reply, done) => {
     // also on short responses, 304 and errors, since the same URL may be compressed for another client; CORS adds Origin
-    reply.headers(securityHeaders).header('vary', varying);
+    reply.header(REQUEST_ID, id).headers(securityHeaders).header('vary', varying);
     done();
   });
   const corsOptions = {

@@ -22,7 +22,7 @@ import { faultResponse } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
-import { logRequest } from './request-log.js';
+import { logRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
 import { type Action, parseId, permissionFor, type Route } from './routes.js';
 import { countHosts } from './target.js';
@@ -41,8 +41,7 @@ export interface LaneDeps {
   readonly log: FastifyBaseLogger;
   /** Ends a request whose body does not arrive in time. */
   readonly boundBody: (request: http.IncomingMessage) => void;
-  /** The id that log lines of a request have. */
-  readonly nextRequestId: () => string;
+  readonly requestIdOf: RequestIdOf;
   /** Whether responses end their connections: the framework says so. */
   readonly isClosing: () => boolean;
 }
@@ -66,19 +65,20 @@ export const newLane = (deps: LaneDeps): Lane => {
     const known = isRead ? repeated.get(url) : undefined;
     const target = known ?? targetOf(request.method!, url);
     if (!target) return false;
+    const id = deps.requestIdOf(headers);
     let ownLog: FastifyBaseLogger | null = null;
     const log = (): FastifyBaseLogger => {
-      ownLog ??= deps.log.child({ reqId: deps.nextRequestId() });
+      ownLog ??= deps.log.child({ reqId: id });
       return ownLog;
     };
     if (logsRequests) logWhenSent(request, response, log());
 
-    const withCommon = (own: readonly string[]): string[] => [...commonHeaders(headers.origin), ...own];
+    const withCommon = (own: readonly string[]): readonly string[] => [...commonHeaders(headers.origin), ...own];
 
-    const send = (status: number, head: string[], body: Buffer | null): Ready<void> => {
+    const send = (status: number, head: readonly string[], body: Buffer | null): Ready<void> => {
       const length = body?.length ?? 0;
       if (!pending.hasRoom(request, length)) return sendIssues([issue('http.busy', [])]);
-      response.writeHead(status, head);
+      response.writeHead(status, [REQUEST_ID, id, ...head]);
       if (body === null || request.method === 'HEAD') response.end();
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
       else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
@@ -111,7 +111,7 @@ export const newLane = (deps: LaneDeps): Lane => {
     };
 
     const fail = (fault: unknown): void => {
-      const answer = faultResponse(fault, request, log());
+      const answer = faultResponse(fault, { method: request.method, url, id }, log());
       if (response.headersSent) response.destroy();
       else sendJson(answer);
     };
@@ -149,7 +149,7 @@ interface Head {
   /** Those of the answer itself. */
   readonly own: readonly string[];
   /** With those of every response to a request without `Origin`. */
-  readonly whole: string[];
+  readonly whole: readonly string[];
 }
 
 interface Heads {

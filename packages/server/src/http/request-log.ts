@@ -1,4 +1,6 @@
-/** The log line of each request, at debug level. */
+/** The id of each request, and its log line at debug level. */
+import crypto from 'node:crypto';
+import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 
 export interface Answered {
@@ -15,8 +17,23 @@ export const logRequest = (log: FastifyBaseLogger, { method, url = '', status, m
 const withoutSecrets = (url: string): string =>
   url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');
 
-/** Ids for the log lines of requests. */
-export const newRequestIds = (): (() => string) => {
+/** The id of a request, in its response and in all of its log lines (RQ22). */
+export type RequestIdOf = (headers: http.IncomingHttpHeaders) => string;
+
+/** In lower case, as Node gives it. */
+export const REQUEST_ID = 'x-request-id';
+
+/** What proxies and clients make: UUIDs, trace ids, base64. Anything else could be meant for whoever reads the log. */
+const acceptable = /^[\w.:/+=@-]{1,128}$/;
+
+/** Takes the id that a request carries; one without gets an id that no other process gives. */
+export const newRequestIds = (): RequestIdOf => {
+  const start = crypto.randomBytes(6).toString('base64url');
   let count = 0;
-  return () => `req-${(++count).toString(36)}`;
+  return (headers) => {
+    const given = headers[REQUEST_ID];
+    if (typeof given === 'string' && acceptable.test(given)) return given;
+    count += 1;
+    return `${start}-${count.toString(36)}`;
+  };
 };

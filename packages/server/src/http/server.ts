@@ -21,7 +21,7 @@ import { addLeftOut } from './left-out.js';
 import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
 import { addPending, type WaitingBounds } from './readers.js';
-import { logRequest, newRequestIds } from './request-log.js';
+import { logRequest, newRequestIds, type RequestIdOf } from './request-log.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
 import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
@@ -78,8 +78,8 @@ export interface App {
 export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = true } = {}): Promise<App> => {
   const { site, settings } = deps;
   const { accounts, callers } = site;
-  const nextRequestId = newRequestIds();
-  const { app, handler } = newFramework(deps, nextRequestId, listener.server);
+  const requestIdOf = newRequestIds();
+  const { app, handler } = newFramework(deps, requestIdOf, listener.server);
   const { pending } = listener;
   addDrain(app, listener);
   addPending(app, pending);
@@ -133,7 +133,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     logLeftOut,
     boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
     log: app.log,
-    nextRequestId,
+    requestIdOf,
     isClosing: app.isClosing,
   });
   return {
@@ -153,7 +153,7 @@ const noCompiler = (): never => {
 /** Configures the framework: router, and our envelope for its own error responses. */
 const newFramework = (
   { settings, logger }: ServerDeps,
-  nextRequestId: () => string,
+  requestIdOf: RequestIdOf,
   server: http.Server,
 ): { readonly app: FastifyInstance; readonly handler: AnswerRequest } => {
   let handler: AnswerRequest = () => undefined;
@@ -174,7 +174,7 @@ const newFramework = (
       handler = given;
       return server;
     },
-    genReqId: () => nextRequestId(),
+    genReqId: ({ headers }) => requestIdOf(headers),
     routerOptions: {
       caseSensitive: false,
       ignoreTrailingSlash: true,

@@ -194,7 +194,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
           status: 500,
           name: 'InternalServerError',
           message: 'Internal Server Error',
-          details: { id: expect.any(String) },
+          details: { id: expect.any(String), requestId: expect.any(String) },
         },
       },
     ]);
@@ -240,7 +240,7 @@ describe.each(dialects)('handlers on %s', (dialect) => {
               status: 500,
               name: 'InternalServerError',
               message: 'Internal Server Error',
-              details: { id: expect.stringMatching(/^[0-9a-f-]{36}$/) },
+              details: { id: expect.stringMatching(/^[0-9a-f-]{36}$/), requestId: answer.headers['x-request-id'] },
             },
           ]);
           expect(answer.payload).not.toMatch(/a bug|library|a text/);

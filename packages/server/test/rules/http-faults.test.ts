@@ -96,16 +96,17 @@ describe('http faults', () => {
     lines.length = 0;
     const answer = await app.inject(url);
     const { id } = (answer.json() as { error: { details: { id: string } } }).error.details;
+    const requestId = answer.headers['x-request-id'];
     expect(answer.json()).toEqual({
       data: null,
-      error: { status: 500, name: 'InternalServerError', message: 'Internal Server Error', details: { id } },
+      error: { status: 500, name: 'InternalServerError', message: 'Internal Server Error', details: { id, requestId } },
     });
     expect(answer.headers).toMatchObject({
       'content-type': 'application/json; charset=utf-8',
       'x-content-type-options': 'nosniff',
     });
     expect(answer.payload + JSON.stringify(answer.headers)).not.toMatch(/secret words|looked at|set-cookie/);
-    expect(lines.map((it) => (JSON.parse(it) as { faultId: string }).faultId)).toEqual([id]);
+    expect(lines.map((it) => JSON.parse(it))).toMatchObject([{ faultId: id, reqId: requestId }]);
   };
 
   it.each(Object.keys(thrown))('ER1: a handler that throws %s: 500 with an id', (name) =>

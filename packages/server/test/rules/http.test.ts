@@ -185,8 +185,8 @@ describe.each(dialects)('http on %s', (dialect) => {
         expect(head.status).toBe(get.status);
         expect(get.text === '').toBe(get.status === 304);
         expect(head.text).toBe('');
-        const { date: _get, ...expected } = get.headers;
-        const { date: _head, ...found } = head.headers;
+        const { date: _get, 'x-request-id': _getId, ...expected } = get.headers;
+        const { date: _head, 'x-request-id': _headId, ...found } = head.headers;
         expect(found).toEqual(expected);
         const varies = String(get.headers.vary).toLowerCase().split(', ').sort();
         expect(varies).toEqual(['accept-encoding', 'origin', 'strapi-response-format']);
@@ -240,6 +240,7 @@ describe.each(dialects)('http on %s', (dialect) => {
           'If-Unmodified-Since',
           'X-Requested-With',
           'Strapi-Response-Format',
+          'X-Request-Id',
         ]);
         expect(answer.headers).toMatchObject({
           'access-control-allow-origin': origin,

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { busy } from '../../src/errors.js';
 import { newServer } from '../../src/http/server.js';
 import type { Db } from '../../src/sql/dialect.js';
-import { type Ask, bytesOf, exchange, expectEqual, last, type Pair, send, startBoth } from '../world/lanes.js';
+import { type Ask, bytesOf, exchange, expectEqual, last, madeId, type Pair, send, startBoth } from '../world/lanes.js';
 import { newTestDeps, type TestSettings } from '../world/server.js';
 import { dialects, useWorld } from '../world/world.js';
 
@@ -202,7 +202,10 @@ describe.each(dialects)('reads without the framework on %s', (dialect) => {
       lines
         .map((line) => JSON.parse(line) as Record<string, unknown>)
         .filter((it) => it['reqId'] !== undefined)
-        .map(({ time: _time, ms: _ms, faultId: _faultId, ...rest }) => rest)
+        .map(({ time: _time, ms: _ms, faultId: _faultId, ...rest }) => ({
+          ...rest,
+          reqId: String(rest['reqId']).replace(madeId, ''),
+        }))
         .sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
     expect(linesOf(logged.short)).toEqual(linesOf(logged.whole));
     expect(logged.short.length).toBeGreaterThan(sent.length);

@@ -85,9 +85,15 @@ const parse = (bytes: Buffer, methods: readonly string[]): readonly Answer[] => 
   return answers;
 };
 
+/** Ids that a server has made for requests without one: each server begins them in its own way. */
+export const madeId = /^[\w-]{8}-/;
+const madeIdLine = /^(x-request-id: )[\w-]{8}-[0-9a-z]+$/i;
+
 /** The framework streams larger compressed bodies, so their length is unknown there. */
 const normal = (line: string, isCompressed: boolean): string =>
-  isCompressed && /^(content-length|transfer-encoding): /i.test(line) ? '' : line.replace(/^Date: .*/, 'Date');
+  isCompressed && /^(content-length|transfer-encoding): /i.test(line)
+    ? ''
+    : line.replace(/^Date: .*/, 'Date').replace(madeIdLine, '$1');
 
 const decoded = (raw: Buffer, encoding: string | undefined): string => {
   const plain =
@@ -96,7 +102,10 @@ const decoded = (raw: Buffer, encoding: string | undefined): string => {
       : encoding === 'br'
         ? zlib.brotliDecompressSync(raw)
         : zlib.gunzipSync(raw);
-  return plain.toString().replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'an id');
+  return plain
+    .toString()
+    .replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'an id')
+    .replace(/("requestId":")[^"]*/, '$1');
 };
 
 export const send = async (port: number, ...sent: readonly Ask[]): Promise<readonly Answer[]> => {
