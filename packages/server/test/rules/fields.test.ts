@@ -1,5 +1,6 @@
 /** F1 to F4, and the JSON form of every scalar type (F8, F5). */
 import { describe, expect, it } from 'vitest';
+import type { Uid } from '../../src/model/model.js';
 import { dialects, type Entry, meta, times, transcript, useWorld } from '../world/world.js';
 
 const { createdAt, updatedAt } = times;
@@ -228,6 +229,33 @@ describe.each(dialects)('fields on %s', (dialect) => {
     expect(await found('filters[startsAt][$lt]=01:02:03')).toEqual([]);
     await world.update('reels', 142, 'received_at', 1_000);
     expect(await found('filters[receivedAt][$notNull]=true&sort=receivedAt')).toEqual([142, 140]);
+  });
+
+  it.runIf(dialect === 'sqlite')('ST2: SQLite may hold blobs in any column: they are shown as text', async () => {
+    await world.insert('reels', [{ id: 146, label: 'to be blobs' }]);
+    const { attributes } = world.model.types.get('api::reel.reel' as Uid)!;
+    const columns = [...attributes.values()].flatMap((it) => (it.kind === 'scalar' ? [[it.name, it.column]] : []));
+    const blobs = columns.map(([, column]) => `"${column}" = x'c2ab22c2bb'`).join(', ');
+    await world.db.write(async (tx) => {
+      await tx.run({ sql: `update reels set ${blobs} where id = 146`, params: [], ids: [] });
+      await tx.run({ sql: `insert into reels_film_links (reel_id, film_id) values (146, 2)`, params: [], ids: [] });
+    });
+    const [{ attributes: shown }] = (await world.read('/api/reels?filters[id]=146&populate=*')).data as [Entry];
+    expect(shown).toMatchObject({ label: '«"»', report: '«"»', frames: '«"»', bytes: '«"»', recordedOn: '«"»' });
+    expect(shown).toMatchObject({ startsAt: '«"»', metadata: '«"»', nitrate: null, receivedAt: null, scannedAt: null });
+    expect((await world.read<Entry>('/api/reels/146?populate=*')).data.attributes).toEqual(shown);
+    const film = await world.read<Entry>('/api/films/2?populate[reels][filters][id]=146');
+    const inside = (film.data.attributes['reels'] as { data: readonly Entry[] }).data;
+    expect(inside.map((it) => it.attributes['label'])).toEqual(['«"»']);
+    for (const [name] of columns.filter(([it]) => it! in shown)) {
+      expect(await world.ids(`/api/reels?sort=${name}&filters[id]=146`), name).toEqual([146]);
+      expect((await world.get(`/api/reels?filters[${name}][$contains]=x&sort=${name}:desc`)).status, name).toBeLessThan(
+        500,
+      );
+      expect((await world.get(`/api/reels?filters[${name}][$gte]=1&pagination[start]=1`)).status, name).toBeLessThan(
+        500,
+      );
+    }
   });
 
   it.runIf(dialect === 'postgres')(
