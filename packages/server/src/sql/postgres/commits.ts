@@ -98,11 +98,18 @@ export const newCommits = (
   const known = (id: number): { readonly writes: Writes } | undefined => own.get(id) ?? peers.announced(id);
   const isUnknown = (id: number): boolean => known(id) === undefined;
 
-  /** Savepoints of running transactions look like ended transactions; they end with the transaction around them. */
-  const withoutSavepoints = async (ids: readonly number[]): Promise<readonly number[]> => {
-    const rows = await read({ ...statusStatement, params: [`{${ids.filter(isUnknown).join(',')}}`] });
-    const running = new Set(rows.filter(([, status]) => status === 'in progress').map(([id]) => Number(id)));
-    return ids.filter((id) => !running.has(id));
+  /**
+   * Without those that are unknown and have changed nothing: savepoints of running transactions look like ended transactions, but
+   * end with the transaction around them, and what was rolled back leaves nothing behind.
+   */
+  const withoutIneffective = async (ids: readonly number[]): Promise<readonly number[]> => {
+    const unknown = ids.filter(isUnknown);
+    if (unknown.length === 0) return ids;
+    const rows = await read({ ...statusStatement, params: [`{${unknown.join(',')}}`] });
+    const ineffective = new Set(
+      rows.filter(([, status]) => status === 'in progress' || status === 'aborted').map(([id]) => Number(id)),
+    );
+    return ids.filter((id) => !ineffective.has(id));
   };
 
   const noticeInTurn = async (text: string): Promise<void> => {
@@ -118,8 +125,11 @@ export const newCommits = (
         peers.forgetAll();
         return startOver(state);
       }
-      if (withSavepoints > 0 && ended.some(isUnknown)) ended = await withoutSavepoints(ended);
-      if (ended.some(isUnknown)) await peers.hear(ended.filter(isUnknown));
+      if (withSavepoints > 0) ended = await withoutIneffective(ended);
+      if (ended.some(isUnknown)) {
+        await peers.hear(ended.filter(isUnknown));
+        ended = await withoutIneffective(ended);
+      }
       // now that nothing is waited for any more: what is known may also be forgotten
       const writes = joinWrites(ended.map((id) => known(id)?.writes ?? null));
       if (isFull) consequences = consequencesOf(found);
