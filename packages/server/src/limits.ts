@@ -265,6 +265,26 @@ export const limits = {
   hookMsMax: 5_000,
   /** Nesting depth of hooks in one transaction. Above: 500, because a hook that triggers itself would never end. */
   hookDepthMax: 10,
+  /** Milliseconds that a webhook's receiver has to answer, as in v4. Above: the delivery is tried again. */
+  webhookMsMax: 10_000,
+  /** Milliseconds for which a delivery belongs to the process that sends it; if it dies, another one sends it then. */
+  webhookLeaseMs: 15_000,
+  /** Attempts of a delivery, over some 19 hours. Then it is given up, and kept. */
+  webhookAttemptsMax: 10,
+  /** Milliseconds between the first two attempts of a delivery; each further pause is four times as long. */
+  webhookPauseMs: 5_000,
+  /** Longest such pause in milliseconds. */
+  webhookPauseMsMax: 6 * 60 * 60 * 1000,
+  /** Deliveries to one webhook at a time, as in v4. */
+  webhookRequestsMax: 5,
+  /** Deliveries of a process at a time. */
+  webhookRequestsTotalMax: 20,
+  /** Milliseconds between two looks for changed webhooks and for deliveries that are due. */
+  webhookLookMs: 1_000,
+  /** Bytes of a delivery's body. Larger ones are sent without what is populated. */
+  webhookBodyBytesMax: 1024 * 1024,
+  /** Bytes of a receiver's response that are read, so that its connection can be used again; nothing of it is kept. */
+  webhookResponseBytesMax: 64 * 1024,
   /** Links of a list up to which a partial change reads the whole list; of a longer one it reads the surroundings of the change. */
   wholeListMax: 200,
   /** Ids in such a change, anchors included; beyond this, reading the whole list is cheaper. */

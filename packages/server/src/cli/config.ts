@@ -104,6 +104,16 @@ export const configSchema = z.strictObject({
         .describe("Sender of all mails; null for the sender of v4's mail templates."),
     })
     .prefault({}),
+  webhooks: z
+    .strictObject({
+      defaultHeaders: z
+        .record(z.string(), z.string())
+        .default({})
+        .describe(
+          "Headers that every webhook is sent, as in v4's `config/server`; those of the webhook itself take precedence.",
+        ),
+    })
+    .prefault({}),
   project: z
     .strictObject({
       ignoreCode: z
@@ -243,6 +253,12 @@ export const environmentSchema = z.object({
     .optional()
     .describe("Signs JWTs of users; v4's name and value. Generated into `.env` outside production."),
   API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Generated in the same way."),
+  WEBHOOK_SECRET: z
+    .string()
+    .optional()
+    .describe(
+      'Signs webhooks, see [webhooks.md](webhooks.md): `whsec_` and at least 24 bytes in base64. Without it they are not signed, as in v4.',
+    ),
   AWS_ACCESS_KEY_ID: z
     .string()
     .optional()

@@ -12,6 +12,8 @@ export interface RunningServer {
   readonly logger: FastifyBaseLogger;
   /** Milliseconds for which the server keeps serving after SIGTERM while `/_health` returns 503. */
   readonly delayMs: number;
+  /** Ends background work; called when no more connections are accepted. */
+  settle(): Promise<void>;
   /** Closes the database. */
   close(): Promise<void>;
 }
@@ -25,16 +27,18 @@ export type Stop = (how: {
 }) => void;
 
 /** Stops the server on SIGTERM and SIGINT. */
-export const stopOnSignals = ({ app, logger, delayMs, close }: RunningServer): Stop => {
+export const stopOnSignals = ({ app, logger, delayMs, settle, close }: RunningServer): Stop => {
   let isStopping = false;
   const stop = async ({ delayMs: ms, exitCode, isReplaced = false }: Parameters<Stop>[0]): Promise<void> => {
     if (isStopping) return;
     isStopping = true;
     logger.info('stopping: no new connections, running requests may finish');
-    const cut = await app.drain({ delay: setTimeout(ms), isReplaced });
+    const delay = setTimeout(ms);
+    const settled = delay.then(settle).catch((fault: unknown) => logger.error({ err: loggable(fault) }, 'stopping'));
+    const cut = await app.drain({ delay, isReplaced });
     if (cut > 0) logger.error({ requests: cut }, `cut off requests that took longer than ${limits.drainMsMax} ms`);
     // work of a request that was cut off must not keep the process alive
-    await Promise.race([app.close().then(close), setTimeout(limits.closeMsMax)]);
+    await Promise.race([Promise.all([app.close(), settled]).then(close), setTimeout(limits.closeMsMax)]);
     process.exit(cut > 0 ? 1 : exitCode);
   };
   process.on('SIGTERM', () => stop({ delayMs, exitCode: 0 }));

@@ -9,6 +9,7 @@ import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault, UsageFault } from './config.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
+import type { NewWebhookOptions } from './webhook-commands.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 
@@ -107,21 +108,6 @@ command('types', 'print the TypeScript types of the model, for dovetail-client')
     await types(project, { out: out ?? null, check: check === true });
   });
 
-command('backup', 'copy the SQLite file while the server runs; of PostgreSQL print the command that does it')
-  .option('--out <file>', 'the copy; named by the time in the project folder without it')
-  .option('--uploads', 'copy the folder of uploads too, to FILE.uploads')
-  .action(async ({ project, out, uploads }: ProjectOption & { readonly out?: string; readonly uploads?: boolean }) => {
-    const { backup } = await import('./backup.js');
-    await backup(project, { out: out ?? null, uploads: uploads === true });
-  });
-command('restore', 'put a backup in place, with its uploads if it has any; the server must be stopped')
-  .argument('<file>', 'as backup wrote it')
-  .option('--force', 'replace what is there, which is kept under another name')
-  .action(async (file: string, { project, force }: ProjectOption & { readonly force?: boolean }) => {
-    const { restore } = await import('./backup.js');
-    await restore(project, file, { force: force === true });
-  });
-
 const token = program.command('token').description('API tokens');
 command('create', 'create a token and print its key, once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')
@@ -216,6 +202,68 @@ command('default', 'make a locale the default', locale)
   .action(async (code: string, options: ProjectOption) => {
     const { defaultLocaleCommand } = await import('./locale-commands.js');
     await defaultLocaleCommand(code, options);
+  });
+
+const idOf = (text: string): number => {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Expected an id, as printed by webhook list or webhook deliveries.');
+};
+const webhook = program.command('webhook').description('webhooks, which are told of changes of entries and files');
+command('list', 'print every webhook: id, state, deliveries, events, URL, name', webhook)
+  .option('--json', 'as JSON')
+  .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
+    const { listWebhooksCommand } = await import('./webhook-commands.js');
+    await listWebhooksCommand({ project, json: json === true });
+  });
+command('add', 'add a webhook and print its id', webhook)
+  .argument('<url>', 'where to send events')
+  .requiredOption('--events <events...>', 'such as entry.create entry.update, or all')
+  .option('--name <name>', "how it is listed; the URL's host by default")
+  .option('--header <headers...>', "sent with each event: 'Authorization: Bearer …'", [])
+  .action(async (url: string, options: NewWebhookOptions) => {
+    const { addWebhookCommand } = await import('./webhook-commands.js');
+    await addWebhookCommand(url, options);
+  });
+command('remove', 'remove a webhook and its deliveries', webhook)
+  .argument('<id>', 'as printed by webhook list', idOf)
+  .action(async (id: number, { project }: ProjectOption) => {
+    const { removeWebhookCommand } = await import('./webhook-commands.js');
+    await removeWebhookCommand(project, id);
+  });
+for (const change of ['enable', 'disable'] as const)
+  command(
+    change,
+    change === 'enable' ? 'tell a webhook of events again' : 'tell it of none; its deliveries wait',
+    webhook,
+  )
+    .argument('<id>', 'as printed by webhook list', idOf)
+    .action(async (id: number, { project }: ProjectOption) => {
+      const { enableWebhookCommand } = await import('./webhook-commands.js');
+      await enableWebhookCommand(project, id, change === 'enable');
+    });
+command('test', 'send the event trigger-test to a webhook now, and print what it answers', webhook)
+  .argument('<id>', 'as printed by webhook list', idOf)
+  .action(async (id: number, { project }: ProjectOption) => {
+    const { testWebhookCommand } = await import('./webhook-commands.js');
+    await testWebhookCommand(project, id);
+  });
+command('deliveries', 'print the deliveries that are waiting or were given up', webhook)
+  .option('--webhook <id>', 'of this one only', idOf)
+  .option('--json', 'as JSON')
+  .action(
+    async ({ project, webhook: of, json }: ProjectOption & { readonly webhook?: number; readonly json?: boolean }) => {
+      const { listDeliveriesCommand } = await import('./webhook-commands.js');
+      await listDeliveriesCommand({ project, webhook: of ?? null, json: json === true });
+    },
+  );
+command('retry', 'send deliveries that were given up again', webhook)
+  .argument('[ids...]', 'as printed by webhook deliveries; all by default', (text: string, before: number[] = []) => [
+    ...before,
+    idOf(text),
+  ])
+  .action(async (ids: readonly number[] | undefined, { project }: ProjectOption) => {
+    const { retryDeliveriesCommand } = await import('./webhook-commands.js');
+    await retryDeliveriesCommand(project, ids === undefined || ids.length === 0 ? null : ids);
   });
 
 try {

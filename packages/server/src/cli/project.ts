@@ -5,7 +5,7 @@ import { Refusal } from '../errors.js';
 import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
-import { configuredPrefix, foreignTables, tablesOf } from '../model/storage.js';
+import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
 import { type Db, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
@@ -105,5 +105,9 @@ export const openDatabase = async (
 export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const diff = diffTables(tablesOf(project.model), found, db, configuredPrefix);
-  return { ...diff, surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it)) };
+  return {
+    ...diff,
+    surplusTables: diff.surplusTables.filter((it) => !foreignTables.includes(it) && !isOwn(it)),
+    surplusIndexes: diff.surplusIndexes.filter((it) => !isOwn(it)),
+  };
 };

@@ -2,6 +2,9 @@
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
+import { never } from '../errors.js';
+import type { Outcome } from '../events/outbox.js';
+import type { Webhook } from '../events/webhooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
 import { limits } from '../limits.js';
@@ -28,7 +31,7 @@ export interface ProjectSiteOptions {
 }
 
 /** What the server serves under `/uploads`, and where v4 keeps its files. */
-export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
+const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
 
 /** Actions that the project's core routers leave out by `only` and `except`. */
 export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>
@@ -72,10 +75,49 @@ export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions):
       },
       onKept: (file) => logger.warn(file, 'the content of a deleted or replaced file remains with its provider'),
     },
+    webhooks: {
+      defaultHeaders: config.webhooks.defaultHeaders,
+      signingKey: signingKeyOf(env),
+      onOutcome: (outcome, webhook) => logOutcome(outcome, webhook, logger),
+    },
     apiUrl: `${(config.server.url ?? `http://${env.HOST}:${env.PORT}`).replace(/\/$/, '')}${rest.prefix}`,
     onFault: (fault) => logger.error({ err: fault }, fault instanceof MailFault ? fault.message : 'background error'),
   });
 };
+
+/** The form of Standard Webhooks. */
+const signingKeyOf = ({ WEBHOOK_SECRET: secret }: Project['env']): Buffer | null => {
+  if (secret === undefined) return null;
+  const [, text] = /^whsec_([A-Za-z0-9+/]{32,}={0,2})$/.exec(secret) ?? [];
+  if (text === undefined)
+    throw new StartFault(
+      'environment: WEBHOOK_SECRET: expected whsec_ and at least 24 bytes in base64, as `echo whsec_$(openssl rand -base64 32)` prints',
+    );
+  return Buffer.from(text, 'base64');
+};
+
+const logOutcome = (outcome: Outcome, { id, name, url }: Webhook, logger: FastifyBaseLogger): void => {
+  const { event, message, attempt } = outcome.delivery;
+  const facts = { webhook: { id, name, url: withoutQuery(url) }, event, message, attempt };
+  switch (outcome.kind) {
+    case 'delivered':
+      logger.debug(facts, 'webhook: delivered');
+      return;
+    case 'again': {
+      const dueAt = new Date(outcome.dueAt).toISOString();
+      logger.warn({ ...facts, fault: outcome.fault, dueAt }, 'webhook: not delivered, tried again later');
+      return;
+    }
+    case 'given up':
+      logger.error({ ...facts, fault: outcome.fault }, 'webhook: given up; see webhook deliveries, and webhook retry');
+      return;
+    default:
+      never(outcome);
+  }
+};
+
+/** What stands behind the path may be a secret. */
+const withoutQuery = (url: string): string => url.replace(/[?#].*$/, '');
 
 const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
   const { bucket, ...s3 } = config.upload.s3;

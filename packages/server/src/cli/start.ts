@@ -102,6 +102,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
       `Cannot listen on ${env.HOST}:${env.PORT}: ${(fault as Error).message}\nSet HOST and PORT to a free address.`,
     );
   }
+  await site.notifier.start();
   logger.info(
     { database: db.place },
     `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
@@ -109,7 +110,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   if (worker === null) printExampleUrl(project, (app.server.address() as AddressInfo).port);
 
   const delayMs = config.server.stopDelaySeconds * 1000;
-  stop = stopOnSignals({ app, logger, delayMs, close: () => db.close() });
+  stop = stopOnSignals({ app, logger, delayMs, settle: site.notifier.stop, close: () => db.close() });
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onAbandoned(() => {

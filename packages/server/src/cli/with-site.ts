@@ -43,7 +43,18 @@ export const withSite = async (
     const unused = crypto.randomBytes(32).toString('hex');
     const secrets = { jwtSecret: unused, apiTokenSalt: unused };
     const handlers = await load(project);
-    await work(await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax: 0, entriesBytesMax: 0 }), {
+    const site = await siteOf({
+      project,
+      db,
+      secrets,
+      handlers,
+      logger,
+      responseCacheBytesMax: 0,
+      entriesBytesMax: 0,
+    });
+    // what the command writes is recorded, and a running server sends it
+    await site.notifier.load();
+    await work(site, {
       apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
     });
   } catch (fault) {

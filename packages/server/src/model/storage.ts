@@ -302,6 +302,37 @@ const settingsTables: readonly Table[] = [
   },
 ];
 
+/**
+ * Dovetail's own table: webhook deliveries that are not done yet. It is created once there is a webhook. `due_at` is null for
+ * those that were given up; times are milliseconds since 1970 UTC.
+ */
+export const deliveriesTable: Table = {
+  name: 'dovetail_deliveries',
+  columns: [
+    column('id', 'id'),
+    column('webhook_id', 'integer'),
+    column('subject', 'string'),
+    column('message', 'string'),
+    column('event', 'string'),
+    column('body', 'text'),
+    column('created_at', 'bigint'),
+    column('due_at', 'bigint'),
+    column('attempts', 'integer'),
+    column('attempted_at', 'bigint'),
+    column('status', 'integer'),
+    column('fault', 'text'),
+  ],
+  indexes: [
+    index('dovetail_deliveries_due_index', 'webhook_id', 'due_at', 'id'),
+    index('dovetail_deliveries_subject_index', 'webhook_id', 'subject', 'id'),
+  ],
+  foreignKeys: [],
+};
+
+/** Whether the table or index is one of ours that no model asks for. */
+export const isOwn = (name: string): boolean =>
+  name === deliveriesTable.name || name.startsWith(`${deliveriesTable.name}_`);
+
 /** v4's internal tables: never created here, never reported as surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];
 

@@ -8,6 +8,7 @@ import { newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps } from '../accounts/account.js';
 import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { MailSender } from '../accounts/mail.js';
+import { type Notifier, type NotifierOptions, newNotifier } from '../events/notifier.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import type { HandlersByType } from '../handlers/load.js';
 import { handlerFor } from '../handlers/run.js';
@@ -40,6 +41,8 @@ export interface SiteOptions {
   readonly hookMsMax?: number | undefined;
   /** Milliseconds that a handler's own code may take; `limits.handlerMsMax` by default. */
   readonly handlerMsMax?: number | undefined;
+  /** Without it webhooks are sent as v4 sends them, and nobody hears of what comes of it. */
+  readonly webhooks?: NotifierOptions;
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
   /** Called with background errors: a mail could not be sent, the last use of a token could not be stored, an upload not be removed. */
@@ -67,12 +70,13 @@ export interface Site {
   readonly callers: Callers;
   readonly accounts: Accounts;
   readonly media: Media;
+  readonly notifier: Notifier;
   /** Dependencies of account functions that the commands call without an endpoint. */
   readonly accountDeps: AccountDeps;
 }
 
 export const newSite = (options: SiteOptions): Site => {
-  const { model, handlers, secrets, mail, apiUrl, onFault, now = Date.now } = options;
+  const { model, handlers, secrets, mail, apiUrl, onFault, now = Date.now, webhooks = asInV4 } = options;
   // statements are kept with their dialect: another model of the same database has other ones under the same names
   const db: Db = { ...options.db, dialect: { ...options.db.dialect } };
   const { responseCacheBytesMax, entriesBytesMax, hookMsMax } = options;
@@ -88,7 +92,8 @@ export const newSite = (options: SiteOptions): Site => {
     locales,
     ...(hookMsMax === undefined ? {} : { hookMsMax }),
   });
-  const writer: Writer = newWriter(db, now, hooksOf);
+  const notifier = newNotifier({ ...webhooks, db, model, reader, settings, now, onFault });
+  const writer: Writer = newWriter(db, now, hooksOf, notifier.recorder);
   const permissions = newPermissionStore(db, () => performance.now());
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: options.jwtLifetimeMs, now });
   const { apiTokenSalt } = secrets;
@@ -120,6 +125,9 @@ export const newSite = (options: SiteOptions): Site => {
     callers,
     accounts: newAccounts(accountDeps),
     media,
+    notifier,
     accountDeps,
   };
 };
+
+const asInV4: NotifierOptions = { defaultHeaders: {}, signingKey: null, onOutcome: () => undefined };

@@ -298,6 +298,8 @@ export interface Dialect extends Binding {
   lock(names: readonly string[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
+  /** The same for rows of a queue, without those that another process has locked. */
+  readonly skipLocked: Sql;
   /** How a statement with its values would be run. */
   explain(statement: Statement): ReadProgram<readonly TableRead[]>;
   /**

@@ -48,7 +48,7 @@ export const applyAndAnswer = async (
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
   const stated = withStatus(request, show.query, context);
-  const { id, undecided, isHooked, run } = await writer.prepare({ locale, ...stated }, context, session);
+  const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session);
   const answered = (written: Written, answer: Answer): Answered => ({
     written,
     answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
@@ -63,13 +63,13 @@ export const applyAndAnswer = async (
     if (undecided.match && !namesAnswer(undecided.match, etag)) return refuseChanged();
     if (undecided.noneMatch && namesAnswer(undecided.noneMatch, etag)) return refuseExcluded();
   }
-  const endsTurn = place === 'last' && !isHooked;
+  const endsTurn = place === 'last' && !goesOn;
   if (request.action === 'delete') {
     const answer = await read();
     if (endsTurn) session.tx.finish();
     return answered(await run(), answer);
   }
-  if (isHooked) return answered(await run(), await read());
+  if (goesOn) return answered(await run(), await read());
   // the first statements of the read are sent together with the operations
   if (endsTurn) session.tx.finish();
   return answered(...(await pipeline(run, read)));

@@ -10,7 +10,14 @@ import { ConstraintFault, type Db } from '../sql/dialect.js';
 import { readPublishedAt } from './change.js';
 import { findSourceOf, prepareCreate } from './create.js';
 import { prepareDelete } from './delete.js';
-import { type HooksOf, type PreparedWrite, refuseChanged, type WriteRequest, type Written } from './request.js';
+import {
+  type HooksOf,
+  type PreparedWrite,
+  type Recorder,
+  refuseChanged,
+  type WriteRequest,
+  type Written,
+} from './request.js';
 import { newSession, type Session } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import { acceptData, findEntry, givenOf, isDraftAfter, leaveOutIgnored, takeLocks, type Write } from './writing.js';
@@ -24,8 +31,16 @@ export interface Writer {
   prepare(request: WriteRequest, context: ResolveContext, session: Session): Promise<PreparedWrite>;
 }
 
-/** @param now milliseconds since 1970 UTC. */
-export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => undefined): Writer => {
+/**
+ * @param now milliseconds since 1970 UTC.
+ * @param recorder null: nobody is told of writes.
+ */
+export const newWriter = (
+  db: Db,
+  now: () => number,
+  hooksOf: HooksOf = () => undefined,
+  recorder: Recorder | null = null,
+): Writer => {
   const prepare: Writer['prepare'] = async (request, context, session) => {
     const { type } = request;
     const write: Write = {
@@ -35,14 +50,25 @@ export const newWriter = (db: Db, now: () => number, hooksOf: HooksOf = () => un
       dialect: db.dialect,
       now,
       hooks: hooksOf(type),
+      recorder,
       eventsBefore: session.events.length,
       leftOut: new Map(),
     };
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
   };
+  const transaction: Writer['transaction'] = (work) =>
+    refuseConflicts(null, async () => {
+      let session: Session | null = null;
+      const result = await db.write((tx) => {
+        session = newSession(tx);
+        return work(session);
+      });
+      if (session) recorder?.committed(session);
+      return result;
+    });
   return {
-    transaction: (work) => refuseConflicts(null, () => db.write((tx) => work(newSession(tx)))),
+    transaction,
     prepare,
     apply: async (request, context, session) => {
       const { undecided, run } = await prepare(request, context, session);

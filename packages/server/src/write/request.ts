@@ -55,8 +55,8 @@ export interface PreparedWrite {
   readonly id: number;
   /** Tags to compare with the entry's response, if the entry has no version; null if decided. */
   readonly undecided: UndecidedTags | null;
-  /** Whether a hook runs after the operations. */
-  readonly isHooked: boolean;
+  /** Whether more is done after the operations than reading the response: a hook runs, or the write is recorded. */
+  readonly goesOn: boolean;
   run(): Promise<Written>;
 }
 
@@ -82,6 +82,16 @@ export interface HookEvent {
 }
 
 export type HooksOf = (type: EntryType) => Hooks | undefined;
+
+/** Puts writes on record inside their transaction, for those who are told of them after the commit. */
+export interface Recorder {
+  /** Whether somebody is told of any of these events. */
+  wants(events: readonly WriteEvent[]): boolean;
+  /** Records events with the entries as they are now; to be called before a deletion, and after any other write. */
+  record(events: readonly WriteEvent[], session: Session): Promise<void>;
+  /** To be called after the commit of each session. */
+  committed(session: Session): void;
+}
 
 export const refuseChanged = (): never => refuse(issue('http.changed-meanwhile', []));
 export const refuseExcluded = (): never => refuse(issue('http.excluded', []));

@@ -10,6 +10,8 @@ export interface WriteEvent {
   readonly action: WriteAction;
   readonly type: EntryType;
   readonly id: number;
+  /** Given if an update makes an entry of a draft, or a draft of an entry. */
+  readonly publication?: 'publish' | 'unpublish';
 }
 
 export interface Session {

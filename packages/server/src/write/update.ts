@@ -1,17 +1,19 @@
 /** Prepares the update of an entry. */
 import { issue, refuse, refuseAll, unwrap } from '../errors.js';
+import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { Cell } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
 import { type Change, namesOf, readPublishedAt } from './change.js';
 import { checkChanges } from './checks.js';
 import { missingInStored } from './complete.js';
-import { nextVersion } from './entry.js';
+import { nextVersion, type StoredEntry } from './entry.js';
 import { checkShared, follow, readSiblings, sharedOf, siblingsLock } from './locales.js';
 import { readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { lockNames } from './plan.js';
 import type { PreparedWrite } from './request.js';
+import type { WriteEvent } from './session.js';
 import { changesOf, type Snapshot } from './snapshot.js';
 import {
   acceptData,
@@ -111,5 +113,11 @@ export const prepareUpdate = async (
     operations: [...plan.operations, ...operations],
     followers,
     undecided,
+    publication: publicationOf(type, stored, isDraft),
   });
+};
+
+const publicationOf = (type: EntryType, { publishedAt }: StoredEntry, isDraft: boolean): WriteEvent['publication'] => {
+  if (!type.draftAndPublish || isDraft === (publishedAt === null)) return undefined;
+  return isDraft ? 'unpublish' : 'publish';
 };

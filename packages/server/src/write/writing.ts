@@ -18,12 +18,13 @@ import {
   type Data,
   type Hooks,
   type PreparedWrite,
+  type Recorder,
   refuseChanged,
   refuseExcluded,
   type WriteRequest,
 } from './request.js';
 import { runOperations } from './run.js';
-import type { Session, WriteAction } from './session.js';
+import type { Session, WriteAction, WriteEvent } from './session.js';
 import { changesOf, readSnapshot, type Snapshot } from './snapshot.js';
 
 export interface Write {
@@ -33,6 +34,7 @@ export interface Write {
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly hooks: Hooks | undefined;
+  readonly recorder: Recorder | null;
   /** Events of the session that were there before. */
   readonly eventsBefore: number;
   /** Keys of the data that had no effect, by name. */
@@ -192,19 +194,31 @@ interface Planned {
   /** Siblings that the operations change too. */
   readonly followers: readonly number[];
   readonly undecided: PreparedWrite['undecided'];
+  readonly publication?: WriteEvent['publication'] | undefined;
 }
 
 export const makePrepared = (
-  { request: { type }, session, dialect, hooks, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, followers, undecided }: Planned,
-): PreparedWrite => ({
-  id,
-  undecided,
-  isHooked: hooks?.after(action) !== undefined,
-  run: async () => {
-    await runOperations(operations, dialect, session.tx);
-    session.events.push({ action, type, id }, ...followers.map((it) => ({ action: 'update', type, id: it }) as const));
-    await hooks?.after(action)?.({ id, data, session });
-    return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
-  },
-});
+  { request: { type }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
+  { action, id, version, data, operations, followers, undecided, publication }: Planned,
+): PreparedWrite => {
+  const events: readonly WriteEvent[] = [
+    { action, type, id, ...(publication === undefined ? {} : { publication }) },
+    ...followers.map((it) => ({ action: 'update', type, id: it }) as const),
+  ];
+  const recording = recorder?.wants(events) ? recorder : null;
+  const hook = hooks?.after(action);
+  return {
+    id,
+    undecided,
+    goesOn: hook !== undefined || recording !== null,
+    run: async () => {
+      // afterwards the entry would be gone
+      if (action === 'delete') await recording?.record(events, session);
+      await runOperations(operations, dialect, session.tx);
+      session.events.push(...events);
+      if (action !== 'delete') await recording?.record(events, session);
+      await hook?.({ id, data, session });
+      return { id, version, events: session.events.slice(eventsBefore), leftOut: [...leftOut.values()] };
+    },
+  };
+};

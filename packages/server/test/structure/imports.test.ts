@@ -15,6 +15,7 @@ const order = [
   'access',
   'read',
   'write',
+  'events',
   'media',
   'accounts',
   'handlers',

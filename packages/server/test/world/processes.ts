@@ -1,14 +1,17 @@
 /** Several processes on one database, as far as it can tell: each has connections and caches of its own. */
+import { newServer } from '../../src/http/server.js';
+import type { Site } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
 import { threadOptions } from './databases.js';
 import type { RelationsWorld } from './relations/world.js';
-import { newTestServer, type TestPeople, type TestServer } from './server.js';
+import { newTestDeps, type TestPeople, type TestServer, testServerOf } from './server.js';
 
 export interface Process {
   readonly db: Db;
   readonly server: TestServer;
+  readonly site: Site;
   close(): Promise<void>;
 }
 
@@ -34,17 +37,15 @@ export const newProcess = async (
   { responseCacheBytesMax, uploadsDir, threads = 0, ...people }: ProcessOptions = {},
 ): Promise<Process> => {
   const db = await openDatabase(world, threads);
-  const server = await newTestServer(
-    db,
-    world.model,
-    uploadsDir === undefined ? {} : { uploadsDir },
-    responseCacheBytesMax,
-    people,
-  );
+  const settings = uploadsDir === undefined ? {} : { uploadsDir };
+  const deps = newTestDeps(db, world.model, settings, responseCacheBytesMax, people);
+  const server = await testServerOf(await newServer(deps), deps.site);
   return {
     db,
     server,
+    site: deps.site,
     close: async () => {
+      await deps.site.notifier.stop();
       await server.close();
       await db.close();
     },

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { expect } from 'vitest';
 import { type MailSender, noMail } from '../../src/accounts/mail.js';
+import type { NotifierOptions } from '../../src/events/notifier.js';
 import type { HandlersByType } from '../../src/handlers/load.js';
 import { newServer, type ServerDeps, type ServerSettings } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';
@@ -77,6 +78,8 @@ export interface TestPeople {
   /** Memory for kept entries; 0 keeps none. */
   readonly entriesBytesMax?: number | undefined;
   readonly secrets?: TestSecrets;
+  /** How webhooks are sent, once `site.notifier` is started. */
+  readonly webhooks?: NotifierOptions;
   /** Where uploads are kept; by default below `uploadsDir`, as in a project. */
   readonly media?: Partial<MediaOptions>;
 }

@@ -12,6 +12,7 @@ import { type GivenIndexes, withIndexes } from '../../src/model/indexes.js';
 import { loadModel } from '../../src/model/load.js';
 import type { Model } from '../../src/model/model.js';
 import { formatNote } from '../../src/model/notes.js';
+import type { Site } from '../../src/site/site.js';
 import type { Db, DialectName } from '../../src/sql/dialect.js';
 import { createTables, insertRows, newDatabase } from './databases.js';
 import { injectInto } from './inject.js';
@@ -31,6 +32,7 @@ export interface SmallProject {
 export interface SmallWorld {
   readonly db: Db;
   readonly model: Model;
+  readonly site: Site;
   /** Variables under which another process opens the database. */
   readonly env: Readonly<Record<string, string>>;
   /** Log lines of level `error` and above. */
@@ -101,6 +103,7 @@ export const newSmallWorld = async (
   return {
     db,
     model,
+    site: deps.site,
     env: database.env,
     logged,
     insert,
@@ -122,6 +125,7 @@ export const newSmallWorld = async (
       return rows.map((row) => Object.fromEntries(names.map((name, i) => [name, row[i]])));
     },
     close: async () => {
+      await deps.site.notifier.stop();
       await app.close();
       await database.drop();
     },

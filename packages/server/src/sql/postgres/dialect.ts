@@ -263,6 +263,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     return ordered.length === 0 ? null : { sql: lockText(ordered.length), params: ordered, ids: [] };
   },
   forUpdate: sql` for no key update`,
+  skipLocked: sql` for update skip locked`,
   explain: explainOnPostgres,
   unite,
 });

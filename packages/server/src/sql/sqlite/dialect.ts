@@ -225,6 +225,7 @@ export const sqliteDialect: Dialect = {
   newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
   lock: () => null,
   forUpdate: sql``,
+  skipLocked: sql``,
   explain: explainOnSqlite,
   ...sqliteBinding,
   // there is no round trip to save
