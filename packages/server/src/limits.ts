@@ -319,4 +319,6 @@ export const limits = {
   drainMsMax: 10_000,
   /** Milliseconds that an idle connection stays open for one more request when the server stops. */
   idleMsOnStop: 1_000,
+  /** Milliseconds after which a migration says how far it is. */
+  migrationProgressMs: 2_000,
 } as const;

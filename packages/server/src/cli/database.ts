@@ -245,7 +245,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     section("Of Dovetail's own and no longer configured, dropped by sync or the next start:", [
       ...report.surplusIndexes.map((it) => `index  ${it}`),
     ]),
-    section('In the database only, left alone:', [
+    section('In the database only, left alone (dovetail migrate plan says what it was, and drops it if asked):', [
       ...report.surplus.tables.map((it) => `table  ${it}`),
       ...report.surplus.columns.map((it) => `column ${it.table}.${it.column}`),
     ]),

@@ -4,18 +4,25 @@
  */
 import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
+import { noteApplied } from '../migrate/applied.js';
+import { plansIn } from '../migrate/file.js';
+import { changeMemory, isSameMemory, readMemory, withModel } from '../migrate/memory.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
 import { type OtherType, planAdditions, planIndexes, type TableDiff } from '../sql/schema.js';
 import { StartFault } from './config.js';
 import { compareDatabase, type Project } from './project.js';
+import { warnOfRenames } from './renamed.js';
 
 /** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
 export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
   const found = await compareDatabase(project, db);
+  const isNew = found.missingTables.some((it) => it.name === SETTINGS_TABLE);
+  if (!isNew) await warnOfRenames(project, db, logger);
   const isUpToDate = planChanges(project.model, found, db).statements.length === 0;
   const diff = isUpToDate ? found : (await applyChanges(project, db)).diff;
+  if (isUpToDate) await remember(project, db);
   logAdditions(diff, logger);
   await changeIndexes(diff, db, {
     onBegin: (what) => logger.info(`database: ${what}`),
@@ -52,7 +59,7 @@ const logAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
   if (surplusTables.length + surplusColumns.length > 0)
     logger.info(
       { tables: surplusTables, columns: surplusColumns.map((it) => `${it.table}.${it.column}`) },
-      'database: ignored tables and columns that are in no schema file',
+      'database: ignored tables and columns that are in no schema file (see dovetail migrate plan)',
     );
 };
 
@@ -143,6 +150,10 @@ export const applyChanges = async (
       }
       running = null;
       await noteDrafts(changes.newDrafts, tx, db);
+      await changeMemory((memory) => withModel(memory, project.model), db.dialect, tx);
+      // a new database has never had other names
+      if (diff.missingTables.some((it) => it.name === SETTINGS_TABLE))
+        for (const { plan } of plansIn(project.dir)) await noteApplied(plan, db.dialect, tx);
       return { diff, statements };
     });
   } catch (fault) {
@@ -151,6 +162,15 @@ export const applyChanges = async (
     throw new StartFault(`${db.place} rejected "${shortened(running)}": ${message}\nNothing was changed.`);
   }
 };
+
+/** Notes the model in the database, for `migrate`: a later one may lack what it has. */
+const remember = async ({ model }: Project, db: Db): Promise<void> => {
+  const memory = await db.read(() => readMemory(db.dialect));
+  if (!isSameMemory(memory, withModel(memory, model)))
+    await db.writeAlone((tx) => changeMemory((it) => withModel(it, model), db.dialect, tx));
+};
+
+const SETTINGS_TABLE = 'strapi_core_store_settings';
 
 const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 
@@ -230,7 +250,7 @@ export const describeStoredColumns = (columns: readonly StoredColumn[]): readonl
   columns.map((it) => {
     const asWhat = it.servedAs === null ? '' : `; it is served as ${it.servedAs} until it is changed`;
     const changes = it.statements.map((statement) => `${statement};`);
-    return `column ${it.table}.${it.column} is ${it.found}, but its schema file declares ${it.wanted}${asWhat}. To change it: ${changes.join(' ')}`;
+    return `column ${it.table}.${it.column} is ${it.found}, but its schema file declares ${it.wanted}${asWhat}. dovetail migrate plan says what converting it would lose, and plans it. As SQL: ${changes.join(' ')}`;
   });
 
 const servedAs = ({ table, column }: OtherType, model: Model): string | null => {

@@ -5,6 +5,7 @@ import { createRequire } from 'node:module';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Asked } from '../migrate/asked.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
 import { StartFault, UsageFault } from './config.js';
 import type { Choices } from './init/template.js';
@@ -38,6 +39,11 @@ program
     const { init } = await import('./init/init.js');
     await init({ ...given, ...(dir === undefined ? {} : { dir }) }, yes);
   });
+interface MigrateOptions {
+  readonly out?: string | true;
+  readonly check?: boolean;
+  readonly json?: boolean;
+}
 
 const workersOf = (text: string): number => {
   const count = /^\d{1,4}$/.test(text) ? Number(text) : 0;
@@ -78,6 +84,33 @@ command('sync', 'add the tables, columns and indexes that the database lacks')
       await sync(project, { dryRun: dryRun === true, publishDrafts });
     },
   );
+
+const migrate = program.command('migrate').description('changes of the model that a start does not make by itself');
+command('plan', 'compare model and database, and say what was renamed, changes its type or is left over', migrate)
+  .option('--rename <old=new...>', 'attributes that got another name, such as article.titel=title', [])
+  .option('--rename-type <old=new...>', 'types that got another uid, such as api::post.post=api::article.article', [])
+  .option('--convert <attributes...>', 'convert attributes even if values are lost', [])
+  .option('--drop <names...>', 'drop left-over attributes and types, such as article.legacy', [])
+  .option('--drop-table <tables...>', 'drop left-over tables', [])
+  .option('--out [file]', 'write the plan, below database/plans of the project by default')
+  .option('--check', 'exit code 1 if there is something to do that a start does not do by itself')
+  .option('--json', 'as JSON')
+  .action(async ({ project, out, check, json, ...asked }: ProjectOption & Asked & MigrateOptions) => {
+    const { planMigration } = await import('./migrate.js');
+    await planMigration(project, {
+      asked,
+      out: out === true ? '' : (out ?? null),
+      check: check === true,
+      json: json === true,
+    });
+  });
+command('apply', 'apply plans: the given files, or all of the project that the database has not been through', migrate)
+  .argument('[files...]', 'such as database/plans/20261122-093000-rename.json')
+  .option('--force', 'also while a server uses the database')
+  .action(async (files: readonly string[], { project, force }: ProjectOption & { readonly force?: boolean }) => {
+    const { applyMigration } = await import('./migrate.js');
+    await applyMigration(project, files, { force: force === true });
+  });
 
 command('explain', 'print the selection, plan and statements of a URL, and what they read')
   .argument('<url>', 'such as /api/articles?populate=*')

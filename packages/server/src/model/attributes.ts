@@ -431,3 +431,5 @@ const indexedKinds: ReadonlySet<ColumnKind> = new Set([
 ]);
 /** The type whose values are listed in `enum`. */
 export const isEnumerated = (name: ScalarTypeName): boolean => name === 'enumeration';
+/** The type whose values are the nodes of the blocks editor. */
+export const isBlocks = (name: ScalarTypeName): boolean => name === 'blocks';

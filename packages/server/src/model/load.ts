@@ -6,6 +6,7 @@ import { readSchemaFiles } from './files.js';
 import type { Model } from './model.js';
 import type { SchemaNote } from './notes.js';
 import { pairRelations } from './relations.js';
+import { type Renames, undoRenames } from './renames.js';
 
 export { formatNote, type SchemaNote } from './notes.js';
 
@@ -18,7 +19,13 @@ export interface LoadOptions {
 
 /** v4 starts with warnings too; each says what it means here and how to fix it. */
 export type LoadedModel =
-  | { readonly ok: true; readonly model: Model; readonly warnings: readonly SchemaNote[] }
+  | {
+      readonly ok: true;
+      readonly model: Model;
+      readonly warnings: readonly SchemaNote[];
+      /** The model with the same types and attributes in the same order, under their names before the renames. */
+      readonly before: (renames: Renames) => Model;
+    }
   | { readonly ok: false; readonly faults: readonly SchemaNote[]; readonly warnings: readonly SchemaNote[] };
 
 /** Reads all schema files below a project folder. Faults are values; a folder that is not a project is a fault too. */
@@ -33,7 +40,11 @@ export const loadModel = (
   const faults = byFile(notes.faults);
   const warnings = byFile(notes.warnings);
   if (faults.length > 0) return { ok: false, faults, warnings };
-  return { ok: true, model: buildModel(files.drafts, keeperOf, privateAttributes), warnings };
+  const before = (renames: Renames): Model => {
+    const drafts = undoRenames(files.drafts, renames);
+    return buildModel(drafts, pairRelations(drafts), privateAttributes);
+  };
+  return { ok: true, model: buildModel(files.drafts, keeperOf, privateAttributes), warnings, before };
 };
 
 const byFile = (notes: readonly SchemaNote[]): readonly SchemaNote[] =>

@@ -50,7 +50,7 @@ const typeAsStored = (type: EntryType, { columns, drafts }: Stored): EntryType =
 };
 
 /** The attribute type that a column serves; null for columns of no attribute. Most kinds are named like their type. */
-const typeOfKind = (kind: ColumnKind): ScalarTypeName | null => {
+export const typeOfKind = (kind: ColumnKind): ScalarTypeName | null => {
   switch (kind) {
     case 'id':
     case 'reference':

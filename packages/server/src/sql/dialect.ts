@@ -155,6 +155,23 @@ export interface SchemaDialect {
     readonly kind: ColumnKind;
     readonly found: string;
   }): readonly string[];
+  /** Renames a table with what the engine has named after it. */
+  renameTable(from: string, to: string): readonly string[];
+  /** Renames the foreign key of a table; nothing where foreign keys have no names. */
+  renameForeignKey(table: string, from: string, to: string): readonly string[];
+  /** Whether an index can be renamed, or is dropped and created again. */
+  readonly renamesIndexes: boolean;
+  /** Whether indexes and foreign keys go with their column; otherwise one with a key cannot be dropped. */
+  readonly dropsWithColumn: boolean;
+  /** Rows of a table, its indexed column, the index, and the statement that creates it; without primary keys. */
+  readonly indexedColumns: Statement;
+  /**
+   * Rows of a table, its foreign key's name, column and target, and the statement that adds the key to the table: null where
+   * keys cannot be added.
+   */
+  readonly keys: Statement;
+  /** How many sessions of other Dovetail processes there are, older than the given seconds; null if only files tell. */
+  otherSessions(seconds: number): Statement | null;
 }
 
 export interface StoredKind {

@@ -53,8 +53,8 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect(changing.warnings.map((it) => /column things\.(\w+) is/.exec(it)?.[1])).toEqual(columns);
     expect(changing.warnings[columns.indexOf('grade')]).toContain(
       dialect === 'sqlite'
-        ? 'column things.grade is varchar(255), but its schema file declares integer; it is served as string until it is changed. To change it: alter table "things" rename column "grade" to "grade_before"; alter table "things" add column "grade" integer; update "things" set "grade" = case when "grade_before" glob \'*[0-9]*\' and "grade_before" not glob \'*[^-+.eE0-9]*\' then cast("grade_before" as integer) end;'
-        : 'column things.grade is character varying(255), but its schema file declares integer; it is served as string until it is changed. To change it: alter table "things" alter column "grade" type integer using "grade"::text::integer;',
+        ? 'column things.grade is varchar(255), but its schema file declares integer; it is served as string until it is changed. dovetail migrate plan says what converting it would lose, and plans it. As SQL: alter table "things" rename column "grade" to "grade_before"; alter table "things" add column "grade" integer; update "things" set "grade" = case when "grade_before" glob \'*[0-9]*\' and "grade_before" not glob \'*[^-+.eE0-9]*\' then cast("grade_before" as integer) end;'
+        : 'column things.grade is character varying(255), but its schema file declares integer; it is served as string until it is changed. dovetail migrate plan says what converting it would lose, and plans it. As SQL: alter table "things" alter column "grade" type integer using "grade"::text::integer;',
     );
   });
 
@@ -95,7 +95,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect(report.otherTypes.map((it) => it.column)).toContain('grade');
     for (const { table, column, found, wanted, servedAs, statements } of report.otherTypes)
       expect(out).toContain(
-        `column ${table}.${column} is ${found}, but its schema file declares ${wanted}; it is served as ${servedAs} until it is changed. To change it: ${statements.join('; ')};`,
+        `column ${table}.${column} is ${found}, but its schema file declares ${wanted}; it is served as ${servedAs} until it is changed. dovetail migrate plan says what converting it would lose, and plans it. As SQL: ${statements.join('; ')};`,
       );
   });
 
@@ -105,7 +105,7 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
     expect(process.exitCode).toBe(1);
     // a value that cannot be converted would make PostgreSQL's statement fail
     await changing.run("update things set grade = '7'", 'delete from things where id > 1');
-    const statements = [...out.matchAll(/To change it: (.*)/g)].flatMap(([, it = '']) => it.split('; '));
+    const statements = [...out.matchAll(/As SQL: (.*)/g)].flatMap(([, it = '']) => it.split('; '));
     await changing.run(...statements.map((it) => it.replace(/;$/, '')));
     process.exitCode = undefined;
     const again = await printed(() => check(changing.dir, { json: false }));

@@ -20,6 +20,7 @@ const order = [
   'accounts',
   'handlers',
   'describe',
+  'migrate',
   'site',
   'http',
   'cli',

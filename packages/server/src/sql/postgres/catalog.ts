@@ -1,6 +1,6 @@
 /** PostgreSQL: reads the catalog of a schema and changes column types. */
 import { sql } from 'kysely';
-import { fixedStatement, postgresBuilder } from '../compile.js';
+import { compileWith, fixedStatement, postgresBuilder } from '../compile.js';
 import type { ColumnKind, Dialect, SchemaDialect, StoredKind } from '../dialect.js';
 
 export const postgresColumnTypes: Dialect['columnTypes'] = {
@@ -72,6 +72,19 @@ const changeType: SchemaDialect['changeType'] = ({ table, column, kind, found })
   ];
 };
 
+/** Primary key and sequence have names of the engine's own, which differ only where they are shortened. */
+const renameTable: SchemaDialect['renameTable'] = (from, to) => {
+  const renamed = [sql`alter table ${sql.table(from)} rename to ${sql.id(to)}`];
+  if (Math.max(Buffer.byteLength(from), Buffer.byteLength(to)) <= LONGEST_NAMED)
+    renamed.push(
+      sql`alter index if exists ${sql.id(`${from}_pkey`)} rename to ${sql.id(`${to}_pkey`)}`,
+      sql`alter sequence if exists ${sql.id(`${from}_id_seq`)} rename to ${sql.id(`${to}_id_seq`)}`,
+    );
+  return renamed.map((it) => it.compile(postgresBuilder).sql);
+};
+/** Bytes of a table's name that leave room for the suffix of its sequence. */
+const LONGEST_NAMED = 56;
+
 export const postgresSchema: SchemaDialect = {
   builder: postgresBuilder.schema,
   columns: fixedStatement(
@@ -89,4 +102,22 @@ export const postgresSchema: SchemaDialect = {
   kindOf,
   holds: (declared, kind) => declared === declaredType(kind),
   changeType,
+  renameTable,
+  renameForeignKey: (table, from, to) => [
+    sql`alter table ${sql.table(table)} rename constraint ${sql.id(from)} to ${sql.id(to)}`.compile(postgresBuilder)
+      .sql,
+  ],
+  renamesIndexes: true,
+  dropsWithColumn: true,
+  indexedColumns: fixedStatement(
+    `select t.relname, a.attname, i.indexrelid::regclass::text, coalesce('alter table ' || i.indrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid), pg_get_indexdef(i.indexrelid)) from pg_index i join pg_class t on t.oid = i.indrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = any(i.indkey::int2[]) left join pg_constraint k on k.conindid = i.indexrelid and k.contype = 'u' where t.relnamespace = current_schema()::regnamespace and not i.indisprimary order by t.relname, i.indexrelid`,
+  ),
+  keys: fixedStatement(
+    `select t.relname, k.conname, a.attname, f.relname, 'alter table ' || k.conrelid::regclass || ' add constraint ' || quote_ident(k.conname) || ' ' || pg_get_constraintdef(k.oid) from pg_constraint k join pg_class t on t.oid = k.conrelid join pg_class f on f.oid = k.confrelid join pg_attribute a on a.attrelid = t.oid and a.attnum = k.conkey[1] where k.contype = 'f' and t.relnamespace = current_schema()::regnamespace order by t.relname, k.conname`,
+  ),
+  otherSessions: (seconds) =>
+    compileWith(
+      postgresBuilder,
+      sql`select count(*)::int4 from pg_stat_activity where application_name = 'dovetail' and datname = current_database() and backend_start < now() - make_interval(secs => ${seconds}::float8)`,
+    ),
 };

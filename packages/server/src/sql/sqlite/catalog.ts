@@ -112,4 +112,15 @@ export const sqliteSchema: SchemaDialect = {
   kindOf,
   holds,
   changeType,
+  renameTable: (from, to) => [sqliteBuilder.schema.alterTable(from).renameTo(to).compile().sql],
+  renameForeignKey: () => [],
+  renamesIndexes: false,
+  dropsWithColumn: false,
+  indexedColumns: fixedStatement(
+    `select m.tbl_name, c.name, m.name, m.sql from sqlite_master m join pragma_index_info(m.name) c where m.type = 'index' and m.sql is not null and c.name is not null order by m.tbl_name, m.name, c.seqno`,
+  ),
+  keys: fixedStatement(
+    `select m.name, '', k."from", k."table", null from sqlite_master m join pragma_foreign_key_list(m.name) k where m.type = 'table' order by m.name, k.id`,
+  ),
+  otherSessions: () => null,
 };
