@@ -212,8 +212,8 @@ export const makePrepared = (
     undecided,
     goesOn: hook !== undefined || recording !== null,
     run: async () => {
-      // afterwards the entry would be gone
-      if (action === 'delete') await recording?.record(events, session);
+      // afterwards the entry would be gone; without a recorder the operations belong to this turn, which may end the transaction
+      if (action === 'delete' && recording) await recording.record(events, session);
       await runOperations(operations, dialect, session.tx);
       session.events.push(...events);
       if (action !== 'delete') await recording?.record(events, session);
