@@ -21,7 +21,7 @@ export const init = async (given: Partial<Choices>, yes: boolean): Promise<void>
   const choices = yes ? { ...defaults, ...given } : await ask(given, manager);
   requireEmpty(choices.dir);
   const files = writeProject(choices);
-  process.stdout.write(`\n${created(choices, files)}\n\n`);
+  process.stdout.write(`\n${created(choices, files)}\n`);
   const isInstalled = choices.install && (await installWith(manager, choices.dir));
   process.stdout.write(nextSteps(choices, manager, isInstalled));
   if (choices.install && !isInstalled)

@@ -1,5 +1,5 @@
 /** The questions that `init` asks on a terminal; loaded only then. */
-import { confirm, intro, isCancel, select, text } from '@clack/prompts';
+import { confirm, intro, isCancel, outro, select, text } from '@clack/prompts';
 import { StartFault } from '../config.js';
 import type { PackageManager } from './packages.js';
 import { type Choices, defaults, folderFault, type Language, type Template } from './template.js';
@@ -30,6 +30,7 @@ export const askFor = async (given: Partial<Choices>, manager: PackageManager): 
     given.template ?? (await answer(select({ message: 'What does it begin with?', options: [...templateOptions] })));
   const language = given.language ?? (await answer(select({ message: 'Handlers in', options: [...languageOptions] })));
   const install = given.install ?? (await answer(confirm({ message: `Install the dependencies with ${manager}?` })));
+  outro('That is all.');
   return { dir, template, language, install };
 };
 
