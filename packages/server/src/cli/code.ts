@@ -4,9 +4,17 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { orNearest } from '../errors.js';
+import { never, orNearest } from '../errors.js';
 import { StartFault } from './config.js';
-import { type CoreAction, type CoreRouter, readRouter, replacesAction, routerCall } from './core-code.js';
+import {
+  type CoreAction,
+  type CoreRouter,
+  type DeclaredRoute,
+  readRouter,
+  readRoutes,
+  replacesAction,
+  routerCall,
+} from './core-code.js';
 
 export interface CodeFile {
   /** Relative to the project folder, with forward slashes. */
@@ -20,6 +28,70 @@ export interface CodeFile {
   /** Listed in `project.ignoreCode` of the configuration. */
   readonly ignored: boolean;
 }
+
+/** What becomes of a file here. */
+export interface CodeVerdict {
+  /** `runs`: Dovetail's own handlers. `obeyed`: what it says is done, and nothing of it runs. */
+  readonly verdict: 'runs' | 'obeyed' | 'not needed' | 'not run';
+  /** It may restrict access, so without it more may be served than v4 serves. */
+  readonly isGuard: boolean;
+  readonly why: string;
+}
+
+/** THE judgement on a file of code, for `check`, `adopt` and everybody else. */
+export const verdictOf = (it: CodeFile): CodeVerdict => {
+  switch (it.kind) {
+    case 'default':
+      return { verdict: 'not needed', isGuard: false, why: 'it is as v4 generates it, or belongs to the admin panel' };
+    case 'router':
+      return it.ignored
+        ? { verdict: 'not run', isGuard: false, why: 'every action is served' }
+        : { verdict: 'obeyed', isGuard: false, why: 'only and except are obeyed' };
+    case 'guard':
+      return { verdict: 'not run', isGuard: true, why: `it ${guardReason(it)}` };
+    case 'code':
+      return { verdict: 'not run', isGuard: false, why: lossOf(it.file) };
+    default:
+      return never(it.kind);
+  }
+};
+
+/** One line for `check`. */
+export const describeCode = (it: CodeFile): string => {
+  const { verdict, isGuard, why } = verdictOf(it);
+  if (verdict === 'obeyed') return `${it.file}: ${why}`;
+  return `${it.file}: ${verdict}${isGuard ? `, and ${why}` : ''}${it.ignored && verdict === 'not run' ? ' (ignored by the configuration)' : ''}`;
+};
+
+/** What is missing without a file that is not run, by its place. */
+const lossOf = (file: string): string => losses.find(([place]) => place.test(file))?.[1] ?? 'nothing calls it';
+
+const losses: readonly (readonly [RegExp, string])[] = [
+  [/^src\/api\/[^/]+\/routes\//, 'the routes that it declares are a 404'],
+  [/^src\/api\/[^/]+\/controllers\//, 'only routes of the project lead to it, and these are a 404'],
+  [/^src\/(api\/[^/]+\/)?policies\//, 'no route asks a policy'],
+  [/^src\/(api\/[^/]+\/)?middlewares\//, 'requests do not pass through it'],
+  [/^src\/api\/[^/]+\/content-types\//, 'lifecycles are not called; hooks in src/api/*/handlers.ts are'],
+  [/^src\/extensions\//, 'plugins of v4 are not loaded'],
+  [/^src\/plugins\//, 'plugins of v4 are not loaded'],
+  [/^src\/index\./, 'register and bootstrap are not called'],
+  [/cron/, 'nothing runs at given times'],
+  [/^config\//, 'settings are in dovetail.config and the environment'],
+  [/^database\/migrations\//, 'migrations are run by v4 only'],
+];
+
+/** Handlers and hooks of Dovetail, which run. */
+export const findHandlers = (projectDir: string): readonly string[] =>
+  filesAt(projectDir, ['src', 'api', '*', 'handlers']);
+
+/** Routes that the files declare besides those of v4's factories, as far as their text shows them. */
+export const declaredRoutes = (
+  projectDir: string,
+  code: readonly CodeFile[],
+): readonly (DeclaredRoute & { readonly file: string })[] =>
+  code
+    .filter(({ file }) => isRoute.test(file))
+    .flatMap(({ file }) => readRoutes(bare(textOf(projectDir, file))).map((it) => ({ ...it, file })));
 
 /** Every file that v4 would run, sorted by name. Throws a `StartFault` for a name in `ignoreCode` that matches none. */
 export const findCode = (projectDir: string, ignoreCode: readonly string[]): readonly CodeFile[] => {

@@ -338,8 +338,11 @@ export const readConfig = async (projectDir: string): Promise<Config> => {
     if (!fs.existsSync(file)) continue;
     return completeConfig(check(configSchema, await readFile(file), name), projectDir);
   }
-  return completeConfig(configSchema.parse({}), projectDir);
+  return defaultConfig(projectDir);
 };
+
+/** The configuration of a project without a file. */
+export const defaultConfig = (projectDir: string): Config => completeConfig(configSchema.parse({}), projectDir);
 
 const completeConfig = (given: GivenConfig, projectDir: string): Config => ({
   ...given,

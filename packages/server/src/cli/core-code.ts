@@ -30,6 +30,41 @@ export const readRouter = ({ groups }: RegExpExecArray): CoreRouter => {
   return { uid, unserved: coreActions.filter((it) => !isServed(it)) };
 };
 
+/** A route that a project declares itself. */
+export interface DeclaredRoute {
+  /** In capitals. */
+  readonly method: string;
+  /** As declared, without the prefix: `/articles/:id/publish`. */
+  readonly path: string;
+  /** `article.publish`; null for a function. */
+  readonly handler: string | null;
+  /** What guards it: `policies`, `middlewares`, `auth`. */
+  readonly guards: readonly string[];
+}
+
+/** Objects with a method and a path, in any order of their keys. */
+export const readRoutes = (text: string): readonly DeclaredRoute[] => {
+  const parts = text.split(/(?=\bmethod['"]? ?:|\bpath['"]? ?:)/);
+  const routes: DeclaredRoute[] = [];
+  for (let i = 0; i + 1 < parts.length; i++) {
+    const [method, path] = [textAfter('method', parts[i]!), textAfter('path', parts[i]!)];
+    const [otherMethod, otherPath] = [textAfter('method', parts[i + 1]!), textAfter('path', parts[i + 1]!)];
+    const found = [method ?? otherMethod, path ?? otherPath] as const;
+    if (found[0] === null || found[1] === null || (method === null) === (otherMethod === null)) continue;
+    const rest = parts[i + 1]!;
+    const [, handler = null] = /\bhandler['"]? ?: ?['"]([^'"]+)['"]/.exec(`${parts[i]} ${rest}`) ?? [];
+    const guards = ['policies', 'middlewares', 'auth'].filter((it) =>
+      new RegExp(String.raw`\b${it}['"]? ?: ?(?!\[ ?\])`).test(rest),
+    );
+    routes.push({ method: found[0].toUpperCase(), path: found[1], handler, guards });
+    i += 1;
+  }
+  return routes;
+};
+
+const textAfter = (key: string, text: string): string | null =>
+  new RegExp(String.raw`^${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2] ?? null;
+
 const action = `(?:${coreActions.join('|')})`;
 /** Ways to define a member with the name of a core action, or members that the text does not show. */
 const replacements: readonly RegExp[] = [

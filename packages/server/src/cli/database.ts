@@ -6,7 +6,7 @@ import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
 import { indexColumns, planIndexes, type TableDiff } from '../sql/schema.js';
-import { type CodeFile, findCode, guardReason, isUnwatched } from './code.js';
+import { type CodeFile, describeCode, findCode, isUnwatched } from './code.js';
 import { StartFault } from './config.js';
 import {
   applyChanges,
@@ -217,14 +217,6 @@ const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedInd
   columns: indexColumns(index),
 });
 
-const codeLine = (it: CodeFile): string => {
-  const { file, kind, ignored } = it;
-  if (kind === 'default') return `${file}: not needed`;
-  if (kind === 'router' && !ignored) return `${file}: only and except are obeyed`;
-  const what = kind === 'guard' ? `not run, and it ${guardReason(it)}` : 'not run';
-  return `${file}: ${what}${ignored ? ' (ignored by the configuration)' : ''}`;
-};
-
 const indexLine = ({ name, table, columns }: NamedIndex): string =>
   `index  ${name} on ${table} (${columns.join(', ')})`;
 
@@ -234,7 +226,7 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
   const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
   const code = section(
     'Code of the project that is not run (see project.ignoreCode in docs/configuration.md):',
-    report.code.map(codeLine),
+    report.code.map(describeCode),
   );
   const body = [
     section('Missing, added by sync or the next start:', [

@@ -9,7 +9,7 @@ import { plansIn } from '../migrate/file.js';
 import { changeMemory, isSameMemory, readMemory, withModel } from '../migrate/memory.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
-import type { Db, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
+import type { Db, ReadableDb, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
 import { type OtherType, planAdditions, planIndexes, type TableDiff } from '../sql/schema.js';
 import { StartFault } from './config.js';
 import { compareDatabase, type Project } from './project.js';
@@ -95,7 +95,7 @@ export interface Changes {
   readonly newDrafts: readonly EntryType[];
 }
 
-export const planChanges = (model: Model, diff: TableDiff, db: Db): Changes => {
+export const planChanges = (model: Model, diff: TableDiff, db: ReadableDb): Changes => {
   const lacks = ({ table }: EntryType, column: string): boolean =>
     diff.missingColumns.some((it) => it.table === table && it.column.name === column);
   const types = [...model.types.values()];
@@ -118,11 +118,11 @@ const withoutOwnIndexes = (diff: TableDiff): TableDiff => ({
 const PUBLISHED_AT = 'published_at';
 const LOCALE = 'locale';
 
-const publishAll = ({ table }: EntryType, { dialect }: Db): Statement =>
+const publishAll = ({ table }: EntryType, { dialect }: ReadableDb): Statement =>
   dialect.compile(sql`update ${sql.table(table)} set published_at = created_at where published_at is null`);
 
 /** Puts entries without a locale into the default locale: v4's setting, or `en`. */
-const localizeAll = ({ table }: EntryType, { dialect }: Db): Statement => {
+const localizeAll = ({ table }: EntryType, { dialect }: ReadableDb): Statement => {
   const setting = sql`select trim(value, '"') from strapi_core_store_settings where ${sql.ref('key')} = 'plugin_i18n_default_locale' order by id limit 1`;
   return dialect.compile(
     sql`update ${sql.table(table)} set ${sql.ref(LOCALE)} = coalesce((${setting}), 'en') where ${sql.ref(LOCALE)} is null`,
@@ -202,7 +202,7 @@ const parseMap = (value: string): Record<Uid, { options?: object }> | null => {
 // ---- differences
 
 /** Differences between what the tables store and what the model says. */
-export const readStored = async (model: Model, diff: TableDiff, db: Db): Promise<Stored> => {
+export const readStored = async (model: Model, diff: TableDiff, db: ReadableDb): Promise<Stored> => {
   const { schema } = db.dialect;
   const columns = diff.otherTypes.map(({ table, column, found }) => ({ table, column, stored: schema.kindOf(found) }));
   const withColumn = [...model.types.values()].filter(
@@ -235,7 +235,11 @@ export interface StoredColumn {
 }
 
 /** @param model as the database can serve it. */
-export const storedColumns = (otherTypes: readonly OtherType[], model: Model, db: Db): readonly StoredColumn[] =>
+export const storedColumns = (
+  otherTypes: readonly OtherType[],
+  model: Model,
+  db: ReadableDb,
+): readonly StoredColumn[] =>
   otherTypes.map((it) => ({
     table: it.table,
     column: it.column,
@@ -279,7 +283,11 @@ export interface Unlocalized {
 }
 
 /** @param diff if nothing was added yet: columns that are still missing have no such entries. */
-export const readUnlocalized = async (model: Model, db: Db, diff?: TableDiff): Promise<readonly Unlocalized[]> => {
+export const readUnlocalized = async (
+  model: Model,
+  db: ReadableDb,
+  diff?: TableDiff,
+): Promise<readonly Unlocalized[]> => {
   const isMissing = ({ table }: EntryType): boolean =>
     diff !== undefined &&
     (diff.missingTables.some((it) => it.name === table) ||

@@ -141,6 +141,39 @@ command('types', 'print the TypeScript types of the model, for dovetail-client')
     await types(project, { out: out ?? null, check: check === true });
   });
 
+program
+  .command('adopt')
+  .description('look at a v4 project and its database, change nothing, and report what serving it would mean')
+  .argument('[dir]', "the project's folder", '.')
+  .option('--env <name>', 'NODE_ENV of v4, which selects config/env/<name>')
+  .option('--database <place>', 'a SQLite file or postgres:// URL, instead of what the project says')
+  .option('--urls <file>', 'judge the request lines of an access log; - for stdin')
+  .option('--json', 'as JSON')
+  .action(
+    async (
+      dir: string,
+      {
+        env,
+        database,
+        urls,
+        json,
+      }: {
+        readonly env?: string;
+        readonly database?: string;
+        readonly urls?: string;
+        readonly json?: boolean;
+      },
+    ) => {
+      const { adopt } = await import('./adopt/adopt.js');
+      await adopt(dir, {
+        environment: env ?? null,
+        database: database ?? null,
+        urls: urls ?? null,
+        json: json === true,
+      });
+    },
+  );
+
 const token = program.command('token').description('API tokens');
 command('create', 'create a token and print its key, once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')

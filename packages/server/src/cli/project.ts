@@ -6,7 +6,7 @@ import { withIndexes } from '../model/indexes.js';
 import { formatNote, loadModel, type SchemaNote } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/storage.js';
-import { type Db, readInside, type Tx } from '../sql/dialect.js';
+import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
 import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
@@ -102,7 +102,7 @@ export const openDatabase = async (
 };
 
 /** Compares model and database. @param tx the transaction to read in. */
-export const compareDatabase = async (project: Project, db: Db, tx?: Tx): Promise<TableDiff> => {
+export const compareDatabase = async (project: Pick<Project, 'model'>, db: ReadableDb, tx?: Tx): Promise<TableDiff> => {
   const found = tx ? await readInside(catalogProgram(db.dialect), tx) : await readCatalog(db);
   const diff = diffTables(tablesOf(project.model), found, db, configuredPrefix);
   return {

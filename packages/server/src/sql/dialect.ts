@@ -361,6 +361,9 @@ export interface Db {
   close(): Promise<void>;
 }
 
+/** What comparing and counting need of a database. */
+export type ReadableDb = Pick<Db, 'dialect' | 'place' | 'read'>;
+
 /** Binds the run-time values of a statement. */
 export const withValues = (statement: Statement, values: readonly DbValue[], binding: Binding): Statement => {
   const { slots, ...rest } = statement;

@@ -8,6 +8,7 @@ import {
   type ColumnKind,
   type Db,
   type Dialect,
+  type ReadableDb,
   type ReadProgram,
   readRows,
   type Sql,
@@ -74,7 +75,7 @@ export interface OtherType {
   readonly found: string;
 }
 
-export const readCatalog = (db: Db): Promise<Catalog> => db.read(() => catalogProgram(db.dialect));
+export const readCatalog = (db: ReadableDb): Promise<Catalog> => db.read(() => catalogProgram(db.dialect));
 
 export function* catalogProgram({ schema }: Dialect): ReadProgram<Catalog> {
   const columns = yield* readRows(schema.columns);
@@ -94,7 +95,7 @@ export function* catalogProgram({ schema }: Dialect): ReadProgram<Catalog> {
 export const diffTables = (
   wanted: readonly Table[],
   found: Catalog,
-  db: Db,
+  db: ReadableDb,
   ownPrefix: string | null = null,
 ): TableDiff => {
   const { schema, columnTypes } = db.dialect;
@@ -165,7 +166,10 @@ export interface IndexChange {
  * How our own indexes on existing tables come and go: one by one and outside a transaction, because creating one on a
  * large table takes long, and others write to it in the meantime.
  */
-export const planIndexes = ({ surplusIndexes, missingIndexes }: TableDiff, { dialect }: Db): readonly IndexChange[] => [
+export const planIndexes = (
+  { surplusIndexes, missingIndexes }: TableDiff,
+  { dialect }: ReadableDb,
+): readonly IndexChange[] => [
   ...surplusIndexes.map((name) => ({
     what: `drops ${name}`,
     statement: dialect.compile(sql`drop index ${dialect.schema.unlocked}if exists ${sql.id(name)}`),
@@ -189,7 +193,7 @@ const createIndex = (table: string, { name, columns, descending, unique }: Index
 };
 
 /** The statements that add what is missing, in an order the database accepts. */
-export const planAdditions = (diff: TableDiff, db: Db): readonly Statement[] => {
+export const planAdditions = (diff: TableDiff, db: ReadableDb): readonly Statement[] => {
   const { columnTypes, schema } = db.dialect;
   const { builder } = schema;
   const statement = (built: { compile(): { sql: string } }): Statement => fixedStatement(built.compile().sql);

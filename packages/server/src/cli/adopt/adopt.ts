@@ -1,0 +1,369 @@
+/**
+ * `adopt`: looks at a v4 project and its database, without writing a byte to either, and reports what serving it would
+ * mean.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { sql } from 'kysely';
+import { withIndexes } from '../../model/indexes.js';
+import { formatNote, type LoadedModel, loadModel } from '../../model/load.js';
+import type { Model } from '../../model/model.js';
+import { asStored } from '../../model/stored.js';
+import { readRows } from '../../sql/dialect.js';
+import type { FrozenDb } from '../../sql/inspection.js';
+import { readCatalog } from '../../sql/schema.js';
+import {
+  type CodeFile,
+  declaredRoutes,
+  findCode,
+  findHandlers,
+  isUnwatched,
+  unservedActions,
+  verdictOf,
+} from '../code.js';
+import { type Config, defaultConfig, postgresUrl, readConfig, StartFault, UsageFault } from '../config.js';
+import { readStored, readUnlocalized, storedColumns } from '../layout.js';
+import { findPlugins } from '../plugins.js';
+import { compareDatabase } from '../project.js';
+import { instantOf, readContents, readPublicActions } from './contents.js';
+import { findHazards } from './hazards.js';
+import { printReport } from './print.js';
+import { findProject, type V4Project } from './project.js';
+import type { AdoptReport, CodeFact, DatabaseFacts, Obstacle } from './report.js';
+import { judgeRequests } from './requests.js';
+import { describeServed, differencesOf, readProviders } from './served.js';
+import { planServing, planStart } from './serving.js';
+import { compareSettings, type DatabaseAddress, environmentOf, findAddress } from './settings.js';
+import { newTables } from './tables.js';
+import { readV4Config, type V4Config } from './v4-config.js';
+
+export interface ConnectionFlags {
+  /** A SQLite file or a PostgreSQL URL, instead of what the project's configuration says. */
+  readonly database: string | null;
+}
+
+export interface AdoptOptions extends ConnectionFlags {
+  /** `NODE_ENV` of v4; null for that of this process, or `development`. */
+  readonly environment: string | null;
+  /** A file of request lines to judge; `-` for stdin. */
+  readonly urls: string | null;
+  readonly json: boolean;
+}
+
+/** Exit code 1 if something stands in the way of serving the project. */
+export const adopt = async (dir: string, options: AdoptOptions): Promise<void> => {
+  if (options.urls !== null && options.urls !== '-' && !fs.existsSync(options.urls))
+    throw new UsageFault(`--urls: there is no file ${options.urls}`);
+  const report = await inspect(dir, options);
+  process.stdout.write(options.json ? `${JSON.stringify(report, null, 2)}\n` : printReport(report, process.stdout));
+  if (!report.ok) process.exitCode = 1;
+};
+
+/** Everything that `adopt` reports. */
+export const inspect = async (dir: string, options: AdoptOptions): Promise<AdoptReport> => {
+  const environment = options.environment ?? process.env['NODE_ENV'] ?? 'development';
+  const found = findProject(dir, environment);
+  const { dependencies, ...project } = found.project;
+  if (!found.ok) return { ...nothing, project, obstacles: [found.obstacle], plugins: findPlugins(dependencies) };
+  const obstacles: Obstacle[] = [];
+  const isTypeScript = project.language === 'TypeScript';
+  const v4 = await readV4Config(project.dir, { environment, outside: process.env, isTypeScript });
+  const config = await ownConfig(project.dir, obstacles);
+  const code = codeOf(project.dir, config, obstacles);
+  const loaded = loadModel(project.dir, { ...config.api.responses, customFields: config.customFields });
+  const model = modelOf(loaded, config, obstacles);
+  const settings = compareSettings(v4, config);
+  const plugins = findPlugins(dependencies);
+  const address = findAddress(project.dir, v4, options);
+  if (!address.ok) obstacles.push(address.obstacle);
+  const known = {
+    ...nothing,
+    project,
+    code: code.facts,
+    plugins,
+    settings,
+    schemaWarnings: loaded.warnings,
+  };
+  const db = address.ok ? await open(address.address, obstacles) : null;
+  if (!db || !address.ok) return { ...known, obstacles, ok: false };
+  try {
+    const database = await describeDatabase(db, address.address);
+    if (!model) return { ...known, database, obstacles, ok: false };
+    const seen: Seen = { ...code, project: found.project, v4, config, model, db, database, address: address.address };
+    return await inspectDatabase({ ...known, obstacles, database }, seen, options);
+  } finally {
+    await db.close();
+  }
+};
+
+const nothing: Omit<AdoptReport, 'project'> = {
+  ok: false,
+  obstacles: [],
+  database: null,
+  content: null,
+  served: null,
+  schemaWarnings: [],
+  code: [],
+  plugins: [],
+  settings: [],
+  hazards: [],
+  differences: [],
+  requests: null,
+  start: null,
+  serve: null,
+};
+
+interface Code {
+  readonly files: readonly CodeFile[];
+  readonly facts: readonly CodeFact[];
+}
+
+interface Seen extends Code {
+  readonly project: V4Project;
+  readonly v4: V4Config;
+  readonly config: Config;
+  readonly model: Model;
+  readonly db: FrozenDb;
+  readonly database: DatabaseFacts;
+  readonly address: DatabaseAddress;
+}
+
+const inspectDatabase = async (
+  known: AdoptReport,
+  { project, v4, config, model, db, database, address, files, facts }: Seen,
+  { urls }: AdoptOptions,
+): Promise<AdoptReport> => {
+  const obstacles = [...known.obstacles];
+  const tables = newTables(db, await readCatalog(db));
+  const foreign = foreignLayout(tables.has('files', 'document_id'), tables.has('up_users') || tables.has('files'));
+  if (foreign) return { ...known, obstacles: [...obstacles, foreign] };
+  const diff = await compareDatabase({ model }, db);
+  const stored = await readStored(model, diff, db);
+  const content = await readContents(project.dir, model, tables);
+  const publicActions = await readPublicActions(tables);
+  const unserved = unservedActions(project.dir, files);
+  const hazards = await findHazards({
+    model,
+    tables,
+    diff,
+    otherTypes: storedColumns(diff.otherTypes, asStored(model, stored), db),
+    drafts: stored.drafts,
+    unlocalized: await readUnlocalized(model, db, diff),
+    content,
+  });
+  const serving = { dir: project.dir, config: v4, address, settings: known.settings, guards: guardsIn(files) };
+  const isNew = content.roles.length === 0;
+  const start = planStart(serving, model, diff, db, { isNew, hasLocales: (content.locales?.codes.length ?? 0) > 0 });
+  const obstacle = await withoutRights(db, address, start.tables.length + start.columns.length > 0);
+  if (obstacle) obstacles.push(obstacle);
+  const providers = await readProviders(tables);
+  const served = {
+    model,
+    config,
+    v4,
+    unserved,
+    publicActions,
+    code: facts,
+    plugins: known.plugins,
+    content,
+    database,
+    settings: known.settings,
+    providers,
+  };
+  return {
+    ...known,
+    ok: obstacles.length === 0,
+    obstacles,
+    content,
+    served: describeServed(served),
+    hazards,
+    differences: differencesOf(served),
+    requests:
+      urls === null
+        ? null
+        : await judgeRequests({
+            model: asStored(model, stored),
+            config,
+            file: urls,
+            ownRoutes: facts.flatMap((it) => it.routes),
+            unserved,
+            defaultLocale: content.locales?.default ?? 'en',
+          }),
+    start,
+    serve: planServing(serving),
+  };
+};
+
+// ---- the project
+
+const ownConfig = async (dir: string, obstacles: Obstacle[]): Promise<Config> => {
+  try {
+    return await readConfig(dir);
+  } catch (fault) {
+    if (!(fault instanceof StartFault)) throw fault;
+    obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
+    return defaultConfig(dir);
+  }
+};
+
+const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code => {
+  let files: readonly CodeFile[];
+  try {
+    files = findCode(dir, project.ignoreCode);
+  } catch (fault) {
+    if (!(fault instanceof StartFault)) throw fault;
+    obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
+    files = findCode(dir, []);
+  }
+  const routes = declaredRoutes(dir, files);
+  const facts = files.map(
+    (it): CodeFact => ({
+      file: it.file,
+      ...verdictOf(it),
+      ignored: it.ignored,
+      routes: routes.filter(({ file }) => file === it.file).map(({ file: _, ...route }) => route),
+    }),
+  );
+  const handlers = findHandlers(dir).map(
+    (file): CodeFact => ({
+      file,
+      verdict: 'runs',
+      isGuard: false,
+      why: 'handlers and hooks of Dovetail',
+      ignored: false,
+      routes: [],
+    }),
+  );
+  const guards = guardsIn(files);
+  if (guards.length > 0)
+    obstacles.push({
+      code: 'code.guards',
+      message: `${guards.length === 1 ? 'A file may restrict' : `${guards.length} files may restrict`} access, and code of the project is not run, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
+      cure: 'Do what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.',
+    });
+  return { files, facts: [...facts, ...handlers] };
+};
+
+const guardsIn = (files: readonly CodeFile[]): readonly string[] => files.filter(isUnwatched).map((it) => it.file);
+
+const modelOf = (loaded: LoadedModel, config: Config, obstacles: Obstacle[]): Model | null => {
+  if (!loaded.ok) {
+    obstacles.push({
+      code: 'schema.invalid',
+      message: `Schema files have faults: ${loaded.faults.map(formatNote).join('; ')}`,
+      cure: 'Mend the files; v4 does not start with these either, or reads them in a way that Dovetail does not.',
+    });
+    return null;
+  }
+  const indexed = withIndexes(loaded.model, config.indexes);
+  if (indexed.ok) return indexed.model;
+  obstacles.push({ code: 'config.invalid', message: indexed.faults.join('; '), cure: 'Mend the configuration file.' });
+  return loaded.model;
+};
+
+// ---- the database
+
+const open = async (address: DatabaseAddress, obstacles: Obstacle[]): Promise<FrozenDb | null> => {
+  const where = `as ${address.from} ${address.from === '--database' ? 'says' : 'has it'}`;
+  try {
+    if (address.client === 'postgres') {
+      const { openFrozenPostgres } = await import('../../sql/postgres/frozen.js');
+      return await openFrozenPostgres(postgresUrl(environmentOf(address)));
+    }
+    const file = address.given.DATABASE_FILENAME ?? '';
+    if (!fs.existsSync(file)) {
+      obstacles.push({
+        code: 'database.missing',
+        message: `There is no file ${file}, ${where}.`,
+        cure: 'Name the file: --database FILE. If the settings are those of production, add --env production.',
+      });
+      return null;
+    }
+    const { openFrozenSqlite } = await import('../../sql/sqlite/frozen.js');
+    return await openFrozenSqlite(file);
+  } catch (fault) {
+    obstacles.push({
+      code: 'database.unreachable',
+      message: `The database cannot be read, ${where}: ${(fault as Error).message}`,
+      cure:
+        address.client === 'postgres'
+          ? 'Is the server up, and can it be reached from here? Another one is named by --database postgres://USER:PASSWORD@HOST:PORT/NAME.'
+          : 'Name another file: --database FILE.',
+    });
+    return null;
+  }
+};
+
+const describeDatabase = async (db: FrozenDb, address: DatabaseAddress): Promise<DatabaseFacts> => {
+  const catalog = await readCatalog(db);
+  const tables = newTables(db, catalog);
+  const [[version, bytes] = []] = await tables.run(db.inspection.engine);
+  const [[sync] = []] = tables.has('strapi_database_schema', 'time')
+    ? await tables.rows(sql`select time from strapi_database_schema order by id desc limit 1`)
+    : [];
+  return {
+    client: address.client,
+    place: db.place,
+    from: address.from,
+    variables: address.variables,
+    version: String(version),
+    journalMode: db.journalMode,
+    bytes: Number(bytes),
+    tables: catalog.tables.size,
+    lastSync: instantOf(sync),
+  };
+};
+
+const foreignLayout = (isVersion5: boolean, isV4: boolean): Obstacle | null => {
+  if (isVersion5)
+    return {
+      code: 'project.v5',
+      message: 'The database was upgraded to Strapi 5: its tables have documents.',
+      cure: 'Give the database backup from before the upgrade: --database.',
+    };
+  if (isV4) return null;
+  return {
+    code: 'database.not-v4',
+    message: 'The database has none of the tables that v4 makes when it is first started.',
+    cure: 'Is it the right one? Another is named by --database, and another environment by --env. For an empty database no adopt is needed: `dovetail start` makes the tables.',
+  };
+};
+
+/** What the role or the file system does not allow. */
+const withoutRights = async (db: FrozenDb, address: DatabaseAddress, mustAdd: boolean): Promise<Obstacle | null> => {
+  const { rights } = db.inspection;
+  if (rights === null) {
+    const file = address.given.DATABASE_FILENAME ?? '';
+    const closed = [file, path.dirname(file)].find((it) => !isWritable(it));
+    return closed === undefined
+      ? null
+      : {
+          code: 'database.not-writable',
+          message: `${closed} cannot be written by this user.`,
+          cure: 'Dovetail keeps a journal beside the file. Run it as a user who may write there, or serve a copy.',
+        };
+  }
+  const [[mayAlter, role, isStandby] = []] = await db.read(() => readRows(rights));
+  if (isStandby === true)
+    return {
+      code: 'database.not-writable',
+      message: 'The server is a standby, which takes no writes.',
+      cure: 'Name the primary: --database.',
+    };
+  return mayAlter === true || !mustAdd
+    ? null
+    : {
+        code: 'database.not-writable',
+        message: `The role ${String(role)} may not create or alter tables, and the start has some to add.`,
+        cure: 'Start Dovetail with the role that v4 uses, or run `dovetail sync` once with that role.',
+      };
+};
+
+const isWritable = (place: string): boolean => {
+  try {
+    fs.accessSync(place, fs.constants.W_OK);
+    return true;
+  } catch {
+    return false;
+  }
+};

@@ -1,0 +1,238 @@
+/** What of a project's API is served, to whom, and what clients will find different. */
+import { sql } from 'kysely';
+import { permissionFor, routesOf } from '../../http/routes.js';
+import { limits } from '../../limits.js';
+import type { Model } from '../../model/model.js';
+import type { Config } from '../config.js';
+import type { PluginVerdict } from '../plugins.js';
+import type { CodeFact, ContentFacts, DatabaseFacts, Difference, ServedFacts, Setting } from './report.js';
+import { objectAt, secretsOf, valueAt } from './settings.js';
+import type { Tables } from './tables.js';
+import type { V4Config } from './v4-config.js';
+import { counted } from './words.js';
+
+export interface ServedOptions {
+  readonly model: Model;
+  readonly config: Config;
+  readonly v4: V4Config;
+  readonly unserved: ReadonlyMap<string, readonly string[]>;
+  readonly publicActions: ReadonlySet<string>;
+  readonly code: readonly CodeFact[];
+  readonly plugins: readonly PluginVerdict[];
+  readonly content: ContentFacts;
+  readonly database: DatabaseFacts;
+  readonly settings: readonly Setting[];
+  /** Login providers that are switched on, such as `google`. */
+  readonly providers: readonly string[];
+}
+
+export const describeServed = ({
+  model,
+  config,
+  unserved,
+  publicActions,
+  code,
+  plugins,
+  providers,
+}: ServedOptions): ServedFacts => {
+  const { prefix } = config.api.rest;
+  const routes = routesOf(model, prefix, unserved).flatMap(({ path, type, actions }) => {
+    const methods = Object.entries(actions).map(([method, action]) => ({
+      method,
+      action: permissionFor(type, action),
+      isPublic: !config.permissions.enabled || publicActions.has(permissionFor(type, action)),
+    }));
+    return methods.length === 0 ? [] : [{ path, type: type.uid, methods }];
+  });
+  const notServed = [
+    { what: '/admin', why: 'the admin panel stays with v4' },
+    ...code.flatMap(({ file, routes: own }) =>
+      own.map(({ method, path }) => ({
+        what: `${method} ${prefix}${path}`,
+        why: `routes of the project, in ${file}`,
+      })),
+    ),
+    ...[...unserved].flatMap(([uid, actions]) =>
+      actions.map((it) => ({ what: `${uid}.${it}`, why: 'left out by only or except of their routers, as in v4' })),
+    ),
+    ...plugins
+      .filter((it) => it.name === '@strapi/plugin-graphql')
+      .map(() => ({ what: '/graphql', why: 'there is no GraphQL' })),
+    ...providers.map((what) => ({ what, why: 'login providers other than e-mail are reported as disabled' })),
+    ...['email', 'content-type-builder'].map((it) => ({
+      what: `${prefix}/${it}`,
+      why: 'a 404, and their permissions are kept',
+    })),
+  ];
+  return { prefix, routes, notServed };
+};
+
+/** Login providers besides e-mail that the project has switched on. */
+export const readProviders = async (tables: Tables): Promise<readonly string[]> => {
+  if (!tables.has('strapi_core_store_settings', 'key', 'value')) return [];
+  const [[stored] = []] = await tables.rows(
+    sql`select value from strapi_core_store_settings where ${sql.ref('key')} = 'plugin_users-permissions_grant' order by id limit 1`,
+  );
+  try {
+    const grant = JSON.parse(String(stored)) as Record<string, { enabled?: unknown }>;
+    return Object.entries(grant).flatMap(([name, it]) => (name !== 'email' && it?.enabled === true ? [name] : []));
+  } catch {
+    return [];
+  }
+};
+
+/** Only those that concern this project. */
+export const differencesOf = (options: ServedOptions): readonly Difference[] =>
+  looks.flatMap((look) => {
+    const found = look(options);
+    return found ? [found] : [];
+  });
+
+type Look = (options: ServedOptions) => Difference | null;
+
+const list = (names: readonly string[], max = 5): string =>
+  names.length <= max ? names.join(', ') : `${names.slice(0, max).join(', ')} and ${names.length - max} more`;
+
+const typesWith = (model: Model, isMeant: (type: Parameters<typeof permissionFor>[0]) => boolean): readonly string[] =>
+  [...model.types.values()].filter((it) => it.origin === 'project' && isMeant(it)).map((it) => it.uid);
+
+const looks: readonly Look[] = [
+  ({ content }) => {
+    const drafts = content.types.filter((it) => (it.drafts ?? 0) > 0);
+    const count = drafts.reduce((sum, it) => sum + (it.drafts ?? 0), 0);
+    return drafts.length === 0
+      ? null
+      : {
+          code: 'drafts',
+          because: `${counted(count, 'draft')} in ${list(drafts.map((it) => it.uid))}`,
+          message:
+            'v4 serves a draft to whoever asks for its id, and inside populated relations. Here it is a 404, or left out, unless the request says publicationState=preview. A preview that fetches /:id needs that parameter.',
+        };
+  },
+  ({ config }) =>
+    config.api.strict
+      ? {
+          code: 'strict',
+          because: 'api.strict is true',
+          message:
+            'A request with an unknown name is a 400 that names it, where v4 ignores it. `adopt --urls access.log` says which of yours.',
+        }
+      : {
+          code: 'lenient',
+          because: 'package.json depends on @strapi/strapi, or api.strict is false',
+          message:
+            'What v4 ignores in a request is ignored here too, and named in the header Dovetail-Ignored and in the log. Test a front end by looking for that header, then set api.strict: true. `adopt --urls access.log` judges an access log now.',
+        },
+  ({ database }) => ({
+    code: 'contains',
+    because: database.client === 'sqlite' ? 'SQLite' : 'PostgreSQL',
+    message:
+      database.client === 'sqlite'
+        ? "v4's $contains, $startsWith and $endsWith ignore the case of A to Z on SQLite, and take % and _ for wildcards. Here they are exact; $containsi ignores case."
+        : "v4's $contains takes % and _ for wildcards. Here they are literal.",
+  }),
+  ({ database }) =>
+    database.client === 'sqlite'
+      ? null
+      : {
+          code: 'order',
+          because: 'PostgreSQL',
+          message:
+            'Without sort, v4 lists entries in no fixed order (an update moves an entry to the end). Here the order is that of the ids.',
+        },
+  ({ database, v4 }) =>
+    database.client === 'sqlite'
+      ? null
+      : {
+          code: 'time-zone',
+          because: `PostgreSQL; TZ is ${v4.variables['TZ'] ?? 'not set'} here`,
+          message:
+            'v4 stores local times. Start Dovetail with the TZ that v4 runs in, usually UTC, or every datetime is off by the difference.',
+        },
+  ({ model }) => {
+    const types = typesWith(model, (it) => it.localized);
+    return types.length === 0
+      ? null
+      : {
+          code: 'locales',
+          because: list(types),
+          message:
+            'A value that all locales share is written to all of them by every write, where v4 copies only what a request populates.',
+        };
+  },
+  ({ model }) => {
+    const types = typesWith(model, (it) => [...it.attributes.values()].some((one) => one.kind === 'morph'));
+    return types.length === 0
+      ? null
+      : {
+          code: 'polymorphic',
+          because: list(types),
+          message:
+            'A populated morphToOne shows what the caller may find, with `__type`; v4 shows private attributes too.',
+        };
+  },
+  ({ model }) => {
+    const types = typesWith(model, (it) => it.populateCreatorFields);
+    return types.length === 0
+      ? null
+      : {
+          code: 'creator-fields',
+          because: list(types),
+          message:
+            'createdBy and updatedBy are shown only if a handler says so too: find: ({ next }) => next({ creatorFields: true }).',
+        };
+  },
+  ({ publicActions }) => {
+    const writes = [...publicActions].filter((it) => it === 'plugin::upload.content-api.upload');
+    return writes.length === 0
+      ? null
+      : {
+          code: 'upload',
+          because: 'the role public may upload',
+          message:
+            'An upload with ref, refId and field needs the permission to update that entry, and allowedTypes is enforced.',
+        };
+  },
+  ({ v4 }) => {
+    const body = v4.part('middlewares').value;
+    const found = Array.isArray(body) ? body.find((it) => valueAt(it, 'name') === 'strapi::body') : undefined;
+    const limit = valueAt(objectAt(found, 'config'), 'jsonLimit');
+    return limit === undefined
+      ? null
+      : {
+          code: 'body-size',
+          because: `strapi::body has jsonLimit ${JSON.stringify(limit)}`,
+          message: `A JSON body may have ${limits.bodyBytesMax.toLocaleString('en')} bytes; larger ones are a 413.`,
+        };
+  },
+  ({ v4, content }) => {
+    const unset = secretsOf(v4).filter((it) => it.value === null);
+    const affected = { JWT_SECRET: content.users, API_TOKEN_SALT: content.tokens.length };
+    const lost = unset.filter((it) => affected[it.name] > 0).map((it) => it.name);
+    return lost.length === 0
+      ? null
+      : {
+          code: 'secrets',
+          because: `${lost.join(' and ')} ${lost.length === 1 ? 'is' : 'are'} neither in .env nor in the environment of this command`,
+          message:
+            'Set the values that v4 runs with. Otherwise new ones are generated: with another JWT_SECRET everyone has to log in again, with another API_TOKEN_SALT no API token is known.',
+        };
+  },
+  ({ content }) =>
+    content.users === 0
+      ? null
+      : {
+          code: 'attempts',
+          because: counted(content.users, 'user'),
+          message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${limits.attemptsMax} a minute for each account and address.`,
+        },
+  ({ content }) =>
+    content.types.every((it) => (it.entries ?? 0) === 0)
+      ? null
+      : {
+          code: 'writes',
+          because: 'writes over the API',
+          message:
+            'A write is one transaction. Connecting an entry twice, set beside connect, and connect on media are a 400, where v4 accepts them.',
+        },
+];

@@ -1,0 +1,111 @@
+/** The configuration of a v4 project, evaluated as v4 would, by a process that cannot write. */
+import { fork } from 'node:child_process';
+import fs from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { parseEnv } from 'node:util';
+import merge from 'lodash/merge.js';
+import type { EvaluatedFile, EvaluateRequest, ReadVariable } from './evaluate.js';
+
+/** One key of v4's configuration: `database`, `server`, `plugins`. */
+export interface ConfigPart {
+  /** Files that it comes from, that of the environment last. */
+  readonly files: readonly string[];
+  /** Merged; an empty object if there are no files. */
+  readonly value: unknown;
+  /** `config/database.ts: Cannot find module 'x'`. */
+  readonly errors: readonly string[];
+  readonly variables: readonly ReadVariable[];
+}
+
+export interface V4Config {
+  /** `NODE_ENV`, which selects `config/env/…`. */
+  readonly environment: string;
+  readonly part: (name: PartName) => ConfigPart;
+  /** Variables of the process and of the project's `.env`, as v4 sees them. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Names in the project's `.env`. */
+  readonly inEnvFile: readonly string[];
+}
+
+const partNames = ['database', 'server', 'api', 'admin', 'plugins', 'middlewares'] as const;
+export type PartName = (typeof partNames)[number];
+
+export interface ReadV4ConfigOptions {
+  readonly environment: string;
+  readonly outside: NodeJS.ProcessEnv;
+  readonly isTypeScript: boolean;
+}
+
+export const readV4Config = async (
+  dir: string,
+  { environment, outside, isTypeScript }: ReadV4ConfigOptions,
+): Promise<V4Config> => {
+  const envFile = path.join(dir, outside['ENV_PATH'] ?? '.env');
+  const inside = fs.existsSync(envFile) ? parseEnv(fs.readFileSync(envFile, 'utf8')) : {};
+  const variables = Object.fromEntries(
+    Object.entries({ ...inside, ...outside }).filter((it): it is [string, string] => it[1] !== undefined),
+  );
+  const found = partNames.map((name) => ({ name, files: filesOf(dir, name, environment) }));
+  const evaluated = await evaluate(
+    { dir, files: found.flatMap((it) => it.files), isCompiled: isTypeScript },
+    { ...variables, NODE_ENV: environment },
+  );
+  const parts = new Map(
+    found.map(({ name, files }) => {
+      const own = evaluated.filter((it) => files.includes(it.file));
+      const part: ConfigPart = {
+        files,
+        value: merge({}, { it: {} }, ...own.map((it) => ({ it: it.value ?? undefined }))).it,
+        errors: own.flatMap((it) => (it.error === null ? [] : [`${it.file}: ${it.error}`])),
+        variables: own.flatMap((it) => it.variables),
+      };
+      return [name, part] as const;
+    }),
+  );
+  return { environment, variables, inEnvFile: Object.keys(inside), part: (name) => parts.get(name) ?? nothing };
+};
+
+const nothing: ConfigPart = { files: [], value: {}, errors: [], variables: [] };
+
+const extensions = ['.ts', '.js', '.cjs', '.mjs', '.json'];
+
+const filesOf = (dir: string, name: PartName, environment: string): readonly string[] =>
+  ['config', `config/env/${environment}`].flatMap((folder) => {
+    const file = extensions.map((it) => `${folder}/${name}${it}`).find((it) => fs.existsSync(path.join(dir, it)));
+    return file === undefined ? [] : [file];
+  });
+
+/** A file that ends, or hangs, must not end adopt. */
+const EVALUATE_MS = 20_000;
+
+const script = new URL(`../../cli/adopt/evaluate.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+
+const evaluate = (
+  request: EvaluateRequest,
+  { NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv,
+): Promise<readonly EvaluatedFile[]> => {
+  if (request.files.length === 0) return Promise.resolve([]);
+  const failed = (why: string): readonly EvaluatedFile[] =>
+    request.files.map((file) => ({ file, value: null, error: why, variables: [] }));
+  return new Promise((resolve) => {
+    const child = fork(fileURLToPath(script), [JSON.stringify(request)], {
+      cwd: request.dir,
+      env,
+      execArgv: ['--permission', '--allow-fs-read=*', '--no-warnings'],
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+    });
+    let said = '';
+    child.stderr?.on('data', (text: Buffer) => {
+      said += String(text);
+    });
+    const timer = setTimeout(() => child.kill('SIGKILL'), EVALUATE_MS);
+    child.once('message', (message) => resolve(message as readonly EvaluatedFile[]));
+    child.once('error', (fault) => resolve(failed(fault.message)));
+    child.once('close', (code, signal) => {
+      clearTimeout(timer);
+      const why = signal === null ? `ended with ${code}` : `did not end within ${EVALUATE_MS / 1000} s`;
+      resolve(failed(`its evaluation ${why}${said === '' ? '' : `: ${said.trim().split('\n')[0]}`}`));
+    });
+  });
+};
