@@ -173,6 +173,20 @@ program
       });
     },
   );
+command('backup', 'copy the SQLite file while the server runs; of PostgreSQL print the command that does it')
+  .option('--out <file>', 'the copy; named by the time in the project folder without it')
+  .option('--uploads', 'copy the folder of uploads too, to FILE.uploads')
+  .action(async ({ project, out, uploads }: ProjectOption & { readonly out?: string; readonly uploads?: boolean }) => {
+    const { backup } = await import('./backup.js');
+    await backup(project, { out: out ?? null, uploads: uploads === true });
+  });
+command('restore', 'put a backup in place, with its uploads if it has any; the server must be stopped')
+  .argument('<file>', 'as backup wrote it')
+  .option('--force', 'replace what is there, which is kept under another name')
+  .action(async (file: string, { project, force }: ProjectOption & { readonly force?: boolean }) => {
+    const { restore } = await import('./backup.js');
+    await restore(project, file, { force: force === true });
+  });
 
 const token = program.command('token').description('API tokens');
 command('create', 'create a token and print its key, once', token)

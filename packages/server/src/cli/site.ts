@@ -31,7 +31,7 @@ export interface ProjectSiteOptions {
 }
 
 /** What the server serves under `/uploads`, and where v4 keeps its files. */
-const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
+export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
 
 /** Actions that the project's core routers leave out by `only` and `except`. */
 export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>

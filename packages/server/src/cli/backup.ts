@@ -1,0 +1,160 @@
+/** `backup` and `restore`: copies of a SQLite file and of the uploads; PostgreSQL has tools of its own, whose commands are told. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { type Environment, postgresUrl, readEnvironment, StartFault } from './config.js';
+import { newProgress } from './progress.js';
+import { uploadsDirOf } from './site.js';
+
+export interface BackupOptions {
+  /** The file to write, which must not exist; null for one named by the time in the project's folder. */
+  readonly out: string | null;
+  /** Copies the folder of uploads too, to one beside the file. */
+  readonly uploads: boolean;
+}
+
+export const backup = async (project: string, { out, uploads }: BackupOptions): Promise<void> => {
+  const dir = path.resolve(project);
+  const env = readEnvironment(dir, process.env);
+  const file = path.resolve(out ?? path.join(dir, `backup-${stamp()}.${isSqlite(env) ? 'db' : 'dump'}`));
+  if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
+  const database = databaseOf(dir, env);
+  if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
+  for (const it of uploads ? [file, uploadsBeside(file)] : [file])
+    if (fs.existsSync(it)) throw new StartFault(`${it} exists already.`);
+  const { copyDatabase, faultOfDatabase, localUploads } = await import('../sql/sqlite/backup.js');
+  const part = `${file}.part`;
+  fs.rmSync(part, { force: true });
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  const progress = newProgress('copying the database');
+  try {
+    await copyDatabase(database, part, progress.share);
+    progress.end();
+    const fault = faultOfDatabase(part);
+    if (fault !== null) throw new StartFault(`${database} is damaged, and so is its copy: ${fault}`);
+    const missing = uploads ? copyUploads(dir, file, localUploads(part)) : 0;
+    fs.renameSync(part, file);
+    tell(`${file}: ${megabytes(fs.statSync(file).size)}, checked`);
+    if (uploads) tell(`${uploadsBeside(file)}: the uploads`);
+    if (missing > 0)
+      tell(
+        `${missing} uploads of the database have no file in ${uploadsDirOf(dir)}: they were lost before, or deleted meanwhile`,
+      );
+  } catch (fault) {
+    fs.rmSync(part, { force: true });
+    if (uploads) fs.rmSync(uploadsBeside(file), { recursive: true, force: true });
+    throw fault;
+  } finally {
+    // SQLite may leave them beside a copy that was read
+    for (const suffix of ['-wal', '-shm', '-journal']) fs.rmSync(part + suffix, { force: true });
+  }
+};
+
+/** How many of the URLs have no file. */
+const copyUploads = (dir: string, file: string, urls: readonly string[]): number => {
+  const from = uploadsDirOf(dir);
+  const to = uploadsBeside(file);
+  fs.mkdirSync(to, { recursive: true });
+  if (fs.existsSync(from)) fs.cpSync(from, to, { recursive: true, preserveTimestamps: true });
+  return urls.filter((url) => !fs.existsSync(path.join(to, path.basename(url)))).length;
+};
+
+export interface RestoreOptions {
+  /** Puts what is there aside, instead of refusing. */
+  readonly force: boolean;
+}
+
+/** Needs no model: the schema files may be what went wrong. */
+export const restore = async (project: string, given: string, { force }: RestoreOptions): Promise<void> => {
+  const dir = path.resolve(project);
+  const env = readEnvironment(dir, process.env);
+  const file = path.resolve(given);
+  if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
+  const { DatabaseInUse, faultOfDatabase, putAside, putInPlace } = await import('../sql/sqlite/backup.js');
+  if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
+  const fault = faultOfDatabase(file);
+  if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
+  const database = databaseOf(dir, env);
+  if (database === file) throw new StartFault(`${file} is the database of the project already.`);
+  const uploads = uploadsDirOf(dir);
+  const hasUploads = fs.existsSync(uploadsBeside(file));
+  const replaced = [database, ...(hasUploads ? [uploads] : [])].filter(hasContent);
+  if (replaced.length > 0 && !force)
+    throw new StartFault(
+      `${replaced.join(' and ')} would be replaced. With --force what is there is kept under another name.`,
+    );
+  fs.mkdirSync(path.dirname(database), { recursive: true });
+  const { claimFile } = await import('../sql/sqlite/claim.js');
+  const claim = claimFile(database);
+  if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
+  const suffix = `before-restore-${stamp()}`;
+  try {
+    if (fs.existsSync(database)) {
+      putAside(database, `${database}.${suffix}`);
+      tell(`${database}.${suffix}: what was there`);
+    }
+    putInPlace(file, database);
+    tell(`${database}: restored`);
+    if (!hasUploads) return;
+    if (hasContent(uploads)) {
+      fs.renameSync(uploads, `${uploads}.${suffix}`);
+      tell(`${uploads}.${suffix}: the uploads that were there`);
+    }
+    fs.cpSync(uploadsBeside(file), uploads, { recursive: true, preserveTimestamps: true });
+    tell(`${uploads}: restored`);
+  } catch (thrown) {
+    if (thrown instanceof DatabaseInUse) throw new StartFault(`${database} is open in another program. Stop it first.`);
+    throw thrown;
+  } finally {
+    claim.release();
+  }
+};
+
+const isSqlite = ({ DATABASE_CLIENT: client }: Environment): boolean => client === 'sqlite';
+
+const databaseOf = (dir: string, { DATABASE_FILENAME: name }: Environment): string => path.resolve(dir, name);
+
+const uploadsBeside = (file: string): string => `${file}.uploads`;
+
+const hasContent = (it: string): boolean => {
+  const stat = fs.statSync(it, { throwIfNoEntry: false });
+  if (!stat) return false;
+  // git keeps empty folders by such a file
+  return stat.isDirectory() ? fs.readdirSync(it).some((name) => name !== '.gitkeep') : stat.size > 0;
+};
+
+/** `2026-11-22-093600`, in UTC. */
+const stamp = (): string => new Date().toISOString().slice(0, 19).replace('T', '-').replaceAll(':', '');
+
+const megabytes = (bytes: number): string => `${(bytes / 1024 / 1024).toFixed(1)} MB`;
+
+const tell = (line: string): void => {
+  process.stderr.write(`${line}\n`);
+};
+
+// ---- PostgreSQL
+
+const dumpCommand = (env: Environment, file: string): string => {
+  const { url, schema } = libpqUrl(env);
+  return `PostgreSQL is backed up by its own tool; it asks for the password, or takes it from PGPASSWORD:
+
+  pg_dump --format=custom --no-owner --schema=${quoted(schema)} --file=${quoted(file)} ${quoted(url)}`;
+};
+
+const restoreCommand = (env: Environment, file: string): string => {
+  const { url } = libpqUrl(env);
+  return `PostgreSQL is restored by its own tool, while no server runs; it asks for the password, or takes it from PGPASSWORD:
+
+  pg_restore --clean --if-exists --no-owner --single-transaction --dbname=${quoted(url)} ${quoted(file)}`;
+};
+
+/** As PostgreSQL's own tools take it: without the password, which they would show to other users of the machine, and `search_path`. */
+const libpqUrl = (env: Environment): { readonly url: string; readonly schema: string } => {
+  const [address = '', search = ''] = postgresUrl(env).split(/\?(.*)/s);
+  const parameters = new URLSearchParams(search);
+  const schema = parameters.get('search_path') ?? 'public';
+  parameters.delete('search_path');
+  const open = address.replace(/^(\w+:\/\/[^:@/]*):[^@]*@/, '$1@');
+  return { url: parameters.size === 0 ? open : `${open}?${parameters}`, schema };
+};
+
+const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -1,0 +1,97 @@
+/** Copies of a whole SQLite file, made while others use it, and their way back. */
+import fs from 'node:fs';
+import path from 'node:path';
+import Database from 'better-sqlite3';
+
+/** Pages copied before other work of the process has its turn. */
+const PAGES_PER_STEP = 1000;
+
+/**
+ * Copies a database to a new file, as it is at this moment: what is written meanwhile is not in the copy. Readers and writers
+ * do not wait for it.
+ */
+export const copyDatabase = async (from: string, to: string, onProgress: (share: number) => void): Promise<void> => {
+  const source = new Database(from, { readonly: true, fileMustExist: true });
+  try {
+    // an open snapshot: without one the copy would begin anew whenever another process commits
+    source.exec('begin');
+    source.prepare('select count(*) from sqlite_schema').get();
+    await source.backup(to, {
+      progress: ({ totalPages, remainingPages }) => {
+        onProgress(totalPages === 0 ? 0 : 1 - remainingPages / totalPages);
+        return PAGES_PER_STEP;
+      },
+    });
+  } finally {
+    source.close();
+  }
+  // one file, whole by itself
+  const copy = new Database(to);
+  copy.pragma('journal_mode = delete');
+  copy.close();
+};
+
+/** What SQLite finds wrong with a file; null if nothing is. */
+export const faultOfDatabase = (file: string): string | null => {
+  try {
+    const db = new Database(file, { readonly: true, fileMustExist: true });
+    try {
+      const [first] = db.pragma('integrity_check(1)') as readonly { readonly integrity_check: string }[];
+      return first?.integrity_check === 'ok' ? null : (first?.integrity_check ?? 'no answer');
+    } finally {
+      db.close();
+    }
+  } catch (fault) {
+    return (fault as Error).message;
+  }
+};
+
+/** The URLs of uploads that are kept in the project's folder. */
+export const localUploads = (file: string): readonly string[] => {
+  const db = new Database(file, { readonly: true, fileMustExist: true });
+  try {
+    if (!db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'files'").get()) return [];
+    return db.prepare("select url from files where provider = 'local'").pluck().all() as string[];
+  } finally {
+    db.close();
+  }
+};
+
+/** Another program has the database open. */
+export class DatabaseInUse extends Error {}
+
+/**
+ * Takes a database out of use: the journal becomes part of it, and it gets another name. A damaged one keeps its journal beside it.
+ * Throws `DatabaseInUse`.
+ */
+export const putAside = (file: string, aside: string): void => {
+  try {
+    const db = new Database(file, { timeout: 0 });
+    try {
+      db.pragma('wal_checkpoint(truncate)');
+      // only with no other connection
+      if (db.pragma('journal_mode = delete', { simple: true }) !== 'delete') throw new DatabaseInUse();
+    } finally {
+      db.close();
+    }
+  } catch (fault) {
+    const { code } = fault as { readonly code?: unknown };
+    if (fault instanceof DatabaseInUse || String(code).startsWith('SQLITE_BUSY')) throw new DatabaseInUse();
+  }
+  for (const suffix of ['', '-wal', '-shm'])
+    if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, aside + suffix);
+};
+
+/** Puts a copy in place, whole or not at all. */
+export const putInPlace = (from: string, file: string): void => {
+  const part = `${file}.part`;
+  fs.mkdirSync(path.dirname(file), { recursive: true });
+  fs.copyFileSync(from, part, fs.constants.COPYFILE_FICLONE);
+  const descriptor = fs.openSync(part, 'r+');
+  try {
+    fs.fsyncSync(descriptor);
+  } finally {
+    fs.closeSync(descriptor);
+  }
+  fs.renameSync(part, file);
+};

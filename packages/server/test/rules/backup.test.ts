@@ -1,0 +1,162 @@
+/** The commands `backup` and `restore`. */
+import { once } from 'node:events';
+import fs from 'node:fs';
+import path from 'node:path';
+import Sqlite from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { backup, restore } from '../../src/cli/backup.js';
+import { newFolder } from '../world/folders.js';
+import { printed } from '../world/printed.js';
+import { type Served, serveInProcess } from '../world/process.js';
+import { writeSmall } from '../world/small.js';
+
+let dir: string;
+let served: Served | null;
+const file = (name: string): string => path.join(dir, name);
+
+beforeEach(() => {
+  dir = newFolder();
+  served = null;
+  writeSmall(dir, { types: { note: { attributes: { text: { type: 'text' }, picture: { type: 'media' } } } } });
+  fs.writeFileSync(file('dovetail.config.json'), JSON.stringify({ permissions: { enabled: false } }));
+  fs.mkdirSync(file('public/uploads'), { recursive: true });
+  for (const name of ['DATABASE_URL', 'DATABASE_CLIENT', 'DATABASE_FILENAME']) vi.stubEnv(name, undefined);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await stop();
+});
+
+const start = async (): Promise<void> => {
+  served = await serveInProcess(dir, { DATABASE_CLIENT: 'sqlite' });
+};
+const stop = async (): Promise<void> => {
+  const { child } = served ?? {};
+  served = null;
+  if (!child) return;
+  const ended = once(child, 'exit');
+  child.kill('SIGTERM');
+  await ended;
+};
+const post = async (text: string): Promise<void> => {
+  const answer = await fetch(`${served!.url}/notes`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ data: { text } }),
+  });
+  expect(answer.status, await answer.text()).toBe(200);
+};
+const total = async (): Promise<number> => {
+  const answer = await fetch(`${served!.url}/notes`);
+  return ((await answer.json()) as { meta: { pagination: { total: number } } }).meta.pagination.total;
+};
+const countIn = (name: string): number => {
+  const db = new Sqlite(file(name), { readonly: true });
+  try {
+    return db.prepare('select count(*) from notes').pluck().get() as number;
+  } finally {
+    db.close();
+  }
+};
+const listed = (): readonly string[] => fs.readdirSync(dir).sort();
+
+describe('backup and restore', () => {
+  it('a backup is one state of the database, while a server writes on', { timeout: 60_000 }, async () => {
+    await start();
+    for (let i = 0; i < 20; i++) await post('x'.repeat(200_000));
+    const before = await total();
+    expect(before).toBe(20);
+    let isWriting = true;
+    const writing = (async () => {
+      for (let i = 0; isWriting; i++) await post(`while ${i}`);
+    })();
+    const { said } = await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    isWriting = false;
+    await writing;
+    expect(said).toMatch(/a\.db: \d+\.\d MB, checked\n$/);
+    expect(countIn('a.db')).toBeGreaterThanOrEqual(before);
+    expect(countIn('a.db')).toBeLessThanOrEqual(await total());
+    expect(listed().filter((it) => it.startsWith('a.db'))).toEqual(['a.db']);
+    await expect(backup(dir, { out: file('a.db'), uploads: false })).rejects.toThrow(/a\.db exists already/);
+  });
+
+  it('restore refuses while a server runs, and without --force; it keeps what was there', {
+    timeout: 60_000,
+  }, async () => {
+    await start();
+    await post('in the backup');
+    fs.writeFileSync(file('public/uploads/one.txt'), 'one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    await post('later');
+    fs.writeFileSync(file('public/uploads/two.txt'), 'two');
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow(/data\.db is being served/);
+    expect(await total()).toBe(2);
+    await stop();
+    await expect(restore(dir, file('a.db'), { force: false })).rejects.toThrow(
+      /data\.db and .*uploads would be replaced/,
+    );
+    const { said } = await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(said.split('\n').filter((it) => /before-restore/.test(it))).toHaveLength(2);
+    await start();
+    expect(await total()).toBe(1);
+    expect(fs.readdirSync(file('public/uploads')).sort()).toEqual(['one.txt']);
+    const kept = fs.readdirSync(file('.tmp')).find((it) => it.includes('before-restore'))!;
+    expect(countIn(`.tmp/${kept}`)).toBe(2);
+  });
+
+  it('into a project without a database; one that another program has open stays', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await stop();
+    fs.rmSync(file('.tmp'), { recursive: true });
+    await printed(() => restore(dir, file('a.db'), { force: false }));
+    const other = new Sqlite(file('.tmp/data.db'));
+    other.pragma('journal_mode = wal');
+    other.prepare('select count(*) from notes').get();
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow(/open in another program/);
+    expect(other.prepare('select count(*) from notes').pluck().get()).toBe(1);
+    other.close();
+  });
+
+  it('a damaged backup is refused, a damaged database is put aside', { timeout: 60_000 }, async () => {
+    await start();
+    for (let i = 0; i < 20; i++) await post('x'.repeat(10_000));
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await stop();
+    const damaged = fs.readFileSync(file('a.db')).fill(7, 4096, 40_000);
+    fs.writeFileSync(file('b.db'), damaged);
+    fs.writeFileSync(file('c.db'), 'not a database, but a text that is long enough to be looked at');
+    fs.writeFileSync(file('.tmp/data.db'), damaged);
+    await expect(restore(dir, file('b.db'), { force: true })).rejects.toThrow(/b\.db cannot be restored/);
+    await expect(restore(dir, file('c.db'), { force: true })).rejects.toThrow(/c\.db cannot be restored/);
+    await expect(backup(dir, { out: file('d.db'), uploads: false })).rejects.toThrow(
+      /damaged|malformed|not a database/,
+    );
+    expect(listed()).not.toContain('d.db');
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(countIn('.tmp/data.db')).toBe(20);
+  });
+
+  it('of uploads that the database names and the folder lacks it says how many', { timeout: 60_000 }, async () => {
+    await start();
+    const db = new Sqlite(file('.tmp/data.db'));
+    db.exec(
+      "insert into files (name, url, provider) values ('x', '/uploads/x.png', 'local'), ('y', 'https://cdn/y', 'aws-s3')",
+    );
+    db.close();
+    const { said } = await printed(() => backup(dir, { out: file('a.db'), uploads: true }));
+    expect(said).toContain('1 uploads of the database have no file');
+  });
+
+  it('for PostgreSQL both say the command, without the password', async () => {
+    vi.stubEnv('DATABASE_URL', "postgres://ann:it's secret@db.example:5433/site?sslmode=require&search_path=cms");
+    const said = await backup(dir, { out: file('a.dump'), uploads: false }).catch((fault: Error) => fault.message);
+    expect(said).toContain(
+      `pg_dump --format=custom --no-owner --schema='cms' --file='${file('a.dump')}' 'postgres://ann@db.example:5433/site?sslmode=require'`,
+    );
+    const back = await restore(dir, file('a.dump'), { force: false }).catch((fault: Error) => fault.message);
+    expect(back).toContain(`--dbname='postgres://ann@db.example:5433/site?sslmode=require' '${file('a.dump')}'`);
+    expect(`${said}${back}`).not.toContain('secret');
+  });
+});
