@@ -77,3 +77,17 @@ const licences = [...folders].sort().map((folder) => {
   return `${name} ${version}\n\n${text}\n`;
 });
 fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`));
+
+/** The declarations that the package's exports name, with all that they lead to; nobody needs the others. */
+const { exports: exported } = JSON.parse(fs.readFileSync('package.json', 'utf8'));
+const declarations = new Set(
+  Object.values(exported).flatMap(({ types }) => (types ? [path.relative('dist/types', types)] : [])),
+);
+fs.rmSync('dist/types', { recursive: true, force: true });
+for (const file of declarations) {
+  const text = fs.readFileSync(path.join('dist', file), 'utf8');
+  for (const [, from] of text.matchAll(/(?:\bfrom |\bimport\()['"](\.[^'"]*)\.js['"]/g))
+    declarations.add(path.join(path.dirname(file), `${from}.d.ts`));
+  fs.mkdirSync(path.join('dist/types', path.dirname(file)), { recursive: true });
+  fs.writeFileSync(path.join('dist/types', file), text);
+}

@@ -1,0 +1,215 @@
+/**
+ * What somebody does who finds the packages: installs them into an empty folder, makes a project, starts it and reads it
+ * with the client. Nothing on the way may warn, and there is no compiler. For `installed.test.ts` and `runtimes.ts`.
+ */
+import assert from 'node:assert/strict';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import net, { type AddressInfo } from 'node:net';
+import os from 'node:os';
+import path from 'node:path';
+import type { Packed } from './packed.ts';
+import { newRegistry } from './registry.ts';
+
+export interface Tools {
+  /** The executable. */
+  readonly node: string;
+  /** The folder of the package `npm`. */
+  readonly npm: string;
+}
+
+export interface Found {
+  /** Of `node_modules` with the three packages and what they depend on. */
+  readonly megabytes: number;
+}
+
+export const beStranger = async (packages: readonly Packed[], tools: Tools): Promise<Found> => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-stranger-'));
+  try {
+    const shell = newShell(dir, tools);
+    const megabytes = await install(dir, packages, shell);
+    await makeProject(dir, shell);
+    await useProject(dir, shell);
+    await shell.run(dir, ['npx', 'create-dovetail', 'made', '--yes', '--no-install', '--template', 'empty']);
+    return { megabytes };
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+/** `npm create dovetail` as it works once the packages are published; it takes a minute, since little of it is cached. */
+export const createFromRegistry = async (packages: readonly Packed[], tools: Tools): Promise<void> => {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'dovetail-stranger-'));
+  const registry = await newRegistry(packages, realRegistry);
+  try {
+    const { run } = newShell(dir, tools);
+    // npm would look for a project in the folders above
+    fs.writeFileSync(path.join(dir, 'package.json'), '{}');
+    const command = ['npm', 'create', '--yes', 'dovetail', 'made', '--', '--yes', '--no-install'];
+    await run(dir, command, { npm_config_registry: registry.url });
+    const manifest = JSON.parse(fs.readFileSync(path.join(dir, 'made/package.json'), 'utf8'));
+    assert.deepEqual(manifest.dependencies, { dovetail: `^${packages[0]!.version}` });
+  } finally {
+    await registry.close();
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
+};
+
+// ---- a machine with Node.js, and nothing to compile with
+
+interface Shell {
+  readonly env: NodeJS.ProcessEnv;
+  /** Runs a command that must succeed and warn of nothing. Returns what it printed. */
+  run(cwd: string, command: readonly string[], env?: NodeJS.ProcessEnv): Promise<string>;
+}
+
+const newShell = (dir: string, { node, npm }: Tools): Shell => {
+  const bin = path.join(dir, 'bin');
+  const cache = path.join(dir, 'cache');
+  for (const it of [bin, cache]) fs.mkdirSync(it);
+  const programs = {
+    node,
+    npm: path.join(npm, 'bin/npm-cli.js'),
+    npx: path.join(npm, 'bin/npx-cli.js'),
+    sh: '/bin/sh',
+  };
+  for (const [name, target] of Object.entries(programs)) fs.symlinkSync(target, path.join(bin, name));
+  // what npm has downloaded before, but not what npx has installed
+  const downloads = path.join(os.homedir(), '.npm/_cacache');
+  if (fs.existsSync(downloads)) fs.symlinkSync(downloads, path.join(cache, '_cacache'));
+  const env = {
+    ...Object.fromEntries(
+      Object.entries(process.env).filter(([name]) => !/^(npm_|node_|vitest|dovetail|database)/i.test(name)),
+    ),
+    PATH: bin,
+    npm_config_cache: cache,
+    npm_config_userconfig: path.join(dir, 'npmrc'),
+    npm_config_registry: realRegistry,
+    npm_config_prefer_offline: 'true',
+    npm_config_update_notifier: 'false',
+    NO_COLOR: '1',
+  };
+  const run: Shell['run'] = async (cwd, [program = '', ...args], more = {}) => {
+    const child = spawn(program, args, { cwd, env: { ...env, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const output = outputOf(child);
+    const [code] = await once(child, 'close');
+    const said = `${[program, ...args].join(' ')}:\n${output()}`;
+    assert.equal(code, 0, said);
+    assert.doesNotMatch(output(), /\bwarn|deprecat|experimental/i, said);
+    return output();
+  };
+  return { env, run };
+};
+
+const realRegistry = process.env['npm_config_registry'] ?? 'https://registry.npmjs.org/';
+
+const outputOf = ({ stdout, stderr }: ChildProcess): (() => string) => {
+  let output = '';
+  for (const it of [stdout, stderr])
+    it?.on('data', (chunk) => {
+      output += String(chunk);
+    });
+  return () => output;
+};
+
+// ---- what the stranger does
+
+const install = async (dir: string, packages: readonly Packed[], { run }: Shell): Promise<number> => {
+  await run(dir, ['npm', 'install', ...packages.map((it) => it.tarball)]);
+  const bytes = fs
+    .readdirSync(path.join(dir, 'node_modules'), { recursive: true, withFileTypes: true })
+    .filter((it) => it.isFile())
+    .reduce((sum, it) => sum + fs.statSync(path.join(it.parentPath, it.name)).size, 0);
+  return Math.round(bytes / 1e6);
+};
+
+const makeProject = async (dir: string, { run }: Shell): Promise<void> => {
+  const said = await run(dir, ['npx', 'dovetail', 'init', 'blog', '--yes']);
+  assert.match(said, /http:\/\/127\.0\.0\.1:1337\/api\/reference/);
+};
+
+const useProject = async (dir: string, shell: Shell): Promise<void> => {
+  const project = path.join(dir, 'blog');
+  const served = await serve(project, shell);
+  try {
+    const { url } = served;
+    for (const it of ['/api/posts', '/api/posts/1?populate=*', '/api/reference', '/api/openapi.json'])
+      assert.equal((await fetch(`${url}${it}`)).status, 200, it);
+    const { run } = shell;
+    assert.match(await run(project, ['npm', 'run', 'check']), /Model and database agree/);
+    const token = /^[0-9a-f]{20,}$/m.exec(
+      await run(project, ['npx', 'dovetail', 'token', 'create', '--type', 'full-access']),
+    )?.[0];
+    const created = await fetch(`${url}/api/posts`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ data: { title: 'Written by a Stranger' } }),
+    });
+    assert.match(await created.text(), /"slug" ?: ?"written-by-a-stranger"/);
+    await readWithClient(dir, url, shell);
+  } finally {
+    await served.stop();
+  }
+};
+
+/** The client is installed in the folder above the project. */
+const readWithClient = async (dir: string, url: string, { run }: Shell): Promise<void> => {
+  const project = path.join(dir, 'blog');
+  await run(project, ['npm', 'run', 'types']);
+  fs.writeFileSync(path.join(project, 'src/front.ts'), typedReader);
+  await run(project, ['npm', 'run', 'typecheck']);
+  fs.writeFileSync(path.join(dir, 'front.mjs'), reader);
+  assert.equal(await run(dir, ['node', 'front.mjs', url]), 'Tom Okafor\n');
+};
+
+const reader = `import { createClient } from 'dovetail-client';
+
+const api = createClient({ url: process.argv[2] });
+const { data } = await api.collection('posts').findOne(2, { fields: ['title'], populate: { author: { fields: ['name'] } } });
+console.log(data.attributes.author.data.attributes.name);
+`;
+
+const typedReader = `import { createClient } from 'dovetail-client';
+import type { Schema } from './schema.js';
+
+const api = createClient<Schema>({ url: 'http://127.0.0.1:1337' });
+const { data } = await api.collection('posts').findOne(2, { fields: ['title'], populate: { author: { fields: ['name'] } } });
+export const name: string | undefined = data.attributes.author.data?.attributes.name;
+`;
+
+const serve = async (project: string, { env }: Shell) => {
+  const port = await freePort();
+  const child = spawn('npm', ['start'], {
+    cwd: project,
+    env: { ...env, PORT: String(port) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // npm's signals do not reach what its shell runs
+    detached: true,
+  });
+  const output = outputOf(child);
+  const stop = async (): Promise<void> => {
+    const ended = once(child, 'exit');
+    process.kill(-child.pid!, 'SIGTERM');
+    await ended;
+    assert.doesNotMatch(output(), /\bwarn|deprecat|experimental|"level":[456]0/i, output());
+  };
+  const ended = once(child, 'exit').then(() => {
+    throw new Error(`the server ended:\n${output()}`);
+  });
+  const serving = (async () => {
+    for await (const _ of child.stdout) if (output().includes('"serving ')) return;
+  })();
+  await Promise.race([serving, ended]);
+  ended.catch(() => undefined);
+  return { url: `http://127.0.0.1:${port}`, stop };
+};
+
+const freePort = async (): Promise<number> => {
+  const probe = net.createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+};
