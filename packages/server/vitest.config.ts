@@ -12,6 +12,7 @@ const quick = {
       'auth-attributes-sweep',
       'browser',
       'command-line',
+      'init',
       'kept-responses',
       'lane',
       'statement-texts',

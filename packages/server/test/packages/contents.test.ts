@@ -23,6 +23,9 @@ const listed = (folder: string): readonly string[] =>
     .map((it) => path.relative(path.join(root, folder), path.join(it.parentPath, it.name)))
     .sort();
 
+/** Relative imports, static and dynamic. */
+const imported = /^(?:import|export|\}).*\bfrom ['"](\.[^'"]+)['"]|\bimport\(['"](\.[^'"]+)['"]\)/gm;
+
 describe.each(workspaces)('packages/%s', (workspace) => {
   it('has its licence and a README, and no sources or tests', () => {
     const files = filesOf(workspace);
@@ -30,6 +33,20 @@ describe.each(workspaces)('packages/%s', (workspace) => {
     expect(files.filter((it) => /^(src|test|bench)\/|\.test\.|tsconfig(?!\.json$)|\.tsbuildinfo$/.test(it))).toEqual(
       [],
     );
+  });
+
+  it('has every file that one of its files imports', () => {
+    const files = filesOf(workspace);
+    const missing = files
+      .filter((it) => /\.(?:js|d\.ts)$/.test(it) && !it.startsWith('templates/'))
+      .flatMap((file) =>
+        [...fs.readFileSync(path.join(root, 'packages', workspace, file), 'utf8').matchAll(imported)]
+          .map(([, still, late]) => still ?? late ?? '')
+          .map((from) => path.join(path.dirname(file), file.endsWith('.d.ts') ? from.replace(/\.js$/, '.d.ts') : from))
+          .filter((it) => !files.includes(it))
+          .map((it) => `${file} imports ${it}`),
+      );
+    expect(missing).toEqual([]);
   });
 
   it('publint finds nothing in its tarball', async () => {
