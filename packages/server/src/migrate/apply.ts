@@ -324,7 +324,7 @@ const convertColumn = async (step: StepOf<'convert column'>, work: Work): Promis
     );
   let losses = 0;
   let done = 0;
-  for await (const batch of readValues(survey, step)) {
+  for await (const batch of readValues(survey, step, isInPlace ? 'odd' : 'all')) {
     const values = batch.map(({ id, value }) => {
       const converted = value === null ? null : convertFrom(value, step);
       if (!converted?.exact) losses += 1;

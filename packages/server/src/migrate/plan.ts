@@ -1,6 +1,6 @@
 /** Compares a model with a database: what was renamed, what is stored differently, what is left over, and the steps that follow. */
-import { orNearest } from '../errors.js';
-import { isEnumerated, isSecretType, scalarTypes } from '../model/attributes.js';
+import { never, orNearest } from '../errors.js';
+import { isEnumerated, isScalarTypeName, isSecretType, scalarTypes } from '../model/attributes.js';
 import {
   type Attribute,
   type EntryType,
@@ -70,10 +70,13 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
     requireStored(work);
 
     const diff = withoutNewNames(diffTables(tablesOf(former), survey.catalog, db), model);
-    const left = await findLeftOvers(survey, former, memory, diff);
-    const dropped = findDropped(asked, left, model);
+    const names = newNames(work);
+    const found = await findLeftOvers(survey, former, memory, diff);
+    const candidates = await findCandidates({ survey, model: former, memory, left: found });
+    const left = found.map((it) => (it.kind === 'attribute' ? { ...it, type: names.uid(it.type) } : it));
+    const dropped = findDropped(work, left, names);
     const converted = await findConversions(work);
-    const narrowed = await findNarrowed(work);
+    const narrowed = await findNarrowed(work, names);
     const doubtful = [...converted.filter((it) => !it.isTolerated), ...narrowed];
     const isAsked = askedFor(asked, model);
     const [decided, undecided] = parted(doubtful, (it) => !isLossy(it.change) || isAsked(it.change));
@@ -88,7 +91,7 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
       needs: [...new Set([...needsOf(work), ...done.flatMap((it) => it.needs)])],
       undecided: undecided.map((it) => it.change),
       tolerated: tolerated.map((it) => it.change as ConvertChange),
-      candidates: await findCandidates({ survey, model: former, memory, left }),
+      candidates: candidates.map((it) => (it.kind === 'attribute' ? { ...it, type: names.uid(it.type) } : it)),
       left: left.filter((it) => !dropped.some((other) => other.left === it)),
       added: {
         tables: diff.missingTables.map((it) => it.name),
@@ -148,7 +151,9 @@ const formerType = async (
   if (known) return { from, to, table: known.table, singular: known.singular };
   const layout = tablesOf(model);
   const { table } = model.types.get(to)!;
-  if (survey.hasTable(table) && (await countRows(survey, table)) > 0) return { from, to, table, singular };
+  // the table has kept its name, and no model has served it under the new uid
+  if (!memory[to] && survey.hasTable(table) && (await countRows(survey, table)) > 0)
+    return { from, to, table, singular };
   const columns = layout.find((it) => it.name === table)!.columns.map((it) => it.name);
   const alike = [...survey.catalog.tables]
     .filter(([name]) => !layout.some((it) => it.name === name))
@@ -267,7 +272,7 @@ const findConversions = async (work: Work): Promise<readonly PlannedConversion[]
 };
 
 const findConversion = async (
-  { survey }: Work,
+  { survey, memory }: Work,
   [formerType, type]: readonly [EntryType, EntryType],
   [before, attribute]: readonly [ScalarAttribute, ScalarAttribute],
 ): Promise<PlannedConversion | null> => {
@@ -279,11 +284,17 @@ const findConversion = async (
   const isSameKind = stored !== null && columnTypes[stored.kind] === columnTypes[wanted];
   const holds = schema.holds(declared, wanted);
   const members = isEnumerated(attribute.type) ? attribute.rules.values : [];
-  if (isSecretType(attribute.type) && holds) return null;
-  if (holds && isSameKind && members.length === 0) return null;
-  const from = stored && typeOfKind(stored.kind);
+  const was = memory[formerType.uid]?.attributes[before.name] ?? attribute.type;
+  // types that are stored alike, but do not hold the same values
+  const isRetyped =
+    isScalarTypeName(was) &&
+    was !== attribute.type &&
+    scalarTypes[was].column === wanted &&
+    (scalarTypes[was].family === 'json' || isSecretType(was) || isSecretType(attribute.type));
+  if (holds && isSameKind && members.length === 0 && !isRetyped) return null;
+  const from = isRetyped ? was : stored && typeOfKind(stored.kind);
   const areTexts = [stored?.kind, wanted].every((it) => it === 'string' || it === 'text');
-  if (holds && areTexts && members.length === 0) return null;
+  if (holds && areTexts && members.length === 0 && !isRetyped) return null;
 
   const conversion: ColumnConversion = {
     table: formerType.table,
@@ -322,9 +333,9 @@ const findConversion = async (
 
 // ---- relations, components and media of which one is left
 
-const findNarrowed = async (work: Work): Promise<readonly Planned[]> => {
+const findNarrowed = async (work: Work, names: NewNames): Promise<readonly Planned[]> => {
   const { survey } = work;
-  const components = componentTables(work.former, work.memory, survey);
+  const components = withNewNames(componentTables(work.former, work.memory, survey), names);
   const found: Planned[] = [];
   for (const [formerType, type] of typePairs(work)) {
     if (type.origin !== 'project') continue;
@@ -406,7 +417,11 @@ interface Dropped extends Planned {
   readonly left: LeftOver;
 }
 
-const findDropped = (asked: Asked, left: readonly LeftOver[], model: Model): readonly Dropped[] => {
+const findDropped = (
+  { survey, asked, model }: Work,
+  left: readonly LeftOver[],
+  names: NewNames,
+): readonly Dropped[] => {
   const find = (text: string, option: string, isIt: (it: LeftOver) => boolean): readonly LeftOver[] => {
     const found = left.filter(isIt);
     if (found.length > 0) return found;
@@ -427,32 +442,71 @@ const findDropped = (asked: Asked, left: readonly LeftOver[], model: Model): rea
     }),
     ...asked.dropTable.flatMap((text) => find(text, '--drop-table', (it) => it.kind === 'table' && it.table === text)),
   ];
-  return [...new Set(found)].flatMap((it) => plannedDrop(it) ?? []);
+  return [...new Set(found)].flatMap((it): Dropped[] => {
+    const change = droppingOf(it);
+    if (change === null || it.kind === 'column') return [];
+    return [
+      {
+        left: it,
+        change,
+        steps: it.drop.map((step) => stepWithNewNames(step, names)),
+        needs: needsOfDrop(it.drop, survey),
+      },
+    ];
+  });
 };
 
-const plannedDrop = (it: LeftOver): Dropped | null => {
+const droppingOf = (it: LeftOver): Change | null => {
   switch (it.kind) {
-    case 'attribute': {
-      const { type, attribute, values, drop } = it;
-      return {
-        left: it,
-        change: { change: 'drop attribute', type, attribute, values },
-        steps: drop,
-        needs: needsOfDrop(drop),
-      };
-    }
-    case 'type': {
-      const { uid: type, entries, drop } = it;
-      return { left: it, change: { change: 'drop type', type, entries }, steps: drop, needs: needsOfDrop(drop) };
-    }
-    case 'table': {
-      const { table, rows, drop } = it;
-      return { left: it, change: { change: 'drop table', table, rows }, steps: drop, needs: needsOfDrop(drop) };
-    }
+    case 'attribute':
+      return { change: 'drop attribute', type: it.type, attribute: it.attribute, values: it.values };
+    case 'type':
+      return { change: 'drop type', type: it.uid, entries: it.entries };
+    case 'table':
+      return { change: 'drop table', table: it.table, rows: it.rows };
     case 'column':
       return null;
+    default:
+      return never(it);
   }
 };
 
-const needsOfDrop = (steps: readonly Step[]): readonly string[] =>
-  steps.flatMap((it) => (it.do === 'drop table' || it.do === 'delete rows' ? [tableNeed(it.table)] : []));
+const needsOfDrop = (steps: readonly Step[], survey: Survey): readonly string[] =>
+  steps.flatMap((it) => {
+    if (it.do === 'drop column') return [columnNeed(survey, it.table, it.column)];
+    return it.do === 'drop table' || it.do === 'delete rows' ? [tableNeed(it.table)] : [];
+  });
+
+// ---- after the renames
+
+/** What the database will call what it has: removals come after renames. */
+interface NewNames {
+  uid(uid: Uid): Uid;
+  table(table: string): string;
+}
+
+const newNames = ({ former, model, renames }: Work): NewNames => {
+  const present = tablesOf(model);
+  const tables = new Map(tablesOf(former).map((it, i) => [it.name, present[i]?.name ?? it.name]));
+  return {
+    uid: (uid) => renames.types.find((it) => it.from === uid)?.to ?? uid,
+    table: (table) => tables.get(table) ?? table,
+  };
+};
+
+const withNewNames = (
+  components: Readonly<Record<Uid, string>>,
+  { uid, table }: NewNames,
+): Readonly<Record<Uid, string>> =>
+  Object.fromEntries(Object.entries(components).map(([key, name]) => [uid(key), table(name)]));
+
+const stepWithNewNames = (step: Step, names: NewNames): Step => {
+  if (step.do === 'drop column' || step.do === 'drop table') return { ...step, table: names.table(step.table) };
+  if (step.do !== 'delete rows') return step;
+  return {
+    ...step,
+    table: names.table(step.table),
+    where: step.where.map((it) => ({ ...it, value: names.uid(it.value) })),
+    components: step.components && withNewNames(step.components, names),
+  };
+};

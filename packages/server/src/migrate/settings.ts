@@ -174,6 +174,15 @@ export const renameInMemory = (memory: Memory, changes: readonly Change[]): Memo
   const moved = uids.map((it) => [it.to, types[it.from]] as const);
   for (const { from } of uids) delete types[from];
   for (const [to, type] of moved) if (type) types[to] = type;
+  for (const [uid, type] of Object.entries(types)) {
+    const words = (what: string): string =>
+      what
+        .split(' ')
+        .map((word) => uids.find((it) => it.from === word)?.to ?? word)
+        .join(' ');
+    const attributes = Object.entries(type.attributes).map(([name, what]) => [name, words(what)]);
+    types[uid] = { ...type, attributes: Object.fromEntries(attributes) };
+  }
   for (const change of changes)
     if (change.change === 'rename table') {
       const type = types[change.type];

@@ -114,10 +114,11 @@ export interface StoredValue {
   readonly value: unknown;
 }
 
-/** The values of a column in batches, by id. Members of an enumeration are left out if the column holds texts. */
+/** The values of a column in batches, by id. @param which `odd`: members of an enumeration are left out. */
 export async function* readValues(
   { dialect, ask }: Pick<Survey, 'dialect' | 'ask'>,
   conversion: ColumnConversion,
+  which: 'all' | 'odd',
 ): AsyncGenerator<readonly StoredValue[]> {
   const { table, from } = conversion;
   const column = sql.ref(conversion.column);
@@ -126,7 +127,10 @@ export async function* readValues(
     { name: 'value', form: from === null ? 'text' : scalarTypes[from].form, column: shown },
   ]);
   const isText = from === null || scalarTypes[from].family === 'text';
-  const odd = isText && conversion.enum.length > 0 ? sql`and ${shown} not in (${sql.join(conversion.enum)})` : sql``;
+  const odd =
+    which === 'odd' && isText && conversion.enum.length > 0
+      ? sql`and ${shown} not in (${sql.join(conversion.enum)})`
+      : sql``;
   for (let last = 0; ; ) {
     const rows = (await ask(
       dialect.compile(
@@ -147,7 +151,7 @@ export const surveyValues = async (survey: Survey, conversion: ColumnConversion)
   const values = await countValues(survey, conversion.table, conversion.column);
   let [lost, altered] = [0, 0];
   const ids: number[] = [];
-  for await (const batch of readValues(survey, conversion))
+  for await (const batch of readValues(survey, conversion, 'odd'))
     for (const { id, value } of batch) {
       const converted = value === null ? null : convertFrom(value, conversion);
       if (converted?.exact) continue;

@@ -1,0 +1,311 @@
+/**
+ * `migrate`: every place where the name of a type or an attribute is stored gets the new one, and what is dropped is gone from
+ * every place. test/properties/renames.test.ts compares layout and content after random renames.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { applyPlan } from '../../src/migrate/apply.js';
+import { type Changing, newChanging } from '../world/changed.js';
+import { dialects } from '../world/databases.js';
+import { migrateIn, planFrom, planIn, silent } from '../world/migrating.js';
+import { component, contentType, type Files, type Json, typeFile } from '../world/schemas.js';
+
+const localized = { pluginOptions: { i18n: { localized: true } } };
+const relation = (kind: string, target: string, more: Json = {}): Json => ({
+  type: 'relation',
+  relation: kind,
+  target,
+  ...more,
+});
+const part = (uid: string, more: Json = {}): Json => ({ type: 'component', component: uid, ...more });
+
+const before: Files = {
+  [typeFile('tag')]: contentType('tag', {
+    name: { type: 'string' },
+    posts: relation('manyToMany', 'api::post.post', { mappedBy: 'tags' }),
+  }),
+  [typeFile('label')]: contentType('label', {
+    things: { type: 'relation', relation: 'morphToMany' },
+    subject: { type: 'relation', relation: 'morphToOne' },
+  }),
+  'src/components/shared/seo.json': component('components_shared_seos', {
+    metaTitel: { type: 'string' },
+    image: { type: 'media', multiple: false },
+    inner: part('shared.line', { repeatable: true }),
+  }),
+  'src/components/shared/line.json': component('components_shared_lines', { text: { type: 'string' } }),
+  [typeFile('post')]: contentType(
+    'post',
+    {
+      titel: { type: 'string', ...localized },
+      slug: { type: 'uid' },
+      tags: relation('manyToMany', 'api::tag.tag', { inversedBy: 'posts' }),
+      seo: part('shared.seo'),
+      zone: { type: 'dynamiczone', components: ['shared.seo', 'shared.line'] },
+      cover: { type: 'media', multiple: true },
+    },
+    localized,
+  ),
+};
+/** What is new or changed. */
+const after: Files = {
+  [typeFile('tag')]: contentType('tag', {
+    name: { type: 'string' },
+    articles: relation('manyToMany', 'api::article.article', { mappedBy: 'labels' }),
+  }),
+  'src/components/other/meta.json': component('components_other_metas', {
+    metaTitle: { type: 'string' },
+    image: { type: 'media', multiple: false },
+    inner: part('shared.line', { repeatable: true }),
+  }),
+  [typeFile('article')]: contentType(
+    'article',
+    {
+      title: { type: 'string', ...localized },
+      path: { type: 'uid' },
+      labels: relation('manyToMany', 'api::tag.tag', { inversedBy: 'articles' }),
+      meta: part('other.meta'),
+      parts: { type: 'dynamiczone', components: ['other.meta', 'shared.line'] },
+      pictures: { type: 'media', multiple: true },
+    },
+    localized,
+  ),
+};
+const asked = {
+  renameType: ['api::post.post=api::article.article', 'shared.seo=other.meta'],
+  rename: [
+    'article.titel=title',
+    'article.slug=path',
+    'article.tags=labels',
+    'article.seo=meta',
+    'article.zone=parts',
+    'article.cover=pictures',
+    'tag.posts=articles',
+    'other.meta.metaTitel=metaTitle',
+  ],
+};
+
+const manager = {
+  uid: 'api::post.post',
+  settings: { mainField: 'titel', defaultSortBy: 'titel', pageSize: 10 },
+  metadatas: { id: {}, titel: { edit: { label: 'titel' }, list: {} }, slug: {} },
+  layouts: {
+    list: ['id', 'titel'],
+    edit: [
+      [
+        { name: 'titel', size: 6 },
+        { name: 'slug', size: 6 },
+      ],
+    ],
+  },
+};
+
+describe.each(dialects)('on %s', (dialect) => {
+  let changing: Changing;
+  const rows = async (text: string): Promise<readonly unknown[]> => {
+    const found = await changing.rows(text);
+    return found.map((it) => (it.length === 1 ? it[0] : it));
+  };
+  beforeEach(async () => {
+    changing = await newChanging(dialect, before);
+    const { server } = changing;
+    await changing.run(
+      "insert into files (id, name, url, hash, mime) values (1, 'a.png', '/a.png', 'a', 'image/png'), (2, 'b.png', '/b.png', 'b', 'image/png')",
+    );
+    const make = async (route: string, data: Json): Promise<void> => {
+      const { status, text } = await server.send('POST', `/api/${route}`, { body: { data } });
+      expect(status, text).toBe(200);
+    };
+    for (const name of ['x', 'y']) await make('tags', { name });
+    const seo = { metaTitel: 'm', image: 1, inner: [{ text: 'i' }] };
+    await make('posts', {
+      titel: 'first',
+      slug: 'first',
+      tags: [2, 1],
+      seo,
+      zone: [
+        { __component: 'shared.seo', ...seo },
+        { __component: 'shared.line', text: 'z' },
+      ],
+      cover: [2, 1],
+    });
+    await make('labels', {
+      things: [{ id: 1, __type: 'api::post.post' }],
+      subject: { id: 1, __type: 'api::post.post' },
+    });
+    const setting = (key: string, value: unknown): string =>
+      `insert into strapi_core_store_settings ("key", value, type) values ('${key}', '${JSON.stringify(value)}', 'object')`;
+    await changing.run(
+      "insert into up_permissions (action) values ('api::post.post.find'), ('api::post.postal.find'), ('api::tag.tag.find')",
+      "insert into strapi_api_token_permissions (action) values ('api::post.post.update')",
+      setting('plugin_content_manager_configuration_content_types::api::post.post', manager),
+      setting('plugin_content_manager_configuration_components::shared.seo', {
+        uid: 'shared.seo',
+        metadatas: { metaTitel: {} },
+        layouts: { list: ['metaTitel'] },
+      }),
+      setting('strapi_content_types_schema', {
+        'api::post.post': { kind: 'collectionType', attributes: { titel: { type: 'string' } } },
+      }),
+    );
+    if ((await changing.rows(existing(dialect, 'admin_permissions'))).length === 0)
+      await changing.run(
+        `create table admin_permissions (id integer primary key, action varchar(255), subject varchar(255), properties ${dialect === 'sqlite' ? 'json' : 'jsonb'})`,
+      );
+    await changing.run(
+      `insert into admin_permissions (id, action, subject, properties) values (901, 'plugin::content-manager.explorer.read', 'api::post.post', '{"fields":["titel","seo.metaTitel","seo.inner.text","tags"],"locales":["en"]}')`,
+    );
+  });
+  afterEach(() => changing.close());
+
+  const rename = (): void => {
+    fs.rmSync(path.join(changing.dir, 'src/api/post'), { recursive: true });
+    fs.rmSync(path.join(changing.dir, 'src/components/shared/seo.json'));
+    changing.write(after);
+  };
+
+  it('rows that name a type or an attribute name it anew', async () => {
+    rename();
+    await migrateIn(changing.dir, changing.database.db, asked);
+    expect(
+      await rows('select distinct field, component_type from articles_components order by field, component_type'),
+    ).toEqual([
+      ['meta', 'other.meta'],
+      ['parts', 'other.meta'],
+      ['parts', 'shared.line'],
+    ]);
+    expect(await rows('select distinct related_type, field from files_related_morphs order by related_type')).toEqual([
+      ['api::article.article', 'pictures'],
+      ['other.meta', 'image'],
+    ]);
+    expect(await rows('select things_type from labels_things_morphs')).toEqual(['api::article.article']);
+    expect(await rows('select target_type from labels')).toEqual(['api::article.article']);
+    expect(await rows('select article_id, inv_article_id, article_order from articles_localizations_links')).toEqual(
+      [],
+    );
+    expect(await rows('select article_id, tag_id, tag_order from articles_labels_links order by tag_order')).toEqual([
+      [1, 2, 1],
+      [1, 1, 2],
+    ]);
+  });
+
+  it('permissions and settings of the administration name it anew', async () => {
+    rename();
+    await migrateIn(changing.dir, changing.database.db, asked);
+    expect(await rows("select action from up_permissions where action like 'api::%' order by action")).toEqual([
+      'api::article.article.find',
+      'api::post.postal.find',
+      'api::tag.tag.find',
+    ]);
+    expect(await rows('select action from strapi_api_token_permissions')).toEqual(['api::article.article.update']);
+    const [[subject, properties]] = (await changing.rows(
+      'select subject, cast(properties as text) from admin_permissions where id = 901',
+    )) as [[string, string]];
+    expect(subject).toBe('api::article.article');
+    expect(JSON.parse(properties)).toEqual({
+      fields: ['title', 'meta.metaTitle', 'meta.inner.text', 'labels'],
+      locales: ['en'],
+    });
+    const settingOf = async (key: string): Promise<unknown> => {
+      const [[value]] = (await changing.rows(
+        `select value from strapi_core_store_settings where "key" = '${key}'`,
+      )) as [[string]];
+      return JSON.parse(value);
+    };
+    expect(await settingOf('plugin_content_manager_configuration_content_types::api::article.article')).toEqual({
+      uid: 'api::article.article',
+      settings: { mainField: 'title', defaultSortBy: 'title', pageSize: 10 },
+      metadatas: { id: {}, title: { edit: { label: 'titel' }, list: {} }, path: {} },
+      layouts: {
+        list: ['id', 'title'],
+        edit: [
+          [
+            { name: 'title', size: 6 },
+            { name: 'path', size: 6 },
+          ],
+        ],
+      },
+    });
+    expect(await settingOf('plugin_content_manager_configuration_components::other.meta')).toEqual({
+      uid: 'other.meta',
+      metadatas: { metaTitle: {} },
+      layouts: { list: ['metaTitle'] },
+    });
+    expect(await settingOf('strapi_content_types_schema')).toEqual({
+      'api::article.article': { kind: 'collectionType', attributes: { title: { type: 'string' } } },
+    });
+    expect(
+      await rows(
+        `select cast(count(*) as integer) from strapi_core_store_settings where value like '%shared.seo%' or value like '%api::post.post"%'`,
+      ),
+    ).toEqual([0]);
+  });
+
+  it('what is dropped is gone from every place, and nothing else is', async () => {
+    changing.write({
+      [typeFile('post')]: contentType(
+        'post',
+        { titel: { type: 'string', ...localized }, slug: { type: 'uid' } },
+        localized,
+      ),
+      [typeFile('tag')]: contentType('tag', { name: { type: 'string' } }),
+    });
+    fs.rmSync(path.join(changing.dir, 'src/api/label'), { recursive: true });
+    await changing.run('create table of_others (id integer)');
+    const kept = await planIn(changing.dir, changing.database.db);
+    expect(kept.changes).toEqual([]);
+    const labels = kept.left.map((it) =>
+      it.kind === 'attribute'
+        ? `${it.attribute} ${it.values}`
+        : it.kind === 'type'
+          ? `${it.uid} ${it.entries}`
+          : it.kind,
+    );
+    expect(labels.sort()).toEqual(['api::label.label 1', 'cover 2', 'seo 1', 'table', 'table', 'tags 2', 'zone 2']);
+
+    await migrateIn(changing.dir, changing.database.db, {
+      drop: ['post.cover', 'post.seo', 'post.tags', 'post.zone', 'api::label.label'],
+      dropTable: ['of_others'],
+    });
+    const { left } = await planIn(changing.dir, changing.database.db);
+    expect(left.map((it) => it.kind === 'table' && it.table)).toEqual(['posts_components']);
+    for (const table of [
+      'components_shared_seos',
+      'components_shared_lines',
+      'components_shared_seos_components',
+      'posts_components',
+      'files_related_morphs',
+    ])
+      expect([table, await rows(`select cast(count(*) as integer) from ${table}`)]).toEqual([table, [0]]);
+    expect(await rows('select titel, slug from posts')).toEqual([['first', 'first']]);
+    expect(await rows('select cast(count(*) as integer) from files')).toEqual([2]);
+    expect((await changing.rows(existing(dialect, 'labels_things_morphs'))).length).toBe(0);
+    await changing.start({});
+    expect((await changing.server.get('/api/posts/1?populate=*')).status).toBe(200);
+  });
+
+  it('a plan that was made for one database is applied to another one', async () => {
+    rename();
+    const plan = planFrom(await planIn(changing.dir, changing.database.db, asked));
+    const other = await newChanging(dialect === 'sqlite' ? 'postgres' : 'sqlite', before);
+    try {
+      await other.server.send('POST', '/api/posts', { body: { data: { titel: 'other' } } });
+      fs.rmSync(path.join(other.dir, 'src/api/post'), { recursive: true });
+      fs.rmSync(path.join(other.dir, 'src/components/shared/seo.json'));
+      expect(await applyPlan(JSON.parse(JSON.stringify(plan)), other.database.db, silent)).toBe('applied');
+      other.write(after);
+      await other.start({});
+      expect((await other.server.get('/api/articles?fields=title')).body).toMatchObject({
+        data: [{ attributes: { title: 'other' } }],
+      });
+    } finally {
+      await other.close();
+    }
+  });
+});
+
+const existing = (dialect: string, table: string): string =>
+  dialect === 'sqlite'
+    ? `select name from sqlite_master where name = '${table}'`
+    : `select tablename from pg_tables where tablename = '${table}'`;
