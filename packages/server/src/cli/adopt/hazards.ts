@@ -140,7 +140,8 @@ const storedDifferently = async function* ({ otherTypes, drafts, diff, tables, m
         mend: statements.join('; '),
       };
   for (const [uid, count] of drafts) yield { code: 'drafts.switched-off', place: uid, count, example: null };
-  for (const { table, column } of diff.surplusColumns)
+  const ofDrafts = [...drafts.keys()].map((uid) => `${model.types.get(uid)?.table}.published_at`);
+  for (const { table, column } of diff.surplusColumns.filter((it) => !ofDrafts.includes(`${it.table}.${it.column}`)))
     yield {
       code: 'column.left-over',
       place: `${table}.${column}`,

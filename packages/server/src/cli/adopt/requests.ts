@@ -196,7 +196,7 @@ const newJudge = ({
     if (!raw.ok) return { issues: raw.issues, ignored: [] };
     const resolved = resolveQuery(raw.value, route.type, action, { ...context, strict });
     return resolved.ok
-      ? { issues: [], ignored: resolved.value.leftOut.map((it) => it.name) }
+      ? { issues: [], ignored: resolved.value.leftOut.map((it) => formatIssue(it.issue)) }
       : { issues: resolved.issues, ignored: [] };
   };
   return ({ method, url }) => {
@@ -239,7 +239,7 @@ const newJudge = ({
         message: formatIssue(it),
         path: route.path,
         lenient:
-          lenient.issues.length > 0 ? 'refused' : lenient.ignored.includes(it.path.join('.')) ? 'ignored' : 'as v4',
+          lenient.issues.length > 0 ? 'refused' : lenient.ignored.includes(formatIssue(it)) ? 'ignored' : 'as v4',
       }),
     );
     return { kind: 'content', faults };
