@@ -156,7 +156,8 @@ describe('init', () => {
       said: 'full is not empty: it contains a.txt and 1 more. A new project needs an empty folder; nothing was written.\n',
     });
     expect(filesOf('full')).toEqual(['a.txt', 'b.txt']);
-    expect((await init('full/a.txt', '--yes')).said).toMatch(/^full\/a\.txt is a file\. /);
+    expect((await init('full/a.txt', '--yes')).said).toMatch(/^full\/a\.txt is not a folder\. /);
+    expect((await init('x'.repeat(300), '--yes')).said).toMatch(/^x+ cannot be read: ENAMETOOLONG/);
     fs.mkdirSync(path.join(dir, 'cloned/.git'), { recursive: true });
     expect(await init('cloned', '--yes', '--no-install')).toMatchObject({ code: 0 });
     fs.mkdirSync(path.join(dir, 'empty'));

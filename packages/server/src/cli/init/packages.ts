@@ -18,10 +18,8 @@ export const runsScript = (manager: PackageManager, script: string): string =>
 
 /** Installs the dependencies of a project; its output goes to the terminal. Returns whether that worked. */
 export const installWith = async (manager: PackageManager, dir: string): Promise<boolean> => {
-  // npx tells what it runs which folder is the project's
-  const { npm_config_local_prefix: _, ...env } = process.env;
   // package managers are scripts on Windows, which only a shell runs
-  const child = spawn(manager, ['install'], { cwd: dir, env, stdio: 'inherit', shell: process.platform === 'win32' });
+  const child = spawn(manager, ['install'], { cwd: dir, stdio: 'inherit', shell: process.platform === 'win32' });
   try {
     const [code] = (await once(child, 'exit')) as [number | null];
     return code === 0;

@@ -6,6 +6,7 @@
 import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
+import { StartFault } from '../config.js';
 import { newSecret, secretNames } from '../secrets.js';
 import { manifestOf, sourceOf } from './packages.js';
 
@@ -60,21 +61,25 @@ export const folderFault = (dir: string): string | null => {
   } catch (fault) {
     const { code, message } = fault as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
-    return code === 'ENOTDIR' ? `${dir} is a file.` : `${dir} cannot be read: ${message}.`;
+    return code === 'ENOTDIR' ? `${dir} is not a folder.` : `${dir} cannot be read: ${message}.`;
   }
   const [first, ...others] = names;
   if (first === undefined) return null;
   return `${dir} is not empty: it contains ${first}${others.length === 0 ? '' : ` and ${others.length} more`}.`;
 };
 
-/** Writes the files of a project and returns their number. */
+/** Writes the files of a project and returns their number. Throws a `StartFault` if the folder cannot be written. */
 export const writeProject = ({ dir, template, language }: Choices): number => {
   const files = filesOf(path.resolve(dir), template, language);
-  for (const [name, text] of files) {
-    const file = path.join(dir, name);
-    fs.mkdirSync(path.dirname(file), { recursive: true });
-    // secrets are for their owner only
-    fs.writeFileSync(file, text, name === '.env' ? { mode: 0o600 } : {});
+  try {
+    for (const [name, text] of files) {
+      const file = path.join(dir, name);
+      fs.mkdirSync(path.dirname(file), { recursive: true });
+      // secrets are for their owner only
+      fs.writeFileSync(file, text, name === '.env' ? { mode: 0o600 } : {});
+    }
+  } catch (fault) {
+    throw new StartFault(`${dir} cannot be written: ${(fault as Error).message}`);
   }
   return files.size;
 };
