@@ -116,7 +116,9 @@ const tokenColumns = ['name', 'type', 'access_key'].map((name) => ({ name, kind:
 
 const writeInto = (file: string, text: string): void => {
   const isMerged = file.endsWith('.json') && fs.existsSync(file);
-  const whole = isMerged ? JSON.stringify(merged(JSON.parse(fs.readFileSync(file, 'utf8')), JSON.parse(text))) : text;
+  const whole = isMerged
+    ? JSON.stringify(merged(JSON.parse(fs.readFileSync(file, 'utf8')), JSON.parse(text)), null, 2)
+    : text;
   fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.writeFileSync(file, whole);
 };
