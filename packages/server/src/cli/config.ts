@@ -66,7 +66,9 @@ export const configSchema = z.strictObject({
         .url()
         .nullable()
         .default(null)
-        .describe('Public URL of the server, for links in e-mails; null for http://HOST:PORT.'),
+        .describe(
+          'Public URL of the server, with the path below which a proxy serves it: for links in e-mails and the description of the API; null for http://HOST:PORT.',
+        ),
       stopDelaySeconds: z
         .number()
         .min(0)

@@ -41,6 +41,7 @@ export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
   prefix: config.api.rest.prefix,
   corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
   uploadsDir: uploadsDirOf(dir),
+  publicUrl: config.server.url?.replace(/\/+$/, '') ?? null,
   trustProxy: config.server.trustProxy,
   attemptsMax: config.users.attemptsPerMinute,
   unserved: unservedOf({ dir, config }),

@@ -21,6 +21,8 @@ export interface DescriptionDeps {
   readonly site: Site;
   readonly routes: readonly Route[];
   readonly prefix: string;
+  /** What precedes all paths: a URL, or `/`. */
+  readonly publicUrl: string;
 }
 
 /** @param taken paths of the project's content types, which take precedence. */
@@ -65,7 +67,7 @@ type Document = Awaited<ReturnType<typeof describedFor>>;
 const describedFor = async (
   caller: KnownCaller,
   format: EntryFormat,
-  { site, routes, prefix }: DescriptionDeps,
+  { site, routes, prefix, publicUrl }: DescriptionDeps,
   taken: ReadonlySet<string>,
 ) => {
   const { model, handlers, accounts } = site;
@@ -89,7 +91,7 @@ const describedFor = async (
   return openapiOf({
     title: 'Content API',
     version: '1',
-    server: '/',
+    server: publicUrl,
     model,
     gate: newGate(caller, model),
     format,

@@ -44,6 +44,8 @@ export interface ServerSettings {
   readonly corsOrigin: true | readonly string[];
   /** Folder served under `/uploads`; null for none. */
   readonly uploadsDir: string | null;
+  /** URL at which clients see the server, without a slash at its end; null if not known. */
+  readonly publicUrl?: string | null;
   /** Whether the one proxy in front is trusted to give the client address (`X-Forwarded-For`). */
   readonly trustProxy: boolean;
   /** Login attempts per address and account in `limits.attemptsMs`; 0 for no bound. */
@@ -121,7 +123,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
-  addDescriptionPaths(app, taken, { site, routes, prefix: settings.prefix });
+  addDescriptionPaths(app, taken, { site, routes, prefix: settings.prefix, publicUrl: settings.publicUrl ?? '/' });
   app.addHook('onClose', () => accounts.idle());
   if (!withLane) return { app, answer: handler };
   const lane = newLane({

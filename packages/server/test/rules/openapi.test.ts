@@ -3,6 +3,8 @@ import { Validator } from '@seriousme/openapi-schema-validator';
 import { describe, expect, it } from 'vitest';
 import { newMagazine, token } from '../world/magazine.js';
 import { openedForTests } from '../world/opening.js';
+import { newTestServer } from '../world/server.js';
+import { newSmallWorld } from '../world/small.js';
 import { dialects } from '../world/world.js';
 
 interface Document {
@@ -37,6 +39,19 @@ describe.each(dialects)('RQ21 on %s', (dialect) => {
     expect(Object.keys(everything.paths['/api/articles/{id}'] ?? {})).toEqual(['parameters', 'get', 'put', 'delete']);
     expect(Object.keys(everything.paths['/api/articles/{id}/localizations'] ?? {})).toEqual(['parameters', 'post']);
     expect(Object.keys(everything.paths['/api/users'] ?? {})).toEqual(['get', 'post']);
+  });
+
+  it('RQ21 its server is the public URL, below which a proxy serves all paths', async () => {
+    const world = await newSmallWorld(dialect, { types: { note: { attributes: { text: { type: 'string' } } } } });
+    const serverOf = async (settings: { readonly publicUrl?: string }): Promise<unknown> => {
+      const server = await newTestServer(world.db, world.model, settings, undefined, { mode: 'open' });
+      const { body } = await server.get('/api/openapi.json');
+      await server.close();
+      return (body as { servers: unknown }).servers;
+    };
+    expect(await serverOf({})).toEqual([{ url: '/' }]);
+    expect(await serverOf({ publicUrl: 'https://a.example/cms' })).toEqual([{ url: 'https://a.example/cms' }]);
+    await world.close();
   });
 
   it('RQ21 it names what the caller may see', async () => {
