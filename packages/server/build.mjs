@@ -21,8 +21,13 @@ const idle = [
   { packages: /\/node_modules\/fastify\//, modules: /^node:https?2?$/ },
   { packages: /\/node_modules\/commander\//, modules: /^node:child_process$/ },
 ];
-/** Of which several would be loaded, or which Node has itself. */
-const shared = { 'mime-db': createRequire(import.meta.url).resolve('mime-db'), 'readable-stream': 'node:stream' };
+const resolve = createRequire(import.meta.url).resolve;
+/** Of which several would be loaded, which Node has itself, or whose main file requires modules where no bundler finds them. */
+const shared = {
+  'mime-db': resolve('mime-db'),
+  'readable-stream': 'node:stream',
+  'jsonc-parser': resolve('jsonc-parser').replace('/umd/', '/esm/'),
+};
 const EMPTY = '\0empty';
 const NO_RESPONSE = '\0no-response';
 const lean = {

@@ -1,5 +1,4 @@
 /** Initial data: on first start the default locale, v4's roles and the project's seeds. Also reads stored settings. */
-import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import { isObject } from '../accounts/account.js';
 import type { Gate } from '../query/selection.js';
@@ -8,6 +7,7 @@ import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql
 import { newWriter } from '../write/apply.js';
 import { newSession } from '../write/session.js';
 import { createLocales, prepareLocales } from './locales.js';
+import type { Notices } from './log.js';
 import type { Project } from './project.js';
 import { describeChangedSeeds, digestSeeds, readSeedFiles, type SeedDigests, writeSeeds } from './seed.js';
 
@@ -39,7 +39,7 @@ const roles = [
  * A database without roles is new: exactly one process creates them and writes the project's seeds, in one transaction.
  * It also stores digests of the seed files, so that a later start can report changed ones.
  */
-export const prepareData = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+export const prepareData = async (project: Project, db: Db, logger: Notices): Promise<void> => {
   const { dialect } = db;
   const digests = digestSeeds(project.dir);
   if (!(await db.read(() => isNew(dialect)))) {

@@ -5,23 +5,33 @@ import { mustBe } from '../model/schema.js';
 
 type Place = Exclude<z.core.JSONSchema._JSONSchema, boolean>;
 
-/** One line per fault: the setting, what it must be and is, and what it is for. */
-export const formatConfigFaults = (
+export interface ConfigFault {
+  /** `api.rest.maxLimit`. */
+  readonly place: string;
+  /** The setting, what it must be and is, and what it is for. */
+  readonly line: string;
+}
+
+export const describeConfigFaults = (
   schema: z.ZodType,
   given: unknown,
   faults: readonly z.core.$ZodIssue[],
-): readonly string[] => {
+): readonly ConfigFault[] => {
   const root = z.toJSONSchema(schema, { io: 'input' });
-  return faults.flatMap((fault) => {
+  return faults.flatMap((fault): readonly ConfigFault[] => {
     const path = fault.path.map(String);
     const place = path.reduce(placeAt, root);
     const where = path.length === 0 ? '' : `${path.join('.')}: `;
     if (fault.code === 'unrecognized_keys') {
       const known = Object.keys(place.properties ?? {});
-      return fault.keys.map((it) => `${where}there is no setting "${it}"${orKnown(it, known)}`);
+      return fault.keys.map((it) => ({
+        place: [...path, it].join('.'),
+        line: `${where}there is no setting "${it}"${orKnown(it, known)}`,
+      }));
     }
     const meaning = place.description === undefined ? '' : `. ${place.description}`;
-    return [`${where}${mustBe(expected(place), path.reduce(valueAt, given))}${meaning}`];
+    const line = `${where}${mustBe(expected(place), path.reduce(valueAt, given))}${meaning}`;
+    return [{ place: path.join('.'), line }];
   });
 };
 

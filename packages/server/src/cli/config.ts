@@ -8,9 +8,11 @@ import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
 import { z } from 'zod';
+import { importModule } from '../handlers/modules.js';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
-import { formatConfigFaults } from './config-faults.js';
+import type { SchemaNote } from '../model/notes.js';
+import { describeConfigFaults } from './config-faults.js';
 
 export const configSchema = z.strictObject({
   api: z
@@ -279,17 +281,31 @@ export const environmentSchema = z.object({
 });
 export type Environment = z.infer<typeof environmentSchema>;
 
+export interface StartFaultOptions extends ErrorOptions {
+  readonly notes?: readonly SchemaNote[];
+}
+
 /** A fault that prevents the start; the message is for the user. */
-export class StartFault extends Error {}
+export class StartFault extends Error {
+  /** The files that are to be mended, with the place in each, as far as they are known. */
+  readonly notes: readonly SchemaNote[];
+  constructor(message: string, { notes = [], ...options }: StartFaultOptions = {}) {
+    super(message, options);
+    this.notes = notes;
+  }
+}
 
 /** An option of the command line that cannot be used. */
 export class UsageFault extends StartFault {}
 
-const check = <T>(schema: z.ZodType<T>, value: unknown, source: string): T => {
+/** @param file what the value was read from. */
+const check = <T>(schema: z.ZodType<T>, value: unknown, source: string, file = source): T => {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  const faults = formatConfigFaults(schema, value, parsed.error.issues);
-  throw new StartFault(faults.map((it) => `${source}: ${it}`).join('\n'));
+  const faults = describeConfigFaults(schema, value, parsed.error.issues);
+  throw new StartFault(faults.map((it) => `${source}: ${it.line}`).join('\n'), {
+    notes: faults.map(({ place, line }) => ({ file, place, message: line })),
+  });
 };
 
 /** Variables of the project's `.env` that are probably misspelt: unknown, one or two letters from a known one that is not set. */
@@ -322,7 +338,7 @@ export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv):
       );
     given['DATABASE_CLIENT'] = 'postgres';
   }
-  return check(environmentSchema, given, 'environment');
+  return check(environmentSchema, given, 'environment', '.env');
 };
 
 const readText = (file: string): string => {
@@ -369,10 +385,11 @@ export const dependsOnStrapi = (projectDir: string): boolean => {
 const readFile = async (file: string): Promise<unknown> => {
   try {
     if (file.endsWith('.json')) return JSON.parse(fs.readFileSync(file, 'utf8'));
-    const { createJiti } = await import('jiti');
-    return await createJiti(import.meta.url).import(file, { default: true });
+    return await importModule(file);
   } catch (fault) {
-    throw new StartFault(`${path.basename(file)}: cannot be read: ${(fault as Error).message}`);
+    const name = path.basename(file);
+    const message = `cannot be read: ${(fault as Error).message}`;
+    throw new StartFault(`${name}: ${message}`, { cause: fault, notes: [{ file: name, place: '', message }] });
   }
 };
 

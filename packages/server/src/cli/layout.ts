@@ -2,7 +2,6 @@
  * Brings the tables in line with the model: adds what is missing, and reports attributes whose schema changed after their
  * table was created, which are served as stored.
  */
-import type { FastifyBaseLogger } from 'fastify';
 import { sql } from 'kysely';
 import { noteApplied } from '../migrate/applied.js';
 import { plansIn } from '../migrate/file.js';
@@ -12,11 +11,12 @@ import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadableDb, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
 import { type OtherType, planAdditions, planIndexes, type TableDiff } from '../sql/schema.js';
 import { StartFault } from './config.js';
+import type { Notices } from './log.js';
 import { compareDatabase, type Project } from './project.js';
 import { warnOfRenames } from './renamed.js';
 
 /** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
-export const bringUp = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
+export const bringUp = async (project: Project, db: Db, logger: Notices): Promise<Project> => {
   const found = await compareDatabase(project, db);
   const isNew = found.missingTables.some((it) => it.name === SETTINGS_TABLE);
   if (!isNew) await warnOfRenames(project, db, logger);
@@ -49,7 +49,7 @@ export const requireStarted = async (project: Project, db: Db): Promise<Project>
   return { ...project, model: asStored(project.model, await readStored(project.model, diff, db)) };
 };
 
-const logAdditions = (diff: TableDiff, logger: FastifyBaseLogger): void => {
+const logAdditions = (diff: TableDiff, logger: Notices): void => {
   const { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns } = diff;
   const indexes = missingIndexes.filter((it) => !it.index.own).map((it) => it.index.name);
   if (missingTables.length + missingColumns.length + indexes.length > 0) {

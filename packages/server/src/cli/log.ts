@@ -3,12 +3,21 @@ import os from 'node:os';
 import { type Logger, pino } from 'pino';
 import type { Environment } from './config.js';
 
+/** What is said before the first request. */
+export type Notices = Pick<Logger, 'info' | 'warn'>;
+
 /** @param worker number that each line gives, in a process that serves a port with others. */
-export const newLogger = async ({ LOG_LEVEL: level }: Environment, worker?: number): Promise<Logger> => {
+export const newLogger = async (
+  { LOG_LEVEL: level }: Pick<Environment, 'LOG_LEVEL'>,
+  worker?: number,
+): Promise<Logger> => {
   const base = { pid: process.pid, hostname: os.hostname(), ...(worker === undefined ? {} : { worker }) };
   const options = { level, base, redact: ['req.headers.authorization'] };
   if (!process.stdout.isTTY) return pino(options);
   const { default: pretty } = await import('pino-pretty');
   // synchronous, to keep the order with direct writes to the terminal
-  return pino(options, pretty({ sync: true, ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss' }));
+  return pino(options, pretty({ sync: true, ignore: `pid,hostname,${inText.join()}`, translateTime: 'SYS:HH:MM:ss' }));
 };
+
+/** Facts for programs, which the text of the line says too. */
+const inText = ['faults', 'changes', 'kept', 'liveMs', 'url'];

@@ -3,12 +3,16 @@ import crypto from 'node:crypto';
 import path from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger } from 'fastify';
+import type { Drain } from '../http/drain.js';
 import { loggable } from '../http/faults.js';
 import { limits } from '../limits.js';
 
 export interface RunningServer {
-  readonly app: FastifyInstance;
+  readonly server: Pick<Drain, 'drain'> & {
+    /** After `drain`. */
+    close(): PromiseLike<unknown>;
+  };
   readonly logger: FastifyBaseLogger;
   /** Milliseconds for which the server keeps serving after SIGTERM while `/_health` returns 503. */
   readonly delayMs: number;
@@ -27,7 +31,7 @@ export type Stop = (how: {
 }) => void;
 
 /** Stops the server on SIGTERM and SIGINT. */
-export const stopOnSignals = ({ app, logger, delayMs, settle, close }: RunningServer): Stop => {
+export const stopOnSignals = ({ server, logger, delayMs, settle, close }: RunningServer): Stop => {
   let isStopping = false;
   const stop = async ({ delayMs: ms, exitCode, isReplaced = false }: Parameters<Stop>[0]): Promise<void> => {
     if (isStopping) return;
@@ -35,10 +39,10 @@ export const stopOnSignals = ({ app, logger, delayMs, settle, close }: RunningSe
     logger.info('stopping: no new connections, running requests may finish');
     const delay = setTimeout(ms);
     const settled = delay.then(settle).catch((fault: unknown) => logger.error({ err: loggable(fault) }, 'stopping'));
-    const cut = await app.drain({ delay, isReplaced });
+    const cut = await server.drain({ delay, isReplaced });
     if (cut > 0) logger.error({ requests: cut }, `cut off requests that took longer than ${limits.drainMsMax} ms`);
     // work of a request that was cut off must not keep the process alive
-    await Promise.race([Promise.all([app.close(), settled]).then(close), setTimeout(limits.closeMsMax)]);
+    await Promise.race([Promise.all([server.close(), settled]).then(close), setTimeout(limits.closeMsMax)]);
     process.exit(cut > 0 ? 1 : exitCode);
   };
   process.on('SIGTERM', () => stop({ delayMs, exitCode: 0 }));

@@ -64,6 +64,13 @@ command('start', 'serve a project until SIGTERM')
     }
   });
 
+command('dev', 'serve a project and follow its files: every change is live when it is saved').action(
+  async ({ project }: ProjectOption) => {
+    const { dev } = await import('./dev/dev.js');
+    await dev(project);
+  },
+);
+
 command('check', 'compare model and database')
   .option('--json', 'as JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {

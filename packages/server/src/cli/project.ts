@@ -25,7 +25,9 @@ export class SchemaFault extends StartFault {
   readonly faults: readonly SchemaNote[];
   readonly warnings: readonly SchemaNote[];
   constructor(faults: readonly SchemaNote[], warnings: readonly SchemaNote[]) {
-    super(formatFaults(faults, warnings));
+    super(formatFaults(faults, warnings), {
+      notes: faults.map((it) => ({ ...it, message: it.place === '' ? it.message : `${it.place}: ${it.message}` })),
+    });
     this.faults = faults;
     this.warnings = warnings;
   }

@@ -1,5 +1,4 @@
 /** Warns of what looks renamed, before a start adds the new names without any values. */
-import type { FastifyBaseLogger } from 'fastify';
 import { nothingAsked } from '../migrate/asked.js';
 import { type Memory, readMemory } from '../migrate/memory.js';
 import { compare, type Versions } from '../migrate/plan.js';
@@ -7,9 +6,10 @@ import { describeCandidate, optionOf } from '../migrate/words.js';
 import { loadModel } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import type { Db } from '../sql/dialect.js';
+import type { Notices } from './log.js';
 import { type Project, SchemaFault } from './project.js';
 
-export const warnOfRenames = async (project: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
+export const warnOfRenames = async (project: Project, db: Db, logger: Notices): Promise<void> => {
   const memory = await db.read(() => readMemory(db.dialect));
   if (!mayBeRenamed(memory, project.model)) return;
   const { candidates } = await compare(db, versionsOf(project), nothingAsked);

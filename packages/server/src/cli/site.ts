@@ -30,6 +30,18 @@ export interface ProjectSiteOptions {
   readonly entriesBytesMax: number;
 }
 
+/** The site of a project as a server serves it, with as much memory for responses and entries as is configured. */
+export const siteToServe = (
+  given: Omit<ProjectSiteOptions, 'responseCacheBytesMax' | 'entriesBytesMax'>,
+): Promise<Site> => {
+  const { answersMb, entriesMb } = given.project.config.memory;
+  return siteOf({
+    ...given,
+    responseCacheBytesMax: Math.round(answersMb * 1024 * 1024 * (1 - limits.compressedShare)),
+    entriesBytesMax: Math.round(entriesMb * 1024 * 1024),
+  });
+};
+
 /** What the server serves under `/uploads`, and where v4 keeps its files. */
 export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
 
@@ -52,7 +64,12 @@ export const loadProjectHandlers = async ({ dir, model }: Project): Promise<Hand
   try {
     return await loadHandlers(dir, model);
   } catch (fault) {
-    throw fault instanceof HandlerFault ? new StartFault(fault.message) : fault;
+    if (!(fault instanceof HandlerFault)) throw fault;
+    const { message, cause, place, what } = fault;
+    throw new StartFault(message, {
+      cause,
+      notes: [{ file: path.relative(dir, fault.file), place, message: what }],
+    });
   }
 };
 
@@ -153,14 +170,4 @@ const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSende
   return newToldMail(({ to, subject, text }) =>
     logger.info({ to, subject, text }, 'mail: not sent because SMTP_HOST is not set'),
   );
-};
-
-/** Warns if permissions are switched off, whatever the log level. */
-export const warnOfOpenSite = ({ config }: Project, logger: FastifyBaseLogger): void => {
-  if (config.permissions.enabled) return;
-  const line = '!'.repeat(78);
-  process.stderr.write(
-    `\n${line}\n!! PERMISSIONS ARE SWITCHED OFF (permissions.enabled: false).\n!! Anyone who can reach this server may read, change and delete all content.\n${line}\n\n`,
-  );
-  logger.warn('permissions are switched off: anyone may read, change and delete all content');
 };

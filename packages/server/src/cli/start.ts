@@ -4,18 +4,18 @@ import type { FastifyBaseLogger } from 'fastify';
 import { loggable } from '../http/faults.js';
 import { newServer } from '../http/server.js';
 import { limits } from '../limits.js';
-import { formatNote } from '../model/load.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { prepareData } from './bootstrap.js';
-import { type CodeFile, findCode, missedCode, refuseGuards } from './code.js';
-import { dependsOnStrapi, misspeltVariables, StartFault } from './config.js';
+import { findCode, refuseGuards } from './code.js';
+import { misspeltVariables, StartFault } from './config.js';
 import { bringUp, requireStarted } from './layout.js';
 import { newLogger } from './log.js';
+import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
-import { countOf, type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
+import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
-import { loadProjectHandlers, serverSettingsOf, siteOf, warnOfOpenSite } from './site.js';
+import { loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { startThreads } from './threads.js';
 import { type Worker, workerOf } from './worker.js';
 
@@ -27,7 +27,10 @@ export const start = async (dir: string): Promise<void> => {
   const isPreparing = worker === null || worker.duty === 'prepare';
   if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
   refuseGuards(code);
-  if (isPreparing) warnOfProject(project, code, logger);
+  if (isPreparing) {
+    warnOfProject(project, code, logger);
+    warnOfOpenSite(project, logger);
+  }
   const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
   const db = await openDatabase(project, {
     onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
@@ -42,33 +45,12 @@ export const start = async (dir: string): Promise<void> => {
   }
 };
 
-/** What the project's files call for; one process says it for all. */
-const warnOfProject = (project: Project, code: readonly CodeFile[], logger: FastifyBaseLogger): void => {
-  const missed = missedCode(code);
-  if (missed.length > 0)
-    logger.warn(
-      { files: missed },
-      `${countOf(missed.length, 'code file')} of the project ${missed.length === 1 ? 'is' : 'are'} not run`,
-    );
-  for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
-  warnOfOpenSite(project, logger);
-  logLeniency(project, logger);
-};
-
 /** Tables, and the data of a new database. Returns the project with its model adjusted to what the database stores. */
 const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
   await warnOfOtherProcess(given, db, logger);
   const project = await bringUp(given, db, logger);
   await prepareData(project, db, logger);
   return project;
-};
-
-/** Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches. */
-const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
-  if (env.DATABASE_CLIENT !== 'sqlite') return;
-  const { claimFile } = await import('../sql/sqlite/claim.js');
-  if (!claimFile(db.place))
-    logger.warn(`${db.place} is also served by another process: run one process per SQLite file, or use PostgreSQL`);
 };
 
 interface Serving {
@@ -83,9 +65,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
-  const responseCacheBytesMax = Math.round(config.memory.answersMb * 1024 * 1024 * (1 - limits.compressedShare));
-  const entriesBytesMax = Math.round(config.memory.entriesMb * 1024 * 1024);
-  const site = await siteOf({ project, db, secrets, handlers, logger, responseCacheBytesMax, entriesBytesMax });
+  const site = await siteToServe({ project, db, secrets, handlers, logger });
   if (worker?.duty !== 'join') await site.media.recover();
   const settings = serverSettingsOf(project);
   const countAttempt = worker?.countAttempt;
@@ -110,7 +90,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   if (worker === null) printExampleUrl(project, (app.server.address() as AddressInfo).port);
 
   const delayMs = config.server.stopDelaySeconds * 1000;
-  stop = stopOnSignals({ app, logger, delayMs, settle: site.notifier.stop, close: () => db.close() });
+  stop = stopOnSignals({ server: app, logger, delayMs, settle: site.notifier.stop, close: () => db.close() });
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onAbandoned(() => {
@@ -119,14 +99,6 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   });
   const replaceMsMax = limits.drainMsMax + limits.closeMsMax;
   worker.serving({ stopMsMax: delayMs + replaceMsMax, replaceMsMax });
-};
-
-const logLeniency = ({ dir, config }: Project, logger: FastifyBaseLogger): void => {
-  if (config.api.strict) return;
-  const reason = dependsOnStrapi(dir) ? ', the default of projects that depend on @strapi/strapi' : '';
-  logger.warn(
-    `api.strict is false${reason}: what v4 ignores in a request is ignored here too, and named in the header Dovetail-Ignored and, once, in this log`,
-  );
 };
 
 /** On a terminal, prints a URL to try. */

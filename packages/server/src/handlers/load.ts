@@ -4,11 +4,24 @@ import path from 'node:path';
 import { nearest } from '../errors.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { type Handlers, handlerNames, hookNames } from './handlers.js';
+import { importModule } from './modules.js';
 
 export type HandlersByType = ReadonlyMap<Uid, Handlers>;
 
 /** An invalid handler file; the message is for its author. */
-export class HandlerFault extends Error {}
+export class HandlerFault extends Error {
+  readonly file: string;
+  /** The handler; empty for the whole file. */
+  readonly place: string;
+  /** Without the file. */
+  readonly what: string;
+  constructor(file: string, what: string, { place = '', ...options }: ErrorOptions & { readonly place?: string } = {}) {
+    super(`${file}: ${what}`, options);
+    this.file = file;
+    this.place = place;
+    this.what = what;
+  }
+}
 
 /** A single type is created by its first update and read by `find`. */
 const namesFor = ({ kind }: EntryType): readonly string[] => [
@@ -28,30 +41,31 @@ export const loadHandlers = async (projectDir: string, model: Model): Promise<Ha
     const uids = [...model.types.keys()].filter((uid) => uid.startsWith(`api::${api}.`));
     const uid = uids.find((it) => it === `api::${api}.${api}`) ?? (uids.length === 1 ? uids[0] : undefined);
     if (uid === undefined)
-      throw new HandlerFault(`${file}: the folder has ${uids.length} content types, and none is named "${api}"`);
+      throw new HandlerFault(file, `the folder has ${uids.length} content types, and none is named "${api}"`);
     found.set(uid, await loadFile(file, model.types.get(uid)!));
   }
   return found;
 };
 
 const loadFile = async (file: string, type: EntryType): Promise<Handlers> => {
-  const { createJiti } = await import('jiti');
   let loaded: unknown;
   try {
-    loaded = await createJiti(import.meta.url).import(file, { default: true });
+    loaded = await importModule(file);
   } catch (fault) {
-    throw new HandlerFault(`${file}: cannot be loaded: ${(fault as Error).message}`);
+    throw new HandlerFault(file, `cannot be loaded: ${(fault as Error).message}`, { cause: fault });
   }
   if (loaded === null || typeof loaded !== 'object')
-    throw new HandlerFault(`${file}: export an object of handlers by default`);
+    throw new HandlerFault(file, 'export an object of handlers by default');
   const names = namesFor(type);
   for (const [name, value] of Object.entries(loaded)) {
     const near = nearest(name, names);
     if (!names.includes(name))
       throw new HandlerFault(
-        `${file}: "${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Expected one of ${names.join(', ')}.`,
+        file,
+        `"${name}" is not a handler or hook${type.kind === 'single' ? ' of a single type' : ''}${near === undefined ? '.' : `; did you mean "${near}"?`} Expected one of ${names.join(', ')}.`,
+        { place: name },
       );
-    if (typeof value !== 'function') throw new HandlerFault(`${file}: "${name}" is not a function`);
+    if (typeof value !== 'function') throw new HandlerFault(file, `"${name}" is not a function`, { place: name });
   }
   return loaded as Handlers;
 };

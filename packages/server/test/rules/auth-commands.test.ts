@@ -15,10 +15,10 @@ import {
   revokeTokenCommand,
 } from '../../src/cli/account-commands.js';
 import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
+import { warnOfOpenSite } from '../../src/cli/notices.js';
 import type { Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
 import { readSeedFiles } from '../../src/cli/seed.js';
-import { warnOfOpenSite } from '../../src/cli/site.js';
 import { loadModel } from '../../src/model/load.js';
 import { allOfAccounts, bearer, newPeopleWorld, type PeopleWorld } from '../world/people.js';
 import { secrets } from '../world/server.js';

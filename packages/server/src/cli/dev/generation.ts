@@ -1,0 +1,132 @@
+/** One state of a project that can be served: made from the files as they are, while the one before serves on. */
+import path from 'node:path';
+import type { FastifyBaseLogger } from 'fastify';
+import type { FollowedModules } from '../../handlers/modules.js';
+import { loggable } from '../../http/faults.js';
+import type { Listener } from '../../http/listener.js';
+import { type App, newApp } from '../../http/server.js';
+import type { Site } from '../../site/site.js';
+import { prepareData } from '../bootstrap.js';
+import { findCode, guardReason, isUnwatched } from '../code.js';
+import { type Environment, misspeltVariables, readEnvironment } from '../config.js';
+import { bringUp } from '../layout.js';
+import { prepareLocales } from '../locales.js';
+import type { Notices } from '../log.js';
+import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
+import { type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
+import { readSecrets } from '../secrets.js';
+import { loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
+import { startThreads } from '../threads.js';
+import { type ProjectState, readSchemas } from './differences.js';
+
+export interface Generation extends App {
+  readonly project: Project;
+  readonly state: ProjectState;
+  readonly site: Site;
+  readonly db: OpenedDatabase;
+}
+
+export interface NextOptions {
+  readonly dir: string;
+  readonly listener: Listener;
+  readonly modules: FollowedModules;
+  readonly logger: FastifyBaseLogger;
+  /** For what concerns the whole project, said again only when it changes. */
+  readonly notices: Notices;
+  /** The one that serves; null at the start. */
+  readonly live: Generation | null;
+  /** Whether code may have changed: its modules are evaluated anew. */
+  readonly isCodeChanged: boolean;
+}
+
+/**
+ * Reads the project, brings the database in line, and makes what answers requests. Throws `StartFault` and `Refusal` for what
+ * is to be mended; whatever fails, the live generation is as it was, and the database at most has additions.
+ */
+export const nextGeneration = async (options: NextOptions): Promise<Generation> => {
+  const { dir, listener, modules, logger, notices, live, isCodeChanged } = options;
+  if (isCodeChanged) modules.forget();
+  const found = await openProject(dir);
+  logger.level = found.env.LOG_LEVEL;
+  warn(found, notices, live);
+  const secrets = readSecrets(dir, found.env, (text) => logger.info(text));
+  // with secrets that were just generated
+  const read: Project = { ...found, env: readEnvironment(dir, process.env) };
+  const handlers = await loadProjectHandlers(read);
+  const db = live && usesSameDatabase(live.project, read) ? live.db : await openServed(read, logger);
+  try {
+    const isNewDatabase = db !== live?.db;
+    if (isNewDatabase) await warnOfOtherProcess(read, db, notices);
+    const project = await bringUp(read, db, {
+      info: logger.debug.bind(logger),
+      warn: notices.warn,
+    });
+    if (isNewDatabase) await prepareData(project, db, notices);
+    else await prepareLocales(db);
+    const site = await siteToServe({ project, db, secrets, handlers, logger });
+    if (isNewDatabase) await site.media.recover();
+    const settings = serverSettingsOf(project);
+    const made = await newApp({ site, settings, logger, isHealthy: db.isHealthy }, listener);
+    await made.app.ready();
+    await site.notifier.start();
+    return { ...made, project, site, db, state: stateOf(project, modules) };
+  } catch (fault) {
+    if (db !== live?.db) await db.close();
+    throw fault;
+  }
+};
+
+const warn = (project: Project, notices: Notices, live: Generation | null): void => {
+  const code = findCode(project.dir, project.config.project.ignoreCode);
+  for (const warning of misspeltVariables(project.dir)) notices.warn(warning);
+  warnOfProject(project, code, notices);
+  // in development they protect nothing yet, and whoever moves a project wants to see it first
+  for (const it of code.filter(isUnwatched))
+    notices.warn(
+      `start will refuse this project, because ${it.file} may restrict access and is not run: it ${guardReason(it)}`,
+    );
+  if (live?.project.config.permissions.enabled !== false) warnOfOpenSite(project, notices);
+};
+
+const openServed = async (project: Project, logger: FastifyBaseLogger): Promise<OpenedDatabase> => {
+  const db = await openDatabase(project, {
+    onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
+  });
+  startThreads(db, project.config).catch((fault: unknown) =>
+    logger.error({ err: loggable(fault) }, 'the threads of the database cannot start'),
+  );
+  return db;
+};
+
+const usesSameDatabase = (a: Project, b: Project): boolean =>
+  a.config.threads === b.config.threads && databaseVariables.every((name) => a.env[name] === b.env[name]);
+
+const databaseVariables = [
+  'DATABASE_CLIENT',
+  'DATABASE_FILENAME',
+  'DATABASE_URL',
+  'DATABASE_HOST',
+  'DATABASE_PORT',
+  'DATABASE_NAME',
+  'DATABASE_USERNAME',
+  'DATABASE_PASSWORD',
+  'DATABASE_SSL',
+  'DATABASE_SCHEMA',
+  'DATABASE_PREPARED',
+] as const satisfies readonly (keyof Environment)[];
+
+const stateOf = ({ dir, config, env }: Project, modules: FollowedModules): ProjectState => ({
+  config,
+  env,
+  schemas: readSchemas(dir),
+  code: new Set(modules.files().map((file) => nameIn(dir, file))),
+});
+
+/** A file as it is named in what is said: relative to the project folder, with forward slashes. */
+export const nameIn = (dir: string, file: string): string => path.relative(dir, file).split(path.sep).join('/');
+
+/** Ends what only the old generation uses, once none of its requests is in flight. */
+export const closeGeneration = async (old: Generation, next: Generation): Promise<void> => {
+  await Promise.all([old.app.close(), old.site.notifier.stop()]);
+  if (old.db !== next.db) await old.db.close();
+};
