@@ -94,6 +94,7 @@ describe('the package dovetail', () => {
         'LICENSE',
         'README.md',
         'bin',
+        'deploy',
         'dist/bundle',
         'dist/cli',
         'dist/handlers',
