@@ -129,16 +129,24 @@ describe.each(dialects)('the default starter, on %s', (dialect) => {
         ? `select name from sqlite_master where type = 'index' order by name`
         : `select indexname from pg_indexes where schemaname = 'public' order by indexname`;
     const before = await world.run(indexes);
+    const settings = 'select * from strapi_core_store_settings order by id';
+    const settingsBefore = await world.run(settings);
     const { start } = await inspect(world.dir, plain);
-    expect(start).toMatchObject({ tables: [], columns: [] });
+    expect(start).toMatchObject({
+      tables: [],
+      columns: [],
+      rows: [{ table: 'strapi_core_store_settings', what: expect.stringContaining('dovetail_model') }],
+      journalMode: dialect === 'sqlite' ? 'wal' : null,
+    });
     await printed(() => sync(world.dir, { dryRun: false, publishDrafts: [] }));
     const added = (await world.run(indexes)).flat().filter((it) => !before.flat().includes(it));
     expect(added).toEqual(start?.indexes.map((it) => it.name).sort());
     const again = await inspect(world.dir, plain);
-    expect(again.start?.statements).toEqual([]);
+    expect(again.start).toMatchObject({ statements: [], rows: [], journalMode: null });
     expect(again.ok).toBe(true);
     await world.run(...start!.undo);
     expect(await world.run(indexes)).toEqual(before);
+    expect(await world.run(settings)).toEqual(settingsBefore);
     expect((await inspect(world.dir, plain)).start?.statements).toEqual(start?.statements);
   });
 

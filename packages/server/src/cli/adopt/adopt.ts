@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { sql } from 'kysely';
+import { isSameMemory, readMemory, withModel } from '../../migrate/memory.js';
 import { withIndexes } from '../../model/indexes.js';
 import { formatNote, type LoadedModel, loadModel } from '../../model/load.js';
 import type { Model } from '../../model/model.js';
@@ -34,7 +35,7 @@ import { judgeRequests } from './requests.js';
 import { describeServed, differencesOf, readProviders } from './served.js';
 import { planServing, planStart } from './serving.js';
 import { compareSettings, type DatabaseAddress, environmentOf, findAddress } from './settings.js';
-import { newTables } from './tables.js';
+import { newTables, type Tables } from './tables.js';
 import { readV4Config, type V4Config } from './v4-config.js';
 
 export interface ConnectionFlags {
@@ -153,7 +154,14 @@ const inspectDatabase = async (
   });
   const serving = { dir: project.dir, config: v4, address, settings: known.settings, guards: guardsIn(files) };
   const isNew = content.roles.length === 0;
-  const start = planStart(serving, model, diff, db, { isNew, hasLocales: (content.locales?.codes.length ?? 0) > 0 });
+  const start = planStart(serving, model, diff, db, {
+    isNew,
+    hasLocales: (content.locales?.codes.length ?? 0) > 0,
+    hasWebhooks:
+      tables.has('strapi_webhooks', 'enabled') &&
+      (await tables.count(sql`select count(*) from strapi_webhooks where enabled`)) > 0,
+    isRemembered: await isRemembered(model, tables),
+  });
   const obstacle = await withoutRights(db, address, start.tables.length + start.columns.length > 0);
   if (obstacle) obstacles.push(obstacle);
   const providers = await readProviders(tables);
@@ -192,6 +200,13 @@ const inspectDatabase = async (
     start,
     serve: planServing(serving),
   };
+};
+
+/** Whether the database holds what the start would store for `migrate`. */
+const isRemembered = async (model: Model, tables: Tables): Promise<boolean> => {
+  if (!tables.has('strapi_core_store_settings', 'key', 'value')) return false;
+  const memory = await tables.db.read(() => readMemory(tables.db.dialect));
+  return isSameMemory(memory, withModel(memory, model));
 };
 
 // ---- the project

@@ -329,9 +329,9 @@ const requests = ({ requests: judged }: AdoptReport, paper: Paper): string => {
     .join('\n');
 };
 
-const startPart = ({ tables, columns, indexes, statements, files, undo }: StartFacts, paper: Paper): string => {
+const startPart = ({ tables, columns, indexes, rows, journalMode, files, undo }: StartFacts, paper: Paper): string => {
   const lines =
-    statements.length === 0
+    tables.length + columns.length + indexes.length + rows.length === 0 && journalMode === null
       ? ['  nothing in the database']
       : [
           ...(tables.length === 0
@@ -352,8 +352,9 @@ const startPart = ({ tables, columns, indexes, statements, files, undo }: StartF
                 `  ${counted(indexes.length, 'index', 'indexes')}`,
                 ...indexes.map((it) => `    ${it.name} on ${it.table} (${it.columns.join(', ')})`),
               ]),
-          ...statements.filter((it) => /^(pragma|inserts)/.test(it)).map((it) => `  ${it}`),
-          '  No triggers, and no table, column or row of v4 is changed. `sync --dry-run` prints the statements.',
+          ...rows.map((it) => wrapped(`a row of ${it.table}: ${it.what}`, 2, paper)),
+          ...(journalMode === null ? [] : ['  pragma journal_mode = wal, which v4 accepts']),
+          '  No triggers, and nothing of v4 is altered or dropped. `dovetail sync --dry-run` prints the statements.',
         ];
   return [
     section(

@@ -179,7 +179,11 @@ export interface StartFacts {
   readonly tables: readonly string[];
   readonly columns: readonly { readonly table: string; readonly column: string }[];
   readonly indexes: readonly { readonly name: string; readonly table: string; readonly columns: readonly string[] }[];
-  /** Everything that runs in the database, in order. */
+  /** Rows that are inserted or changed. */
+  readonly rows: readonly { readonly table: string; readonly what: string }[];
+  /** The journal mode that a SQLite file gets; null if it has it. */
+  readonly journalMode: 'wal' | null;
+  /** Statements that create, in order. */
   readonly statements: readonly string[];
   /** Files that are created or changed. */
   readonly files: readonly { readonly path: string; readonly what: string }[];

@@ -227,6 +227,15 @@ const looks: readonly Look[] = [
           message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${limits.attemptsMax} a minute for each account and address.`,
         },
   ({ content }) =>
+    content.webhooks === 0
+      ? null
+      : {
+          code: 'webhooks',
+          because: counted(content.webhooks, 'webhook'),
+          message:
+            "Those that are enabled are told of what is written through Dovetail, in v4's form; v4 tells them of its own writes.",
+        },
+  ({ content }) =>
     content.types.every((it) => (it.entries ?? 0) === 0)
       ? null
       : {

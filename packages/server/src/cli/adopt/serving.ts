@@ -2,9 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import type { Model } from '../../model/model.js';
+import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
-import { indexColumns, planIndexes, type TableDiff } from '../../sql/schema.js';
-import { type Changes, planChanges } from '../layout.js';
+import { indexColumns, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
+import { planChanges } from '../layout.js';
 import type { ServeFacts, Setting, StartFacts } from './report.js';
 import { configFor, type DatabaseAddress, missingVariables, secretsOf, valueAt } from './settings.js';
 import type { V4Config } from './v4-config.js';
@@ -18,43 +19,87 @@ export interface ServingOptions {
   readonly guards: readonly string[];
 }
 
-/** @param isNew whether the database has no roles, so that the start creates them and the seeds. */
+/** What of the contents decides what the start writes. */
+export interface Contents {
+  /** There are no roles: the start creates them, and the seeds. */
+  readonly isNew: boolean;
+  readonly hasLocales: boolean;
+  readonly hasWebhooks: boolean;
+  /** The settings hold what `migrate` remembers of the model, as the model is now. */
+  readonly isRemembered: boolean;
+}
+
 export const planStart = (
   { dir, config, address }: ServingOptions,
   model: Model,
-  diff: TableDiff,
+  found: TableDiff,
   db: FrozenDb,
-  { isNew, hasLocales }: { readonly isNew: boolean; readonly hasLocales: boolean },
+  contents: Contents,
 ): StartFacts => {
-  const changes: Changes = planChanges(model, diff, db);
-  const indexChanges = planIndexes(diff, db);
-  const own = diff.missingIndexes.filter((it) => it.index.own);
-  const indexes = diff.missingIndexes.map(({ table, index }) => ({
-    name: index.name,
-    table,
-    columns: indexColumns(index),
-  }));
-  const drop = (name: string): string =>
-    `drop index ${db.dialect.name === 'postgres' ? 'concurrently ' : ''}if exists "${name}"`;
+  const { storedName } = db.dialect.schema;
+  const isDelivering = contents.hasWebhooks && found.surplusTables.every((it) => it !== deliveriesTable.name);
+  const outbox = isDelivering ? { ...nothingMissing, missingTables: [deliveriesTable] } : nothingMissing;
+  const { statements } = planChanges(model, found, db);
+  const indexChanges = planIndexes(found, db);
+  const own = found.missingIndexes.filter((it) => it.index.own);
+  const drop = db.dialect.name === 'postgres' ? 'drop index concurrently if exists' : 'drop index if exists';
+  const isChangingMode = db.journalMode === 'delete';
+  const newDrafts = [...model.types.values()].filter(
+    (type) =>
+      type.draftAndPublish &&
+      found.missingColumns.some((it) => it.table === type.table && it.column.name === 'published_at'),
+  );
+  const rows: StartFacts['rows'] = [
+    ...newDrafts.map((it) => ({
+      table: it.table,
+      what: 'every entry is published, as in v4, since it has drafts now',
+    })),
+    ...(contents.isRemembered ? [] : [{ table: SETTINGS, what: 'dovetail_model, by which `migrate` knows the model' }]),
+    ...(isDelivering
+      ? [{ table: SETTINGS, what: 'core_persisted_tables, so that v4 keeps the table of deliveries' }]
+      : []),
+    ...(contents.isNew
+      ? [{ table: 'up_roles', what: 'the roles public and authenticated, and the seeds of database/seed' }]
+      : []),
+    ...(contents.hasLocales ? [] : [{ table: 'i18n_locale', what: 'the default locale' }]),
+  ];
   return {
-    tables: diff.missingTables.map((it) => it.name),
-    columns: diff.missingColumns.map((it) => ({ table: it.table, column: it.column.name })),
-    indexes,
+    tables: [...found.missingTables, ...outbox.missingTables].map((it) => it.name),
+    columns: found.missingColumns.map((it) => ({ table: it.table, column: it.column.name })),
+    indexes: found.missingIndexes.map(({ table, index }) => ({
+      name: storedName(index.name),
+      table,
+      columns: indexColumns(index),
+    })),
+    rows,
+    journalMode: isChangingMode ? 'wal' : null,
     statements: [
-      ...changes.statements.map((it) => it.sql),
+      ...statements.map((it) => it.sql),
+      ...planAdditions(outbox, db).map((it) => it.sql),
       ...indexChanges.map((it) => it.statement.sql),
-      ...(db.journalMode === 'delete' ? ['pragma journal_mode = wal'] : []),
-      ...(isNew ? ['inserts the roles public and authenticated, and the seeds of database/seed'] : []),
-      ...(hasLocales ? [] : ['inserts the default locale into i18n_locale']),
     ],
     files: filesOf(dir, config, address),
     undo: [
-      ...own.map((it) => drop(db.dialect.schema.storedName(it.index.name))),
-      ...diff.missingColumns.map((it) => `alter table "${it.table}" drop column "${it.column.name}"`),
-      ...diff.missingTables.toReversed().map((it) => `drop table "${it.name}"`),
-      ...(db.journalMode === 'delete' ? ['pragma journal_mode = delete'] : []),
+      ...own.map((it) => `${drop} "${storedName(it.index.name)}"`),
+      ...(isDelivering ? [`drop table "${deliveriesTable.name}"`] : []),
+      ...found.missingColumns.toReversed().map((it) => `alter table "${it.table}" drop column "${it.column.name}"`),
+      ...found.missingTables.toReversed().map((it) => `drop table "${storedName(it.name)}"`),
+      ...(contents.isRemembered ? [] : [`delete from ${SETTINGS} where "key" = 'dovetail_model'`]),
+      ...(isChangingMode ? ['pragma journal_mode = delete'] : []),
     ],
   };
+};
+
+const SETTINGS = 'strapi_core_store_settings';
+const nothingMissing: TableDiff = {
+  missingTables: [],
+  missingColumns: [],
+  missingIndexes: [],
+  ownIndexes: [],
+  surplusIndexes: [],
+  surplusTables: [],
+  surplusColumns: [],
+  otherTypes: [],
 };
 
 const filesOf = (dir: string, config: V4Config, address: DatabaseAddress): StartFacts['files'] => {
@@ -92,6 +137,7 @@ export const planServing = ({ dir, config, address, settings, guards }: ServingO
   const environment = config.environment === 'development' ? [] : [`NODE_ENV=${config.environment}`];
   const file = address.given.DATABASE_FILENAME ?? '';
   const copied = '/tmp/dovetail-copy.db';
+  const sourceOf = given.filter((it) => /^DATABASE_/.test(it));
   const onCopy = given.filter((it) => !/^DATABASE_(FILENAME|URL|NAME|CLIENT)=/.test(it));
   const copyStart = (database: readonly string[]): string =>
     [`PORT=${port + 1}`, ...environment, ...database, ...onCopy, 'npx dovetail start --project', project].join(' ');
@@ -101,7 +147,7 @@ export const planServing = ({ dir, config, address, settings, guards }: ServingO
     copy:
       address.client === 'sqlite'
         ? [
-            `sqlite3 ${quoted(file)} ".backup ${copied}"`,
+            `${[...sourceOf, 'npx dovetail backup'].join(' ')} --project ${project} --out ${copied}`,
             copyStart(['DATABASE_CLIENT=sqlite', `DATABASE_FILENAME=${copied}`]),
           ]
         : [
@@ -112,7 +158,7 @@ export const planServing = ({ dir, config, address, settings, guards }: ServingO
     instead: [
       'stop Strapi, so that one program writes',
       address.client === 'sqlite'
-        ? `cp ${quoted(file)} ${quoted(`${file}.before-dovetail`)}`
+        ? `${[...sourceOf, 'npx dovetail backup'].join(' ')} --project ${project} --out ${quoted(`${file}.before-dovetail`)}`
         : 'pg_dump "$DATABASE" -Fc -f before-dovetail.dump   # DATABASE: the URL of the database',
       start(`PORT=${port}`, `HOST=${host}`, ...environment),
     ],

@@ -18,21 +18,27 @@ export const wordHazard = (found: FoundHazard): Hazard => {
 export const counted = (count: number, one: string, many = `${one}s`): string =>
   `${count.toLocaleString('en')} ${count === 1 ? one : many}`;
 
+/** @param verb in the plural. */
 const rows =
-  (what: string) =>
+  (verb: string, what: string) =>
   ({ count, place }: FoundHazard): string =>
-    `${counted(count, 'row')} of ${place} ${what}`;
+    `${counted(count, 'row')} of ${place} ${inflected(verb, count)} ${what}`;
 const entries =
-  (what: string) =>
+  (verb: string, what: string) =>
   ({ count, place }: FoundHazard): string =>
-    `${place}: ${counted(count, 'entry', 'entries')} ${what}`;
+    `${place}: ${counted(count, 'entry', 'entries')} ${inflected(verb, count)} ${what}`;
+
+const inflected = (verb: string, count: number): string => {
+  if (count !== 1) return verb;
+  return { are: 'is', have: 'has' }[verb] ?? `${verb}s`;
+};
 
 const skipped = 'They are not shown, and left alone.';
 
 const hazardWords: Readonly<Record<HazardCode, Words>> = {
   'link.orphan': {
     weight: 'harmless',
-    message: rows('lead from or to an entry that is gone'),
+    message: rows('lead', 'from or to an entry that is gone'),
     effect: skipped,
   },
   'link.duplicate': {
@@ -47,107 +53,108 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
   },
   'link.order-missing': {
     weight: 'harmless',
-    message: rows('have no place in their list, as after an upgrade or a new inversedBy'),
+    message: rows('have', 'no place in their list, as after an upgrade or a new inversedBy'),
     effect: 'They are shown first on SQLite and last on PostgreSQL; the next change of such a list numbers it anew.',
   },
   'link.order-fraction': {
     weight: 'harmless',
-    message: rows('have a fraction as their place in a list'),
+    message: rows('have', 'a fraction as their place in a list'),
     effect: 'The order is kept; the next change of such a list numbers it anew.',
   },
   'link.to-one-many': {
     weight: 'notice',
-    message: entries('have several related entries where there can be one'),
+    message: entries('have', 'several related entries where there can be one'),
     effect: 'The one with the least id is shown; the next write of the relation removes the others.',
   },
   'component.dangling': {
     weight: 'notice',
-    message: entries('name a component that is gone'),
+    message: entries('name', 'a component that is gone'),
     effect: 'It is not shown: a single component is null, a list is shorter.',
   },
   'component.orphan-entry': {
     weight: 'harmless',
-    message: rows('belong to an entry that is gone'),
+    message: rows('belong', 'to an entry that is gone'),
     effect: skipped,
   },
   'component.removed-field': {
     weight: 'harmless',
-    message: rows('belong to an attribute that is in no schema file'),
+    message: rows('belong', 'to an attribute that is in no schema file'),
     effect: skipped,
   },
   'component.other-type': {
     weight: 'notice',
-    message: entries('hold a component that the schema file does not allow there'),
+    message: entries('hold', 'a component that the schema file does not allow there'),
     effect: 'It is not shown, where v4 may show the wrong one: v4 looks for its id in the table of the new component.',
   },
   'component.single-many': {
     weight: 'notice',
-    message: entries('have several components where there can be one'),
+    message: entries('have', 'several components where there can be one'),
     effect: 'The first is shown; the next write of the attribute removes the others.',
   },
-  'media.dangling-file': { weight: 'harmless', message: rows('name a file that is gone'), effect: skipped },
+  'media.dangling-file': { weight: 'harmless', message: rows('name', 'a file that is gone'), effect: skipped },
   'media.dangling-entry': {
     weight: 'harmless',
     message: ({ count, place }) =>
-      `files_related_morphs: ${counted(count, 'row')} lead to an entry of ${place} that is gone`,
+      `files_related_morphs: ${counted(count, 'row')} ${inflected('lead', count)} to an entry of ${place} that is gone`,
     effect: skipped,
   },
   'media.removed-field': {
     weight: 'harmless',
-    message: rows('belong to an attribute or type that is in no schema file'),
+    message: rows('belong', 'to an attribute or type that is in no schema file'),
     effect: skipped,
   },
   'media.not-on-disk': {
     weight: 'notice',
     message: ({ count }) =>
-      `${counted(count, 'file')} of the media library, formats included, are not in public/uploads`,
+      `${counted(count, 'file')} of the media library, formats included, ${inflected('are', count)} not in public/uploads`,
     effect: 'Entries show them, and their URL is a 404. If they are elsewhere, copy them, or link the folder.',
   },
   'media.other-provider': {
     weight: 'notice',
-    message: ({ count, example }) => `${counted(count, 'file')} are kept by another service (${example})`,
+    message: ({ count, example }) =>
+      `${counted(count, 'file')} ${inflected('are', count)} kept by another service (${example})`,
     effect:
       'They are shown with their URLs. New uploads go to public/uploads or to S3, and deleting one leaves what the service holds.',
   },
-  'morph.dangling': { weight: 'harmless', message: entries('lead to an entry that is gone'), effect: skipped },
+  'morph.dangling': { weight: 'harmless', message: entries('lead', 'to an entry that is gone'), effect: skipped },
   'value.enumeration': {
     weight: 'notice',
-    message: entries('hold a value that the enumeration does not have'),
-    effect: 'It is shown and can be filtered by. A write may keep it by leaving the attribute out; giving it is a 400.',
+    message: entries('hold', 'a value that the enumeration does not have'),
+    effect: 'It is shown and can be filtered by. A write that leaves the attribute out keeps it; giving it is a 400.',
   },
   'value.json': {
     weight: 'notice',
-    message: entries('hold a text that is not JSON'),
+    message: entries('hold', 'a text that is not JSON'),
     effect: 'It is shown as a string, where v4 fails with a 500.',
   },
   'value.date': {
     weight: 'notice',
-    message: entries('hold a value that is no date or time'),
+    message: entries('hold', 'a value that is no date or time'),
     effect: 'A date or time is shown as it is stored, a datetime as null.',
   },
   'value.date-as-text': {
     weight: 'harmless',
-    message: entries('hold a datetime as text, where v4 writes milliseconds'),
+    message: entries('hold', 'a datetime as text, where v4 writes milliseconds'),
     effect: 'It is read, sorted and filtered as the datetime that it says.',
   },
   'value.number': {
     weight: 'notice',
-    message: entries('hold a value that is not a number of their type'),
+    message: entries('hold', 'a value that is not a number of their type'),
     effect: 'It is shown as it is stored; giving it in a write is a 400.',
   },
   'value.boolean': {
     weight: 'notice',
-    message: entries('hold a value that is neither true nor false'),
+    message: entries('hold', 'a value that is neither true nor false'),
     effect: 'It is shown as null.',
   },
   'value.too-long': {
     weight: 'notice',
-    message: entries('hold a text of more than 255 characters'),
+    message: entries('hold', 'a text of more than 255 characters'),
     effect: 'It is shown whole. It does not fit the column on PostgreSQL, so giving it in a write is a 400.',
   },
   'value.required': {
     weight: 'harmless',
-    message: entries('have no value for a required attribute'),
+    message: entries('have', 'no value for a required attribute'),
     effect: 'null is shown. A write that leaves the attribute out is accepted; giving null is a 400.',
   },
   'value.not-unique': {
@@ -184,17 +191,18 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
   },
   'locale.none': {
     weight: 'notice',
-    message: entries('have no locale'),
+    message: entries('have', 'no locale'),
     effect: 'Lists show them with locale=all only, as in v4.',
   },
   'locale.unknown': {
     weight: 'notice',
-    message: entries('are in a locale that does not exist any more'),
+    message: entries('are', 'in a locale that does not exist any more'),
     effect: 'Lists show them with locale=all only.',
   },
   'locale.one-sided': {
     weight: 'notice',
-    message: ({ count, place }) => `${place}: ${counted(count, 'link')} between languages lead one way only`,
+    message: ({ count, place }) =>
+      `${place}: ${counted(count, 'link')} between languages ${inflected('lead', count)} one way only`,
     effect: 'The entry that has none shows no localizations. A write to the group links all of them.',
   },
   'index.missing': {
@@ -222,22 +230,23 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
   },
   'user.no-role': {
     weight: 'notice',
-    message: rows('have no role'),
+    message: rows('have', 'no role'),
     effect: 'They can log in, and may do nothing, as in v4.',
   },
   'user.same-email': {
     weight: 'notice',
-    message: ({ count }) => `${counted(count, 'e-mail address', 'e-mail addresses')} belong to several users`,
+    message: ({ count }) =>
+      `${counted(count, 'e-mail address', 'e-mail addresses')} ${inflected('belong', count)} to several users`,
     effect: 'Whoever logs in by it is the user with the least id whose provider is local.',
   },
   'user.hash': {
     weight: 'notice',
-    message: rows('hold a password that is no bcrypt hash'),
+    message: rows('hold', 'a password that is no bcrypt hash'),
     effect: 'These users cannot log in, as in v4, until they reset it.',
   },
   'permission.unknown': {
     weight: 'harmless',
-    message: rows('name an action that is not served here, such as one of the project'),
+    message: rows('name', 'an action that is not served here, such as one of the project'),
     effect: 'They are kept, and allow nothing.',
   },
 };

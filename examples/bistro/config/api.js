@@ -1,0 +1,3 @@
+module.exports = {
+  rest: { defaultLimit: 10, maxLimit: 50, withCount: true },
+};

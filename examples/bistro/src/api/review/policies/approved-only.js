@@ -1,0 +1,7 @@
+'use strict';
+
+module.exports = (policyContext) => {
+  const { query } = policyContext.request;
+  query.filters = { $and: [query.filters ?? {}, { approved: true }] };
+  return true;
+};
