@@ -38,8 +38,14 @@ const roles = [
 /**
  * A database without roles is new: exactly one process creates them and writes the project's seeds, in one transaction.
  * It also stores digests of the seed files, so that a later start can report changed ones.
+ * @param withEntries false for a database that gets its entries from elsewhere.
  */
-export const prepareData = async (project: Project, db: Db, logger: Notices): Promise<void> => {
+export const prepareData = async (
+  project: Project,
+  db: Db,
+  logger: Notices,
+  { withEntries = true }: { readonly withEntries?: boolean } = {},
+): Promise<void> => {
   const { dialect } = db;
   const digests = digestSeeds(project.dir);
   if (!(await db.read(() => isNew(dialect)))) {
@@ -67,7 +73,9 @@ export const prepareData = async (project: Project, db: Db, logger: Notices): Pr
       strict: true,
       defaultLocale: await readInside(readDefaultCode(dialect), tx),
     };
-    const count = await writeSeeds(files, project.model, newWriter(db, Date.now), context, newSession(tx));
+    const count = withEntries
+      ? await writeSeeds(files, project.model, newWriter(db, Date.now), context, newSession(tx))
+      : 0;
     await tx.run(
       dialect.compile(
         sql`insert into strapi_core_store_settings (${sql.ref('key')}, value, type) values (${SEED_KEY}, ${JSON.stringify(digests)}, 'object')`,

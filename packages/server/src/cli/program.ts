@@ -195,6 +195,27 @@ command('restore', 'put a backup in place, with its uploads if it has any; the s
     await restore(project, file, { force: force === true });
   });
 
+command('export', 'write content as lines of JSON, for another database of either kind')
+  .argument('<file>', '- for standard output')
+  .option('--users', 'users, roles and permissions too')
+  .option('--all', 'everything: also administrators, tokens and settings')
+  .action(
+    async (
+      file: string,
+      { project, users, all }: ProjectOption & { readonly users?: boolean; readonly all?: boolean },
+    ) => {
+      const { exportContent } = await import('./transfer/export.js');
+      await exportContent(project, file, { scope: all ? 'all' : users ? 'users' : 'content' });
+    },
+  );
+command('import', 'put an export into a database with the same model, whole or not at all')
+  .argument('<file>', '- for standard input')
+  .option('--replace', 'delete the content that is there')
+  .action(async (file: string, { project, replace }: ProjectOption & { readonly replace?: boolean }) => {
+    const { importContent } = await import('./transfer/import.js');
+    await importContent(project, file, { replace: replace === true });
+  });
+
 const token = program.command('token').description('API tokens');
 command('create', 'create a token and print its key, once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')

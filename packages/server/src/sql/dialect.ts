@@ -311,6 +311,8 @@ export interface Dialect extends Binding {
    * at run time, which must be 1, 2, 3 ….
    */
   newIds(table: string): Sql;
+  /** After rows were inserted with ids: makes the next id of the table greater than all; null where the engine does so itself. */
+  continueIds(table: string): Statement | null;
   /** Acquires a lock on each name until the end of the transaction; null for an engine with a single writer. */
   lock(names: readonly string[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
@@ -363,6 +365,12 @@ export interface Db {
 
 /** What comparing and counting need of a database. */
 export type ReadableDb = Pick<Db, 'dialect' | 'place' | 'read'>;
+
+/** One state of the database, apart from `Db` and its bounds, for commands that read all of it. */
+export interface Snapshot {
+  rows(statement: Pick<Statement, 'sql' | 'params'>): Promise<Rows>;
+  close(): Promise<void>;
+}
 
 /** Binds the run-time values of a statement. */
 export const withValues = (statement: Statement, values: readonly DbValue[], binding: Binding): Statement => {

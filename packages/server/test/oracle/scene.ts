@@ -26,6 +26,8 @@ export interface Scene {
 export interface Stage {
   readonly dialect: DialectName;
   readonly db: Db;
+  /** Variables under which a command opens the database. */
+  readonly env: Readonly<Record<string, string>>;
   /** The permissions of the public role, for reading without HTTP. */
   readonly context: ResolveContext;
   drop(): Promise<void>;
@@ -47,7 +49,7 @@ export const newScene = (seed: number): Scene => {
 
 /** Puts a scene into a fresh database. */
 export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stage> => {
-  const { db, drop } = await copiedDatabase(dialect, 'builtin', async (empty) => {
+  const { db, env, drop } = await copiedDatabase(dialect, 'builtin', async (empty) => {
     await createTables(empty, builtinOf(scene.model));
   });
   const tables = await createTables(db, scene.model);
@@ -58,6 +60,7 @@ export const newStage = async (scene: Scene, dialect: DialectName): Promise<Stag
   return {
     dialect,
     db,
+    env,
     drop,
     context: { model: scene.model, gate, rest, strict, defaultLocale: defaultLocaleOf(scene) },
   };

@@ -257,6 +257,10 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   stillRunning: null,
   newIds: (table) =>
     sql`(select nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))::int4 as id from unnest(${idsParameter()}::int4[]))`,
+  continueIds: (table) =>
+    compile(
+      sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))))`,
+    ),
   lock: (names) => {
     // always in the same order, to avoid deadlocks
     const ordered = [...new Set(names)].sort();

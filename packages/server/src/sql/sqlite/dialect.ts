@@ -223,6 +223,7 @@ export const sqliteDialect: Dialect = {
     someRows: (id) => sql`(${id} % 61 or ${stillRunning(id)})`,
   },
   newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
+  continueIds: () => null,
   lock: () => null,
   forUpdate: sql``,
   skipLocked: sql``,
