@@ -90,18 +90,16 @@ describe('the package dovetail', () => {
       ),
     );
     expect([...places].sort()).toEqual([
-      ...[
-        'LICENSE',
-        'README.md',
-        'bin',
-        'deploy',
-        'dist/bundle',
-        'dist/cli',
-        'dist/handlers',
-        'dist/types',
-        'package.json',
-        'templates',
-      ],
+      'LICENSE',
+      'README.md',
+      'bin',
+      'deploy',
+      'dist/bundle',
+      'dist/cli',
+      'dist/handlers',
+      'dist/types',
+      'package.json',
+      'templates',
     ]);
   });
 

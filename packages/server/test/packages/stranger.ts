@@ -9,6 +9,7 @@ import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import type { Packed } from './packed.ts';
 import { newRegistry } from './registry.ts';
 
@@ -31,6 +32,7 @@ export const beStranger = async (packages: readonly Packed[], tools: Tools): Pro
     const megabytes = await install(dir, packages, shell);
     await makeProject(dir, shell);
     await useProject(dir, shell);
+    await develop(dir, shell);
     await shell.run(dir, ['npx', 'create-dovetail', 'made', '--yes', '--no-install', '--template', 'empty']);
     return { megabytes };
   } finally {
@@ -131,7 +133,7 @@ const makeProject = async (dir: string, { run }: Shell): Promise<void> => {
 
 const useProject = async (dir: string, shell: Shell): Promise<void> => {
   const project = path.join(dir, 'blog');
-  const served = await serve(project, shell);
+  const served = await serve(project, ['start'], shell);
   try {
     const { url } = served;
     for (const it of ['/api/posts', '/api/posts/1?populate=*', '/api/reference', '/api/openapi.json'])
@@ -148,6 +150,25 @@ const useProject = async (dir: string, shell: Shell): Promise<void> => {
     });
     assert.match(await created.text(), /"slug" ?: ?"written-by-a-stranger"/);
     await readWithClient(dir, url, shell);
+  } finally {
+    await served.stop();
+  }
+};
+
+/** An attribute that is added to a schema file is served without a new start. */
+const develop = async (dir: string, shell: Shell): Promise<void> => {
+  const project = path.join(dir, 'blog');
+  const served = await serve(project, ['run', 'dev'], shell);
+  try {
+    const file = path.join(project, 'src/api/author/content-types/author/schema.json');
+    const schema = JSON.parse(fs.readFileSync(file, 'utf8'));
+    schema.attributes.town = { type: 'string' };
+    fs.writeFileSync(file, JSON.stringify(schema, null, 2));
+    const asked = async (): Promise<number> => (await fetch(`${served.url}/api/authors?fields=town`)).status;
+    for (let status = await asked(); status !== 200; status = await asked()) {
+      assert.equal(status, 400);
+      await setTimeout(50);
+    }
   } finally {
     await served.stop();
   }
@@ -178,9 +199,10 @@ const { data } = await api.collection('posts').findOne(2, { fields: ['title'], p
 export const name: string | undefined = data.attributes.author.data?.attributes.name;
 `;
 
-const serve = async (project: string, { env }: Shell) => {
+/** @param args what npm runs. */
+const serve = async (project: string, args: readonly string[], { env }: Shell) => {
   const port = await freePort();
-  const child = spawn('npm', ['start'], {
+  const child = spawn('npm', args, {
     cwd: project,
     env: { ...env, PORT: String(port) },
     stdio: ['ignore', 'pipe', 'pipe'],
