@@ -106,7 +106,9 @@ export const newLane = (deps: LaneDeps): Lane => {
       return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (target.kind === 'read' && !known && !isNew) repeated.set(url, target);
-        return send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+        const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+        if (answer.isSingleUse && bytes === body) freeWhenSent(response, body);
+        return sent;
       });
     };
 
@@ -139,6 +141,17 @@ export const newLane = (deps: LaneDeps): Lane => {
 };
 
 const TEXT_BYTES_MAX = 4096;
+
+/** Gives the memory of a body back at once: the garbage collector does not see how large it is, and would let dozens wait. */
+const freeWhenSent = (response: http.ServerResponse, { buffer, byteLength }: Buffer): void => {
+  // small ones share Node's pool
+  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return;
+  const free = (): void => {
+    buffer.transfer(0);
+  };
+  if (response.writableLength === 0) free();
+  else response.once('close', free);
+};
 
 /** Approximate size of a target in memory, without its URL. */
 const TARGET_BYTES = 512;
