@@ -24,13 +24,22 @@ const halves = (text: string, option: string, example: string): readonly [string
   return [from, to];
 };
 
-export const readTypeRename = (text: string, model: Model): { readonly from: Uid; readonly to: Uid } => {
-  const [from, given] = halves(text, '--rename-type', 'api::post.post=api::article.article');
-  const { uid: to } = findType(given, model, '--rename-type');
+export interface AskedTypeRename {
+  readonly from: Uid;
+  readonly to: Uid;
+  /** What it is stored in, where the database does not remember that: v4 remembers no components. */
+  readonly table: string | undefined;
+}
+
+/** `api::post.post=api::article.article`, `shared.seo@components_shared_seos=shared.meta`. */
+export const readTypeRename = (text: string, model: Model): AskedTypeRename => {
+  const [given, label] = halves(text, '--rename-type', 'api::post.post=api::article.article');
+  const [from = '', table] = given.split('@');
+  const { uid: to } = findType(label, model, '--rename-type');
   if (model.types.has(from)) throw new MigrationFault(`--rename-type ${text}: ${from} is still in the schema files.`);
   if (!from.includes('.'))
     throw new MigrationFault(`--rename-type ${text}: write the old type as its uid, such as ${to}`);
-  return { from, to };
+  return { from, to, table };
 };
 
 /** @param formerly old uids of renamed types, which may be used too. */

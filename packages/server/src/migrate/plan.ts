@@ -13,11 +13,11 @@ import {
   type Uid,
 } from '../model/model.js';
 import type { AttributeRename, Renames, TypeRename } from '../model/renames.js';
-import { tablesOf } from '../model/storage.js';
+import { columnName, tablesOf } from '../model/storage.js';
 import { typeOfKind } from '../model/stored.js';
 import { type Db, readInside } from '../sql/dialect.js';
 import { diffTables, type TableDiff } from '../sql/schema.js';
-import { type Asked, readAttribute, readRename, readTypeRename } from './asked.js';
+import { type Asked, type AskedTypeRename, readAttribute, readRename, readTypeRename } from './asked.js';
 import { type Candidate, findCandidates } from './candidates.js';
 import type { Change, ConvertChange, Step } from './changes.js';
 import { MigrationFault } from './faults.js';
@@ -125,8 +125,7 @@ const memoryIn = async (survey: Survey): Promise<Memory> =>
 const readRenames = async (survey: Survey, memory: Memory, model: Model, asked: Asked): Promise<Renames> => {
   const types: TypeRename[] = [];
   for (const text of asked.renameType) {
-    const { from, to } = readTypeRename(text, model);
-    types.push(await formerType(from, to, { survey, memory, model }));
+    types.push(await formerType(readTypeRename(text, model), { survey, memory, model }));
   }
   for (const { uid, table, singular } of model.types.values()) {
     const was = memory[uid]?.table ?? table;
@@ -140,29 +139,33 @@ const readRenames = async (survey: Survey, memory: Memory, model: Model, asked: 
   return { types, attributes };
 };
 
-/** What a renamed type was stored as: remembered, or the only table without a type that has its columns. */
+/**
+ * What a renamed type was stored as: what somebody says, what is remembered, or the only table without a type that is named
+ * like it or has its columns.
+ */
 const formerType = async (
-  from: Uid,
-  to: Uid,
+  { from, to, table: given }: AskedTypeRename,
   { survey, memory, model }: Pick<Work, 'survey' | 'memory' | 'model'>,
 ): Promise<TypeRename> => {
-  const singular = /[^.]*$/.exec(from)![0];
   const known = memory[from];
-  if (known) return { from, to, table: known.table, singular: known.singular };
+  const singular = known?.singular ?? /[^.]*$/.exec(from)![0];
+  const named = given ?? known?.table;
+  if (named !== undefined) return { from, to, table: named, singular };
   const layout = tablesOf(model);
   const { table } = model.types.get(to)!;
   // the table has kept its name, and no model has served it under the new uid
   if (!memory[to] && survey.hasTable(table) && (await countRows(survey, table)) > 0)
     return { from, to, table, singular };
   const columns = layout.find((it) => it.name === table)!.columns.map((it) => it.name);
-  const alike = [...survey.catalog.tables]
-    .filter(([name]) => !layout.some((it) => it.name === name))
-    .filter(([, found]) => columns.filter((it) => found.has(it)).length * 2 > columns.length)
-    .map(([name]) => name);
-  const [only] = alike;
-  if (only !== undefined && alike.length === 1) return { from, to, table: only, singular };
+  const free = [...survey.catalog.tables].filter(([name]) => !layout.some((it) => it.name === name));
+  const start = columnName(from.startsWith('api::') ? singular : `components_${from}`);
+  const likeName = free.filter(([name]) => name.startsWith(start) && !/_(links|morphs|components)$/.test(name));
+  const likeColumns = free.filter(([, found]) => columns.filter((it) => found.has(it)).length * 2 > columns.length);
+  const [alike = likeColumns] = [likeName, likeColumns].filter((it) => it.length === 1);
+  if (alike.length === 1) return { from, to, table: alike[0]![0], singular };
+  const others = alike.length === 0 ? '' : `, which could be ${alike.map(([name]) => name).join(', ')}`;
   throw new MigrationFault(
-    `--rename-type ${from}=${to}: the database does not remember ${from}${orNearest(from, Object.keys(memory))}${alike.length === 0 ? '' : `; its table could be any of ${alike.join(', ')}`}`,
+    `--rename-type ${from}=${to}: the database does not remember ${from}${orNearest(from, Object.keys(memory))}. If the name is right, say its table too${others}: --rename-type ${from}@TABLE=${to}`,
   );
 };
 
@@ -345,7 +348,9 @@ const findNarrowed = async (work: Work, names: NewNames): Promise<readonly Plann
       if (!isSingle(before) || !isSingle(attribute) || !survey.hasTable(before.path.table)) continue;
       const { table, from: by } = before.path;
       const shown = shownBy(before, work.former);
-      if (!survey.hasTable(shown.target)) continue;
+      // after a type got another name, its columns may be missing
+      if (!survey.hasTable(shown.target) || survey.declared(table, by) === undefined) continue;
+      if (survey.declared(table, shown.to) === undefined) continue;
       const lost = await countSurplus(survey, { table, by, ...shown });
       if (lost === 0) continue;
       const { path } = attribute;
