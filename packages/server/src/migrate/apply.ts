@@ -79,6 +79,9 @@ export const describeStep = (step: Step): string => {
       return `${step.do} ${step.table}.${step.column} to ${step.to}`;
     case 'keep the first':
       return `${step.do} of each ${step.by} in ${step.table}`;
+    case 'add unique index':
+    case 'drop unique index':
+      return `${step.do} ${step.name}`;
     case 'delete rows':
       return `${step.do} of ${step.table}${step.where.map((it) => ` with ${it.column} ${it.value}`).join('')}`;
     case 'drop column':
@@ -106,9 +109,9 @@ const layoutAfter = (step: Step, survey: Survey): Survey | null => {
     newSurvey(dialect, { ...catalog, tables, indexes }, changed, ask);
   switch (step.do) {
     case 'rename table': {
-      if (!survey.hasTable(step.from)) return survey;
-      if (survey.hasTable(step.to)) return null;
       const [from, to] = [storedName(step.from), storedName(step.to)];
+      if (!survey.hasTable(from) || from === to) return survey;
+      if (survey.hasTable(to)) return null;
       const renamed = (it: string): string => (it === from ? to : it);
       return followed(
         new Map([...catalog.tables].map(([name, columns]) => [renamed(name), columns])),
@@ -116,9 +119,9 @@ const layoutAfter = (step: Step, survey: Survey): Survey | null => {
       );
     }
     case 'rename column': {
-      if (survey.declared(step.table, step.from) === undefined) return survey;
-      if (survey.declared(step.table, step.to) !== undefined) return null;
       const [table, from, to] = [step.table, step.from, step.to].map(storedName) as [string, string, string];
+      if (survey.declared(table, from) === undefined || from === to) return survey;
+      if (survey.declared(table, to) !== undefined) return null;
       const renamed = (it: string): string => (it === from ? to : it);
       const columns = [...catalog.tables.get(table)!].map(([name, type]) => [renamed(name), type] as const);
       return followed(
@@ -134,6 +137,8 @@ const layoutAfter = (step: Step, survey: Survey): Survey | null => {
       return followed(catalog.tables, keys, new Set([...others, to]));
     }
     case 'convert column':
+    case 'add unique index':
+    case 'drop unique index':
     case 'drop column':
     case 'drop table':
       return null;
@@ -170,7 +175,10 @@ const take = async (step: Step, survey: Survey, tx: Tx, progress: Progress): Pro
     case 'rename index':
       return renameIndex(step, work);
     case 'rename foreign key':
-      if (survey.keys.some((it) => it.table === named(step.table, dialect) && it.name === named(step.from, dialect)))
+      if (
+        named(step.from, dialect) !== named(step.to, dialect) &&
+        survey.keys.some((it) => it.table === named(step.table, dialect) && it.name === named(step.from, dialect))
+      )
         await run(...dialect.schema.renameForeignKey(step.table, step.from, step.to));
       return;
     case 'rename uid':
@@ -183,6 +191,15 @@ const take = async (step: Step, survey: Survey, tx: Tx, progress: Progress): Pro
       return convertColumn(step, work);
     case 'keep the first':
       return keepFirst(step, work);
+    case 'add unique index':
+      return addUniqueIndex(step, work);
+    case 'drop unique index':
+      return run(
+        ...(dialect.schema.uniqueAs === 'constraint'
+          ? [sql`alter table ${sql.table(step.table)} drop constraint if exists ${sql.id(step.name)}`]
+          : []),
+        sql`drop index if exists ${sql.id(step.name)}`,
+      );
     case 'delete rows':
       return deleteRows(step, sql`true`, work);
     case 'drop column':
@@ -214,6 +231,8 @@ const renameTable = async ({ from, to, mergeBy }: StepOf<'rename table'>, work: 
   const { survey, dialect, run } = work;
   if (!survey.hasTable(from)) return;
   const { renameTable: renamed, storedName } = dialect.schema;
+  // the engine shortens long names
+  if (storedName(from) === storedName(to)) return;
   if (!survey.hasTable(to)) return run(...renamed(from, to));
   if (mergeBy !== null && survey.declared(from, mergeBy) !== undefined) await mergeRows(from, to, mergeBy, work);
   else if ((await countRows(survey, to)) > 0)
@@ -253,7 +272,7 @@ const mergeRows = async (from: string, to: string, by: string, work: Work): Prom
 /** A column that a start has added under the new name gives way, with its values. */
 const renameColumn = async ({ table, from, to }: StepOf<'rename column'>, work: Work): Promise<void> => {
   const { survey, dialect, run } = work;
-  if (survey.declared(table, from) === undefined) return;
+  if (survey.declared(table, from) === undefined || named(from, dialect) === named(to, dialect)) return;
   const [f, t] = [sql.ref(from), sql.ref(to)];
   if (survey.declared(table, to) !== undefined) {
     const both = await countRows(survey, table, sql`${f} is not null and ${t} is not null`);
@@ -313,7 +332,7 @@ const convertColumn = async (step: StepOf<'convert column'>, work: Work): Promis
   const { schema, columnTypes } = dialect;
   const kind = scalarTypes[to].column;
   const isInPlace = schema.holds(survey.declared(table, column) ?? '', kind);
-  const target = isInPlace ? column : `${column}_converted`;
+  const target = isInPlace ? column : 'dovetail_converted';
   const indexes = isInPlace ? [] : await indexesOn(table, column, work);
   if (!isInPlace)
     await run(
@@ -371,6 +390,15 @@ const keepFirst = async (step: StepOf<'keep the first'>, work: Work): Promise<vo
       `${table} has ${count} rows beyond the first of each ${by}, and the plan says ${losesAtMost}. Make a new plan; nothing was changed.`,
     );
   await deleteRows(step, surplus, work);
+};
+
+const addUniqueIndex = ({ table, name, column }: StepOf<'add unique index'>, { survey, dialect, run }: Work) => {
+  if (survey.catalog.indexes.has(named(name, dialect))) return;
+  return run(
+    dialect.schema.uniqueAs === 'constraint'
+      ? sql`alter table ${sql.table(table)} add constraint ${sql.id(name)} unique (${sql.ref(column)})`
+      : sql`create unique index ${sql.id(name)} on ${sql.table(table)} (${sql.ref(column)})`,
+  );
 };
 
 // ---- removal

@@ -16,6 +16,14 @@ export type Change =
       readonly to: ScalarTypeName;
     } & Losses)
   | ({ readonly change: 'keep the first'; readonly type: Uid; readonly attribute: string } & Pick<Losses, 'lost'>)
+  /** An attribute that became a `uid`, or is one no longer; `repeated` values prevent the former. */
+  | {
+      readonly change: 'require unique values' | 'allow repeated values';
+      readonly type: Uid;
+      readonly attribute: string;
+      readonly to: ScalarTypeName;
+      readonly repeated: number;
+    }
   | { readonly change: 'drop attribute'; readonly type: Uid; readonly attribute: string; readonly values: number }
   | { readonly change: 'drop type'; readonly type: Uid; readonly entries: number }
   | { readonly change: 'drop table'; readonly table: string; readonly rows: number };
@@ -83,6 +91,8 @@ export type Step =
       readonly target: string;
       readonly losesAtMost: number;
     } & RowsOf)
+  | { readonly do: 'add unique index'; readonly table: string; readonly name: string; readonly column: string }
+  | { readonly do: 'drop unique index'; readonly table: string; readonly name: string }
   | ({ readonly do: 'delete rows' } & RowsOf)
   | { readonly do: 'drop column'; readonly table: string; readonly column: string }
   | { readonly do: 'drop table'; readonly table: string }

@@ -4,6 +4,7 @@
  */
 import { sql } from 'kysely';
 import { never } from '../errors.js';
+import { isScalarTypeName, isSecretType, isUniqueInDatabase, scalarTypes } from '../model/attributes.js';
 import type { Attribute, EntryType, Model, Uid } from '../model/model.js';
 import { isJsonObject, type JsonObject } from '../model/schema.js';
 import { type Dialect, type ReadProgram, readRows, type Statement, type Tx } from '../sql/dialect.js';
@@ -54,10 +55,25 @@ export const withModel = (memory: Memory, { types }: Model): Memory => {
     .filter((it) => !it.uid.startsWith('admin::'))
     .map((type): [Uid, RememberedType] => {
       const { uid, kind, table, singular } = type;
-      const attributes = { ...memory[uid]?.attributes, ...attributesOf(type) };
+      const before = memory[uid]?.attributes ?? {};
+      const now = Object.entries(attributesOf(type)).map(([name, is]) => [
+        name,
+        isUntold(before[name], is) ? before[name] : is,
+      ]);
+      const attributes = { ...before, ...Object.fromEntries(now) };
       return [uid, { kind, table, singular, attributes }];
     });
   return { ...memory, ...Object.fromEntries(added) };
+};
+
+/**
+ * Types that are stored in columns of one kind, and whose values differ all the same: a column does not tell them apart, so the
+ * former is remembered until its values were converted.
+ */
+export const isUntold = (was: string | undefined, is: string): boolean => {
+  if (was === undefined || was === is || !isScalarTypeName(was) || !isScalarTypeName(is)) return false;
+  if (scalarTypes[was].column !== scalarTypes[is].column) return false;
+  return scalarTypes[was].family === 'json' || [was, is].some((it) => isSecretType(it) || isUniqueInDatabase(it));
 };
 
 export const attributesOf = ({ attributes }: EntryType): Readonly<Record<string, string>> =>

@@ -1,6 +1,12 @@
 /** Compares a model with a database: what was renamed, what is stored differently, what is left over, and the steps that follow. */
 import { never, orNearest } from '../errors.js';
-import { isEnumerated, isScalarTypeName, isSecretType, scalarTypes } from '../model/attributes.js';
+import {
+  isEnumerated,
+  isScalarTypeName,
+  isUniqueInDatabase,
+  type ScalarTypeName,
+  scalarTypes,
+} from '../model/attributes.js';
 import {
   type Attribute,
   type EntryType,
@@ -13,19 +19,27 @@ import {
   type Uid,
 } from '../model/model.js';
 import type { AttributeRename, Renames, TypeRename } from '../model/renames.js';
-import { columnName, tablesOf } from '../model/storage.js';
+import { columnName, tablesOf, uniqueIndexName } from '../model/storage.js';
 import { typeOfKind } from '../model/stored.js';
-import { type Db, readInside } from '../sql/dialect.js';
+import { type Db, type Dialect, readInside } from '../sql/dialect.js';
 import { diffTables, type TableDiff } from '../sql/schema.js';
 import { type Asked, type AskedTypeRename, readAttribute, readRename, readTypeRename } from './asked.js';
 import { type Candidate, findCandidates } from './candidates.js';
 import type { Change, ConvertChange, Step } from './changes.js';
 import { MigrationFault } from './faults.js';
 import { componentTables, findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
-import { type Memory, readMemory } from './memory.js';
+import { isUntold, type Memory, readMemory } from './memory.js';
 import { stepsOfRenames } from './renames.js';
 import { columnNeed, tableNeed } from './state.js';
-import { type ColumnConversion, countRows, countSurplus, type Survey, surveying, surveyValues } from './survey.js';
+import {
+  type ColumnConversion,
+  countRepeated,
+  countRows,
+  countSurplus,
+  type Survey,
+  surveying,
+  surveyValues,
+} from './survey.js';
 
 /** A model that can be asked for its former names. */
 export interface Versions {
@@ -69,15 +83,18 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
     const work: Work = { survey, db, memory, model, former, renames, asked };
     requireStored(work);
 
-    const diff = withoutNewNames(diffTables(tablesOf(former), survey.catalog, db), model);
+    const diff = withoutNewNames(diffTables(tablesOf(former), survey.catalog, db), model, db.dialect);
     const names = newNames(work);
     const found = await findLeftOvers(survey, former, memory, diff);
     const candidates = await findCandidates({ survey, model: former, memory, left: found });
     const left = found.map((it) => (it.kind === 'attribute' ? { ...it, type: names.uid(it.type) } : it));
     const dropped = findDropped(work, left, names);
     const converted = await findConversions(work);
-    const narrowed = await findNarrowed(work, names);
-    const doubtful = [...converted.filter((it) => !it.isTolerated), ...narrowed];
+    const doubtful = [
+      ...converted.filter((it) => !it.isTolerated),
+      ...(await findUniques(work)),
+      ...(await findNarrowed(work, names)),
+    ];
     const isAsked = askedFor(asked, model);
     const [decided, undecided] = parted(doubtful, (it) => !isLossy(it.change) || isAsked(it.change));
     const [wanted, tolerated] = parted(
@@ -113,7 +130,9 @@ const parted = <T>(all: readonly T[], isFirst: (it: T) => boolean): readonly [re
 ];
 
 export const isLossy = (change: Change): boolean =>
-  (change.change === 'convert attribute' && change.lost + change.altered > 0) || change.change === 'keep the first';
+  (change.change === 'convert attribute' && change.lost + change.altered > 0) ||
+  (change.change === 'require unique values' && change.repeated > 0) ||
+  change.change === 'keep the first';
 
 const memoryIn = async (survey: Survey): Promise<Memory> =>
   survey.hasTable('strapi_core_store_settings')
@@ -237,12 +256,15 @@ const needsOf = ({ survey, former, renames }: Work): readonly string[] => [
 ];
 
 /** Tables and columns that an earlier start has added under the new names are neither missing nor left over. */
-const withoutNewNames = (diff: TableDiff, model: Model): TableDiff => {
-  const layout = new Map(tablesOf(model).map((it) => [it.name, new Set(it.columns.map(({ name }) => name))]));
+const withoutNewNames = (diff: TableDiff, model: Model, { schema }: Dialect): TableDiff => {
+  const { storedName } = schema;
+  const layout = new Map(
+    tablesOf(model).map((it) => [storedName(it.name), new Set(it.columns.map(({ name }) => storedName(name)))]),
+  );
   return {
     ...diff,
     surplusTables: diff.surplusTables.filter((it) => !layout.has(it)),
-    surplusColumns: diff.surplusColumns.filter((it) => !layout.get(it.table)?.has(it.column)),
+    surplusColumns: diff.surplusColumns.filter((it) => !layout.get(storedName(it.table))?.has(it.column)),
   };
 };
 
@@ -288,14 +310,9 @@ const findConversion = async (
   const holds = schema.holds(declared, wanted);
   const members = isEnumerated(attribute.type) ? attribute.rules.values : [];
   const was = memory[formerType.uid]?.attributes[before.name] ?? attribute.type;
-  // types that are stored alike, but do not hold the same values
-  const isRetyped =
-    isScalarTypeName(was) &&
-    was !== attribute.type &&
-    scalarTypes[was].column === wanted &&
-    (scalarTypes[was].family === 'json' || isSecretType(was) || isSecretType(attribute.type));
+  const isRetyped = isUntold(was, attribute.type) && !isUniqueInDatabase(was as ScalarTypeName);
   if (holds && isSameKind && members.length === 0 && !isRetyped) return null;
-  const from = isRetyped ? was : stored && typeOfKind(stored.kind);
+  const from = isRetyped ? (was as ScalarTypeName) : stored && typeOfKind(stored.kind);
   const areTexts = [stored?.kind, wanted].every((it) => it === 'string' || it === 'text');
   if (holds && areTexts && members.length === 0 && !isRetyped) return null;
 
@@ -332,6 +349,47 @@ const findConversion = async (
     isTolerated:
       !holds && (stored?.kind === wanted || (wanted === 'string' && stored?.kind === 'text')) && members.length === 0,
   };
+};
+
+/** Attributes that became a `uid`, whose values a database keeps apart, or are one no longer. */
+const findUniques = async (work: Work): Promise<readonly Planned[]> => {
+  const { survey, memory } = work;
+  const found: Planned[] = [];
+  for (const [formerType, type] of typePairs(work)) {
+    if (type.origin !== 'project') continue;
+    const attributes = [...type.attributes.values()];
+    for (const [i, before] of [...formerType.attributes.values()].entries()) {
+      const attribute = attributes[i]!;
+      if (before.kind !== 'scalar' || attribute.kind !== 'scalar') continue;
+      const { table } = formerType;
+      if (survey.declared(table, before.column) === undefined) continue;
+      const isUnique = survey.catalog.indexes.has(
+        survey.dialect.schema.storedName(uniqueIndexName(table, before.column)),
+      );
+      const isWanted = isUniqueInDatabase(attribute.type);
+      const was = memory[formerType.uid]?.attributes[before.name];
+      // another program may have an index for reasons of its own
+      const isOurs = was !== undefined && isScalarTypeName(was) && isUniqueInDatabase(was);
+      if (isUnique === isWanted || (isUnique && !isOurs)) continue;
+      const name = uniqueIndexName(type.table, attribute.column);
+      found.push({
+        change: {
+          change: isWanted ? 'require unique values' : 'allow repeated values',
+          type: type.uid,
+          attribute: attribute.name,
+          to: attribute.type,
+          repeated: isWanted ? await countRepeated(survey, table, before.column) : 0,
+        },
+        steps: [
+          isWanted
+            ? { do: 'add unique index', table: type.table, name, column: attribute.column }
+            : { do: 'drop unique index', table: type.table, name },
+        ],
+        needs: [columnNeed(survey, table, before.column)],
+      });
+    }
+  }
+  return found;
 };
 
 // ---- relations, components and media of which one is left

@@ -203,6 +203,15 @@ export const renameInMemory = (memory: Memory, changes: readonly Change[]): Memo
     types[uid] = { ...type, attributes: Object.fromEntries([...kept, ...added]) };
   }
   for (const change of changes) {
+    const isTyped =
+      change.change === 'convert attribute' ||
+      change.change === 'require unique values' ||
+      change.change === 'allow repeated values';
+    const type = isTyped ? types[change.type] : undefined;
+    if (isTyped && type)
+      types[change.type] = { ...type, attributes: { ...type.attributes, [change.attribute]: change.to } };
+  }
+  for (const change of changes) {
     const type = change.change === 'drop attribute' ? types[change.type] : undefined;
     if (change.change !== 'drop attribute' || !type) continue;
     const attributes = Object.entries(type.attributes).filter(([name]) => name !== change.attribute);

@@ -97,6 +97,14 @@ export const countSurplus = async ({ dialect, ask }: Survey, rows: Leading): Pro
   return Number(row?.[0]);
 };
 
+/** Rows with a value that another row has too, beyond the first of each. */
+export const countRepeated = async ({ dialect, ask }: Survey, table: string, column: string): Promise<number> => {
+  const name = sql.ref(column);
+  const groups = sql`select count(*) - 1 as surplus from ${sql.table(table)} where ${name} is not null group by ${name} having count(*) > 1`;
+  const [row] = await ask(dialect.compile(sql`select coalesce(sum(surplus), 0) from (${groups}) as found`));
+  return Number(row?.[0]);
+};
+
 // ---- values
 
 export interface ColumnOf {

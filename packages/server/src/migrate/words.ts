@@ -13,7 +13,7 @@ export const inWords = (comparison: Comparison): string => {
     section('To be done:', changes.map(describeChange)),
     section(
       'Not done, because values would be lost; to do it all the same:',
-      undecided.flatMap((it) => [describeChange(it), `  --convert ${placeOf(it)}`]),
+      undecided.flatMap((it) => [describeChange(it), ...convertOf(it)]),
     ),
     section(
       'Perhaps renamed; if so:',
@@ -31,6 +31,10 @@ export const inWords = (comparison: Comparison): string => {
   ].filter((it) => it !== '');
   return sections.length === 0 ? 'Model and database agree.\n' : sections.join('\n');
 };
+
+/** Repeated values cannot be made different here. */
+const convertOf = (it: Change): readonly string[] =>
+  it.change === 'require unique values' ? [] : [`  --convert ${placeOf(it)}`];
 
 const section = (title: string, lines: readonly string[]): string =>
   lines.length === 0 ? '' : `${title}\n${lines.map((it) => `  ${it}\n`).join('')}`;
@@ -51,6 +55,12 @@ export const describeChange = (change: Change): string => {
       return `${change.type}.${change.attribute}: from ${change.from} to ${change.to}; ${describeLosses(change)}`;
     case 'keep the first':
       return `${change.type}.${change.attribute} takes one: ${countOf(change.lost, 'further one')} would be lost, as the first of each entry stays`;
+    case 'require unique values':
+      return change.repeated === 0
+        ? `${change.type}.${change.attribute} is a ${change.to}: its values stay different`
+        : `${change.type}.${change.attribute} is a ${change.to}, but ${countOf(change.repeated, 'value')} are there already: change them first`;
+    case 'allow repeated values':
+      return `${change.type}.${change.attribute} is a ${change.to}: a value may occur more than once`;
     case 'drop attribute':
       return `${change.type}.${change.attribute} is dropped, with ${countOf(change.values, 'value')}`;
     case 'drop type':

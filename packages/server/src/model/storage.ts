@@ -168,6 +168,8 @@ const hashedName = (name: string, content: string): string => {
   return `${start}_${crypto.hash('sha1', content).slice(0, 8)}`;
 };
 
+export const uniqueIndexName = (table: string, column: string): string => `${table}_${column}_unique`;
+
 /** What the names of all configured indexes begin with: those that the configuration no longer names are dropped. */
 export const configuredPrefix = 'dovetail_';
 
@@ -361,7 +363,7 @@ const entryTable = (type: EntryType, model: Model): Table => {
       case 'scalar':
         columns.push(column(attribute.column, scalarTypes[attribute.type].column));
         if (isUniqueInDatabase(attribute.type))
-          indexes.push(uniqueIndex(`${type.table}_${attribute.column}_unique`, attribute.column));
+          indexes.push(uniqueIndex(uniqueIndexName(type.table, attribute.column), attribute.column));
         break;
       case 'link': {
         const { from, to } = attribute.path;

@@ -305,6 +305,94 @@ describe.each(dialects)('on %s', (dialect) => {
   });
 });
 
+describe.each(dialects)('on %s', (dialect) => {
+  it('ST1: names that need quotes, and names that PostgreSQL shortens, are as good as others', async () => {
+    const tags = (more: Json = {}): Json => relation('manyToMany', 'api::tag.tag', more);
+    const long = (n: number): string => `an${'extremely'.repeat(n)}longattribute`;
+    const tag = (mappedBy: string) =>
+      contentType('tag', { posts: relation('manyToMany', 'api::post.post', { mappedBy }) });
+    const string = { type: 'string' };
+    // table names of 55 characters, the longest that v4's own indexes allow on PostgreSQL, and of 59 for one without an inverse
+    const changing = await newChanging(dialect, {
+      [typeFile('tag')]: tag('averyverylongrelationnameofta'),
+      [typeFile('post')]: contentType(
+        'post',
+        {
+          averyverylongrelationnameofta: tags({ inversedBy: 'posts' }),
+          unidirectionalrelationwithalongna: tags(),
+          [long(7)]: string,
+          'na"me': string,
+          'drop table x; --': string,
+          éTat: string,
+        },
+        { collectionName: 'Mixed-Posts of 2024' },
+      ),
+    });
+    try {
+      await changing.server.send('POST', '/api/tags', { body: { data: {} } });
+      const data = {
+        averyverylongrelationnameofta: [1],
+        unidirectionalrelationwithalongna: [1],
+        [long(7)]: 'l',
+        'na"me': '7',
+        'drop table x; --': 'd',
+        éTat: 'e',
+      };
+      const { status, text } = await changing.server.send('POST', '/api/posts', { body: { data } });
+      expect(status, text).toBe(200);
+      changing.write({
+        [typeFile('tag')]: tag('anotherevenlongrelationnamesx'),
+        [typeFile('post')]: contentType(
+          'post',
+          {
+            anotherevenlongrelationnamesx: tags({ inversedBy: 'posts' }),
+            unidirectionalrelationwithalongnb: tags(),
+            [long(8)]: string,
+            "o'name": { type: 'integer' },
+            'select * from y': string,
+            ü1: string,
+          },
+          { collectionName: 'Mixed-Posts of 2025' },
+        ),
+      });
+      await migrateIn(changing.dir, changing.database.db, {
+        rename: [
+          'post.averyverylongrelationnameofta=anotherevenlongrelationnamesx',
+          'post.unidirectionalrelationwithalongna=unidirectionalrelationwithalongnb',
+          `post.${long(7)}=${long(8)}`,
+          `post.na"me=o'name`,
+          'post.drop table x; --=select * from y',
+          'post.éTat=ü1',
+        ],
+      });
+      expect(await planIn(changing.dir, changing.database.db)).toMatchObject({
+        changes: [],
+        left: [],
+        candidates: [],
+        added: { tables: [], columns: [] },
+      });
+      await changing.start({});
+      const { body } = await changing.server.get('/api/posts?populate=*');
+      expect(body).toMatchObject({
+        data: [
+          {
+            attributes: {
+              anotherevenlongrelationnamesx: { data: [{ id: 1 }] },
+              unidirectionalrelationwithalongnb: { data: [{ id: 1 }] },
+              [long(8)]: 'l',
+              "o'name": 7,
+              'select * from y': 'd',
+              ü1: 'e',
+            },
+          },
+        ],
+      });
+    } finally {
+      await changing.close();
+    }
+  });
+});
+
 const existing = (dialect: string, table: string): string =>
   dialect === 'sqlite'
     ? `select name from sqlite_master where name = '${table}'`

@@ -403,6 +403,41 @@ describe.each(dialects)('on %s', (dialect) => {
     }
   });
 
+  it('what becomes a uid keeps its values apart, and what is one no longer does not', async () => {
+    const changing = await newChanging(dialect, {
+      [typeFile('thing')]: contentType('thing', { a: type('uid'), b: type('string'), c: type('string') }),
+    });
+    const post = async (data: Json): Promise<number> =>
+      (await changing.server.send('POST', '/api/things', { body: { data } })).status;
+    try {
+      for (const data of [
+        { a: 'a1', b: 'b1', c: 'same' },
+        { a: 'a2', b: 'b2', c: 'same' },
+      ])
+        expect(await post(data)).toBe(200);
+      // what a column does not tell is remembered, also after a start
+      await changing.start({
+        [typeFile('thing')]: contentType('thing', { a: type('string'), b: type('uid'), c: type('uid') }),
+      });
+      const { changes, undecided } = await planIn(changing.dir, changing.database.db);
+      expect(changes).toEqual([
+        { change: 'allow repeated values', type: 'api::thing.thing', attribute: 'a', to: 'string', repeated: 0 },
+        { change: 'require unique values', type: 'api::thing.thing', attribute: 'b', to: 'uid', repeated: 0 },
+      ]);
+      expect(undecided).toMatchObject([{ change: 'require unique values', attribute: 'c', repeated: 1 }]);
+      await migrateIn(changing.dir, changing.database.db);
+      await changing.start({});
+      expect(await planIn(changing.dir, changing.database.db)).toMatchObject({
+        changes: [],
+        undecided: [{ attribute: 'c' }],
+      });
+      await expect(changing.run("insert into things (b) values ('b1')")).rejects.toThrow();
+      await changing.run("insert into things (a) values ('a1')");
+    } finally {
+      await changing.close();
+    }
+  });
+
   it('a plan that would lose more than it says changes nothing', async () => {
     const changing = await newChanging(dialect, { [typeFile('thing')]: contentType('thing', { n: type('string') }) });
     try {
