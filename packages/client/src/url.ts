@@ -12,7 +12,8 @@ export type QueryValue =
 
 /**
  * The query string of a query, without `?`: `fields[0]=title&filters[views][$gt]=5`. Members that are undefined, and
- * empty lists and objects, are left out; null is refused, because no parameter is written so.
+ * empty lists and objects, are left out, but what is populated without options is `true`; null is refused, because no
+ * parameter is written so.
  */
 export const encodeQuery = (query: object): string => {
   const pairs: string[] = [];
@@ -22,9 +23,19 @@ export const encodeQuery = (query: object): string => {
     if (value instanceof Date) pairs.push(`${key}=${encodeURIComponent(value.toISOString())}`);
     else if (typeof value !== 'object') pairs.push(`${key}=${encodeURIComponent(String(value))}`);
     else
-      for (const [name, member] of Object.entries(value))
-        add(key === '' ? encodeURIComponent(name) : `${key}[${encodeURIComponent(name)}]`, member);
+      for (const [name, member] of Object.entries(value)) {
+        const place = key === '' ? encodeURIComponent(name) : `${key}[${encodeURIComponent(name)}]`;
+        const count = pairs.length;
+        add(place, member);
+        if (pairs.length === count && isOptions(member) && holdsPopulated(key)) pairs.push(`${place}=true`);
+      }
   };
   add('', query as QueryValue);
   return pairs.join('&');
 };
+
+const isOptions = (value: QueryValue): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** Whether the members of this object are attributes that are populated, or components of a zone. */
+const holdsPopulated = (key: string): boolean =>
+  /^populate(\[[^\]]+\](\[on\]\[[^\]]+\])?\[populate\])*(\[[^\]]+\]\[on\])?$/.test(key);

@@ -296,6 +296,15 @@ describe('dovetail-client', () => {
     [{ fields: ['a', 'b'] }, 'fields[0]=a&fields[1]=b'],
     [{ filters: { $or: [{ 'a b': { $eq: 'x&y' } }] } }, 'filters[$or][0][a%20b][$eq]=x%26y'.replaceAll('$', '%24')],
     [{ sort: [], populate: {}, locale: undefined }, ''],
+    [
+      { populate: { a: {}, b: { filters: {}, populate: { c: {} } } } },
+      'populate[a]=true&populate[b][populate][c]=true',
+    ],
+    [
+      { populate: { a: { on: { 'x.y': {}, 'x.z': { fields: ['t'] } } } } },
+      'populate[a][on][x.y]=true&populate[a][on][x.z][fields][0]=t',
+    ],
+    [{ populate: { a: { filters: { populate: {} } } }, filters: { on: {} } }, 'populate[a]=true'],
     [{ at: new Date(0), page: 2, yes: true }, 'at=1970-01-01T00%3A00%3A00.000Z&page=2&yes=true'],
   ])('writes %j as %s', (query, text) => {
     expect(encodeQuery(query)).toBe(text);

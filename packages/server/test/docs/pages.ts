@@ -45,8 +45,8 @@ export type Step = { readonly line: number } & (
   | ({ readonly kind: 'statement'; readonly text: string } & Asked)
   /** Lines of a shell, which keeps its variables until the end of the page; with `isServer` they run until then. */
   | ({ readonly kind: 'command'; readonly text: string; readonly isServer: boolean } & Asked)
-  /** TypeScript; blocks that follow each other are one module. */
-  | ({ readonly kind: 'script'; readonly text: string } & Asked)
+  /** Blocks that follow each other are one module. */
+  | ({ readonly kind: 'script'; readonly language: 'ts' | 'js'; readonly text: string } & Asked)
 );
 
 export type Question = Extract<Step, Asked>;
@@ -129,7 +129,7 @@ interface Block {
   /** The language and what follows it. */
   readonly head: string;
   readonly text: string;
-  /** The line of text above it. */
+  /** The paragraph above it, in one line. */
   readonly label: string;
   readonly start: number;
   readonly end: number;
@@ -140,7 +140,7 @@ const readBlock = (lines: readonly string[], start: number, from: number): Block
   return {
     head: lines[start]!.slice(3),
     text: lines.slice(start + 1, close).join('\n'),
-    label: lines.slice(from, start).findLast((it) => it !== '') ?? '',
+    label: lines.slice(from, start).join('\n').trim().split(/\n\n+/).at(-1)!.replaceAll('\n', ' '),
     start,
     end: close + 1,
   };
@@ -162,7 +162,7 @@ const stepOf = ({ head, text, label, start, end }: Block, last: Step | undefined
     return { kind: 'command', text, isServer: info === 'server', ...asked };
   if (language === 'http' && !text.startsWith('HTTP/'))
     return { kind: 'requests', requests: text.split('\n\n###\n\n').map(readRequest), ...asked };
-  if (/^(ts|js)$/.test(language) && info === '') return { kind: 'script', text, ...asked };
+  if ((language === 'ts' || language === 'js') && info === '') return { kind: 'script', language, text, ...asked };
   if (last === undefined || !('answers' in last)) throw new Error(`${at}: a block of ${head} answers nothing`);
   const [, code] = /^exit (\d+)$/.exec(info) ?? [];
   const format = info === 'tree' ? 'tree' : language === 'json' || language === 'http' ? language : 'text';

@@ -10,7 +10,7 @@ import type { DialectName } from '../../src/sql/dialect.js';
 import { type Magazine, newMagazine, token } from '../world/magazine.js';
 import { freePort } from '../world/process.js';
 import type { TestAnswer } from '../world/server.js';
-import { type Answer, type Question, type Request, root, rulesDir, type Step } from './pages.js';
+import { type Answer, type Request, root, rulesDir, type Step } from './pages.js';
 import { type Named, printRows, shownJson, shownLines, shownResponse, shownText, shownTree } from './shown.js';
 
 export interface Session {
@@ -65,7 +65,7 @@ export const newSession = async (
         }
         case 'script': {
           const module = scripts.get(step);
-          return module ? module.shown(await (await shell()).script(module.text), scene.named) : [];
+          return module ? module.shown(await (await shell()).script(module.text, step.language), scene.named) : [];
         }
       }
     },
@@ -132,7 +132,7 @@ const ask = async ({ magazine, named, shell }: Scene, { method, url, headers, bo
     headers: { ...credential, ...given, ...(form ? { 'Content-Type': form.type } : {}) },
     ...(body === null ? {} : { body: form ? form.body : lines(filled(written(body), named)) }),
   };
-  const answer = await (shell?.send ?? magazine.send)(method, filled(written(url), named), sent);
+  const answer = await (shell?.send ?? magazine.send)(method, filled(written(url), named).replaceAll(' ', '%20'), sent);
   named.set('tag', String(answer.headers['etag']));
   return answer;
 };
@@ -166,7 +166,7 @@ interface Shell {
   run(text: string, exitCode: number): Promise<string>;
   /** Starts commands that run until the page ends; what they print until they serve. Requests then go to them. */
   serve(text: string, expected: Answer, named: Named): Promise<string>;
-  script(text: string): Promise<string>;
+  script(text: string, language: 'ts' | 'js'): Promise<string>;
   /** Where requests go if a command serves. */
   readonly send: Magazine['send'] | null;
   /** The server of the magazine was started again. */
@@ -213,16 +213,22 @@ const newShell = async (magazine: Magazine, folder: string): Promise<Shell> => {
       .replace(/[ \t]+$/gm, '')
       .trimEnd();
 
-  const run = async (text: string, exitCode: number): Promise<string> => {
+  const print = async (text: string, exitCode: number): Promise<string> => {
     const end = `--- end ${Math.random()} ---`;
-    shell.stdin.write(`exec 2>&1\n${text}\necho "${end} $?"\n`);
+    // a command must not read the lines that follow
+    shell.stdin.write(`exec 2>&1\n{\n${text}\n} </dev/null\necho "${end} $?"\n`);
     let printed = '';
     while (!printed.includes(end)) {
-      const [chunk] = (await once(shell.stdout, 'data')) as [Buffer];
+      const [chunk] = (await Promise.race([once(shell.stdout, 'data'), timedOut(30_000)])) as [Buffer];
       printed += String(chunk);
     }
     const [output = '', code = ''] = printed.split(end);
     if (Number(code) !== exitCode) throw new Error(`exit code ${code.trim()} of ${text}\n${output}`);
+    return output;
+  };
+
+  const run = async (text: string, exitCode: number): Promise<string> => {
+    const output = await print(text, exitCode);
     // caches of permissions, users and tokens may be a second old
     if (/\bdovetail /.test(text) && servers.length === 0) {
       await magazine.restart();
@@ -236,18 +242,18 @@ const newShell = async (magazine: Magazine, folder: string): Promise<Shell> => {
     const port = await freePort();
     const own = { ...env, PORT: String(port), HOST: '127.0.0.1' };
     const child = spawn('bash', ['--norc', '-c', text], {
-      cwd: await cwdOf(run),
+      cwd: (await print('pwd', 0)).trim(),
       env: own,
       detached: true,
       stdio: 'pipe',
     });
     servers.push(child);
     let printed = '';
-    const print = (chunk: Buffer): void => {
+    const add = (chunk: Buffer): void => {
       printed += String(chunk);
     };
-    child.stdout.on('data', print);
-    child.stderr.on('data', print);
+    child.stdout.on('data', add);
+    child.stderr.on('data', add);
     origin = `http://127.0.0.1:${port}`;
     fs.writeFileSync(address, `127.0.0.1:${port}`);
     const readable = (): string =>
@@ -266,8 +272,8 @@ const newShell = async (magazine: Magazine, folder: string): Promise<Shell> => {
     get send() {
       return servers.length > 0 ? sendTo(origin) : null;
     },
-    script: async (text) => {
-      const file = path.join(cwd, 'page.ts');
+    script: async (text, language) => {
+      const file = path.join(cwd, `page.${language === 'js' ? 'mjs' : 'ts'}`);
       fs.writeFileSync(file, text.replaceAll(shownOrigin, origin));
       return run(`"${process.execPath}" "${file}"`, 0);
     },
@@ -283,8 +289,6 @@ const timedOut = (ms: number): Promise<never> =>
   setTimeout(ms, null, { ref: false }).then(() =>
     Promise.reject(new Error('the page waits for output that does not come')),
   );
-
-const cwdOf = (run: Shell['run']): Promise<string> => run('pwd', 0);
 
 const prettyLine = pretty.prettyFactory({ ignore: 'pid,hostname', translateTime: 'SYS:HH:MM:ss', colorize: false });
 
@@ -325,11 +329,12 @@ const between = '--- next block ---';
 /** Blocks that follow each other are one module, which runs with the last of them. */
 export const modulesOf = (
   steps: readonly Step[],
-): ReadonlyMap<Step, Module & { readonly blocks: readonly Question[] }> => {
+): ReadonlyMap<Step, Module & { readonly blocks: readonly Script[] }> => {
   const modules: Script[][] = [];
   for (const [i, step] of steps.entries()) {
     if (step.kind !== 'script') continue;
-    if (steps[i - 1]?.kind === 'script') modules.at(-1)!.push(step);
+    const last = steps[i - 1];
+    if (last?.kind === 'script' && last.language === step.language) modules.at(-1)!.push(step);
     else modules.push([step]);
   }
   return new Map(modules.map((blocks) => [blocks.at(-1)!, { blocks, ...moduleOf(blocks) }]));
