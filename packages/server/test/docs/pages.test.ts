@@ -16,8 +16,9 @@ import { modulesOf } from './session.js';
 const pages = guideNames.map(readPage);
 const stepsOf = ({ sections }: Page): readonly Step[] => sections.flatMap((it) => it.steps);
 
-/** README's commands run in the repository, those of other pages in the example's folder. */
-const folderOf = ({ name }: Page): string => (name === 'README.md' ? '.' : 'examples/magazine');
+/** Where a page's commands run: README's in the repository, those of most pages in the example's folder. */
+const folders: Readonly<Record<string, string>> = { 'README.md': '.', 'docs/moving-from-v4.md': 'examples/bistro' };
+const folderOf = ({ name }: Page): string => folders[name] ?? 'examples/magazine';
 
 for (const page of pages) {
   const steps = stepsOf(page);

@@ -201,6 +201,8 @@ const newShell = async (magazine: Magazine, folder: string): Promise<Shell> => {
   await follow();
 
   const cwd = path.join(magazine.root, folder);
+  // another example than the magazine
+  if (!fs.existsSync(cwd)) fs.cpSync(path.join(root, folder), cwd, { recursive: true });
   const { NODE_ENV: _test, VITEST: _runner, ...outer } = process.env;
   const env = { ...outer, PATH: `${bin}:${process.env['PATH']}`, TZ: 'UTC', NO_COLOR: '1', ...magazine.env };
   const shell = spawn('bash', ['--norc', '-s'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });

@@ -30,7 +30,7 @@ import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
 import { findProject, type V4Project } from './project.js';
-import type { AdoptReport, CodeFact, DatabaseFacts, Obstacle } from './report.js';
+import type { AdoptReport, CodeFact, DatabaseFacts, Obstacle, ProjectFacts } from './report.js';
 import { judgeRequests } from './requests.js';
 import { describeServed, differencesOf, readProviders } from './served.js';
 import { planServing, planStart } from './serving.js';
@@ -65,7 +65,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const environment = options.environment ?? process.env['NODE_ENV'] ?? 'development';
   const found = findProject(dir, environment);
   const { dependencies, ...project } = found.project;
-  if (!found.ok) return { ...nothing, project, obstacles: [found.obstacle], plugins: findPlugins(dependencies) };
+  if (!found.ok) return { ...nothingOf(project), obstacles: [found.obstacle], plugins: findPlugins(dependencies) };
   const obstacles: Obstacle[] = [];
   const isTypeScript = project.language === 'TypeScript';
   const v4 = await readV4Config(project.dir, { environment, outside: process.env, isTypeScript });
@@ -78,8 +78,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const address = findAddress(project.dir, v4, options);
   if (!address.ok) obstacles.push(address.obstacle);
   const known = {
-    ...nothing,
-    project,
+    ...nothingOf(project),
     code: code.facts,
     plugins,
     settings,
@@ -97,9 +96,11 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   }
 };
 
-const nothing: Omit<AdoptReport, 'project'> = {
+/** A report before anything was looked at. */
+const nothingOf = (project: ProjectFacts): AdoptReport => ({
   ok: false,
   obstacles: [],
+  project,
   database: null,
   content: null,
   served: null,
@@ -112,7 +113,7 @@ const nothing: Omit<AdoptReport, 'project'> = {
   requests: null,
   start: null,
   serve: null,
-};
+});
 
 interface Code {
   readonly files: readonly CodeFile[];

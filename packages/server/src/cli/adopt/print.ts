@@ -1,4 +1,5 @@
 /** The report for people: headings and aligned lists, coloured on a terminal only. */
+import path from 'node:path';
 import { styleText } from 'node:util';
 import { formatNote } from '../../model/load.js';
 import type { AdoptReport, CodeFact, ContentFacts, Hazard, Setting, StartFacts } from './report.js';
@@ -28,7 +29,7 @@ export const printReport = (report: AdoptReport, stream: NodeJS.WriteStream): st
     hazards(report, paper),
     differences(report, paper),
     requests(report, paper),
-    report.start ? startPart(report.start, paper) : '',
+    report.start ? startPart(report.start, report.project.dir, paper) : '',
     serve(report, paper),
     verdict(report, paper),
   ];
@@ -329,7 +330,11 @@ const requests = ({ requests: judged }: AdoptReport, paper: Paper): string => {
     .join('\n');
 };
 
-const startPart = ({ tables, columns, indexes, rows, journalMode, files, undo }: StartFacts, paper: Paper): string => {
+const startPart = (
+  { tables, columns, indexes, rows, journalMode, files, undo }: StartFacts,
+  dir: string,
+  paper: Paper,
+): string => {
   const lines =
     tables.length + columns.length + indexes.length + rows.length === 0 && journalMode === null
       ? ['  nothing in the database']
@@ -359,15 +364,21 @@ const startPart = ({ tables, columns, indexes, rows, journalMode, files, undo }:
   return [
     section(
       '\nWhat the first start writes',
-      [...lines, ...files.map((it) => wrapped(`${it.path}: ${it.what}`, 2, paper))],
+      [...lines, ...files.map((it) => wrapped(`${within(dir, it.path)}: ${it.what}`, 2, paper))],
       paper,
     ),
     section(
-      '\nTaking it back, with Dovetail stopped',
+      "\nTaking back what is Dovetail's, with it stopped",
       undo.map((it) => `  ${it};`),
       paper,
     ),
   ].join('\n');
+};
+
+/** Relative to the project's folder if it is in there. */
+const within = (dir: string, file: string): string => {
+  const relative = path.relative(dir, file);
+  return relative.startsWith('..') ? file : relative;
 };
 
 const serve = ({ serve: how }: AdoptReport, paper: Paper): string => {

@@ -187,7 +187,7 @@ export interface StartFacts {
   readonly statements: readonly string[];
   /** Files that are created or changed. */
   readonly files: readonly { readonly path: string; readonly what: string }[];
-  /** Statements that take it back. */
+  /** Statements that take back all of Dovetail's own that is there, or will be. */
   readonly undo: readonly string[];
 }
 

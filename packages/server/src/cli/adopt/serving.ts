@@ -80,12 +80,12 @@ export const planStart = (
     ],
     files: filesOf(dir, config, address),
     undo: [
-      ...own.map((it) => `${drop} "${storedName(it.index.name)}"`),
-      ...(isDelivering ? [`drop table "${deliveriesTable.name}"`] : []),
+      ...[...found.ownIndexes, ...own].map((it) => `${drop} "${storedName(it.index.name)}"`),
+      ...(contents.hasWebhooks ? [`drop table if exists "${deliveriesTable.name}"`] : []),
       ...found.missingColumns.toReversed().map((it) => `alter table "${it.table}" drop column "${it.column.name}"`),
       ...found.missingTables.toReversed().map((it) => `drop table "${storedName(it.name)}"`),
-      ...(contents.isRemembered ? [] : [`delete from ${SETTINGS} where "key" = 'dovetail_model'`]),
-      ...(isChangingMode ? ['pragma journal_mode = delete'] : []),
+      `delete from ${SETTINGS} where "key" like 'dovetail%'`,
+      ...(db.journalMode === null ? [] : ['pragma journal_mode = delete']),
     ],
   };
 };
