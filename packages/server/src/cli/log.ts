@@ -20,4 +20,4 @@ export const newLogger = async (
 };
 
 /** Facts for programs, which the text of the line says too. */
-const inText = ['faults', 'changes', 'kept', 'liveMs', 'url'];
+const inText = ['faults', 'changes', 'kept', 'left', 'liveMs', 'url'];

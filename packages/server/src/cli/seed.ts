@@ -29,7 +29,7 @@ import { codeFault } from './locales.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
-interface Seed {
+export interface Seed {
   readonly type: EntryType;
   readonly key: string;
   readonly data: Data;
@@ -51,6 +51,17 @@ export interface SeedFiles {
   /** Types with invalid seeds: an unknown key may be one of theirs. */
   readonly unread: ReadonlySet<EntryType>;
 }
+
+/** A seed as it was written. */
+export interface WrittenSeed {
+  readonly uid: Uid;
+  readonly key: string;
+  readonly id: number;
+  /** Of what the file said. */
+  readonly digest: string;
+}
+
+export const digestOf = ({ data }: Pick<Seed, 'data'>): string => crypto.hash('sha256', JSON.stringify(data), 'base64');
 
 /** SHA-256 by file name. */
 export type SeedDigests = Readonly<Record<string, string>>;
@@ -111,9 +122,10 @@ export const describeChangedSeeds = (now: SeedDigests, written: SeedDigests): st
 };
 
 /**
- * Writes all seeds in the session and returns their number. Throws one `StartFault` that lists every error, including
+ * Writes all seeds in the session. Throws one `StartFault` that lists every error, including
  * those of the files: valid seeds are written even then, so that values that the writer refuses are reported together
  * with the rest.
+ * @param known seeds that were written before, to which the others may link.
  */
 export const writeSeeds = async (
   { seeds, unread, faults: faultsOfFiles }: SeedFiles,
@@ -121,11 +133,18 @@ export const writeSeeds = async (
   writer: Writer,
   context: ResolveContext,
   session: Session,
-): Promise<number> => {
+  known: readonly WrittenSeed[] = [],
+): Promise<readonly WrittenSeed[]> => {
   // a set, because links to later seeds are resolved twice
   const faults = new Set(faultsOfFiles);
   const ids = new Map<EntryType, Map<string, number | null>>();
-  for (const { type, key } of seeds) ids.set(type, (ids.get(type) ?? new Map()).set(key, null));
+  const setId = (type: EntryType, key: string, id: number | null): void =>
+    void ids.set(type, (ids.get(type) ?? new Map<string, number | null>()).set(key, id));
+  for (const { uid, key, id } of known) {
+    const type = model.types.get(uid);
+    if (type) setId(type, key, id);
+  }
+  for (const { type, key } of seeds) setId(type, key, null);
   const resolve = (seed: Seed, data: Data): Resolved =>
     withIds(data, seed.type, { model, ids, unread, fault: (text) => faults.add(`${seed.place}: ${text}`) });
   const write = async (seed: Seed, id: number | null, data: Data): Promise<number | null> => {
@@ -146,7 +165,7 @@ export const writeSeeds = async (
       const { now, missing } = resolve(seed, seed.data);
       const id = await write(seed, null, now);
       if (id === null) continue;
-      ids.get(seed.type)?.set(seed.key, id);
+      setId(seed.type, seed.key, id);
       if (missing.length > 0) found.push({ seed, id, names: missing });
     }
     // links to seeds that came later
@@ -159,7 +178,10 @@ export const writeSeeds = async (
     unlinked = left;
   }
   if (faults.size > 0) throw new StartFault(formatFaults([...faults]));
-  return seeds.length;
+  return seeds.map((seed) => {
+    const { type, key } = seed;
+    return { uid: type.uid, key, id: ids.get(type)?.get(key) ?? 0, digest: digestOf(seed) };
+  });
 };
 
 /** A seed that was written without these attributes, because they link to seeds that were not. */

@@ -6,7 +6,7 @@ import { newServer } from '../http/server.js';
 import { limits } from '../limits.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
-import { prepareData } from './bootstrap.js';
+import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
 import { findCode, refuseGuards } from './code.js';
 import { misspeltVariables, StartFault } from './config.js';
 import { bringUp, requireStarted } from './layout.js';
@@ -50,6 +50,7 @@ const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promi
   await warnOfOtherProcess(given, db, logger);
   const project = await bringUp(given, db, logger);
   await prepareData(project, db, logger);
+  await warnOfChangedSeeds(project, db, logger);
   return project;
 };
 

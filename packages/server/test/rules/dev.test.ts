@@ -268,6 +268,56 @@ export default {
   });
 });
 
+describe.each(dialects)('seeds in dev on %s', (dialect) => {
+  it('writes what is added to them, and says what it leaves', async () => {
+    const dir = newFolder();
+    const database = await newDatabase(dialect);
+    const author = { type: 'relation', relation: 'manyToOne', target: 'api::author.author' };
+    const may = (...actions: readonly string[]) => ({ public: actions.map((it) => `api::article.article.${it}`) });
+    writeFiles(dir, {
+      [typeFile('author')]: contentType('author', { name: string }),
+      [typeFile('article')]: contentType('article', { title: string, author }),
+      'database/seed/authors.json': { jane: { name: 'Jane' } },
+      'database/seed/articles.json': { first: { title: 'First', author: 'jane' } },
+    });
+    const dev = await startDev(dir, database.env);
+    expect(await dev.get('/api/articles')).toMatchObject({ status: 403 });
+    writeFiles(dir, { 'database/seed/permissions.json': may('find') });
+    expect((await dev.said('live in')).changes).toEqual([
+      '+ database/seed/permissions.json: public api::article.article.find',
+    ]);
+    expect(await dev.get('/api/articles')).toMatchObject({ status: 200, body: { data: [{ id: 1 }] } });
+    const more = { second: { title: 'Second', author: 'jane' }, third: { title: 'Third', author: 'joan' } };
+    const first = { title: 'First', author: 'jane' };
+    writeFiles(dir, { 'database/seed/articles.json': { first, ...more } });
+    // the author is in a file that is saved later
+    expect((await dev.said('not applied')).msg).toMatch(/articles\.json: "third": author names "joan"/);
+    writeFiles(dir, { 'database/seed/authors.json': { jane: { name: 'Jane' }, joan: { name: 'Joan' } } });
+    expect((await dev.said('live in')).changes).toEqual([
+      '+ database/seed/articles.json: "second"',
+      '+ database/seed/articles.json: "third"',
+      '+ database/seed/authors.json: "joan"',
+    ]);
+    expect(await dev.get('/api/articles?fields=title&sort=id')).toMatchObject({
+      body: { data: ['First', 'Second', 'Third'].map((title) => ({ attributes: { title } })) },
+    });
+    writeFiles(dir, {
+      'database/seed/articles.json': { first: { title: 'Changed' }, second: more.second },
+      'database/seed/permissions.json': may('findOne'),
+    });
+    expect((await dev.said('live in')).changes).toEqual([
+      '+ database/seed/permissions.json: public api::article.article.findOne',
+    ]);
+    expect((await dev.said('not applied')).msg).toBe(
+      'database/seed: not applied, because seeds are written once: articles.json: "first" was changed; "third" of api::article.article was removed; permissions.json: to revoke it, run: dovetail role deny public api::article.article.find. Make the change through the API, or start with an empty database',
+    );
+    expect(await dev.get('/api/articles/1')).toMatchObject({ body: { data: { attributes: { title: 'First' } } } });
+    expect(await dev.stop()).toBe(0);
+    await database.drop();
+    fs.rmSync(dir, { recursive: true });
+  });
+});
+
 describe('dev', () => {
   it('moves to another database, and says that another port needs a new start', async () => {
     const dir = newFolder();

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { prepareData } from '../../src/cli/bootstrap.js';
+import { prepareData, warnOfChangedSeeds } from '../../src/cli/bootstrap.js';
 import { StartFault } from '../../src/cli/config.js';
 import { bringUp } from '../../src/cli/layout.js';
 import { openProject } from '../../src/cli/project.js';
@@ -49,7 +49,9 @@ describe.each(dialects)('seeds on %s', (dialect) => {
     vi.spyOn(logger, 'warn').mockImplementation((it: unknown) => {
       warnings.push(String(it));
     });
-    await prepareData(await bringUp(await openProject(dir), database.db, logger), database.db, logger);
+    const project = await bringUp(await openProject(dir), database.db, logger);
+    await prepareData(project, database.db, logger);
+    await warnOfChangedSeeds(project, database.db, logger);
     return warnings.filter((it) => it.startsWith('database/seed'));
   };
   const faultOf = async (files: Files): Promise<readonly string[]> => {

@@ -56,7 +56,10 @@ export const dev = async (given: string): Promise<void> => {
       ended
         .then(() => closeGeneration(before, next))
         .catch((fault: unknown) => logger.error({ err: loggable(fault) }, 'background error'));
-    } else await listen(next, listener, logger);
+    } else {
+      await listen(next, listener, logger);
+      reportSeeds(next, logger);
+    }
     isFaulty = false;
     saved.clear();
   };
@@ -139,7 +142,7 @@ interface Reporting {
 /** A line for what has changed, and one for what is not done. */
 const report = (before: Generation, next: Generation, { since, saved, isMended, logger }: Reporting): void => {
   const differences = differencesOf(before.state, next.state, saved);
-  const changes = differences.map((it) => it.text);
+  const changes = [...differences.map((it) => it.text), ...next.seeds.added.map((it) => `+ database/seed/${it}`)];
   const liveMs = Math.round(performance.now() - since);
   if (changes.length > 0)
     logger.info({ changes, liveMs }, `${isMended ? 'mended: ' : ''}${inOneLine(changes)}  live in ${liveMs} ms`);
@@ -150,9 +153,18 @@ const report = (before: Generation, next: Generation, { since, saved, isMended, 
       { kept },
       `declared no longer, and still in the database with what it holds: ${inOneLine(kept, ', ')}. dovetail migrate plan says what it was, and drops it if asked`,
     );
+  if ([...saved].some((it) => it.startsWith('database/seed/'))) reportSeeds(next, logger);
   for (const name of ['HOST', 'PORT'] as const)
     if (before.project.env[name] !== next.project.env[name])
       logger.warn(`${name} takes effect when dev is started again`);
+};
+
+const reportSeeds = ({ seeds: { left } }: Generation, logger: FastifyBaseLogger): void => {
+  if (left.length > 0)
+    logger.warn(
+      { left },
+      `database/seed: not applied, because seeds are written once: ${inOneLine(left)}. Make the change through the API, or start with an empty database`,
+    );
 };
 
 const inOneLine = (changes: readonly string[], separator = '; '): string => {

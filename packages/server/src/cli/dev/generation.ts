@@ -6,11 +6,10 @@ import { loggable } from '../../http/faults.js';
 import type { Listener } from '../../http/listener.js';
 import { type App, newApp } from '../../http/server.js';
 import type { Site } from '../../site/site.js';
-import { prepareData } from '../bootstrap.js';
+import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
 import { findCode, guardReason, isUnwatched } from '../code.js';
 import { type Environment, misspeltVariables, readEnvironment } from '../config.js';
 import { bringUp } from '../layout.js';
-import { prepareLocales } from '../locales.js';
 import type { Notices } from '../log.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
@@ -24,6 +23,7 @@ export interface Generation extends App {
   readonly state: ProjectState;
   readonly site: Site;
   readonly db: OpenedDatabase;
+  readonly seeds: SeedsAdded;
 }
 
 export interface NextOptions {
@@ -61,15 +61,15 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
       info: logger.debug.bind(logger),
       warn: notices.warn,
     });
-    if (isNewDatabase) await prepareData(project, db, notices);
-    else await prepareLocales(db);
+    const seeds = await addSeeds(project, db);
+    await prepareData(project, db, notices);
     const site = await siteToServe({ project, db, secrets, handlers, logger });
     if (isNewDatabase) await site.media.recover();
     const settings = serverSettingsOf(project);
     const made = await newApp({ site, settings, logger, isHealthy: db.isHealthy }, listener);
     await made.app.ready();
     await site.notifier.start();
-    return { ...made, project, site, db, state: stateOf(project, modules) };
+    return { ...made, project, site, db, seeds, state: stateOf(project, modules) };
   } catch (fault) {
     if (db !== live?.db) await db.close();
     throw fault;
