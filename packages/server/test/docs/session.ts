@@ -45,7 +45,8 @@ export const newSession = async (
     run: async (step, answers) => {
       switch (step.kind) {
         case 'file':
-          await magazine.write(step.path, step.text);
+          // README names files as they lie in the repository
+          await magazine.write(step.path.replace(/^examples\/magazine\//, ''), step.text);
           await scene.shell?.follow();
           return [];
         case 'statement':
