@@ -7,6 +7,15 @@ export type Change =
   | { readonly change: 'rename type'; readonly from: Uid; readonly to: Uid }
   | { readonly change: 'rename table'; readonly type: Uid; readonly from: string; readonly to: string }
   | { readonly change: 'rename attribute'; readonly type: Uid; readonly from: string; readonly to: string }
+  /** The links of a relation whose sides have changed places. */
+  | {
+      readonly change: 'move links';
+      readonly type: Uid;
+      readonly attribute: string;
+      /** The table that they are in. */
+      readonly from: string;
+      readonly links: number;
+    }
   | ({
       readonly change: 'convert attribute';
       readonly type: Uid;

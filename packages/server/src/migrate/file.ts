@@ -85,6 +85,7 @@ const changeNames: Readonly<Record<Change['change'], true>> = {
   'rename type': true,
   'rename table': true,
   'rename attribute': true,
+  'move links': true,
   'convert attribute': true,
   'keep the first': true,
   'require unique values': true,

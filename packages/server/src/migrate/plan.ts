@@ -29,6 +29,7 @@ import type { Change, ConvertChange, Step } from './changes.js';
 import { MigrationFault } from './faults.js';
 import { componentTables, findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
 import { isUntold, type Memory, readMemory } from './memory.js';
+import { findMoved } from './moved.js';
 import { stepsOfRenames } from './renames.js';
 import { columnNeed, tableNeed } from './state.js';
 import {
@@ -85,7 +86,11 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
 
     const diff = withoutNewNames(diffTables(tablesOf(former), survey.catalog, db), model, db.dialect);
     const names = newNames(work);
-    const found = await findLeftOvers(survey, former, memory, diff);
+    const moved = await findMoved({ survey, former, types: typePairs(work) });
+    const isMoved = (it: LeftOver): boolean =>
+      it.kind === 'attribute' &&
+      moved.some(({ table }) => it.drop.some((step) => step.do === 'drop table' && step.table === table));
+    const found = (await findLeftOvers(survey, former, memory, diff)).filter((it) => !isMoved(it));
     const candidates = await findCandidates({ survey, model: former, memory, left: found });
     const left = found.map((it) => (it.kind === 'attribute' ? { ...it, type: names.uid(it.type) } : it));
     const dropped = findDropped(work, left, names);
@@ -101,7 +106,7 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
       converted.filter((it) => it.isTolerated),
       (it) => isAsked(it.change),
     );
-    const done = [...decided, ...wanted, ...dropped];
+    const done = [...moved, ...decided, ...wanted, ...dropped];
     return {
       changes: [...changesOf(renames, model, former), ...done.map((it) => it.change)],
       steps: [...stepsOfRenames({ renames, former, model }), ...done.flatMap((it) => it.steps)],

@@ -51,6 +51,8 @@ export const describeChange = (change: Change): string => {
       return `${change.type}: table ${change.from} becomes ${change.to}`;
     case 'rename attribute':
       return `${change.type}.${change.from} becomes ${change.to}`;
+    case 'move links':
+      return `${change.type}.${change.attribute} keeps ${countOf(change.links, 'link')} that were kept by the other side, in ${change.from}`;
     case 'convert attribute':
       return `${change.type}.${change.attribute}: from ${change.from} to ${change.to}; ${describeLosses(change)}`;
     case 'keep the first':

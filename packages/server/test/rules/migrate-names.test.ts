@@ -306,6 +306,57 @@ describe.each(dialects)('on %s', (dialect) => {
 });
 
 describe.each(dialects)('on %s', (dialect) => {
+  it.each([false, true])(
+    'links stay when the sides of a relation change places; after a start: %s',
+    async (isStarted) => {
+      const side = (target: string, more: Json): Json => relation('manyToMany', target, more);
+      const files = (first: string, second: string): Files => ({
+        [typeFile('tag')]: contentType('tag', { posts: side('api::post.post', { [second]: 'tags' }) }),
+        [typeFile('post')]: contentType('post', {
+          tags: side('api::tag.tag', { [first]: 'posts' }),
+          likes: side('api::post.post', { [first]: 'likedBy' }),
+          likedBy: side('api::post.post', { [second]: 'likes' }),
+        }),
+      });
+      const changing = await newChanging(dialect, files('inversedBy', 'mappedBy'));
+      try {
+        const send = async (method: string, route: string, data: Json): Promise<void> => {
+          expect((await changing.server.send(method, `/api/${route}`, { body: { data } })).status).toBe(200);
+        };
+        for (let i = 0; i < 3; i++) await send('POST', 'tags', {});
+        for (let i = 0; i < 3; i++) await send('POST', 'posts', {});
+        await send('PUT', 'posts/1', { tags: [3, 1, 2], likes: [3, 1, 2] });
+        await send('PUT', 'posts/2', { tags: [2, 3], likes: [2, 3] });
+        await send('PUT', 'tags/3', { posts: [2, 1] });
+        const shown = async (): Promise<unknown[]> =>
+          Promise.all(
+            ['posts?populate=*&sort=id', 'tags?populate=*&sort=id'].map(
+              async (it) => (await changing.server.get(`/api/${it}`)).body,
+            ),
+          );
+        const before = await shown();
+        changing.write(files('mappedBy', 'inversedBy'));
+        if (isStarted) await changing.start({});
+        const { changes, candidates } = await planIn(changing.dir, changing.database.db);
+        expect(changes).toEqual([
+          { change: 'move links', type: 'api::post.post', attribute: 'likedBy', from: 'posts_likes_links', links: 5 },
+          { change: 'move links', type: 'api::tag.tag', attribute: 'posts', from: 'posts_tags_links', links: 5 },
+        ]);
+        expect(candidates).toEqual([]);
+        await migrateIn(changing.dir, changing.database.db);
+        expect(await planIn(changing.dir, changing.database.db)).toMatchObject({
+          changes: [],
+          left: [],
+          added: { tables: [] },
+        });
+        await changing.start({});
+        expect(await shown()).toEqual(before);
+      } finally {
+        await changing.close();
+      }
+    },
+  );
+
   it('ST1: names that need quotes, and names that PostgreSQL shortens, are as good as others', async () => {
     const tags = (more: Json = {}): Json => relation('manyToMany', 'api::tag.tag', more);
     const long = (n: number): string => `an${'extremely'.repeat(n)}longattribute`;
