@@ -10,6 +10,7 @@ import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
+import { freeBytes } from '../memory.js';
 import type { EntryType } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
 import type { Answer } from '../read/find.js';
@@ -142,15 +143,9 @@ export const newLane = (deps: LaneDeps): Lane => {
 
 const TEXT_BYTES_MAX = 4096;
 
-/** Gives the memory of a body back at once: the garbage collector does not see how large it is, and would let dozens wait. */
-const freeWhenSent = (response: http.ServerResponse, { buffer, byteLength }: Buffer): void => {
-  // small ones share Node's pool
-  if (!(buffer instanceof ArrayBuffer) || buffer.byteLength !== byteLength) return;
-  const free = (): void => {
-    buffer.transfer(0);
-  };
-  if (response.writableLength === 0) free();
-  else response.once('close', free);
+const freeWhenSent = (response: http.ServerResponse, body: Buffer): void => {
+  if (response.writableLength === 0) freeBytes(body);
+  else response.once('close', () => freeBytes(body));
 };
 
 /** Approximate size of a target in memory, without its URL. */
