@@ -220,6 +220,12 @@ const port = z.coerce.number().int().min(0).max(65_535);
 export const environmentSchema = z.object({
   HOST: z.string().default('127.0.0.1').describe('Address to listen on; 0.0.0.0 for all.'),
   PORT: port.default(1337).describe('Port to listen on.'),
+  METRICS_PORT: port
+    .optional()
+    .describe(
+      'Port of `GET /metrics`, in the format of Prometheus; none without it. Not for the public: see METRICS_HOST.',
+    ),
+  METRICS_HOST: z.string().default('127.0.0.1').describe('Address to listen on for METRICS_PORT.'),
   NODE_ENV: z.string().optional().describe('`production` refuses to start without secrets.'),
   LOG_LEVEL: z
     .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'])

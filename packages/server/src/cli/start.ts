@@ -8,9 +8,10 @@ import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
 import { findCode, refuseGuards } from './code.js';
-import { misspeltVariables, StartFault } from './config.js';
+import { type Environment, misspeltVariables, StartFault } from './config.js';
 import { bringUp, requireStarted } from './layout.js';
 import { newLogger } from './log.js';
+import type { Metrics } from './metrics.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
@@ -66,11 +67,15 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
-  const site = await siteToServe({ project, db, secrets, handlers, logger });
+  const metrics = await metricsFor(env, worker);
+  const watched = metrics?.watched(db) ?? db;
+  const site = await siteToServe({ project, db: watched, secrets, handlers, logger });
+  metrics?.watchReader(site.reader);
   if (worker?.duty !== 'join') await site.media.recover();
   const settings = serverSettingsOf(project);
   const countAttempt = worker?.countAttempt;
-  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt });
+  const observe = metrics?.observe;
+  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt, observe });
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
   startThreads(db, config).catch((fault: unknown) => {
     logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
@@ -100,6 +105,17 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   });
   const replaceMsMax = limits.drainMsMax + limits.closeMsMax;
   worker.serving({ stopMsMax: delayMs + replaceMsMax, replaceMsMax });
+};
+
+/** Null without a port for them. A worker gives its own to the supervisor, which serves those of all. */
+const metricsFor = async (env: Environment, worker: Worker | null): Promise<Metrics | null> => {
+  const { METRICS_HOST, METRICS_PORT } = env;
+  if (METRICS_PORT === undefined) return null;
+  const { newMetrics, serveMetrics } = await import('./metrics.js');
+  const metrics = newMetrics(worker?.number ?? null);
+  if (worker) worker.onMeasure(metrics.values);
+  else await serveMetrics({ METRICS_HOST, METRICS_PORT }, metrics.text);
+  return metrics;
 };
 
 /** On a terminal, prints a URL to try. */

@@ -59,6 +59,26 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
   const countAttempt = newAttemptCounts();
   let isStopping = false;
 
+  /** Who waits for the metrics of a worker, by the id of the question. */
+  const measured = new Map<number, (metrics: readonly unknown[]) => void>();
+  let questions = 0;
+  /** Nothing of one that does not answer. */
+  const measure = async ({ worker }: Running): Promise<readonly unknown[]> => {
+    questions += 1;
+    const id = questions;
+    const answer = new Promise<readonly unknown[]>((resolve) => measured.set(id, resolve));
+    tell(worker, { kind: 'measure', id });
+    const metrics = await Promise.race([answer, setTimeout<readonly unknown[]>(limits.workerReactMsMax, [])]);
+    measured.delete(id);
+    return metrics;
+  };
+  const { METRICS_HOST, METRICS_PORT } = env;
+  if (METRICS_PORT !== undefined) {
+    const { serveMetrics, textOfAll } = await import('./metrics.js');
+    const textOfWorkers = async (): Promise<string> => textOfAll(await Promise.all([...alive].map(measure)));
+    await serveMetrics({ METRICS_HOST, METRICS_PORT }, textOfWorkers);
+  }
+
   const launch = (number: number, duty: Duty): Running => {
     const worker = cluster.fork({ [WORKER_VARIABLE]: `${number} ${duty}` });
     const exited = once(worker, 'exit').then(([code, signal]): Exit => ({ code, signal }));
@@ -67,7 +87,8 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
         if (message.kind === 'attempt') {
           const { id, key, windowMs } = message;
           countAttempt(key, windowMs).then((counted) => tell(worker, { kind: 'counted', id, ...counted }));
-        } else if (message.kind === 'serving') {
+        } else if (message.kind === 'measured') measured.get(message.id)?.(message.metrics);
+        else if (message.kind === 'serving') {
           running.bounds = message;
           resolve(true);
         }

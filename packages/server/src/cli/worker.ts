@@ -17,11 +17,14 @@ export const WORKER_VARIABLE = 'DOVETAIL_WORKER';
 export type ToSupervisor =
   /** The worker serves. Told to stop, it takes at most `stopMsMax`; replaced, at most `replaceMsMax`. */
   | { readonly kind: 'serving'; readonly stopMsMax: number; readonly replaceMsMax: number }
-  | { readonly kind: 'attempt'; readonly id: number; readonly key: string; readonly windowMs: number };
+  | { readonly kind: 'attempt'; readonly id: number; readonly key: string; readonly windowMs: number }
+  | { readonly kind: 'measured'; readonly id: number; readonly metrics: readonly unknown[] };
 
 export type ToWorker =
   /** Finish what you have: a successor serves. */
-  { readonly kind: 'replaced' } | ({ readonly kind: 'counted'; readonly id: number } & AttemptCount);
+  | { readonly kind: 'replaced' }
+  | { readonly kind: 'measure'; readonly id: number }
+  | ({ readonly kind: 'counted'; readonly id: number } & AttemptCount);
 
 export interface Worker {
   /** From 1; a successor has the number of its predecessor. */
@@ -33,6 +36,8 @@ export interface Worker {
   serving(bounds: { readonly stopMsMax: number; readonly replaceMsMax: number }): void;
   /** Calls back once a successor serves. */
   onReplaced(listener: () => void): void;
+  /** Answers the supervisor when it asks for the metrics of this process. */
+  onMeasure(measure: () => Promise<readonly unknown[]>): void;
   /** Calls back if the supervisor is gone. Without a listener the process exits. */
   onAbandoned(listener: () => void): void;
 }
@@ -57,6 +62,14 @@ export const workerOf = async (env: NodeJS.ProcessEnv): Promise<Worker | null> =
     duty: duty as Duty,
     countAttempt: remoteCounts(tell, hear),
     serving: (bounds) => tell({ kind: 'serving', ...bounds }),
+    onMeasure: (measure) =>
+      hear((message) => {
+        if (message.kind !== 'measure') return;
+        measure().then(
+          (metrics) => tell({ kind: 'measured', id: message.id, metrics }),
+          () => tell({ kind: 'measured', id: message.id, metrics: [] }),
+        );
+      }),
     onReplaced: (listener) => hear(({ kind }) => kind === 'replaced' && listener()),
     onAbandoned: (listener) => {
       own.once('disconnect', () => {

@@ -23,7 +23,7 @@ import { faultResponse } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Pending } from './readers.js';
-import { logRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
+import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
 import { type Action, parseId, permissionFor, type Route } from './routes.js';
 import { countHosts } from './target.js';
@@ -43,6 +43,7 @@ export interface LaneDeps {
   /** Ends a request whose body does not arrive in time. */
   readonly boundBody: (request: http.IncomingMessage) => void;
   readonly requestIdOf: RequestIdOf;
+  readonly observe: ObserveRequest | undefined;
   /** Whether responses end their connections: the framework says so. */
   readonly isClosing: () => boolean;
 }
@@ -51,7 +52,7 @@ export const newLane = (deps: LaneDeps): Lane => {
   const { site, commonHeaders, compressed, pending } = deps;
   const targetOf = newTargets(deps.routes, site);
   /** Targets of responses that were sent more than once, by URL: what a URL asks for does not depend on who asks. */
-  const repeated = new LRUCache<string, ReadTarget>({
+  const repeated = new LRUCache<string, Target & ReadTarget>({
     maxSize: limits.targetBytesMax,
     sizeCalculation: (_target, url) => 2 * url.length + TARGET_BYTES,
   });
@@ -73,6 +74,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       return ownLog;
     };
     if (logsRequests) logWhenSent(request, response, log());
+    if (deps.observe) observeWhenClosed(request, response, target.route, deps.observe);
 
     const withCommon = (own: readonly string[]): readonly string[] => [...commonHeaders(headers.origin), ...own];
 
@@ -238,7 +240,8 @@ const whenReceived = (request: http.IncomingMessage, use: (body: Buffer) => void
   request.on('end', () => use(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)));
 };
 
-type Target = ReadTarget | WriteTarget;
+/** With its route, as it is written. */
+type Target = (ReadTarget | WriteTarget) & { readonly route: string };
 
 /** Finds what a request asks for. Null for a path that is unknown, spelled in another way, or has a handler of the project. */
 const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: string, url: string) => Target | null) => {
@@ -251,7 +254,7 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: str
       const action = actions[method];
       if (!isOfLane(action) || handlerFor(handlers.get(type.uid), action)) continue;
       const { whole, entries } = byMethod.get(method)!;
-      const found = { type, action, permission: permissionFor(type, action) };
+      const found = { type, action, route: path, permission: permissionFor(type, action) };
       if (path.endsWith('/:id')) entries.set(path.replace(/:id$/, ''), found);
       else whole.set(path, found);
     }
@@ -269,14 +272,15 @@ const newTargets = (routes: readonly Route[], { handlers }: Site): ((method: str
   };
 };
 
-const targetFor = ({ type, action, permission }: Served, id: number | null, search: string): Target =>
+const targetFor = ({ type, action, route, permission }: Served, id: number | null, search: string): Target =>
   action === 'create' || action === 'update'
-    ? { kind: 'write', type, action, id, search, permission }
-    : { kind: 'read', request: { type, action, id, query: textQuery(search) }, permission };
+    ? { kind: 'write', type, action, id, search, permission, route }
+    : { kind: 'read', request: { type, action, id, query: textQuery(search) }, permission, route };
 
 interface Served {
   readonly type: EntryType;
   readonly action: LaneAction;
+  readonly route: string;
   readonly permission: string;
 }
 
@@ -292,6 +296,19 @@ type LaneAction = ReadTarget['request']['action'] | WriteTarget['action'];
 const isOfLane = (action: Action | undefined): action is LaneAction => action !== undefined && laneActions.has(action);
 
 const laneActions: ReadonlySet<Action> = new Set(['find', 'single', 'findOne', 'create', 'update']);
+
+const observeWhenClosed = (
+  { method = '' }: http.IncomingMessage,
+  response: http.ServerResponse,
+  route: string,
+  observe: ObserveRequest,
+): void => {
+  const startedAt = performance.now();
+  response.once('close', () => {
+    const status = response.writableFinished ? response.statusCode : null;
+    observe({ route, method, status, ms: performance.now() - startedAt });
+  });
+};
 
 const logWhenSent = (
   { method, url }: http.IncomingMessage,

@@ -13,6 +13,16 @@ export interface Answered {
 export const logRequest = (log: FastifyBaseLogger, { method, url = '', status, ms }: Answered): void =>
   log.debug({ method, url: withoutSecrets(url), status, ms: Math.round(ms) }, 'request');
 
+/** Told of every request that was answered, or whose client left. */
+export type ObserveRequest = (answered: {
+  /** As the route is written: `/api/articles/:id`; never a URL. */
+  readonly route: string;
+  readonly method: string;
+  /** Null if the client left before. */
+  readonly status: number | null;
+  readonly ms: number;
+}) => void;
+
 /** Codes sent by mail come back in query strings. */
 const withoutSecrets = (url: string): string =>
   url.replaceAll(/([?&](?:confirmation|code|token|password)=)[^&]*/gi, '$1…');

@@ -21,7 +21,7 @@ import { addLeftOut } from './left-out.js';
 import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
 import { addPending, type WaitingBounds } from './readers.js';
-import { logRequest, newRequestIds, type RequestIdOf } from './request-log.js';
+import { logRequest, newRequestIds, type ObserveRequest, type RequestIdOf } from './request-log.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
 import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
@@ -33,6 +33,8 @@ export interface ServerDeps {
   readonly logger: FastifyBaseLogger;
   /** Whether the database can currently be read. */
   readonly isHealthy: () => Promise<boolean>;
+  /** For metrics; nobody by default. */
+  readonly observe?: ObserveRequest | undefined;
   /** Counts login attempts if several processes serve the same port; they are counted in this process by default. */
   readonly countAttempt?: CountAttempt | undefined;
 }
@@ -89,6 +91,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     logRequest(log, { method, url, status, ms });
     done();
   });
+  if (deps.observe) observeRequests(app, deps.observe);
   await addHeaders(app, settings.corsOrigin);
   app.addHook('onRequest', (request, reply, done) => {
     const { raw, method } = request;
@@ -136,6 +139,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
     log: app.log,
     requestIdOf,
+    observe: deps.observe,
     isClosing: app.isClosing,
   });
   return {
@@ -147,6 +151,16 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
 };
 
 const sendingBounds: SendingBounds = { bodyMsMax: limits.requestMsMax, discardMsMax: limits.discardMsMax };
+
+const observeRequests = (app: FastifyInstance, observe: ObserveRequest): void => {
+  app.addHook('onResponse', (request, reply, done) => {
+    const { url } = request.routeOptions;
+    const route = request.is404 || url === undefined || url === MALFORMED_PATH ? 'none' : url;
+    const status = reply.raw.writableFinished ? reply.statusCode : null;
+    observe({ route, method: request.method, status, ms: reply.elapsedTime });
+    done();
+  });
+};
 
 const noCompiler = (): never => {
   throw bug('server.route-with-schema', {});

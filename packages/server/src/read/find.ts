@@ -81,6 +81,14 @@ export interface Reader {
   readonly keptCounts: Readonly<KeptCounts>;
   /** The same of kept entries. */
   readonly entryCounts: Readonly<EntryCounts>;
+  readonly planCounts: Readonly<PlanCounts>;
+}
+
+/** Plans that were there, that were made of another one with other values, and that were made anew. */
+export interface PlanCounts {
+  found: number;
+  filled: number;
+  made: number;
 }
 
 /** `compiled` with the values of the plan. */
@@ -219,6 +227,8 @@ export const newReader = (
   const lists = newLists(db.changes);
   const entries = entriesBytesMax > 0 ? newKeptEntries(db.changes, entriesBytesMax) : null;
 
+  const planCounts: PlanCounts = { found: 0, filled: 0, made: 0 };
+
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
     if (known) return known;
@@ -266,12 +276,19 @@ export const newReader = (
   const compiledFor = (asked: Asked): Result<CompiledPlan> => {
     const { request, context } = asked;
     const known = knownPlan(asked.key);
-    if (known) return ok(known);
+    if (known) {
+      planCounts.found += 1;
+      return ok(known);
+    }
     const template = request.query.template?.() ?? null;
     const templateKey = template && `template ${planKey(request, context, template.key)}`;
     const similar = templateKey === null ? null : knownPlan(templateKey);
     const filled = similar && template ? fillPlan(similar.plan, template.texts, context) : null;
-    if (similar && filled) return ok({ ...similar, plan: filled });
+    if (similar && filled) {
+      planCounts.filled += 1;
+      return ok({ ...similar, plan: filled });
+    }
+    planCounts.made += 1;
     const made = planned(asked);
     if (!made.ok) return made;
     const { plan } = made.value;
@@ -441,6 +458,7 @@ export const newReader = (
   return {
     keptCounts: kept?.counts ?? noCounts,
     entryCounts: entries?.counts ?? noEntryCounts,
+    planCounts,
     prepare,
     check: (request, context) => compiledFor({ request, context, key: planKey(request, context) }),
     readInside: async (request, context, tx) => {

@@ -328,6 +328,17 @@ export interface Dialect extends Binding {
   unite(queries: readonly Statement[]): Statement | null;
 }
 
+/** What a database does in this process, for metrics. */
+export interface DbLoad {
+  /** Connections or threads: how many there are, and how many are in use. */
+  readonly open: number;
+  readonly inUse: number;
+  /** Requests that wait for one. */
+  readonly waiting: number;
+  /** Begun so far. */
+  readonly statements: number;
+}
+
 export interface Db {
   readonly dialect: Dialect;
   /** Location of the database, for messages; without passwords. */
@@ -358,6 +369,7 @@ export interface Db {
   writeAlone<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
   /** Runs a statement that needs no transaction, or must not be in one; without a timeout, and alone like `writeAlone`. */
   runAlone(statement: Statement): Promise<void>;
+  load(): DbLoad;
   /** Whether the database can be read now. */
   isHealthy(): Promise<boolean>;
   close(): Promise<void>;

@@ -30,6 +30,8 @@ export const transferTables = (model: Model, scope: Scope): readonly TransferTab
   const entryTables = new Set(types.map((it) => it.table));
   const polymorphic = polymorphicColumns(types);
   const isTransferred = ({ name, foreignKeys }: Table): boolean => {
+    // the copy must not send what the original has yet to send
+    if (name.startsWith(ownPrefix)) return false;
     if (scope === 'all') return true;
     return entryTables.has(name)
       ? inScope.has(name)
@@ -54,6 +56,9 @@ export const transferTables = (model: Model, scope: Scope): readonly TransferTab
 /** The types that polymorphic columns may name; null for any. */
 export const namedTypes = (model: Model, scope: Scope): readonly string[] | null =>
   scope === 'all' ? null : [...model.types.values()].filter((it) => isInScope(it, scope)).map((it) => it.uid);
+
+/** Of tables that are not v4's: what this server has under way. */
+const ownPrefix = 'dovetail_';
 
 const contentTypes: readonly string[] = [FILE_UID, 'plugin::upload.folder', LOCALE_UID];
 const userTypes: readonly string[] = [USER_UID, ROLE_UID, 'plugin::users-permissions.permission'];

@@ -48,6 +48,10 @@ interface Waiting extends Sent {
   readonly refuse: (fault: Error) => void;
 }
 
+let sent = 0;
+/** Statements sent by connections of this process. */
+export const statementsSent = (): number => sent;
+
 /** @param onRelease called with whether the connection may be reused. */
 export const connectionOf = (
   client: PoolClient,
@@ -136,6 +140,7 @@ export const connectionOf = (
         statements[at + i]!.refuse(it);
       });
     };
+    sent += statements.length;
     client.query(newFlight({ statements, prepared, landed, failed }));
   };
 

@@ -15,7 +15,7 @@ import {
 } from '../dialect.js';
 import { readAddress } from './address.js';
 import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
-import type { Connection, Patience } from './connection.js';
+import { type Connection, type Patience, statementsSent } from './connection.js';
 import { postgresBinding, postgresDialect } from './dialect.js';
 import { type FaultKind, PostgresFault } from './faults.js';
 import { GUARD_CODE, guarded } from './guard.js';
@@ -281,6 +281,7 @@ export const openPostgres = async (
       write: (work) => written('write', work),
       writeAlone: (work) => written('alone', work),
       runAlone,
+      load: () => ({ ...connections.load(), statements: statementsSent() }),
       isHealthy: () => repeated(() => alone(healthStatement), always).then(always, () => false),
       close: async () => {
         await Promise.all([peers.close(), look.close()]);

@@ -2,6 +2,7 @@
 import { Client, DatabaseError, Pool, type PoolClient } from 'pg';
 import { limits } from '../../limits.js';
 import { fixedStatement } from '../compile.js';
+import type { DbLoad } from '../dialect.js';
 import type { Address } from './address.js';
 import { type Checked, type Connection, connectionOf, type Patience } from './connection.js';
 import { faultOf, PostgresFault } from './faults.js';
@@ -22,6 +23,7 @@ export interface Connections {
   openApart(signal: AbortSignal, isPipelined: boolean): Promise<Client | null>;
   /** What the server calls itself that the pool has last connected to; null if there is a pooler in between. */
   server(): string | null;
+  load(): Omit<DbLoad, 'statements'>;
   /** New connections use the next of the address's hosts and TLS modes. */
   useNextHost(): void;
   /** Stops using named prepared statements in `auto` mode. */
@@ -175,6 +177,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
       }
     },
     server: () => server,
+    load: () => ({ open: pool.totalCount, inUse: inUse.size, waiting: pool.waitingCount }),
     useNextHost,
     stopPreparing: () => {
       if (naming === 'auto') naming = 'never';

@@ -20,6 +20,10 @@ export const deadlineIn = (ms: number, now = performance.now()): Deadline => ({ 
 export const earlier = (one: Deadline, other: Deadline): Deadline => (one.at <= other.at ? one : other);
 export const tooSlow = ({ ms }: Deadline): Refusal => new Refusal(issue('read.too-slow', [], { max: ms }));
 
+let begun = 0;
+/** Statements that connections of this thread have begun. */
+export const statementsHere = (): number => begun;
+
 export interface Connection {
   /** Rows of a statement; none for one that returns nothing. Throws `Refusal` past its deadline. */
   run(statement: Statement, deadline: Deadline): Rows;
@@ -80,6 +84,7 @@ const connectionOf = (raw: Database.Database): Connection => {
   };
   const run: Connection['run'] = ({ sql, params, isLong = false }, given) => {
     deadline = given;
+    begun += 1;
     try {
       const statement = prepare(sql);
       if (!statement.reader) {

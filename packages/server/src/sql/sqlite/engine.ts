@@ -1,5 +1,5 @@
 /** What `open.ts` needs of the connections to a file, wherever they are. Errors are those of SQLite. */
-import type { PlannedRead, ReadProgram, Tx } from '../dialect.js';
+import type { DbLoad, PlannedRead, ReadProgram, Tx } from '../dialect.js';
 import type { Connection } from './connection.js';
 
 export interface Engine {
@@ -20,6 +20,7 @@ export interface Engine {
   readonly checkpoint: (() => Promise<number>) | null;
   /** Truncates the journal, which takes a moment without readers: later ones wait. */
   truncateJournal(): Promise<void>;
+  load(): DbLoad;
   /** No transaction may be open. */
   closeWriter(): Promise<void>;
   /** Rejects new reads, and lets those that run or wait finish. */

@@ -3,7 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { limits } from '../../limits.js';
 import { type ReadProgram, type Rows, readInside, type Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
-import { deadlineIn } from './connection.js';
+import { deadlineIn, statementsHere } from './connection.js';
 import { beginSnapshot, newWriter } from './connections.js';
 import type { DataVersion, Engine, EngineOptions } from './engine.js';
 import { newPool } from './pool.js';
@@ -68,6 +68,7 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     checkpoint: null,
     dataVersion: writer.dataVersion,
     truncateJournal: () => pool.whenIdle(async () => writer.truncateJournal()),
+    load: () => ({ ...pool.load(), statements: statementsHere() }),
     closeWriter: async () => writer.close(),
     closeReaders: pool.close,
   };

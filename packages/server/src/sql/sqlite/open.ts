@@ -301,6 +301,7 @@ export const openSqlite = async (
       await writeAlone((tx) => tx.run(statement));
     },
     startThreads,
+    load: () => reading.load(),
     isHealthy: async () => {
       try {
         await tryUntil(performance.now() + limits.sqliteStatementMsMax, () => connectAgain([readSchema]).close());

@@ -1,4 +1,5 @@
 /** A bounded pool of connections. */
+import type { DbLoad } from '../dialect.js';
 import type { Connection } from './connection.js';
 
 export interface Pool {
@@ -6,6 +7,7 @@ export interface Pool {
   use<T>(work: (connection: Connection) => Promise<T>): Promise<T>;
   /** Runs the work once no connection is in use; later requests for one wait. */
   whenIdle(work: () => Promise<void>): Promise<void>;
+  load(): Omit<DbLoad, 'statements'>;
   /** Rejects new work, and closes the connections once running and waiting work has finished. */
   close(): Promise<void>;
 }
@@ -58,6 +60,7 @@ export const newPool = (connect: () => Connection, max: number): Pool => {
         for (let i = 0; i < max; i++) release();
       }
     },
+    load: () => ({ open: max - freeSlots + idle.length, inUse: max - freeSlots, waiting: waiting.length }),
     close: async () => {
       isClosed = true;
       await acquireAll();

@@ -4,6 +4,7 @@
  */
 import { busy } from '../../errors.js';
 import { limits } from '../../limits.js';
+import type { DbLoad } from '../dialect.js';
 import type { Thread } from './watched-thread.js';
 
 /** What a kind of read has cost. */
@@ -22,6 +23,7 @@ export interface Schedule {
   use<T>(cost: Cost, work: (thread: Thread) => Promise<T>): Promise<T>;
   /** Runs the work once no thread is in use. Until those that take long have ended, only reads known to be short may start. */
   whenIdle(work: () => Promise<void>): Promise<void>;
+  load(): Omit<DbLoad, 'statements'>;
   /** Rejects new work; lets running and waiting work finish, and ends the threads. */
   close(): Promise<void>;
 }
@@ -176,6 +178,7 @@ export const newSchedule = (count: number, start: (onEnded: () => void) => Threa
         admit();
       }
     },
+    load: () => ({ open: threads.size, inUse: running.size, waiting: waiting() }),
     close: async () => {
       isClosed = true;
       while (running.size > 0 || waiting() > 0) await new Promise<void>((resolve) => onIdle.push(resolve));

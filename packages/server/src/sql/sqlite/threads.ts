@@ -4,6 +4,7 @@ import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { type ReadProgram, type Rows, readInside } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
+import { statementsHere } from './connection.js';
 import type { ReadBounds } from './connections.js';
 import type { BeginOptions, DataVersion, Engine, Transaction } from './engine.js';
 import type { FileIdentity } from './file.js';
@@ -28,7 +29,18 @@ export interface ThreadedFile {
 }
 
 export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBegin }: ThreadOptions): Engine => {
-  const schedule = newSchedule(count, (onEnded) => startThread(module, { ...of, role: 'reader' }, onEnded));
+  const live = new Set<Thread>();
+  let statementsOfEnded = 0;
+  const start = (role: 'reader' | 'writer', onEnded: () => void): Thread => {
+    const thread = startThread(module, { ...of, role }, () => {
+      live.delete(thread);
+      statementsOfEnded += thread.statements();
+      onEnded();
+    });
+    live.add(thread);
+    return thread;
+  };
+  const schedule = newSchedule(count, (onEnded) => start('reader', onEnded));
 
   // ---- reading
 
@@ -76,7 +88,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
   const writerThread = (): Thread => {
     if (writer && !writer.isGone()) return writer;
     writers += 1;
-    writer = startThread(module, { ...of, role: 'writer' }, () => undefined);
+    writer = start('writer', () => undefined);
     return writer;
   };
 
@@ -121,6 +133,11 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
       schedule.whenIdle(async () => {
         await writerThread().call({ kind: 'truncateJournal' });
       }),
+    load: () => {
+      let statements = statementsOfEnded + statementsHere();
+      for (const it of live) statements += it.statements();
+      return { ...schedule.load(), statements };
+    },
     closeWriter: async () => {
       await writer?.close();
     },

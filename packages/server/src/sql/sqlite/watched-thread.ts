@@ -40,6 +40,8 @@ export interface Thread {
   post(call: Call): void;
   /** Whether it takes no further calls. */
   isGone(): boolean;
+  /** How many it has begun. */
+  statements(): number;
   /** Closes the connection and ends the thread. Resolves once it has ended. */
   close(): Promise<void>;
 }
@@ -161,6 +163,7 @@ export const startThread = (module: URL, given: Omit<ThreadData, 'progress'>, on
       if (!gone) send(call);
     },
     isGone: () => gone !== null,
+    statements: () => Atomics.load(state, progress.statements),
     close: () => {
       end();
       return ended;
