@@ -38,6 +38,8 @@ export default defineConfig({
   title: 'Dovetail',
   description: 'A content API server',
   lang: 'en',
+  // no request for an icon
+  head: [['link', { rel: 'icon', href: 'data:,' }]],
   srcExclude: ['rules/files/**'],
   rewrites: { 'README.md': 'index.md', 'rules/README.md': 'rules/index.md' },
   cleanUrls: false,

@@ -1,2 +1,4 @@
 // the default theme in the reader's own fonts
+import './style.css';
+
 export { default } from 'vitepress/theme-without-fonts';
