@@ -222,7 +222,7 @@ describe('a project with plugins, extensions and policies', () => {
   it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {
     const { dir } = await open('sqlite', withCode, starterRows);
     const report = await inspect(dir, plain);
-    expect(codesOf(report)).toEqual(['code.guards']);
+    expect(codesOf(report)).toEqual(['code.guards', 'settings.exposed']);
     expect(report.obstacles[0]?.message).toContain('src/api/dish/routes/dish.js');
     const verdicts = Object.fromEntries(
       report.code.map((it) => [it.file, `${it.verdict}${it.isGuard ? ', a guard' : ''}`]),
@@ -260,6 +260,7 @@ describe('a project with plugins, extensions and policies', () => {
       },
       project: { ignoreCode: ['src/api/dish/routes/01-today.js', 'src/api/dish/routes/dish.js'] },
     });
+    expect(report.differences.map((it) => it.code)).toContain('registration');
     expect(report.serve?.variables).toEqual([
       { name: 'JWT_SECRET', value: null, from: 'the variable AUTH_SECRET', variable: 'AUTH_SECRET' },
     ]);
@@ -344,6 +345,20 @@ describe('what cannot be served is named, with what to do', () => {
     expect(codesOf(await inspect(world.dir, plain))).toEqual(['project.v5']);
   });
 
+  it('a damaged file, and a version that has no number', async () => {
+    const world = await open('sqlite', {
+      ...starter,
+      'package.json': { dependencies: { '@strapi/strapi': 'workspace:*' } },
+    });
+    const file = path.join(world.dir, '.tmp/data.db');
+    const bytes = fs.readFileSync(file);
+    bytes.fill(7, 8192, bytes.length - 4096);
+    fs.writeFileSync(file, bytes);
+    const report = await inspect(world.dir, plain);
+    expect(codesOf(report)).toEqual(['database.unreachable']);
+    expect(report.obstacles[0]?.message).toMatch(/malformed/);
+  });
+
   it('versions are read from what is installed, then from lock files', async () => {
     const lock = '"@strapi/strapi@^4.1.0":\n  version "4.15.5"\n  resolved "x"\n';
     const dir = folderWith({ ...dependsOn('^4.1.0'), 'yarn.lock': lock });
@@ -365,6 +380,22 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     expect(await world.fingerprint()).toEqual(before);
     expect(report.settings).toContainEqual(expect.objectContaining({ name: 'upload.sizeLimit', v4: 5, state: 'set' }));
     expect(report.ok).toBe(true);
+  });
+
+  it('a file that cannot be evaluated is named, and the variables with the usual names tell the database', async () => {
+    const world = await open('sqlite', {
+      ...starter,
+      'config/database.js': `const parse = require('pg-connection-string').parse; require('./nowhere'); module.exports = () => ({});`,
+      'config/plugins.js': 'module.exports = () => { process.exit(3); };',
+    });
+    const report = await inspect(world.dir, plain);
+    expect(report).toMatchObject({ ok: true, database: { client: 'sqlite', from: 'the environment' } });
+    expect(report.configFaults).toEqual([
+      expect.stringMatching(/^config\/database\.js: Cannot find module/),
+      'config/plugins.js: calls process.exit(3)',
+    ]);
+    const { out } = await printed(() => adopt(world.dir, plain));
+    expect(out).toContain('Configuration that cannot be evaluated');
   });
 
   it('--database takes the place of what it says', async () => {
@@ -463,7 +494,11 @@ describe.runIf(dialects.includes('postgres'))('a PostgreSQL whose role may only 
       const report = await inspect(world.dir, plain);
       expect(report.obstacles).toEqual([]);
       expect(report.content?.types.map((it) => it.entries)).toEqual([3, 1]);
-      await world.run('alter table dishes drop column price');
+      await world.run(`revoke select on menus from ${role}`);
+      const partial = await inspect(world.dir, plain);
+      expect(codesOf(partial)).toEqual(['database.unreachable']);
+      expect(partial.obstacles[0]?.message).toContain('permission denied for table menus');
+      await world.run(`grant select on menus to ${role}`, 'alter table dishes drop column price');
       const lacking = await inspect(world.dir, plain);
       expect(codesOf(lacking)).toEqual(['database.not-writable']);
       expect(lacking.start?.columns).toEqual([{ table: 'dishes', column: 'price' }]);

@@ -74,6 +74,13 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const loaded = loadModel(project.dir, { ...config.api.responses, customFields: config.customFields });
   const model = modelOf(loaded, config, obstacles);
   const settings = compareSettings(v4, config);
+  const exposed = settings.find((it) => it.name === 'api.responses.privateAttributes' && it.state === 'set');
+  if (exposed && Array.isArray(exposed.v4) && exposed.v4.length > 0)
+    obstacles.push({
+      code: 'settings.exposed',
+      message: `v4 leaves ${exposed.v4.join(', ')} out of every response (config/api), and dovetail.config does not say so: they would be shown.`,
+      cure: 'Take over api.responses.privateAttributes, as in the configuration below.',
+    });
   const plugins = findPlugins(dependencies);
   const address = findAddress(project.dir, v4, options);
   if (!address.ok) obstacles.push(address.obstacle);
@@ -83,6 +90,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
     plugins,
     settings,
     schemaWarnings: loaded.warnings,
+    configFaults: v4.faults,
   };
   const db = address.ok ? await open(address.address, obstacles) : null;
   if (!db || !address.ok) return { ...known, obstacles, ok: false };
@@ -91,6 +99,15 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
     if (!model) return { ...known, database, obstacles, ok: false };
     const seen: Seen = { ...code, project: found.project, v4, config, model, db, database, address: address.address };
     return await inspectDatabase({ ...known, obstacles, database }, seen, options);
+  } catch (fault) {
+    // of the database: a table that the role may not read, a damaged file
+    if (!(fault instanceof Error && 'code' in fault && typeof fault.code === 'string')) throw fault;
+    const obstacle: Obstacle = {
+      code: 'database.unreachable',
+      message: `The database cannot be read whole: ${fault.message}`,
+      cure: 'Give a role that may read every table, or a sound copy: --database.',
+    };
+    return { ...known, obstacles: [...obstacles, obstacle] };
   } finally {
     await db.close();
   }
@@ -104,6 +121,7 @@ const nothingOf = (project: ProjectFacts): AdoptReport => ({
   database: null,
   content: null,
   served: null,
+  configFaults: [],
   schemaWarnings: [],
   code: [],
   plugins: [],

@@ -66,6 +66,9 @@ const newEnv = (read: (name: string) => string | undefined): Env => {
 
 const evaluateAll = async ({ dir, files, isCompiled }: EvaluateRequest): Promise<readonly EvaluatedFile[]> => {
   const own = process.env;
+  process.exit = (code) => {
+    throw new Error(`calls process.exit(${code ?? ''})`);
+  };
   let variables: Map<string, string | null> = new Map();
   const read = (name: string): string | undefined => {
     const value = own[name];
@@ -137,7 +140,8 @@ const plain = (value: unknown): unknown => {
 };
 
 if (process.send) {
+  const { exit } = process;
   const request = JSON.parse(process.argv[2] ?? '') as EvaluateRequest;
   const evaluated = await evaluateAll(request);
-  process.send(evaluated, () => process.exit());
+  process.send(evaluated, () => exit());
 }

@@ -534,7 +534,10 @@ const missingIndexes = async function* ({ model, tables }: HazardScan): Found {
 /** The columns of v4's indexes by which rows of a table are found. */
 const lookedUp = ({ name, indexes }: Table): readonly string[] =>
   /_(links|components|morphs)$/.test(name)
-    ? [...new Set(indexes.filter((it) => !it.own).map((it) => it.columns[0]!))].filter((it) => /_id$/.test(it))
+    ? [...new Set(indexes.filter((it) => !it.own).map((it) => it.columns[0]!))].filter(
+        // the start adds an index of ours for each ordered side
+        (column) => /_id$/.test(column) && !indexes.some((it) => it.own && it.columns[0] === column),
+      )
     : [];
 
 /** The median of five lookups of a row in the middle. */

@@ -83,7 +83,7 @@ const shown = (value: unknown): string => (value === undefined ? 'not set' : JSO
 
 // ---- parts
 
-const head = ({ project, database, schemaWarnings }: AdoptReport, paper: Paper): string => {
+const head = ({ project, database, configFaults, schemaWarnings }: AdoptReport, paper: Paper): string => {
   const { strapi } = project;
   const sources = { installed: 'installed', 'lock file': 'by its lock file', 'package.json': 'by package.json' };
   const rows = [
@@ -112,6 +112,15 @@ const head = ({ project, database, schemaWarnings }: AdoptReport, paper: Paper):
   const notes = schemaWarnings.map((it) => wrapped(`${formatNote(it)}`, 2, paper));
   return [
     section('Where things are', table(rows), paper),
+    ...(configFaults.length === 0
+      ? []
+      : [
+          section(
+            '\nConfiguration that cannot be evaluated, so that what it says is unknown',
+            configFaults.map((it) => paper.paint('yellow', wrapped(it, 2, paper))),
+            paper,
+          ),
+        ]),
     ...(notes.length === 0 ? [] : [section('\nSchema files, read as v4 reads them', notes, paper)]),
   ].join('\n');
 };

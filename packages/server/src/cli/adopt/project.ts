@@ -42,7 +42,9 @@ export const findProject = (given: string, environment: string): FoundProject =>
 const obstacleOf = ({ dir, strapi, dependencies }: V4Project, hasManifest: boolean): Obstacle | null => {
   if (!fs.existsSync(dir))
     return { code: 'project.missing', message: `There is no folder ${dir}.`, cure: 'Give the folder of the project.' };
-  const major = strapi === null ? null : Number(/\d+/.exec(strapi.version)?.[0]);
+  // `latest` and `workspace:*` have none
+  const [digits] = /\d+/.exec(strapi?.version ?? '') ?? [];
+  const major = digits === undefined ? null : Number(digits);
   if (major === 4 || (major === null && hasSchemas(dir))) return null;
   if (major !== null && major >= 5)
     return {

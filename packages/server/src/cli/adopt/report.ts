@@ -13,6 +13,8 @@ export interface AdoptReport {
   readonly database: DatabaseFacts | null;
   readonly content: ContentFacts | null;
   readonly served: ServedFacts | null;
+  /** Files of v4's configuration that cannot be evaluated, and why; what they say is unknown. */
+  readonly configFaults: readonly string[];
   readonly schemaWarnings: readonly SchemaNote[];
   readonly code: readonly CodeFact[];
   readonly plugins: readonly PluginFact[];
@@ -34,6 +36,7 @@ export type ObstacleCode =
   | 'config.invalid'
   | 'schema.invalid'
   | 'code.guards'
+  | 'settings.exposed'
   | 'database.unknown'
   | 'database.unsupported'
   | 'database.missing'

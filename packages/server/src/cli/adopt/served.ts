@@ -226,6 +226,17 @@ const looks: readonly Look[] = [
           because: counted(content.users, 'user'),
           message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${limits.attemptsMax} a minute for each account and address.`,
         },
+  ({ v4 }) => {
+    const { allowedFields } = objectAt(v4.part('plugins').value, 'users-permissions', 'config', 'register');
+    return Array.isArray(allowedFields)
+      ? {
+          code: 'registration',
+          because: `users-permissions has register.allowedFields ${JSON.stringify(allowedFields)}`,
+          message:
+            'A registration may give any attribute of users but private ones and id, role, confirmed, blocked and provider. What nobody may choose for themselves has to be private.',
+        }
+      : null;
+  },
   ({ content }) =>
     content.webhooks === 0
       ? null

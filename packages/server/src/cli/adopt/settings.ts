@@ -314,7 +314,7 @@ const withoutCounterpart = (config: V4Config): readonly Setting[] => {
     [
       'users-permissions.register.allowedFields',
       valueAt(objectAt(plugins, 'users-permissions', 'config', 'register'), 'allowedFields'),
-      'registrations take what an account needs; other fields are set by PUT /users/:id',
+      'see below: a registration here may give any other attribute, too',
     ],
     [
       'users-permissions.ratelimit',

@@ -24,8 +24,8 @@ export interface V4Config {
   readonly part: (name: PartName) => ConfigPart;
   /** Variables of the process and of the project's `.env`, as v4 sees them. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Names in the project's `.env`. */
-  readonly inEnvFile: readonly string[];
+  /** What cannot be evaluated, of all parts. */
+  readonly faults: readonly string[];
 }
 
 const partNames = ['database', 'server', 'api', 'admin', 'plugins', 'middlewares'] as const;
@@ -63,7 +63,12 @@ export const readV4Config = async (
       return [name, part] as const;
     }),
   );
-  return { environment, variables, inEnvFile: Object.keys(inside), part: (name) => parts.get(name) ?? nothing };
+  return {
+    environment,
+    variables,
+    faults: [...parts.values()].flatMap((it) => it.errors),
+    part: (name) => parts.get(name) ?? nothing,
+  };
 };
 
 const nothing: ConfigPart = { files: [], value: {}, errors: [], variables: [] };

@@ -125,12 +125,12 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
   'value.json': {
     weight: 'notice',
     message: entries('hold', 'a text that is not JSON'),
-    effect: 'It is shown as a string, where v4 fails with a 500.',
+    effect: 'It is shown as a string.',
   },
   'value.date': {
     weight: 'notice',
     message: entries('hold', 'a value that is no date or time'),
-    effect: 'A date or time is shown as it is stored, a datetime as null.',
+    effect: 'A date or time is shown as it is stored, a datetime and what is infinite as null.',
   },
   'value.date-as-text': {
     weight: 'harmless',
@@ -203,7 +203,7 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
     weight: 'notice',
     message: ({ count, place }) =>
       `${place}: ${counted(count, 'link')} between languages ${inflected('lead', count)} one way only`,
-    effect: 'The entry that has none shows no localizations. A write to the group links all of them.',
+    effect: 'The entry without a link shows no localizations.',
   },
   'index.missing': {
     weight: 'notice',
@@ -215,7 +215,7 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
   'sequence.behind': {
     weight: 'act',
     message: ({ place, example }) => `The sequence of ${place} is behind its table (${example}), as after an import`,
-    effect: 'Creating entries fails, in v4 too, until it is set.',
+    effect: 'Each creation takes the next id, in v4 too, and fails (400 here) until those in use are passed.',
   },
   'sequence.missing': {
     weight: 'act',
@@ -237,7 +237,7 @@ const hazardWords: Readonly<Record<HazardCode, Words>> = {
     weight: 'notice',
     message: ({ count }) =>
       `${counted(count, 'e-mail address', 'e-mail addresses')} ${inflected('belong', count)} to several users`,
-    effect: 'Whoever logs in by it is the user with the least id whose provider is local.',
+    effect: 'Logging in by it finds one of them.',
   },
   'user.hash': {
     weight: 'notice',
