@@ -30,7 +30,8 @@ export const followModules = (): FollowedModules => {
   nodeModule.registerHooks({
     resolve: (specifier, context, next) => {
       const found = next(specifier, context);
-      if (!context.conditions.includes('import') || !found.url.startsWith('file:')) return found;
+      // Node 22 gives a Set where a module is required
+      if (![...context.conditions].includes('import') || !found.url.startsWith('file:')) return found;
       const file = fileURLToPath(found.url);
       if (!isOfProject(file)) return found;
       imported.add(file);

@@ -165,8 +165,10 @@ const develop = async (dir: string, shell: Shell): Promise<void> => {
     schema.attributes.town = { type: 'string' };
     fs.writeFileSync(file, JSON.stringify(schema, null, 2));
     const asked = async (): Promise<number> => (await fetch(`${served.url}/api/authors?fields=town`)).status;
+    const lateAt = performance.now() + LATE_MS;
     for (let status = await asked(); status !== 200; status = await asked()) {
       assert.equal(status, 400);
+      assert.ok(performance.now() < lateAt, 'a change is not served');
       await setTimeout(50);
     }
   } finally {
@@ -199,6 +201,9 @@ const { data } = await api.collection('posts').findOne(2, { fields: ['title'], p
 export const name: string | undefined = data.attributes.author.data?.attributes.name;
 `;
 
+/** Something hangs that takes so long. */
+const LATE_MS = 60_000;
+
 /** @param args what npm runs. */
 const serve = async (project: string, args: readonly string[], { env }: Shell) => {
   const port = await freePort();
@@ -219,11 +224,18 @@ const serve = async (project: string, args: readonly string[], { env }: Shell) =
   const ended = once(child, 'exit').then(() => {
     throw new Error(`the server ended:\n${output()}`);
   });
-  const serving = (async () => {
-    for await (const _ of child.stdout) if (output().includes('"serving ')) return;
-  })();
-  await Promise.race([serving, ended]);
-  ended.catch(() => undefined);
+  const serving = new Promise<void>((resolve) => {
+    child.stdout.on('data', () => output().includes('"serving ') && resolve());
+  });
+  let isServing = false;
+  const late = setTimeout(LATE_MS, null, { ref: false }).then(() => {
+    if (isServing) return;
+    process.kill(-child.pid!, 'SIGKILL');
+    throw new Error(`npm ${args.join(' ')} does not serve:\n${output()}`);
+  });
+  await Promise.race([serving, ended, late]);
+  isServing = true;
+  for (const it of [ended, late]) it.catch(() => undefined);
   return { url: `http://127.0.0.1:${port}`, stop };
 };
 

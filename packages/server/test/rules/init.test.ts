@@ -1,5 +1,5 @@
 /** `dovetail init`: what it writes, what it refuses, and that what it writes does what its README says. Needs the build in dist/. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -245,6 +245,11 @@ const newProject = async (template: Template, language: Language): Promise<strin
   return project;
 };
 
+const ended = async (child: ChildProcess): Promise<never> => {
+  const [code] = await once(child, 'exit');
+  throw new Error(`the server ended with ${code}`);
+};
+
 /** Starts the project, and waits until it serves. */
 const serve = async (project: string, env: Readonly<Record<string, string>>) => {
   const port = await freePort();
@@ -253,10 +258,10 @@ const serve = async (project: string, env: Readonly<Record<string, string>>) => 
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   let log = '';
-  for await (const chunk of child.stdout) {
+  child.stdout.on('data', (chunk) => {
     log += String(chunk);
-    if (log.includes('"serving ')) break;
-  }
+  });
+  while (!log.includes('"serving ')) await Promise.race([once(child.stdout, 'data'), ended(child)]);
   const stop = async (): Promise<void> => {
     child.kill('SIGTERM');
     if (child.exitCode === null) await once(child, 'exit');
