@@ -351,10 +351,10 @@ const convertColumn = async (step: StepOf<'convert column'>, work: Work): Promis
     });
     const changed = values.filter((it) => !it.isSame);
     if (changed.length > 0) {
-      const cases = changed.map((it) => sql`when ${dialect.bind('id', it.id)} then ${dialect.bind(kind, it.value)}`);
-      const ids = sql.join(changed.map((it) => dialect.bind('id', it.id)));
+      const rows = changed.map((it) => sql`(${dialect.bind('id', it.id)}, ${dialect.bind(kind, it.value)})`);
+      const name = sql.table(table);
       await run(
-        sql`update ${sql.table(table)} set ${sql.ref(target)} = case id ${sql.join(cases, sql` `)} end where id in (${ids})`,
+        sql`update ${name} set ${sql.ref(target)} = column2 from (values ${sql.join(rows)}) as converted where column1 = ${name}.id`,
       );
     }
     done += batch.length;

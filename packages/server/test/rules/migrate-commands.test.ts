@@ -2,6 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import fs from 'node:fs';
 import path from 'node:path';
+import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ApplyOptions, applyMigration, type PlanOptions, planMigration } from '../../src/cli/migrate.js';
 import { nothingAsked } from '../../src/migrate/asked.js';
@@ -143,6 +144,30 @@ Added by the next start or sync:
       'title many',
       'since then',
     ]);
+  });
+
+  it('on a terminal, plan asks what was renamed', async () => {
+    changing.write(post(title));
+    const answered = async (answer: string) => {
+      const terminal = Object.assign(new PassThrough(), { isTTY: true });
+      const stdin = vi.spyOn(process, 'stdin', 'get').mockReturnValue(terminal as never);
+      const { isTTY } = process.stdout;
+      process.stdout.isTTY = true;
+      terminal.write(`${answer}\n`);
+      try {
+        return (await plan(changing.dir)).out;
+      } finally {
+        stdin.mockRestore();
+        process.stdout.isTTY = isTTY;
+      }
+    };
+    const question = 'api::post.post: title is new, and titel (string, 3 values) is gone. Was it renamed? [y/N] ';
+    const yes = await answered('y');
+    expect(yes).toContain(question);
+    expect(yes).toMatch(/\nTo be done:\n {2}api::post\.post\.titel becomes title\n/);
+    const no = await answered('');
+    expect(no).toContain(question);
+    expect(no).not.toContain('To be done');
   });
 
   it('an entry with values under both names is not guessed about', async () => {
