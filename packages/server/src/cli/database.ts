@@ -14,6 +14,7 @@ import {
   describeDrafts,
   describeStoredColumns,
   describeUnlocalized,
+  isNewDatabase,
   planChanges,
   readStored,
   readUnlocalized,
@@ -30,6 +31,7 @@ import {
   SchemaFault,
   typesInWords,
 } from './project.js';
+import { warnOfRenames } from './renamed.js';
 
 export interface CheckOptions {
   /** Prints a `CheckReport`, or a `FaultReport`, as JSON. */
@@ -139,6 +141,7 @@ export const sync = async (dir: string, { dryRun, publishDrafts }: SyncOptions):
       );
       return;
     }
+    if (!isNewDatabase(diff)) await warnOfRenames(project, db, (text) => process.stderr.write(`${text}\n`));
     const applied = await applyChanges(project, db, publications);
     await changeIndexes(applied.diff, db, {
       onBegin: (what) => process.stdout.write(`${what} …`),

@@ -18,8 +18,7 @@ import { warnOfRenames } from './renamed.js';
 /** Adds what is missing and logs it. Returns the project with its model adjusted to what the database stores. */
 export const bringUp = async (project: Project, db: Db, logger: Notices): Promise<Project> => {
   const found = await compareDatabase(project, db);
-  const isNew = found.missingTables.some((it) => it.name === SETTINGS_TABLE);
-  if (!isNew) await warnOfRenames(project, db, logger);
+  if (!isNewDatabase(found)) await warnOfRenames(project, db, (text) => logger.warn(text));
   const isUpToDate = planChanges(project.model, found, db).statements.length === 0;
   const diff = isUpToDate ? found : (await applyChanges(project, db)).diff;
   if (isUpToDate) await remember(project, db);
@@ -152,8 +151,7 @@ export const applyChanges = async (
       await noteDrafts(changes.newDrafts, tx, db);
       await changeMemory((memory) => withModel(memory, project.model), db.dialect, tx);
       // a new database has never had other names
-      if (diff.missingTables.some((it) => it.name === SETTINGS_TABLE))
-        for (const { plan } of plansIn(project.dir)) await noteApplied(plan, db.dialect, tx);
+      if (isNewDatabase(diff)) for (const { plan } of plansIn(project.dir)) await noteApplied(plan, db.dialect, tx);
       return { diff, statements };
     });
   } catch (fault) {
@@ -170,7 +168,9 @@ const remember = async ({ model }: Project, db: Db): Promise<void> => {
     await db.writeAlone((tx) => changeMemory((it) => withModel(it, model), db.dialect, tx));
 };
 
-const SETTINGS_TABLE = 'strapi_core_store_settings';
+/** Whether nobody has served the database before. */
+export const isNewDatabase = ({ missingTables }: TableDiff): boolean =>
+  missingTables.some((it) => it.name === 'strapi_core_store_settings');
 
 const shortened = (text: string): string => (text.length > 200 ? `${text.slice(0, 200)}…` : text);
 

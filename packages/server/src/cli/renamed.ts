@@ -1,22 +1,23 @@
 /** Warns of what looks renamed, before a start adds the new names without any values. */
-import { nothingAsked } from '../migrate/asked.js';
 import { type Memory, readMemory } from '../migrate/memory.js';
-import { compare, type Versions } from '../migrate/plan.js';
-import { describeCandidate, optionOf } from '../migrate/words.js';
+import type { Versions } from '../migrate/plan.js';
 import { loadModel } from '../model/load.js';
 import type { Model } from '../model/model.js';
 import type { Db } from '../sql/dialect.js';
-import type { Notices } from './log.js';
 import { type Project, SchemaFault } from './project.js';
 
-export const warnOfRenames = async (project: Project, db: Db, logger: Notices): Promise<void> => {
+/** The settings table must exist. @param warn called with each sentence. */
+export const warnOfRenames = async (project: Project, db: Db, warn: (text: string) => void): Promise<void> => {
   const memory = await db.read(() => readMemory(db.dialect));
   if (!mayBeRenamed(memory, project.model)) return;
+  const { compare } = await import('../migrate/plan.js');
+  const { nothingAsked } = await import('../migrate/asked.js');
+  const { describeCandidate, optionOf } = await import('../migrate/words.js');
   const { candidates } = await compare(db, versionsOf(project), nothingAsked);
   for (const it of candidates)
     if (it.isNew)
-      logger.warn(
-        `${describeCandidate(it)}. If it was renamed, stop this server and run: dovetail migrate plan ${optionOf(it)} --out`,
+      warn(
+        `${describeCandidate(it)}. If it was renamed, stop the server and run: dovetail migrate plan ${optionOf(it)} --out`,
       );
 };
 

@@ -129,7 +129,7 @@ Added by the next start or sync:
   it('a start warns of what looks renamed, and values that were written since then are kept', async () => {
     await changing.start(post({ ...titel, title: { type: 'string' }, titel: undefined }));
     expect(changing.warnings).toEqual([
-      'api::post.post: title is new, and titel (string, 3 values) is gone. If it was renamed, stop this server and run: dovetail migrate plan --rename post.titel=title --out',
+      'api::post.post: title is new, and titel (string, 3 values) is gone. If it was renamed, stop the server and run: dovetail migrate plan --rename post.titel=title --out',
     ]);
     await changing.start({});
     expect(changing.warnings).toEqual([]);
