@@ -9,6 +9,8 @@ export type ErrorCode =
   | 'query.status'
   | 'query.two-states'
   | 'query.status-of-update'
+  | 'query.locale-of-version'
+  | 'query.locale-in-body'
   | 'query.locales'
   | 'query.one-locale'
   | 'query.locale-of-entry'

@@ -124,6 +124,13 @@ export const issueKinds = {
   'query.status-of-update': query(
     () => 'decides the state of new entries only; send publishedAt in the body, a date to publish and null for a draft',
   ),
+  'query.locale-of-version': query(
+    () =>
+      'chooses a version of the document, but each locale is an entry of its own here: send the id of that entry, without locale',
+  ),
+  'query.locale-in-body': query<{ given: string }>(
+    ({ given }) => `is another one than in the body, ${JSON.stringify(given)}`,
+  ),
   'query.locales': query(() => 'expected a locale, a list of locales, or all, which stands alone'),
   'query.one-locale': query(() => 'expected one locale, or all'),
   'query.locale-of-entry': query(

@@ -254,7 +254,11 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
         { name: 'If-None-Match', ...match },
       ];
     case 'create':
-      return [...shown, ...(type.draftAndPublish ? newState : [])];
+      return [
+        ...shown,
+        ...(type.draftAndPublish ? newState : []),
+        ...(type.localized && schemas.format === 'v5' ? [locale] : []),
+      ];
     case 'update':
     case 'delete':
       return [

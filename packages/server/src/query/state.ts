@@ -54,6 +54,22 @@ export const readQueryStatus = (
   return shape.kind === 'text' && isStatus(shape.text) ? shape.text : undefined;
 };
 
+/**
+ * The locale that the query gives a new entry of a collection in v5's format; undefined if it names none. It must not be sent with
+ * a change or a deletion, which would concern a version of the document that is not this entry (VF8). Throws `Refusal`.
+ */
+export const readDocumentLocale = (
+  type: EntryType,
+  action: 'create' | 'update' | 'delete',
+  query: QuerySource,
+): string | undefined => {
+  const node = type.localized && type.kind !== 'single' ? unwrap(query.read()).get('locale') : undefined;
+  if (!node) return undefined;
+  if (action !== 'create') return refuseRequest(issue('query.locale-of-version', ['locale']));
+  const shape = shapeOf(node);
+  return shape.kind === 'text' ? shape.text : refuseRequest(issue('query.expected-text', ['locale']));
+};
+
 /** The entries that `locale` selects on a list or a single type: a condition, or null for all locales. */
 export interface LocaleChoice {
   readonly filter: Filter | null;

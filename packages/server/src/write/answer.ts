@@ -1,8 +1,9 @@
 /** Writes an entry and reads the response in the same transaction. */
-import { bug, catchRefusal, type Result, unwrap } from '../errors.js';
+import { bug, catchRefusal, issue, type Result, refuse, unwrap } from '../errors.js';
+import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
-import { readQueryStatus } from '../query/state.js';
+import { readDocumentLocale, readQueryStatus } from '../query/state.js';
 import { namesAnswer } from '../read/etag.js';
 import type { Answer, Reader, ReadRequest } from '../read/find.js';
 import type { AnswerForm } from '../read/plan.js';
@@ -47,11 +48,14 @@ export const applyAndAnswer = async (
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
-  const stated = withStatus(request, show.query, context);
+  const stated = withParameters(request, show.query, context);
   const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session);
+  /** As a parameter of a read it would have no effect. */
+  const isTaken = ({ name }: LeftOut): boolean =>
+    name === 'locale' && context.format === 'v5' && request.action === 'create' && request.type.localized;
   const answered = (written: Written, answer: Answer): Answered => ({
     written,
-    answer: { ...answer, leftOut: [...answer.leftOut, ...written.leftOut] },
+    answer: { ...answer, leftOut: [...answer.leftOut.filter((it) => !isTaken(it)), ...written.leftOut] },
   });
   const read = async (): Promise<Answer> => {
     const answer = unwrap(await reader.readInside({ ...readRequest, id }, context, session.tx));
@@ -75,12 +79,24 @@ export const applyAndAnswer = async (
   return answered(...(await pipeline(run, read)));
 };
 
-/** A new entry is a draft if `status` says so (VF4); `publishedAt` in the body says more. */
-const withStatus = (request: WriteRequest, query: QuerySource, { format }: ResolveContext): WriteRequest => {
-  if (format !== 'v5' || request.action === 'delete') return request;
+/** What v5's parameters say of the entry itself (VF4, VF8); the body must not say anything else of its locale. */
+const withParameters = (request: WriteRequest, query: QuerySource, { format }: ResolveContext): WriteRequest => {
+  if (format !== 'v5') return request;
+  const locale = readDocumentLocale(request.type, request.action, query);
+  if (request.action === 'delete') return request;
   const isDraft = readQueryStatus(request.type, request.action, query) === 'draft';
-  if (!isDraft || request.data['publishedAt'] !== undefined) return request;
-  return { ...request, data: { ...request.data, publishedAt: null } };
+  const { data } = request;
+  const given = data['locale'] ?? locale;
+  if (locale !== undefined && given !== locale)
+    return refuse(issue('query.locale-in-body', ['locale'], { given: String(given) }));
+  return {
+    ...request,
+    data: {
+      ...data,
+      ...(locale === undefined ? {} : { locale }),
+      ...(isDraft && data['publishedAt'] === undefined ? { publishedAt: null } : {}),
+    },
+  };
 };
 
 /** One write in its own transaction. Passwords are hashed before it begins. */

@@ -171,6 +171,25 @@ describe.each(dialects)('VF1 with and without the framework on %s', (dialect) =>
 describe.each(dialects)('VF7 on %s', (dialect) => {
   const magazine = openedForTests(() => newMagazine(dialect));
 
+  it('VF8 locale of a new entry takes effect, and is not said to be ignored; of a change or deletion it is refused', async () => {
+    const headers = { authorization: `Bearer ${token}`, ...v5 };
+    const send = (method: string, url: string, data?: object) =>
+      magazine.send(method, url, { headers, ...(data ? { body: { data } } : {}) });
+    const made = await send('POST', '/api/articles?locale=de', { title: 'Neu' });
+    expect([made.status, made.body, made.headers['dovetail-ignored']]).toMatchObject([
+      200,
+      { data: { locale: 'de' } },
+      undefined,
+    ]);
+    expect((await send('POST', '/api/articles?locale=xx', { title: 'Neu' })).status).toBe(400);
+    for (const method of ['PUT', 'DELETE'])
+      expect((await send(method, '/api/articles/1?locale=de', { title: 'Neu' })).status, method).toBe(400);
+    const { body } = await send('GET', '/api/articles/1');
+    expect(body).toMatchObject({ data: { title: 'Slack Water', locale: 'en' } });
+    const page = await send('PUT', '/api/categories/1?locale=de', { name: 'Made' });
+    expect([page.status, page.headers['dovetail-ignored']]).toEqual([200, 'locale']);
+  });
+
   it('VF7 responses are as the description in v5’s format says', async () => {
     const documents = newDocuments();
     const authorization = `Bearer ${token}`;
