@@ -93,6 +93,7 @@ const generated = ['docs/configuration.md', 'docs/errors.md'];
 export const guideNames: readonly string[] = [
   'README.md',
   ...markdownBelow('docs').filter((name) => !generated.includes(name)),
+  'examples/magazine/README.md',
 ];
 
 export const ruleNames: readonly string[] = markdownBelow('docs/rules').filter((name) => !name.endsWith('/README.md'));
