@@ -128,7 +128,7 @@ const reportFault = (
 ): void => {
   const then = isServing ? 'The project is served as it was before.' : 'It will be served once this is mended.';
   const faults = faultsOf(fault, dir);
-  if (faults) logger.error({ faults }, `${faults.map((it) => formatFault(it, dir)).join('\n')}\n${then}`);
+  if (faults) logger.error({ faults }, `${faults.map((it) => formatFault(it, dir)).join('\n\n')}\n${then}`);
   else logger.error({ err: loggable(fault) }, `unexpected error. ${then}`);
 };
 

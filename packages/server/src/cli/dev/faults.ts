@@ -29,8 +29,9 @@ export const faultsOf = (fault: unknown, dir: string): readonly PlacedFault[] | 
   });
 };
 
-/** Without the list of importing modules that Node appends. */
-const firstLines = (message: string): string => message.split('\nRequire stack:')[0] ?? '';
+/** Without what is said apart: the modules that import it, and the place. */
+const firstLines = (message: string): string =>
+  (message.split('\nRequire stack:')[0] ?? '').replace(/\s*\n\s*\S+:\d+:\d+\s*$/, '');
 
 const nowhere = { file: null, line: null, column: null } as const;
 
@@ -47,7 +48,7 @@ export const formatFault = ({ file, line, column, message }: PlacedFault, dir: s
 interface Place {
   readonly file: string;
   readonly line: number;
-  readonly column: number;
+  readonly column: number | null;
 }
 
 const placeInFile = ({ file, place }: SchemaNote, dir: string): Place | null => {
@@ -104,7 +105,14 @@ const placeNamed = (text: string, dir: string): Place | null => {
     /((?:file:\/\/)?(?:\/|[A-Za-z]:[\\/])[^\s():*?"<>|]+):(\d+):(\d+)/g,
   )) {
     const file = url!.startsWith('file:') ? fileURLToPath(url!) : url!;
-    if (isOfProject(file, dir)) return { file: path.relative(dir, file), line: Number(line), column: Number(column) };
+    if (!isOfProject(file, dir)) continue;
+    // the column may be one of the translated text
+    const length = textOf(file).split('\n')[Number(line) - 1]?.length ?? 0;
+    return {
+      file: path.relative(dir, file),
+      line: Number(line),
+      column: Number(column) <= length + 1 ? Number(column) : null,
+    };
   }
   return null;
 };
