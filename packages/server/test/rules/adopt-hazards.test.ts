@@ -1,8 +1,10 @@
 /** Each hazard that v4's databases hold is found, counted and shown by an example, and mended by the statements given. */
+import path from 'node:path';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type AdoptOptions, inspect } from '../../src/cli/adopt/adopt.js';
 import type { HazardCode } from '../../src/cli/adopt/report.js';
 import type { DialectName } from '../../src/sql/dialect.js';
+import { copiedDatabase } from '../world/databases.js';
 import { contentType, type Files, typeFile } from '../world/schemas.js';
 import { newV4World, starter, starterRows, typeScript, typeScriptRows, type V4World } from '../world/v4-projects.js';
 import { dialects } from '../world/world.js';
@@ -505,6 +507,24 @@ describe.each(dialects)('hazards on %s', (dialect) => {
     expect(start?.columns).toEqual(
       ['id', 'dish_order', 'menu_order'].map((column) => ({ table: 'menus_dishes_links', column })),
     );
+  });
+});
+
+describe.each(dialects)('databases that v4 itself has written, on %s', (dialect) => {
+  it.each(['core', 'museum'])('%s: nothing is found that is not there', async (name) => {
+    const dir = path.join(import.meta.dirname, '../conformance', name);
+    const given = { sqlite: path.join(dir, 'data.sqlite'), postgres: path.join(dir, 'data.postgres.sql') };
+    const database = await copiedDatabase(dialect, `adopt_${name}`, async () => undefined, { given });
+    try {
+      const place = database.env['DATABASE_URL'] ?? database.env['DATABASE_FILENAME']!;
+      const report = await inspect(path.join(dir, 'project'), { ...plain, database: place });
+      // the recordings have no files
+      expect(report.hazards.map((it) => it.code)).toEqual(['media.not-on-disk']);
+      expect(report).toMatchObject({ ok: true, start: { tables: [], columns: [] } });
+      expect(report.content?.types.every((it) => it.entries !== null)).toBe(true);
+    } finally {
+      await database.drop();
+    }
   });
 });
 

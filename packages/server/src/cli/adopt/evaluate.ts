@@ -64,7 +64,11 @@ const newEnv = (read: (name: string) => string | undefined): Env => {
   ) as unknown as Env;
 };
 
-const evaluateAll = async ({ dir, files, isCompiled }: EvaluateRequest): Promise<readonly EvaluatedFile[]> => {
+/** @param tell called with each file once it is evaluated: the next one may never end. */
+const evaluateAll = async (
+  { dir, files, isCompiled }: EvaluateRequest,
+  tell: (evaluated: EvaluatedFile) => void,
+): Promise<void> => {
   const own = process.env;
   process.exit = (code) => {
     throw new Error(`calls process.exit(${code ?? ''})`);
@@ -83,7 +87,6 @@ const evaluateAll = async ({ dir, files, isCompiled }: EvaluateRequest): Promise
         : read(name),
   });
   const env = newEnv(read);
-  const evaluated: EvaluatedFile[] = [];
   for (const file of files) {
     variables = new Map();
     let value: unknown = null;
@@ -94,14 +97,13 @@ const evaluateAll = async ({ dir, files, isCompiled }: EvaluateRequest): Promise
     } catch (fault) {
       error = fault instanceof Error ? (fault.message.split('\n')[0] ?? '') : String(fault);
     }
-    evaluated.push({
+    tell({
       file,
       value,
       error,
       variables: [...variables].map(([name, text]) => ({ name, value: text })),
     });
   }
-  return evaluated;
 };
 
 const load = async (dir: string, file: string, isCompiled: boolean): Promise<unknown> => {
@@ -142,6 +144,7 @@ const plain = (value: unknown): unknown => {
 if (process.send) {
   const { exit } = process;
   const request = JSON.parse(process.argv[2] ?? '') as EvaluateRequest;
-  const evaluated = await evaluateAll(request);
-  process.send(evaluated, () => exit());
+  await evaluateAll(request, (evaluated) => process.send?.(evaluated));
+  // what was sent has been received by then
+  process.send('end', () => exit());
 }

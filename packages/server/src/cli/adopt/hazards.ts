@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { actionsOf } from '../../access/actions.js';
 import { scalarTypes } from '../../model/attributes.js';
 import {
+  type Attribute,
   type EntryType,
   FILE_UID,
   type LinkAttribute,
@@ -83,7 +84,7 @@ const labelled = (...parts: readonly (readonly [string, Sql])[]): Sql =>
 const attributesOf = function* <Kind extends 'scalar' | 'link' | 'part' | 'morph'>(
   { model, tables }: HazardScan,
   kind: Kind,
-): Generator<readonly [EntryType, Extract<import('../../model/model.js').Attribute, { kind: Kind }>]> {
+): Generator<readonly [EntryType, Extract<Attribute, { kind: Kind }>]> {
   for (const type of model.types.values()) {
     if (!tables.has(type.table, 'id')) continue;
     for (const attribute of type.attributes.values()) if (attribute.kind === kind) yield [type, attribute as never];

@@ -38,8 +38,11 @@ export const printReport = (report: AdoptReport, stream: NodeJS.WriteStream): st
 
 // ---- forms
 
+/** A title and lines, below an empty line unless it is the first section; empty without lines. */
 const section = (title: string, lines: readonly string[], { paint }: Paper): string =>
-  lines.length === 0 ? '' : `\n${paint('bold', title)}\n${lines.join('\n')}`.slice(1);
+  lines.length === 0
+    ? ''
+    : `${title.startsWith('\n') ? '\n' : ''}${paint('bold', title.trimStart())}\n${lines.join('\n')}`;
 
 /** Wraps a text, every line of it behind the given number of blanks. */
 const wrapped = (text: string, indent: number, { width }: Paper): string => {

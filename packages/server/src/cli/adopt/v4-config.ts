@@ -28,7 +28,7 @@ export interface V4Config {
   readonly faults: readonly string[];
 }
 
-const partNames = ['database', 'server', 'api', 'admin', 'plugins', 'middlewares'] as const;
+const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;
 export type PartName = (typeof partNames)[number];
 
 export interface ReadV4ConfigOptions {
@@ -82,7 +82,7 @@ const filesOf = (dir: string, name: PartName, environment: string): readonly str
   });
 
 /** A file that ends, or hangs, must not end adopt. */
-const EVALUATE_MS = 20_000;
+const EVALUATE_MS = 10_000;
 
 const script = new URL(`../../cli/adopt/evaluate.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
@@ -91,8 +91,6 @@ const evaluate = (
   { NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv,
 ): Promise<readonly EvaluatedFile[]> => {
   if (request.files.length === 0) return Promise.resolve([]);
-  const failed = (why: string): readonly EvaluatedFile[] =>
-    request.files.map((file) => ({ file, value: null, error: why, variables: [] }));
   return new Promise((resolve) => {
     const child = fork(fileURLToPath(script), [JSON.stringify(request)], {
       cwd: request.dir,
@@ -100,17 +98,29 @@ const evaluate = (
       execArgv: ['--permission', '--allow-fs-read=*', '--no-warnings'],
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     });
+    const evaluated: EvaluatedFile[] = [];
     let said = '';
+    const end = (why: string): void => {
+      clearTimeout(timer);
+      const others = request.files.slice(evaluated.length).map((file, i) => ({
+        file,
+        value: null,
+        error: i === 0 ? why : 'was not reached, because of the file before',
+        variables: [],
+      }));
+      resolve([...evaluated, ...others]);
+    };
     child.stderr?.on('data', (text: Buffer) => {
       said += String(text);
     });
     const timer = setTimeout(() => child.kill('SIGKILL'), EVALUATE_MS);
-    child.once('message', (message) => resolve(message as readonly EvaluatedFile[]));
-    child.once('error', (fault) => resolve(failed(fault.message)));
+    child.on('message', (message) => {
+      if (message !== 'end') evaluated.push(message as EvaluatedFile);
+    });
+    child.once('error', (fault) => end(fault.message));
     child.once('close', (code, signal) => {
-      clearTimeout(timer);
-      const why = signal === null ? `ended with ${code}` : `did not end within ${EVALUATE_MS / 1000} s`;
-      resolve(failed(`its evaluation ${why}${said === '' ? '' : `: ${said.trim().split('\n')[0]}`}`));
+      const how = signal === null ? `ended with ${code}` : `did not end within ${EVALUATE_MS / 1000} s`;
+      end(`its evaluation ${how}${said === '' ? '' : `: ${said.trim().split('\n')[0]}`}`);
     });
   });
 };
