@@ -120,6 +120,12 @@ export const configSchema = z.strictObject({
     .prefault({}),
   project: z
     .strictObject({
+      runCode: z
+        .boolean()
+        .default(false)
+        .describe(
+          "Whether the code of a v4 project runs: routes, policies, middlewares, controllers, services, lifecycles, src/index and extensions of users-permissions. See [A v4 project's code](project-code.md).",
+        ),
       ignoreCode: z
         .array(z.string())
         .default([])

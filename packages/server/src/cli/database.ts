@@ -184,7 +184,7 @@ const reportOf = (
   unlocalized: readonly Unlocalized[],
   db: Db,
 ): CheckReport => {
-  const code = findCode(project.dir, project.config.project.ignoreCode);
+  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
   const drafts = [...stored.drafts].filter(([, count]) => count > 0).map(([uid, count]) => ({ uid, count }));
   return {
     ok:

@@ -14,6 +14,8 @@ import type { Store } from '../media/store.js';
 import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
+import type { BoundCode } from '../v4code/code.js';
+import type { HooksOf } from '../write/request.js';
 import { findCode, unservedActions } from './code.js';
 import { StartFault } from './config.js';
 import type { Project } from './project.js';
@@ -23,6 +25,7 @@ export interface ProjectSiteOptions {
   readonly db: Db;
   readonly secrets: Secrets;
   readonly handlers: HandlersByType;
+  readonly hooks?: HooksOf | undefined;
   readonly logger: FastifyBaseLogger;
   /** Bytes of cached responses. */
   readonly responseCacheBytesMax: number;
@@ -47,16 +50,17 @@ export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uplo
 
 /** Actions that the project's core routers leave out by `only` and `except`. */
 export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>
-  unservedActions(dir, findCode(dir, config.project.ignoreCode));
+  unservedActions(dir, findCode(dir, config.project.ignoreCode, config.project.runCode));
 
-export const serverSettingsOf = ({ dir, config }: Project): ServerSettings => ({
+export const serverSettingsOf = ({ dir, config }: Project, code?: BoundCode): ServerSettings => ({
   prefix: config.api.rest.prefix,
   corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
   uploadsDir: uploadsDirOf(dir),
   publicUrl: config.server.url?.replace(/\/+$/, '') ?? null,
   trustProxy: config.server.trustProxy,
   attemptsMax: config.users.attemptsPerMinute,
-  unserved: unservedOf({ dir, config }),
+  unserved: code ? code.table.unserved : unservedOf({ dir, config }),
+  cookieKeys: code?.cookieKeys ?? [],
   compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
 });
 
@@ -157,7 +161,7 @@ const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
 };
 
 /** Sends mails if a mail server is configured. Otherwise they are logged in development and discarded in production. */
-const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSender => {
+export const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): MailSender => {
   if (env.SMTP_HOST !== undefined)
     return newSmtpMail({
       host: env.SMTP_HOST,

@@ -4,8 +4,9 @@ import type { FastifyBaseLogger } from 'fastify';
 import { loggable } from '../http/faults.js';
 import { newServer } from '../http/server.js';
 import { limits } from '../limits.js';
-import type { Secrets } from '../site/site.js';
+import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
+import type { BoundCode } from '../v4code/code.js';
 import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
 import { findCode, refuseGuards } from './code.js';
 import { type Environment, misspeltVariables, StartFault } from './config.js';
@@ -18,13 +19,14 @@ import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWo
 import { readSecrets } from './secrets.js';
 import { loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { startThreads } from './threads.js';
+import { bindCode } from './v4code.js';
 import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {
   const worker = await workerOf(process.env);
   const project = await openProject(dir);
   const logger = await newLogger(project.env, worker?.number);
-  const code = findCode(project.dir, project.config.project.ignoreCode);
+  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
   const isPreparing = worker === null || worker.duty === 'prepare';
   if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
   refuseGuards(code);
@@ -62,20 +64,23 @@ interface Serving {
   readonly worker: Worker | null;
 }
 
-const serve = async (project: Project, { secrets, db, logger, worker }: Serving): Promise<void> => {
+const serve = async (given: Project, { secrets, db, logger, worker }: Serving): Promise<void> => {
+  const { code, project } = await bindCode(given, { secrets, db, logger });
   const { env, config, model } = project;
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
   const metrics = await metricsFor(env, worker);
   const watched = metrics?.watched(db) ?? db;
-  const site = await siteToServe({ project, db: watched, secrets, handlers, logger });
+  const hooks = code?.hooks;
+  const site = await siteToServe({ project, db: watched, secrets, handlers, hooks, logger });
   metrics?.watchReader(site.reader);
   if (worker?.duty !== 'join') await site.media.recover();
-  const settings = serverSettingsOf(project);
+  const settings = serverSettingsOf(project, code);
   const countAttempt = worker?.countAttempt;
   const observe = metrics?.observe;
-  const app = await newServer({ site, settings, logger, isHealthy: db.isHealthy, countAttempt, observe });
+  const isHealthy = db.isHealthy;
+  const app = await newServer({ site, code, settings, logger, isHealthy, countAttempt, observe });
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
   startThreads(db, config).catch((fault: unknown) => {
     logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
@@ -96,7 +101,7 @@ const serve = async (project: Project, { secrets, db, logger, worker }: Serving)
   if (worker === null) printExampleUrl(project, (app.server.address() as AddressInfo).port);
 
   const delayMs = config.server.stopDelaySeconds * 1000;
-  stop = stopOnSignals({ server: app, logger, delayMs, settle: site.notifier.stop, close: () => db.close() });
+  stop = stopOnSignals({ server: app, logger, delayMs, settle: () => settle(site, code), close: () => db.close() });
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
   worker.onAbandoned(() => {
@@ -124,4 +129,10 @@ const printExampleUrl = ({ env, config, model }: Project, port: number): void =>
   const first = [...model.types.values()].find((it) => it.origin === 'project' && it.kind === 'collection');
   if (first)
     process.stdout.write(`\n  Try  http://${env.HOST}:${port}${config.api.rest.prefix}/${first.plural}?populate=*\n\n`);
+};
+
+/** Ends background work, and the code of the project. */
+const settle = async ({ notifier }: Site, code: BoundCode | undefined): Promise<void> => {
+  await notifier.stop();
+  await code?.stop();
 };

@@ -15,6 +15,7 @@ import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
+import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { EntryFormat } from '../query/selection.js';
 import { readPrecondition } from '../read/etag.js';
@@ -189,11 +190,34 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
 
 type BuiltIn = ActionInput & { readonly action: Exclude<Action, 'createLocalization'> };
 
+/** An action that a project's code runs: whoever may is the code's decision. */
+export interface ActionByCode {
+  readonly type: EntryType;
+  readonly action: Exclude<Action, 'createLocalization'>;
+  readonly id: number | null;
+  readonly query: QuerySource;
+  readonly body: unknown;
+  readonly caller: KnownCaller;
+  readonly headers: http.IncomingHttpHeaders;
+}
+
+/** Throws `Refusal`. */
+export const performAction = async (given: ActionByCode, site: Site): Promise<Answer> => {
+  const { type, query } = given;
+  const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
+  const format = unwrap(readFormat(given.headers));
+  return perform({ ...given, search: '', files: [], defaultLocale, format }, {}, site, query);
+};
+
 /** The built-in action, without handlers. Throws `Refusal`. */
-const perform = async (input: BuiltIn, options: NextOptions, site: Site): Promise<Answer> => {
-  const { headers, caller, type, action, id, search } = input;
+const perform = async (
+  input: BuiltIn,
+  options: NextOptions,
+  site: Site,
+  query = options.query ? objectQuery(options.query) : textQuery(input.search),
+): Promise<Answer> => {
+  const { headers, caller, type, action, id } = input;
   const context = contextFor(type, input, options, site);
-  const query = options.query ? objectQuery(options.query) : textQuery(search);
   if (!isWrite(action)) return unwrap(await site.reader.read({ action, type, id, query }, context));
   const body = Object.hasOwn(options, 'body') ? options.body : input.body;
   const form = { action, type, id, body, match: readPrecondition(headers), adminId: adminOf(caller) };
@@ -247,7 +271,7 @@ const showSiblings: Show = {
 
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
 
-const contextFor = (
+export const contextFor = (
   type: EntryType,
   { caller, defaultLocale, format }: Admitted,
   { creatorFields = false }: NextOptions,

@@ -5,6 +5,7 @@
  * `test/rules/write-lane.test.ts`).
  */
 import type http from 'node:http';
+import { pipeline } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
@@ -22,6 +23,7 @@ import type { Compressed, Encoding } from './encodings.js';
 import { faultResponse } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
+import type { CodeAnswer, CodeServer } from './project-code.js';
 import type { Pending } from './readers.js';
 import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
@@ -33,6 +35,8 @@ export type Lane = (request: http.IncomingMessage, response: http.ServerResponse
 
 export interface LaneDeps {
   readonly site: Site;
+  /** The code of a v4 project, if it has any. */
+  readonly code: CodeServer | undefined;
   readonly routes: readonly Route[];
   /** The headers of every response, names and values in turn, by the `Origin` of the request. */
   readonly commonHeaders: (origin: string | undefined) => readonly string[];
@@ -66,15 +70,30 @@ export const newLane = (deps: LaneDeps): Lane => {
     const url = request.url!;
     const known = isRead ? repeated.get(url) : undefined;
     const target = known ?? targetOf(request.method!, url);
-    if (!target) return false;
+    if (!target && !deps.code) return false;
     const id = deps.requestIdOf(headers);
     let ownLog: FastifyBaseLogger | null = null;
     const log = (): FastifyBaseLogger => {
       ownLog ??= deps.log.child({ reqId: id });
       return ownLog;
     };
+    const byCode =
+      deps.code?.begin(
+        request,
+        response,
+        {
+          method: request.method,
+          url,
+          id,
+          get log() {
+            return log();
+          },
+        },
+        target?.kind === 'read' ? () => answerRead(target, headers, site) : null,
+      ) ?? 'none';
+    if (byCode === 'framework' || (byCode === 'none' && !target)) return false;
     if (logsRequests) logWhenSent(request, response, log());
-    if (deps.observe) observeWhenClosed(request, response, target.route, deps.observe);
+    if (deps.observe) observeWhenClosed(request, response, target?.route ?? CODE_ROUTE, deps.observe);
 
     const withCommon = (own: readonly string[]): readonly string[] => [...commonHeaders(headers.origin), ...own];
 
@@ -108,7 +127,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       const encoding = compressed.encodingFor(headers, body.length);
       return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
-        if (target.kind === 'read' && !known && !isNew) repeated.set(url, target);
+        if (target?.kind === 'read' && !known && !isNew) repeated.set(url, target);
         const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
         if (answer.isSingleUse && bytes === body) freeWhenSent(response, body);
         return sent;
@@ -121,9 +140,29 @@ export const newLane = (deps: LaneDeps): Lane => {
       else sendJson(answer);
     };
 
+    const sendOther = ({ status, type, body }: CodeAnswer & { readonly kind: 'other' }): Ready<void> => {
+      const own = type === null ? [] : ['content-type', type];
+      if (body === null) return send(status, withCommon(own), null);
+      if (typeof body === 'string' || Buffer.isBuffer(body)) {
+        const plain = Buffer.from(body);
+        const encoding = compressed.encodingFor(headers, plain.length);
+        return whenReady(compressed.encode(plain, encoding, null), (bytes) =>
+          send(status, withCommon([...own, ...bodyHeaders(encoding, bytes)]), bytes),
+        );
+      }
+      response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
+      pipeline(body, response, () => undefined);
+      return undefined;
+    };
+
     const sendFound = (found: Result<Answer>): Ready<void> =>
       found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
 
+    if (byCode !== 'none') {
+      byCode.then((answer) => (answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer))).catch(fail);
+      return true;
+    }
+    if (!target) return false;
     if (target.kind === 'write') {
       deps.boundBody(request);
       whenReceived(request, (bytes) => {
@@ -144,6 +183,9 @@ export const newLane = (deps: LaneDeps): Lane => {
 };
 
 const TEXT_BYTES_MAX = 4096;
+
+/** The route of requests that the project's own routes answer, in metrics. */
+const CODE_ROUTE = '(code of the project)';
 
 const freeWhenSent = (response: http.ServerResponse, body: Buffer): void => {
   if (response.writableLength === 0) freeBytes(body);

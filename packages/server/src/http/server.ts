@@ -5,6 +5,7 @@ import { bug, issue } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Uid } from '../model/model.js';
 import type { Site } from '../site/site.js';
+import type { BoundCode } from '../v4code/code.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
 import { type CountAttempt, newAttempts } from './attempts.js';
@@ -20,6 +21,7 @@ import { newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
 import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
+import { addProjectCode } from './project-code.js';
 import { addPending, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds, type ObserveRequest, type RequestIdOf } from './request-log.js';
 import { sendIssues } from './respond.js';
@@ -29,6 +31,8 @@ import { addUploads } from './uploads.js';
 
 export interface ServerDeps {
   readonly site: Site;
+  /** The code of a v4 project, if it has any. */
+  readonly code?: BoundCode | undefined;
   readonly settings: ServerSettings;
   readonly logger: FastifyBaseLogger;
   /** Whether the database can currently be read. */
@@ -54,6 +58,8 @@ export interface ServerSettings {
   readonly attemptsMax: number;
   /** Actions without a route, by the uid of their type; none by default. */
   readonly unserved?: ReadonlyMap<Uid, readonly string[]>;
+  /** Sign the cookies of a project's own code. */
+  readonly cookieKeys?: readonly string[];
   /** Bytes of compressed bodies that are kept; 0 keeps none. */
   readonly compressedBytesMax?: number;
   /** Bounds for clients that do not read; those of `limits` by default. */
@@ -109,6 +115,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   });
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending);
+  const codeServer = deps.code && (await addProjectCode(app, { code: deps.code, site, settings: deps.settings }));
   const logLeftOut = addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
@@ -131,6 +138,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   if (!withLane) return { app, answer: handler };
   const lane = newLane({
     site,
+    code: codeServer,
     routes,
     commonHeaders: newCommonHeaders(settings.corsOrigin),
     compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),

@@ -10,7 +10,7 @@ import { type ResolveContext, resolveQuery } from '../query/resolve.js';
 import type { Page, Query, ReadAction } from '../query/selection.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Moment } from '../sql/changes.js';
-import { type Db, type DbValue, readRows, type Tx, withValues } from '../sql/dialect.js';
+import { type Db, type DbValue, readInside, readRows, type Tx, withValues } from '../sql/dialect.js';
 import { assembleKept } from './assemble.js';
 import {
   type EntryCounts,
@@ -71,8 +71,8 @@ export interface Reader {
   read(request: ReadRequest, context: ResolveContext): Ready<Result<Answer>>;
   /** The same inside a write transaction; null if there is no such entry. */
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
-  /** The number of entries on all pages of a list. */
-  count(request: Pick<ReadRequest, 'type' | 'query'>, context: ResolveContext): Promise<Result<Counted>>;
+  /** The number of entries on all pages of a list. @param tx the transaction to count in, if any. */
+  count(request: Pick<ReadRequest, 'type' | 'query'>, context: ResolveContext, tx?: Tx): Promise<Result<Counted>>;
   /** Whether the request is valid; caches its plan. */
   check(request: ReadRequest, context: ResolveContext): Result<unknown>;
   /** All stages of a read without running it; `explain` prints them. */
@@ -470,7 +470,7 @@ export const newReader = (
       const page = await executed(compiled.value, { values, isAnchored: false }, asked, tx.readPlanned);
       return ok(answerFrom(plan, page, false));
     },
-    count: async ({ type, query }, context) => {
+    count: async ({ type, query }, context, tx) => {
       const raw = query.read();
       if (!raw.ok) return raw;
       const resolved = resolveQuery(raw.value, type, 'find', context);
@@ -480,7 +480,8 @@ export const newReader = (
       const { count } = compiledShape(plan).compiled;
       if (!count) throw bug('count.without-statement', { shape: plan.shape });
       return catchRefusal(async () => {
-        const [[total] = []] = await db.read(() => readRows(withValues(count, values, db.dialect)));
+        const counting = () => readRows(withValues(count, values, db.dialect));
+        const [[total] = []] = await (tx ? readInside(counting(), tx) : db.read(counting));
         return { total: Number(total ?? 0), leftOut };
       });
     },

@@ -19,11 +19,14 @@ import { newReader, type Reader } from '../read/find.js';
 import { type LocaleStore, newLocaleStore } from '../read/locales.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
+import type { HooksOf, RunHook } from '../write/request.js';
 
 export interface SiteOptions {
   readonly db: Db;
   readonly model: Model;
   readonly handlers: HandlersByType;
+  /** Hooks besides those of the handlers; they run after them. */
+  readonly hooks?: HooksOf | undefined;
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
@@ -93,7 +96,8 @@ export const newSite = (options: SiteOptions): Site => {
     ...(hookMsMax === undefined ? {} : { hookMsMax }),
   });
   const notifier = newNotifier({ ...webhooks, db, model, reader, settings, now, onFault });
-  const writer: Writer = newWriter(db, now, hooksOf, notifier.recorder);
+  const allHooksOf = options.hooks ? both(hooksOf, options.hooks) : hooksOf;
+  const writer: Writer = newWriter(db, now, allHooksOf, notifier.recorder);
   const permissions = newPermissionStore(db, () => performance.now());
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: options.jwtLifetimeMs, now });
   const { apiTokenSalt } = secrets;
@@ -131,3 +135,22 @@ export const newSite = (options: SiteOptions): Site => {
 };
 
 const asInV4: NotifierOptions = { defaultHeaders: {}, signingKey: null, onOutcome: () => undefined };
+
+/** Two sources of hooks as one. */
+const both =
+  (first: HooksOf, second: HooksOf): HooksOf =>
+  (type) => {
+    const [one, other] = [first(type), second(type)];
+    if (!one || !other) return one ?? other;
+    const joined = (a: RunHook | undefined, b: RunHook | undefined): RunHook | undefined =>
+      a && b
+        ? async (event) => {
+            await a(event);
+            await b(event);
+          }
+        : (a ?? b);
+    return {
+      before: (action) => joined(one.before(action), other.before(action)),
+      after: (action) => joined(one.after(action), other.after(action)),
+    };
+  };

@@ -35,8 +35,8 @@ export type FormPart =
 
 export interface Expected {
   readonly status: number | '<500' | readonly number[];
-  /** Exact, except that a Content-Type is compared without parameters. */
-  readonly headers?: Readonly<Record<string, string>>;
+  /** Exact, except that a Content-Type is compared without parameters; null for a header that is not sent. */
+  readonly headers?: Readonly<Record<string, string | null>>;
   readonly body?: unknown;
   readonly match?: 'subset';
 }
@@ -56,6 +56,8 @@ export interface Case extends Partial<Step> {
   readonly match?: 'subset';
   /** Whether the message of an error is compared too. */
   readonly message?: boolean;
+  /** The same of its details. */
+  readonly details?: boolean;
 }
 
 export interface Answer {
@@ -117,7 +119,7 @@ export const isRead = (it: Case): boolean => stepsOf(it).every(({ request }) => 
 export const mayHaveChanged = ({ method, path: target, multipart }: RecordedRequest, { status }: Answer): boolean => {
   // PostgreSQL does not give an id again that a refused request had reserved
   const isWritten = status < 400 || (status === 400 && method === 'POST') || multipart !== undefined;
-  return method !== 'GET' && isWritten && !target.startsWith('/api/auth/');
+  return method !== 'GET' && isWritten && !/^\/api\/auth\/(?!local\/register)/.test(target);
 };
 
 const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
@@ -138,28 +140,39 @@ export const differences = (answer: Answer, { expect }: Step, it: Case): readonl
   const isRight = status === '<500' ? answer.status < 500 : [status].flat().includes(answer.status);
   if (!isRight) found.push({ at: '(status)', expected: status, actual: answer.status });
   for (const [name, expected] of Object.entries(expect.headers ?? {})) {
-    const given = answer.headers[name.toLowerCase()];
-    const actual = name.toLowerCase() === 'content-type' ? String(given).split(';')[0] : given;
+    const given = answer.headers[name.toLowerCase()] ?? null;
+    const isType = name.toLowerCase() === 'content-type' && expected?.includes(';') !== true;
+    const actual = isType ? String(given).split(';')[0] : Array.isArray(given) ? given.join(',') : given;
     if (compare(expected, actual, '', false).length > 0) found.push({ at: `(${name})`, expected, actual });
   }
   if (!('body' in expect)) return found;
   const isSubset = (expect.match ?? it.match) === 'subset';
-  return [...found, ...compareBodies(expect.body, answer.body, { isSubset, message: it.message === true })];
+  return [
+    ...found,
+    ...compareBodies(expect.body, answer.body, {
+      isSubset,
+      message: it.message === true,
+      details: it.details === true,
+    }),
+  ];
 };
 
 interface HowToCompare {
   /** Only the expected keys count. */
   readonly isSubset: boolean;
   readonly message: boolean;
+  readonly details: boolean;
 }
 
 const compareBodies = (expected: unknown, actual: unknown, how: HowToCompare): readonly Difference[] => {
   if (!isObject(expected) || !isObject(expected['error'])) return compare(expected, actual, '', how.isSubset);
-  // of an error response status and name are always compared, the message if the case says so, details never
+  // of an error response status and name are always compared, message and details if the case says so
   const wanted = expected['error'];
   const given = isObject(actual) ? actual['error'] : undefined;
   if (!isObject(actual) || !isObject(given)) return [{ at: '/error', expected: wanted, actual: given ?? actual }];
-  const keys = ['status', 'name', ...(how.message ? ['message'] : [])].filter((key) => key in wanted);
+  const keys = ['status', 'name', ...(how.message ? ['message'] : []), ...(how.details ? ['details'] : [])].filter(
+    (key) => key in wanted,
+  );
   return [
     ...('data' in expected && !how.isSubset ? compare(expected['data'], actual['data'], '/data', false) : []),
     ...keys.flatMap((key) => compare(wanted[key], given[key], `/error/${key}`, false)),

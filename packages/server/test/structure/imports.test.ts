@@ -22,6 +22,7 @@ const order = [
   'describe',
   'migrate',
   'site',
+  'v4code',
   'http',
   'cli',
 ];

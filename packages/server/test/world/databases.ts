@@ -60,6 +60,9 @@ interface CopyOptions {
   readonly file?: string;
 }
 
+/** @param env the variables under which a server opens the database. */
+export type Fill = (db: Db, env: Readonly<Record<string, string>>) => Promise<void>;
+
 /**
  * A database as `fill` leaves it, at the cost of an empty one: the first use of the name in a run fills a template, of
  * which every caller gets a copy. The template begins empty, or with the given data.
@@ -67,7 +70,7 @@ interface CopyOptions {
 export const copiedDatabase = async (
   dialect: DialectName,
   name: string,
-  fill: (db: Db) => Promise<void>,
+  fill: Fill,
   { server = inject('postgresUrl'), given, file }: CopyOptions = {},
 ): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
@@ -143,25 +146,20 @@ const newPostgres = async (server: string, template?: string): Promise<TestDatab
 };
 
 /** Two workers may fill the same template at once: each fills a file of its own and renames it. */
-const fillSqlite = async (template: string, fill: (db: Db) => Promise<void>, given?: string): Promise<void> => {
+const fillSqlite = async (template: string, fill: Fill, given?: string): Promise<void> => {
   const building = `${template}.${freshName()}`;
   if (given !== undefined) fs.copyFileSync(given, building);
   const db = await openSqlite(building);
-  await fill(db);
+  await fill(db, { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: building });
   await db.close();
   fs.renameSync(building, template);
 };
 
-const fillPostgres = async (
-  server: string,
-  template: string,
-  fill: (db: Db) => Promise<void>,
-  given?: string,
-): Promise<void> => {
+const fillPostgres = async (server: string, template: string, fill: Fill, given?: string): Promise<void> => {
   const building = await newPostgres(server);
   const name = new URL(building.env['DATABASE_URL']!).pathname.slice(1);
   if (given !== undefined) await runScript(building.env['DATABASE_URL']!, fs.readFileSync(given, 'utf8'));
-  await fill(building.db);
+  await fill(building.db, building.env);
   await building.db.close();
   try {
     await runScript(server, `alter database ${name} rename to ${template}`);

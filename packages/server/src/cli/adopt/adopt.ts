@@ -243,7 +243,7 @@ const ownConfig = async (dir: string, obstacles: Obstacle[]): Promise<Config> =>
 const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code => {
   let files: readonly CodeFile[];
   try {
-    files = findCode(dir, project.ignoreCode);
+    files = findCode(dir, project.ignoreCode, project.runCode);
   } catch (fault) {
     if (!(fault instanceof StartFault)) throw fault;
     obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });

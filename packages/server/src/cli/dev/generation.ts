@@ -6,6 +6,7 @@ import { loggable } from '../../http/faults.js';
 import type { Listener } from '../../http/listener.js';
 import { type App, newApp } from '../../http/server.js';
 import type { Site } from '../../site/site.js';
+import type { BoundCode } from '../../v4code/code.js';
 import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
 import { findCode, guardReason, isUnwatched } from '../code.js';
 import { type Environment, misspeltVariables, readEnvironment } from '../config.js';
@@ -16,12 +17,15 @@ import { type OpenedDatabase, openDatabase, openProject, type Project } from '..
 import { readSecrets } from '../secrets.js';
 import { loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
 import { startThreads } from '../threads.js';
+import { bindCode } from '../v4code.js';
 import { type ProjectState, readSchemas } from './differences.js';
 
 export interface Generation extends App {
   readonly project: Project;
   readonly state: ProjectState;
   readonly site: Site;
+  /** The code of a v4 project, if it is one. */
+  readonly code: BoundCode | undefined;
   readonly db: OpenedDatabase;
   readonly seeds: SeedsAdded;
 }
@@ -57,19 +61,20 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
   try {
     const isNewDatabase = db !== live?.db;
     if (isNewDatabase) await warnOfOtherProcess(read, db, notices);
-    const project = await bringUp(read, db, {
+    const prepared = await bringUp(read, db, {
       info: logger.debug.bind(logger),
       warn: notices.warn,
     });
-    const seeds = await addSeeds(project, db);
-    await prepareData(project, db, notices);
-    const site = await siteToServe({ project, db, secrets, handlers, logger });
+    const seeds = await addSeeds(prepared, db);
+    await prepareData(prepared, db, notices);
+    const { code, project } = await bindCode(prepared, { secrets, db, logger });
+    const site = await siteToServe({ project, db, secrets, handlers, hooks: code?.hooks, logger });
     if (isNewDatabase) await site.media.recover();
-    const settings = serverSettingsOf(project);
-    const made = await newApp({ site, settings, logger, isHealthy: db.isHealthy }, listener);
+    const settings = serverSettingsOf(project, code);
+    const made = await newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener);
     await made.app.ready();
     await site.notifier.start();
-    return { ...made, project, site, db, seeds, state: stateOf(project, modules) };
+    return { ...made, project, site, code, db, seeds, state: stateOf(project, modules) };
   } catch (fault) {
     if (db !== live?.db) await db.close();
     throw fault;
@@ -77,7 +82,7 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
 };
 
 const warn = (project: Project, notices: Notices, live: Generation | null): void => {
-  const code = findCode(project.dir, project.config.project.ignoreCode);
+  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
   for (const warning of misspeltVariables(project.dir)) notices.warn(warning);
   warnOfProject(project, code, notices);
   // in development they protect nothing yet, and whoever moves a project wants to see it first
@@ -128,5 +133,6 @@ export const nameIn = (dir: string, file: string): string => path.relative(dir, 
 /** Ends what only the old generation uses, once none of its requests is in flight. */
 export const closeGeneration = async (old: Generation, next: Generation): Promise<void> => {
   await Promise.all([old.app.close(), old.site.notifier.stop()]);
+  await old.code?.stop();
   if (old.db !== next.db) await old.db.close();
 };

@@ -259,7 +259,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     sql`(select nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))::int4 as id from unnest(${idsParameter()}::int4[]))`,
   continueIds: (table) =>
     compile(
-      sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'))))`,
+      sql`select setval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id'), greatest((select coalesce(max(id), 1) from ${sql.table(table)}), nextval(pg_get_serial_sequence(${sql.lit(`"${table}"`)}, 'id')))) where exists (select 1 from ${sql.table(table)})`,
     ),
   lock: (names) => {
     // always in the same order, to avoid deadlocks

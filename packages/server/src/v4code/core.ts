@@ -1,0 +1,224 @@
+/** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
+import type { EntryType, Model, Uid } from '../model/model.js';
+import type { PageFacts } from './db.js';
+import type { Entity } from './entities.js';
+import type { EntityParams, EntityService } from './entity-service.js';
+import type { CodeContext, Native } from './native.js';
+import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
+import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
+
+export interface CoreDeps {
+  readonly model: Model;
+  readonly entityService: EntityService;
+  readonly rest: RestLimits;
+  /** The server's own way to run an action of the content API. */
+  readonly native: Native;
+  /** The service of a content type, as the project has made it. */
+  readonly serviceOf: (uid: Uid) => Members | undefined;
+  /** Whether the server may run an action itself: no service and no hook of the project takes part. */
+  readonly isPlain: (uid: Uid, action: CoreAction) => boolean;
+}
+
+export interface RestLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number | null;
+  readonly withCount: boolean;
+}
+
+type Params = EntityParams & { readonly pagination?: unknown };
+
+// ---- services
+
+/** `find` and the like of a core service, on the entity service. No rights are asked for. */
+export const newCoreService = (type: EntryType, { entityService, rest }: CoreDeps): Members => {
+  const { uid } = type;
+  const publishedNow = (data: unknown): unknown =>
+    type.draftAndPublish && isMembers(data) && data['publishedAt'] === undefined
+      ? { ...data, publishedAt: new Date() }
+      : data;
+  const fetched = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
+  const collection = {
+    async find(params: Params = {}) {
+      const page = pageOf(params.pagination, rest);
+      const asked = fetched(params);
+      const results = await entityService.findMany(uid, { ...asked, start: page.start, limit: page.limit });
+      const total = page.withCount ? await entityService.count(uid, asked) : undefined;
+      return { results, pagination: page.facts(total) };
+    },
+    findOne: (id: unknown, params: Params = {}) => entityService.findOne(uid, id, fetched(params)),
+    create: (params: Params = {}) => entityService.create(uid, { ...params, data: publishedNow(params['data']) }),
+    update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
+    delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
+  };
+  const single = {
+    find: (params: Params = {}) => entityService.findMany(uid, fetched(params)),
+    async createOrUpdate(params: Params = {}) {
+      const stored = (await entityService.findMany(uid, {
+        locale: params.locale,
+        publicationState: 'preview',
+      })) as Entity | null;
+      return stored
+        ? entityService.update(uid, stored.id, params)
+        : entityService.create(uid, { ...params, data: publishedNow(params['data']) });
+    },
+    async delete(params: Params = {}) {
+      const stored = (await entityService.findMany(uid, { publicationState: 'preview' })) as Entity | null;
+      return stored && entityService.delete(uid, stored.id, params);
+    },
+  };
+  return { getFetchParams: fetched, ...(type.kind === 'single' ? single : collection) };
+};
+
+interface AskedPage {
+  readonly start: number;
+  readonly limit: number;
+  readonly withCount: boolean;
+  facts(total: number | undefined): Partial<PageFacts> | object;
+}
+
+const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
+  const asked = isMembers(given) ? given : {};
+  const number = (name: string): number | undefined => (asked[name] === undefined ? undefined : Number(asked[name]));
+  const clamp = (wanted: number): number =>
+    maxLimit !== null && (wanted === -1 || wanted > maxLimit) ? maxLimit : wanted;
+  const counts =
+    asked['withCount'] === undefined ? withCount : !['false', 'f', '0', false].includes(asked['withCount'] as string);
+  if (asked['start'] !== undefined || asked['limit'] !== undefined) {
+    const start = number('start') ?? 0;
+    const limit = clamp(number('limit') ?? defaultLimit);
+    return {
+      start,
+      limit,
+      withCount: counts,
+      facts: (total) => ({ start, limit, ...(total === undefined ? {} : { total }) }),
+    };
+  }
+  const page = Math.max(1, number('page') ?? 1);
+  const pageSize = Math.max(1, clamp(number('pageSize') ?? defaultLimit));
+  return {
+    start: (page - 1) * pageSize,
+    limit: pageSize,
+    withCount: counts,
+    facts: (total) => ({
+      page,
+      pageSize,
+      ...(total === undefined ? {} : { pageCount: Math.ceil(total / pageSize), total }),
+    }),
+  };
+};
+
+// ---- controllers
+
+/** The prototype of a content type's controller: `this` and `super` in the project's actions find these. */
+export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
+  const { model, native, serviceOf, isPlain } = deps;
+  const { uid } = type;
+  const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
+
+  const shared = {
+    validateQuery: async (ctx: CodeContext) => native.validateQuery(ctx, type),
+    sanitizeQuery: async (ctx: CodeContext) => native.queryOf(ctx),
+    sanitizeInput: async (data: unknown, ctx: CodeContext) => sanitizeInput(model, data, type, native.callerOf(ctx)),
+    sanitizeOutput: async (data: unknown, ctx: CodeContext) => sanitizeOutput(model, data, type, native.callerOf(ctx)),
+    transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),
+  };
+
+  /** Validates, asks the service, and shows what the caller may see. */
+  const respond = async (ctx: CodeContext, run: (query: Members) => Promise<Shown>): Promise<unknown> => {
+    native.validateQuery(ctx, type);
+    const { data, meta } = await run(native.queryOf(ctx));
+    return transformResponse(model, sanitizeOutput(model, data, type, native.callerOf(ctx)), meta, type);
+  };
+
+  const inputOf = (ctx: CodeContext): unknown => {
+    const { body } = ctx.request;
+    const data = isMembers(body) ? body['data'] : undefined;
+    if (!isMembers(data)) return native.refuse('body.missing');
+    return sanitizeInput(model, data, type, native.callerOf(ctx));
+  };
+
+  const runs = (action: CoreAction): boolean => !isPlain(uid, action);
+  const collection = {
+    async find(ctx: CodeContext) {
+      if (!runs('find')) return native.perform(ctx, type, 'find');
+      return respond(ctx, async (query) => {
+        const found = (await service()['find']!(query)) as { readonly results: unknown; readonly pagination: unknown };
+        return { data: found.results, meta: { pagination: found.pagination } };
+      });
+    },
+    async findOne(ctx: CodeContext) {
+      if (!runs('findOne')) return native.perform(ctx, type, 'findOne');
+      return respond(ctx, async (query) => ({ data: await service()['findOne']!(ctx.params['id'], query) }));
+    },
+    async create(ctx: CodeContext) {
+      if (!runs('create')) return native.perform(ctx, type, 'create');
+      const data = inputOf(ctx);
+      return respond(ctx, async (query) => ({ data: await service()['create']!({ ...query, data }) }));
+    },
+    async update(ctx: CodeContext) {
+      if (!runs('update')) return native.perform(ctx, type, 'update');
+      const data = inputOf(ctx);
+      return respond(ctx, async (query) => ({
+        data: await service()['update']!(ctx.params['id'], { ...query, data }),
+      }));
+    },
+    async delete(ctx: CodeContext) {
+      if (!runs('delete')) return native.perform(ctx, type, 'delete');
+      return respond(ctx, async (query) => ({ data: await service()['delete']!(ctx.params['id'], query) }));
+    },
+  };
+  const single = {
+    async find(ctx: CodeContext) {
+      if (!runs('find')) return native.perform(ctx, type, 'find');
+      return respond(ctx, async (query) => ({ data: await service()['find']!(query) }));
+    },
+    async update(ctx: CodeContext) {
+      if (!runs('update')) return native.perform(ctx, type, 'update');
+      const data = inputOf(ctx);
+      return respond(ctx, async (query) => ({ data: await service()['createOrUpdate']!({ ...query, data }) }));
+    },
+    async delete(ctx: CodeContext) {
+      if (!runs('delete')) return native.perform(ctx, type, 'delete');
+      return respond(ctx, async (query) => ({ data: await service()['delete']!(query) }));
+    },
+  };
+  return { ...shared, ...(type.kind === 'single' ? single : collection) };
+};
+
+interface Shown {
+  readonly data: unknown;
+  readonly meta?: unknown;
+}
+
+// ---- factories
+
+/** What `createCoreController(uid, own)` and `createCoreService` give: made once there is a core to build on. */
+export class CoreDefinition {
+  readonly kind: 'controller' | 'service';
+  readonly uid: Uid;
+  /** Undefined if the project adds nothing. */
+  readonly own: unknown;
+  constructor(kind: CoreDefinition['kind'], uid: Uid, own: unknown) {
+    this.kind = kind;
+    this.uid = uid;
+    this.own = own;
+  }
+}
+
+/** `createCoreRouter(uid, options)`: its routes are made when they are read, because only then the types are known. */
+export interface CoreRouterOptions {
+  readonly prefix?: string;
+  readonly only?: readonly string[];
+  readonly except?: readonly string[];
+  readonly config?: Readonly<Record<string, Members>>;
+}
+
+/** The project's members with the core as their prototype, which `super` and `this` reach. */
+export const overCore = (core: Members, own: Members): Members => Object.setPrototypeOf(own, core) as Members;
+
+/** A controller or service may be the object itself or a function of `{ strapi }`. */
+export const definedBy = (definition: unknown, strapi: unknown): Members => {
+  const made = isCallable(definition) ? definition({ strapi }) : (definition ?? {});
+  if (!isMembers(made)) throw new TypeError('export an object of functions, or a function that returns one');
+  return made;
+};

@@ -1,0 +1,163 @@
+/** Plain entities for project code, on the read and write lines: flat objects with every attribute, in the caller's transaction if it has one. */
+import { Refusal, unwrap } from '../errors.js';
+import { limits } from '../limits.js';
+import type { EntryType, Model, Uid } from '../model/model.js';
+import { objectQuery, type QueryObject } from '../query/objects.js';
+import type { ResolveContext } from '../query/resolve.js';
+import type { Reader } from '../read/find.js';
+import type { LocaleStore } from '../read/locales.js';
+import type { Writer } from '../write/apply.js';
+import { checkData } from '../write/change.js';
+import { hashPasswords } from '../write/passwords.js';
+import type { WriteRequest } from '../write/request.js';
+import { inPart, type Session } from '../write/session.js';
+import { thrownBy } from './errors.js';
+import type { Operation } from './lifecycles.js';
+import { inScope, inTurn } from './scope.js';
+import { codeGate, type ModelViews } from './views.js';
+
+export type Entity = Record<string, unknown> & { readonly id: number };
+
+export interface Rows {
+  readonly start: number;
+  /** Null for all. */
+  readonly limit: number | null;
+}
+
+export interface WriteOptions {
+  /** `bare`: values are stored as they are, without the rules of their attributes and without hashing. */
+  readonly rules: 'checked' | 'bare';
+  /** The hooks of the write; null for writes that run none. */
+  readonly operation: Operation | null;
+}
+
+export interface Entities {
+  readonly model: Model;
+  typeOf(uid: Uid): EntryType;
+  find(uid: Uid, query: QueryObject, rows: Rows): Promise<Entity[]>;
+  findOne(uid: Uid, id: number, query: QueryObject): Promise<Entity | null>;
+  count(uid: Uid, query: QueryObject): Promise<number>;
+  /** @returns the id. */
+  create(uid: Uid, data: object, options: WriteOptions): Promise<number>;
+  update(uid: Uid, id: number, data: object, options: WriteOptions): Promise<void>;
+  remove(uid: Uid, id: number, options: WriteOptions): Promise<void>;
+  /** Joins the transaction of the running code, or begins one. */
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+}
+
+export interface EntitiesDeps {
+  readonly views: ModelViews;
+  /** Lazy, because the site runs the hooks that use them. */
+  readonly reader: () => Reader;
+  readonly writer: () => Writer;
+  readonly locales: () => LocaleStore;
+}
+
+export const newEntities = ({ views, reader, writer, locales }: EntitiesDeps): Entities => {
+  const typeIn = (model: Model, uid: Uid): EntryType => {
+    const type = model.types.get(uid);
+    if (!type) throw new Error(`Model ${uid} not found`);
+    return type;
+  };
+
+  const contextFor = async (type: EntryType, model: Model, session: Session | null): Promise<ResolveContext> => ({
+    model,
+    gate: codeGate,
+    rest: { defaultLimit: limits.rowsMax, maxLimit: null, withCount: false },
+    strict: false,
+    defaultLocale: type.localized ? await locales().defaultCode(session?.tx) : null,
+  });
+
+  const read = async (
+    action: 'find' | 'findOne',
+    uid: Uid,
+    id: number | null,
+    query: QueryObject,
+    session: Session | null,
+  ): Promise<unknown> => {
+    const type = typeIn(views.open, uid);
+    const context = await contextFor(type, views.open, session);
+    // code sees drafts unless it says otherwise
+    const asked = objectQuery({ publicationState: 'preview', ...query });
+    const request = { action, type, id, query: asked, form: 'plain' } as const;
+    if (session) {
+      const answer = unwrap(await reader().readInside(request, context, session.tx));
+      return answer && JSON.parse(answer.body.toString());
+    }
+    const answer = await reader().read(request, context);
+    if (!answer.ok && answer.issues[0]?.code === 'http.not-found') return null;
+    return JSON.parse(unwrap(answer).body.toString());
+  };
+
+  const write = async (
+    uid: Uid,
+    action: WriteRequest['action'],
+    id: number | null,
+    data: object,
+    options: WriteOptions,
+  ) => {
+    const type = typeIn(options.rules === 'bare' ? views.bare : views.open, uid);
+    const model = options.rules === 'bare' ? views.bare : views.open;
+    const given = action === 'delete' ? {} : unwrap(checkData(plain(data)));
+    const hashes =
+      action === 'delete' || options.rules === 'bare' ? undefined : unwrap(await hashPasswords(given, type, model));
+    const request = { action, type, id, data: given, ...(hashes ? { hashes } : {}) } as WriteRequest;
+    const apply = async (session: Session): Promise<number> => {
+      const context = await contextFor(type, model, session);
+      const { operation } = options;
+      return inScope(session, async () => (await writer().apply(request, context, session)).id, {
+        operation,
+        isSilent: operation === null,
+      });
+    };
+    return inTurn((session) => (session ? inPart(session, () => apply(session)) : writer().transaction(apply)));
+  };
+
+  return {
+    model: views.open,
+    typeOf: (uid) => typeIn(views.open, uid),
+    find: (uid, query, { start, limit }) =>
+      thrown(() =>
+        inTurn(async (session) => {
+          if (limit === 0) return [];
+          const pagination = { start, limit: limit ?? -1, withCount: false };
+          return (await read('find', uid, null, { ...query, pagination }, session)) as Entity[];
+        }),
+      ),
+    findOne: (uid, id, query) =>
+      thrown(() => inTurn(async (session) => (await read('findOne', uid, id, query, session)) as Entity | null)),
+    count: (uid, query) =>
+      thrown(() =>
+        inTurn(async (session) => {
+          const type = typeIn(views.open, uid);
+          const context = await contextFor(type, views.open, session);
+          return unwrap(
+            await reader().count(
+              { type, query: objectQuery({ publicationState: 'preview', ...query }) },
+              context,
+              session?.tx,
+            ),
+          ).total;
+        }),
+      ),
+    create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
+    update: (uid, id, data, options) => thrown(async () => void (await write(uid, 'update', id, data, options))),
+    remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
+    transaction: (work) =>
+      inTurn((session) =>
+        session ? inPart(session, () => inScope(session, work)) : writer().transaction((own) => inScope(own, work)),
+      ),
+  };
+};
+
+/** Dates and the like as JSON writes them. */
+export const plain = (data: object): unknown => JSON.parse(JSON.stringify(data));
+
+/** Refusals as the errors that project code expects. */
+const thrown = async <T>(work: () => Promise<T>): Promise<T> => {
+  try {
+    return await work();
+  } catch (fault) {
+    throw fault instanceof Refusal ? thrownBy(fault) : fault;
+  }
+};

@@ -1,0 +1,102 @@
+/** `strapi.entityService`: flat entities by uid, with rules, hashed passwords and v4's leniency. */
+import type { EntryType, Uid } from '../model/model.js';
+import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
+import type { Entities, Entity } from './entities.js';
+import type { Lifecycles } from './lifecycles.js';
+import type { Members } from './parts.js';
+import { type FindParams, filtersOf } from './queries.js';
+
+export type EntityParams = FindParams & Members;
+
+export interface EntityService {
+  /** The entries of a collection; the entry of a single type. */
+  findMany(uid: Uid, params?: EntityParams): Promise<Entity[] | Entity | null>;
+  findPage(uid: Uid, params?: EntityParams): Promise<{ readonly results: Entity[]; readonly pagination: PageFacts }>;
+  findOne(uid: Uid, id: unknown, params?: EntityParams): Promise<Entity | null>;
+  count(uid: Uid, params?: EntityParams): Promise<number>;
+  create(uid: Uid, params: EntityParams): Promise<Entity>;
+  update(uid: Uid, id: unknown, params: EntityParams): Promise<Entity | null>;
+  delete(uid: Uid, id: unknown, params?: EntityParams): Promise<Entity | null>;
+  deleteMany(uid: Uid, params?: EntityParams): Promise<{ readonly count: number }>;
+  load(uid: Uid, entity: { readonly id: number }, field: string, params?: Members): Promise<unknown>;
+}
+
+export const newEntityService = (deps: {
+  readonly entities: Entities;
+  readonly lifecycles: Lifecycles;
+}): EntityService => {
+  const { entities } = deps;
+  const engines = new Map<Uid, QueryEngine>();
+  const engineOf = (uid: Uid): QueryEngine => {
+    const engine = engines.get(uid) ?? newQueryEngine(uid, deps, 'checked');
+    engines.set(uid, engine);
+    return engine;
+  };
+
+  /** As `db.query` takes them: unknown names of filters have no effect here, and the id is always shown. */
+  const paramsOf = (type: EntryType, params: EntityParams = {}): FindParams => {
+    const { filters, fields, sort, populate, limit, start, publicationState, locale, _q } = params;
+    return {
+      where: filtersOf(filters, type, entities.model, 'ignore'),
+      ...(fields === undefined ? {} : { select: withId(fields) }),
+      ...(populate === undefined ? {} : { populate }),
+      ...(sort === undefined ? {} : { orderBy: sort }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(start === undefined ? {} : { offset: start }),
+      ...(publicationState === undefined ? {} : { publicationState }),
+      ...(locale === undefined ? {} : { locale }),
+      ...(_q === undefined ? {} : { _q }),
+    };
+  };
+
+  const shownBy = ({ fields, populate }: EntityParams = {}): FindParams => ({
+    ...(fields === undefined ? {} : { select: withId(fields) }),
+    ...(populate === undefined ? {} : { populate }),
+  });
+
+  const service: EntityService = {
+    findMany: async (uid, params) => {
+      const type = entities.typeOf(uid);
+      const engine = engineOf(uid);
+      return type.kind === 'single' ? engine.findOne(paramsOf(type, params)) : engine.findMany(paramsOf(type, params));
+    },
+    findPage: (uid, params = {}) => {
+      const { page, pageSize } = params;
+      return engineOf(uid).findPage({ ...paramsOf(entities.typeOf(uid), params), page, pageSize });
+    },
+    findOne: async (uid, id, params) => {
+      const given = idOf(id);
+      return given === null ? null : engineOf(uid).findOne({ where: { id: given }, ...shownBy(params) });
+    },
+    count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
+    create: (uid, params) => engineOf(uid).create({ data: params['data'], ...shownBy(params) }),
+    update: async (uid, id, params) => {
+      const given = idOf(id);
+      if (given === null) return null;
+      // v4 reads the entry first, which hooks hear of
+      if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOf(uid).findOne({ where: { id: given } })))
+        return null;
+      return engineOf(uid).update({ where: { id: given }, data: params['data'], ...shownBy(params) });
+    },
+    delete: async (uid, id, params) => {
+      const given = idOf(id);
+      if (given === null) return null;
+      const before = await engineOf(uid).findOne({ where: { id: given }, ...shownBy(params) });
+      return before && (await engineOf(uid).delete({ where: { id: given } })) ? before : null;
+    },
+    deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
+    load: (uid, entity, field, params) => engineOf(uid).load(entity, field, params),
+  };
+  return service;
+};
+
+/** Ids may be texts, as they come from paths. */
+const idOf = (given: unknown): number | null => {
+  const id = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+  return typeof id === 'number' && Number.isInteger(id) ? id : null;
+};
+
+const withId = (fields: unknown): readonly unknown[] => [
+  'id',
+  ...(Array.isArray(fields) ? fields : String(fields).split(',')),
+];

@@ -1,0 +1,217 @@
+/** The errors of `@strapi/utils`, and what each becomes as a response. */
+import { formatIssue, type Issue, issueKinds, Refusal, statusOf } from '../errors.js';
+
+/** What project code throws to refuse a request: `message` and `details` are sent to the client. */
+export class ApplicationError extends Error {
+  override name = 'ApplicationError';
+  details: unknown;
+  constructor(message = 'An application error occurred', details: unknown = {}) {
+    super(message);
+    this.details = details;
+  }
+}
+
+export class ValidationError extends ApplicationError {
+  override name = 'ValidationError';
+  constructor(message?: string, details?: unknown) {
+    super(message ?? 'Validation error', details);
+  }
+}
+
+/** The faults of a yup schema, as v4 words them. */
+export class YupValidationError extends ValidationError {
+  constructor(fault: YupFault, message?: string) {
+    super('', {});
+    const inner = fault.inner ?? [];
+    const errors = (inner.length > 0 ? inner : [fault]).map((it) => ({
+      path: (it.path ?? '').split(/[.[\]]+/).filter((step) => step !== ''),
+      message: it.message,
+      name: it.name,
+    }));
+    this.message = message ?? (errors.length === 1 ? errors[0]!.message : `${errors.length} errors occurred`);
+    this.details = { errors };
+  }
+}
+
+export interface YupFault {
+  readonly name: string;
+  readonly message: string;
+  readonly path?: string;
+  readonly inner?: readonly YupFault[];
+}
+
+export class PaginationError extends ApplicationError {
+  override name = 'PaginationError';
+  constructor(message = 'Invalid pagination', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class NotFoundError extends ApplicationError {
+  override name = 'NotFoundError';
+  constructor(message = 'Entity not found', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class ForbiddenError extends ApplicationError {
+  override name = 'ForbiddenError';
+  constructor(message = 'Forbidden access', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class PolicyError extends ForbiddenError {
+  override name = 'PolicyError';
+  constructor(message = 'Policy Failed', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class UnauthorizedError extends ApplicationError {
+  override name = 'UnauthorizedError';
+  constructor(message = 'Unauthorized', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class PayloadTooLargeError extends ApplicationError {
+  override name = 'PayloadTooLargeError';
+  constructor(message = 'Entity too large', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class RateLimitError extends ApplicationError {
+  override name = 'RateLimitError';
+  constructor(message = 'Too many requests, please try again later.', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class NotImplementedError extends ApplicationError {
+  override name = 'NotImplementedError';
+  constructor(message = 'This feature is not implemented yet', details?: unknown) {
+    super(message, details);
+  }
+}
+
+export class HttpError extends Error {
+  override name = 'HttpError';
+  details: unknown;
+  constructor(message = 'An HTTP error occurred', details: unknown = {}) {
+    super(message);
+    this.details = details;
+  }
+}
+
+/** `require('@strapi/utils').errors`. */
+export const errors = {
+  HttpError,
+  ApplicationError,
+  ValidationError,
+  YupValidationError,
+  PaginationError,
+  NotFoundError,
+  ForbiddenError,
+  PolicyError,
+  UnauthorizedError,
+  PayloadTooLargeError,
+  RateLimitError,
+  NotImplementedError,
+};
+
+// ---- as responses
+
+export interface ErrorResponse {
+  readonly status: number;
+  readonly body: {
+    readonly data: null;
+    readonly error: {
+      readonly status: number;
+      readonly name: string;
+      readonly message: string;
+      readonly details?: unknown;
+    };
+  };
+}
+
+export const errorResponse = (status: number, name: string, message: string, details?: unknown): ErrorResponse => ({
+  status,
+  body: { data: null, error: { status, name, message, ...(details === undefined ? {} : { details }) } },
+});
+
+const statusOfError = (fault: ApplicationError): number => {
+  if (fault instanceof UnauthorizedError) return 401;
+  if (fault instanceof ForbiddenError) return 403;
+  if (fault instanceof NotFoundError) return 404;
+  if (fault instanceof PayloadTooLargeError) return 413;
+  if (fault instanceof RateLimitError) return 429;
+  return fault instanceof NotImplementedError ? 501 : 400;
+};
+
+/** What a client learns of an error that was thrown on purpose; null for any other, which is a fault to be logged. */
+export const responseOf = (fault: unknown): ErrorResponse | null => {
+  // the wrapper that authorises answers these for the whole route, without what they say
+  if (fault instanceof ForbiddenError) return errorResponse(403, 'ForbiddenError', 'Forbidden', {});
+  if (fault instanceof UnauthorizedError) return errorResponse(401, 'UnauthorizedError', 'Unauthorized', {});
+  if (fault instanceof ApplicationError)
+    return errorResponse(statusOfError(fault), fault.name, fault.message, fault.details);
+  if (!isHttpError(fault)) return null;
+  // what `ctx.throw` makes has the name of its status; any other error keeps its own
+  const name = 'expose' in fault ? nameOfStatus(fault.status) : fault.name;
+  return errorResponse(fault.status, name, fault.message, fault.details ?? {});
+};
+
+/** What `ctx.throw` throws, and any error with a status of the client's fault. */
+const isHttpError = (fault: unknown): fault is Error & { readonly status: number; readonly details?: unknown } =>
+  fault instanceof Error &&
+  'status' in fault &&
+  typeof fault.status === 'number' &&
+  ((fault.status >= 400 && fault.status < 500) || ('expose' in fault && fault.status < 600));
+
+const { STATUS_CODES } = process.getBuiltinModule('node:http');
+
+export const phraseOf = (status: number): string => STATUS_CODES[status] ?? 'Error';
+
+/** `NotFoundError`, `ImATeapotError`: the reason phrase as a name. */
+export const nameOfStatus = (status: number): string => {
+  const name = phraseOf(status)
+    .replaceAll("'", '')
+    .split(/[^A-Za-z]+/)
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+  return name.endsWith('Error') ? name : `${name}Error`;
+};
+
+/** A refusal of the read or write line, as the error that v4's code would throw there, so that project code can catch it. */
+export const thrownBy = (fault: unknown): unknown => {
+  if (!(fault instanceof Refusal)) return fault;
+  const [first] = fault.issues;
+  return first ? Object.assign(errorOf(fault.issues, first), { cause: fault }) : fault;
+};
+
+const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
+  const faults = issues.map((it) => ({ path: it.path, message: formatIssue(it), name: 'ValidationError' }));
+  const message = faults.length === 1 ? faults[0]!.message : `${faults.length} errors occurred`;
+  return statusOf[issueKinds[first.code].name] === 404
+    ? new NotFoundError(message)
+    : new ValidationError(message, { errors: faults });
+};
+
+/** A refusal of the server in v4's words, for projects whose code and front ends know those. */
+export const v4Refusal = ({ issues }: Refusal): ErrorResponse => {
+  const [first] = issues;
+  const { name } = issueKinds[first!.code];
+  const status = statusOf[name];
+  if (status !== 400 || first!.path.length === 0) return errorResponse(status, name, formatIssue(first!), {});
+  if (first!.code.startsWith('query.'))
+    return errorResponse(status, name, `Invalid parameter ${wrongName(first!)}`, {});
+  const faults = issues.map((it) => ({ path: it.path, message: formatIssue(it), name: issueKinds[it.code].name }));
+  const message = faults.length === 1 ? faults[0]!.message : `${faults.length} errors occurred`;
+  return errorResponse(status, name, message, { errors: faults });
+};
+
+/** The name that a query may not use. */
+const wrongName = ({ path, facts }: Issue): string =>
+  'name' in facts && typeof facts.name === 'string' ? facts.name : (path.findLast((it) => !/^\d+$/.test(it)) ?? '');

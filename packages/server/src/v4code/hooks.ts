@@ -1,0 +1,74 @@
+/** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
+import type { HooksOf, RunHook } from '../write/request.js';
+import type { Session, WriteAction } from '../write/session.js';
+import { type Entities, plain } from './entities.js';
+import type { Lifecycles, Operated, Operation } from './lifecycles.js';
+import type { Members } from './parts.js';
+import { queryOf } from './queries.js';
+import { currentOperation, inScope, isSilent } from './scope.js';
+
+const operatedBy: Readonly<Record<WriteAction, Operated>> = { create: 'Create', update: 'Update', delete: 'Delete' };
+
+export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): HooksOf => {
+  /** Operations that the server itself began, such as a registration, between their two hooks. */
+  const begun = new WeakMap<Session, Operation[]>();
+
+  return (type) => {
+    const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);
+
+    const operationOf = (
+      action: WriteAction,
+      session: Session,
+      when: 'before' | 'after',
+      id: number | null,
+    ): Operation => {
+      const known = currentOperation();
+      if (known?.uid === type.uid) return known;
+      const own = begun.get(session) ?? [];
+      begun.set(session, own);
+      if (when === 'after') {
+        const last = own.findLastIndex((it) => it.uid === type.uid);
+        if (last >= 0) return own.splice(last, 1)[0]!;
+      }
+      const operation = lifecycles.begin(type.uid, operatedBy[action], id === null ? {} : { where: { id } });
+      if (when === 'before') own.push(operation);
+      return operation;
+    };
+
+    const before =
+      (action: WriteAction): RunHook =>
+      async ({ id, data, session }) => {
+        if (isSilent()) return;
+        const operation = operationOf(action, session, 'before', id);
+        if (data) operation.params['data'] = data;
+        if (action === 'delete' && operation.result === undefined && id !== null)
+          operation.result = await inScope(session, () => entities().findOne(type.uid, id, {}));
+        await inScope(session, () => operation.before());
+        // what the hooks have set is data of the write: dates become their texts
+        if (data) Object.assign(data, plain(operation.params['data'] as object));
+      };
+
+    const after =
+      (action: WriteAction): RunHook =>
+      async ({ id, session }) => {
+        if (isSilent()) return;
+        const operation = operationOf(action, session, 'after', id);
+        await inScope(session, async () => {
+          const result = action === 'delete' ? operation.result : await shown(operation, id);
+          await operation.after(result);
+        });
+      };
+
+    const shown = async ({ params }: Operation, id: number | null): Promise<unknown> => {
+      if (id === null) return null;
+      const { select, fields, populate } = params as Members;
+      const { model } = entities();
+      return entities().findOne(type.uid, id, queryOf({ select, fields, populate }, type, model, 'keep'));
+    };
+
+    return {
+      before: (action) => (heard(action) ? before(action) : undefined),
+      after: (action) => (heard(action) ? after(action) : undefined),
+    };
+  };
+};

@@ -1,0 +1,174 @@
+/** `lifecycles.js` of content types and `strapi.db.lifecycles.subscribe`: who hears of which operation, with v4's events. */
+import type { EntryType, Model, Uid } from '../model/model.js';
+import { type Callable, isCallable, isMembers, type Members } from './parts.js';
+
+export type Operated =
+  | 'FindOne'
+  | 'FindMany'
+  | 'Count'
+  | 'Create'
+  | 'CreateMany'
+  | 'Update'
+  | 'UpdateMany'
+  | 'Delete'
+  | 'DeleteMany';
+
+export type LifecycleAction = `${'before' | 'after'}${Operated}`;
+
+/** What a listener gets. Changing `params` before an operation, and `result` after it, has effect. */
+export interface LifecycleEvent {
+  readonly action: LifecycleAction;
+  readonly model: Members;
+  params: Record<string, unknown>;
+  state: unknown;
+  result?: unknown;
+}
+
+/** One operation, from its hooks before to those after. */
+export interface Operation {
+  readonly uid: Uid;
+  params: Record<string, unknown>;
+  /** What the hooks after it have made of the result; undefined before. */
+  result: unknown;
+  before(): Promise<void>;
+  after(result: unknown): Promise<void>;
+}
+
+export interface Lifecycles {
+  /** @returns ends the subscription. */
+  subscribe(subscriber: unknown): () => void;
+  begin(uid: Uid, operated: Operated, params: Record<string, unknown>): Operation;
+  /** Whether anyone would hear of it. */
+  hears(uid: Uid, operated: Operated): boolean;
+}
+
+interface Listener {
+  /** Null: every type. */
+  readonly models: readonly unknown[] | null;
+  readonly listen: Callable | Members;
+}
+
+/** @param own the hooks of content types by uid, which run before any subscriber. */
+export const newLifecycles = (model: Model, own: ReadonlyMap<Uid, Members>): Lifecycles => {
+  const listeners: Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
+
+  const hearing = (
+    uid: Uid,
+    action: LifecycleAction,
+  ): readonly { readonly listener: Listener; readonly call: Callable }[] =>
+    listeners.flatMap((listener) => {
+      const { models, listen } = listener;
+      if (models !== null && !models.includes(uid)) return [];
+      if (isCallable(listen)) return [{ listener, call: listen }];
+      const hook = listen[action];
+      return isCallable(hook) ? [{ listener, call: hook.bind(listen) as Callable }] : [];
+    });
+
+  return {
+    subscribe: (subscriber) => {
+      if (!isCallable(subscriber) && !isMembers(subscriber))
+        throw new TypeError('strapi.db.lifecycles.subscribe takes a function or an object of hooks');
+      const models = isMembers(subscriber) && Array.isArray(subscriber['models']) ? subscriber['models'] : null;
+      const listener: Listener = { models, listen: subscriber };
+      listeners.push(listener);
+      return () => void listeners.splice(listeners.indexOf(listener), 1);
+    },
+    hears: (uid, operated) =>
+      listeners.length > 0 &&
+      (hearing(uid, `before${operated}`).length > 0 || hearing(uid, `after${operated}`).length > 0),
+    begin: (uid, operated, params) => {
+      const states = new Map<Listener, unknown>();
+      const run = async (action: LifecycleAction, operation: Operation, extra: { readonly result?: unknown }) => {
+        for (const { listener, call } of hearing(uid, action)) {
+          const event: LifecycleEvent = {
+            action,
+            model: describeModel(model, uid),
+            params: operation.params,
+            state: states.get(listener) ?? {},
+            ...extra,
+          };
+          await call(event);
+          states.set(listener, event.state);
+          operation.params = event.params;
+        }
+      };
+      const operation: Operation = {
+        uid,
+        params,
+        result: undefined,
+        before: () => run(`before${operated}`, operation, {}),
+        after: async (result) => {
+          operation.result = result;
+          await run(`after${operated}`, operation, { result });
+        },
+      };
+      return operation;
+    },
+  };
+};
+
+const described = new WeakMap<EntryType, Members>();
+
+/** A content type as v4's code sees it in events and by `strapi.getModel`. */
+export const describeModel = (model: Model, uid: Uid): Members => {
+  const type = model.types.get(uid);
+  if (!type) return { uid };
+  let members = described.get(type);
+  if (!members) {
+    members = describeType(type);
+    described.set(type, members);
+  }
+  return members;
+};
+
+const describeType = (type: EntryType): Members => {
+  const { uid, kind, singular, plural, table, draftAndPublish, localized } = type;
+  const attributes = Object.fromEntries([...type.attributes.values()].map((it) => [it.name, describeAttribute(it)]));
+  const [, apiName] = /^api::([^.]+)\./.exec(uid) ?? [];
+  return {
+    uid,
+    modelName: singular,
+    modelType: kind === 'component' ? 'component' : 'contentType',
+    singularName: singular,
+    pluralName: plural,
+    tableName: table,
+    collectionName: table,
+    ...(kind === 'component' ? {} : { kind: kind === 'single' ? 'singleType' : 'collectionType' }),
+    ...(apiName === undefined ? {} : { apiName }),
+    info: { singularName: singular, pluralName: plural, displayName: singular },
+    options: { draftAndPublish },
+    pluginOptions: localized ? { i18n: { localized: true } } : {},
+    attributes,
+  };
+};
+
+const describeAttribute = (
+  attribute: EntryType['attributes'] extends ReadonlyMap<string, infer A> ? A : never,
+): Members => {
+  const isPrivate = attribute.hidden ? { private: true } : {};
+  switch (attribute.kind) {
+    case 'scalar':
+      return {
+        type: attribute.type,
+        ...(attribute.rules.values.length > 0 ? { enum: attribute.rules.values } : {}),
+        ...(attribute.rules.required ? { required: true } : {}),
+        ...(attribute.rules.unique ? { unique: true } : {}),
+        ...isPrivate,
+      };
+    case 'link':
+      return attribute.source === 'media'
+        ? { type: 'media', multiple: attribute.shape === 'many', ...isPrivate }
+        : { type: 'relation', relation: attribute.relation, target: attribute.target, ...isPrivate };
+    case 'part':
+      return attribute.shape === 'zone'
+        ? { type: 'dynamiczone', components: attribute.components, ...isPrivate }
+        : {
+            type: 'component',
+            repeatable: attribute.shape === 'many',
+            component: attribute.components[0],
+            ...isPrivate,
+          };
+    case 'morph':
+      return { type: 'relation', relation: attribute.shape === 'one' ? 'morphToOne' : 'morphToMany', ...isPrivate };
+  }
+};

@@ -1,0 +1,64 @@
+/** What a v4 project's code consists of, as it was loaded: before anything of it runs. Values of its own are unknown. */
+
+/** What project code defines may be anything; it is called with what v4 gives and checked afterwards. */
+export type Callable = (...given: readonly unknown[]) => unknown;
+
+export const isCallable = (value: unknown): value is Callable => typeof value === 'function';
+
+export type Members = Readonly<Record<string, unknown>>;
+
+export const isMembers = (value: unknown): value is Members =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
+
+/** The actions of a core controller, in the order of its routes. */
+export const coreActions = ['find', 'findOne', 'create', 'update', 'delete'] as const;
+export type CoreAction = (typeof coreActions)[number];
+
+/** What a route's `config` may say; unknown members have no effect. */
+export interface RouteConfig {
+  /** False: no authentication at all. `scope`: other permissions than the route's own. */
+  readonly auth?: false | { readonly scope?: readonly string[] };
+  readonly policies?: readonly unknown[];
+  readonly middlewares?: readonly unknown[];
+  /** Replaces that of the API. */
+  readonly prefix?: string;
+}
+
+/** A route as a file of the project declares it. */
+export interface DeclaredRoute {
+  readonly method: string;
+  /** Below the prefix, with parameters as `path-to-regexp` 6 reads them. */
+  readonly path: string;
+  readonly handler: unknown;
+  readonly config?: RouteConfig;
+  readonly info?: Members;
+}
+
+export interface Router {
+  readonly prefix?: string;
+  readonly type?: string;
+  readonly routes: readonly DeclaredRoute[];
+}
+
+/** `src/api/NAME`, or a plugin's. */
+export interface Api {
+  readonly name: string;
+  readonly controllers: ReadonlyMap<string, unknown>;
+  readonly services: ReadonlyMap<string, unknown>;
+  readonly policies: ReadonlyMap<string, unknown>;
+  readonly middlewares: ReadonlyMap<string, unknown>;
+  readonly routers: readonly unknown[];
+}
+
+export interface ProjectCode {
+  readonly apis: ReadonlyMap<string, Api>;
+  /** `global::NAME`. */
+  readonly policies: ReadonlyMap<string, unknown>;
+  readonly middlewares: ReadonlyMap<string, unknown>;
+  /** Hooks by the uid of their content type. */
+  readonly lifecycles: ReadonlyMap<string, Members>;
+  /** `src/extensions/NAME/strapi-server`, by plugin. */
+  readonly extensions: ReadonlyMap<string, unknown>;
+  /** `src/index`: `register`, `bootstrap`, `destroy`. */
+  readonly index: Members;
+}

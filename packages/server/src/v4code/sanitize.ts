@@ -1,0 +1,100 @@
+/** `sanitizeOutput`, `sanitizeInput` and `transformResponse` on plain entities, by the model. */
+import type { Caller } from '../access/access.js';
+import { newGate } from '../access/access.js';
+import { type Attribute, type EntryType, type Model, type NestedAttribute, typeKeyOf } from '../model/model.js';
+import { isMembers } from './parts.js';
+
+/** Removes what the caller may not see: private attributes always, relations to types that it may not find. @param caller null: relations stay. */
+export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
+  if (Array.isArray(data)) return data.map((it) => sanitizeOutput(model, it, type, caller));
+  if (!isMembers(data)) return data;
+  const gate = caller && newGate(caller, model);
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const attribute = type.attributes.get(name);
+    // what hooks and services have added stays
+    if (!attribute) shown[name] = value;
+    else if (attribute.hidden) continue;
+    else if (attribute.kind === 'scalar') shown[name] = value;
+    else if (isCreator(attribute)) continue;
+    else if (!gate || gate.allows(type, attribute, 'populate'))
+      shown[name] = mapNested(model, attribute, value, (it, target) => sanitizeOutput(model, it, target, caller));
+  }
+  return shown;
+};
+
+/** Removes relations that the caller may not write. */
+export const sanitizeInput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
+  if (Array.isArray(data)) return data.map((it) => sanitizeInput(model, it, type, caller));
+  if (!isMembers(data)) return data;
+  const gate = caller && newGate(caller, model);
+  const kept: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const attribute = type.attributes.get(name);
+    if (
+      attribute &&
+      attribute.kind === 'link' &&
+      (isCreator(attribute) || (gate && !gate.allows(type, attribute, 'write')))
+    )
+      continue;
+    kept[name] =
+      attribute?.kind === 'part'
+        ? mapNested(model, attribute, value, (it, target) => sanitizeInput(model, it, target, caller))
+        : value;
+  }
+  return kept;
+};
+
+const isCreator = (attribute: Attribute): boolean => attribute.kind === 'link' && attribute.source === 'creator';
+
+/** Each element of a nested value, with its type. */
+const mapNested = (
+  model: Model,
+  attribute: NestedAttribute,
+  value: unknown,
+  map: (element: unknown, type: EntryType) => unknown,
+): unknown => {
+  if (Array.isArray(value)) return value.map((it) => mapNested(model, attribute, it, map));
+  if (!isMembers(value)) return value;
+  const key = typeKeyOf(attribute);
+  const uid = key === null ? (attribute.kind === 'part' ? attribute.components[0] : targetOf(attribute)) : value[key];
+  const type = typeof uid === 'string' ? model.types.get(uid) : undefined;
+  return type ? map(value, type) : value;
+};
+
+const targetOf = (attribute: NestedAttribute): string | undefined =>
+  attribute.kind === 'link' ? attribute.target : undefined;
+
+/** `{ data, meta }` of plain entities: attributes below `attributes`, relations and media in `data`. */
+export const transformResponse = (model: Model, data: unknown, meta: unknown, type: EntryType | undefined): unknown => {
+  if (data === undefined || data === null) return data;
+  return { data: transformEntry(model, data, type), meta: meta ?? {} };
+};
+
+const transformEntry = (model: Model, data: unknown, type: EntryType | undefined): unknown => {
+  if (data === null || data === undefined) return data;
+  if (Array.isArray(data)) return data.map((it) => transformEntry(model, it, type));
+  if (!isMembers(data)) throw new TypeError('Entry must be an object');
+  const { id, ...rest } = data;
+  return { id, attributes: transformAttributes(model, rest, type) };
+};
+
+const transformAttributes = (
+  model: Model,
+  data: Readonly<Record<string, unknown>>,
+  type: EntryType | undefined,
+): object => {
+  const shown: Record<string, unknown> = {};
+  for (const [name, value] of Object.entries(data)) {
+    const attribute = type?.attributes.get(name);
+    if (!attribute || attribute.kind === 'scalar') shown[name] = value;
+    else if (attribute.kind === 'link')
+      shown[name] = { data: transformEntry(model, value ?? null, model.types.get(attribute.target)) };
+    else
+      shown[name] = mapNested(model, attribute, value, (it, target) => {
+        const { id, ...rest } = it as Readonly<Record<string, unknown>>;
+        return { ...(id === undefined ? {} : { id }), ...transformAttributes(model, rest, target) };
+      });
+  }
+  return shown;
+};

@@ -1,0 +1,44 @@
+/** The model as project code sees it: nothing is hidden from code, and `db.query` validates nothing. */
+import { isSecretType } from '../model/attributes.js';
+import { type Attribute, type EntryType, type Model, rulesOf } from '../model/model.js';
+import type { Gate } from '../query/selection.js';
+
+/** Project code may see and change everything; its own sanitizers decide what responses show. */
+export const codeGate: Gate = { version: 'code', allows: () => true, reaches: () => true };
+
+export interface ModelViews {
+  /** Private attributes and passwords are shown. */
+  readonly open: Model;
+  /** The same, without any rule for values but their types. */
+  readonly bare: Model;
+}
+
+export const newViews = (model: Model): ModelViews => {
+  const open = mapTypes(model, (type) => mapAttributes(type, (it) => ({ ...it, hidden: false })));
+  return { open, bare: mapTypes(open, (type) => mapAttributes(type, withoutRules)) };
+};
+
+const mapTypes = (model: Model, change: (type: EntryType) => EntryType): Model => ({
+  ...model,
+  types: new Map([...model.types].map(([uid, type]) => [uid, change(type)])),
+});
+
+const mapAttributes = (type: EntryType, change: (attribute: Attribute) => Attribute): EntryType => ({
+  ...type,
+  attributes: new Map([...type.attributes].map(([name, it]) => [name, change(it)])),
+});
+
+const withoutRules = (attribute: Attribute): Attribute => {
+  switch (attribute.kind) {
+    case 'scalar': {
+      const { writable, values, defaultValue, targetField } = attribute.rules;
+      // as a text, a password is stored as it is given
+      const type = isSecretType(attribute.type) ? 'string' : attribute.type;
+      return { ...attribute, type, rules: rulesOf({ writable, values, defaultValue, targetField }) };
+    }
+    case 'part':
+      return { ...attribute, required: false, min: null, max: null };
+    default:
+      return { ...attribute, required: false };
+  }
+};
