@@ -1,6 +1,7 @@
 /** What the database holds that is in no schema file: attributes and types that are gone, and tables of others. */
 import { sql } from 'kysely';
 import { never } from '../errors.js';
+import { isScalarTypeName } from '../model/attributes.js';
 import type { EntryType, FixedValue, Model, Uid } from '../model/model.js';
 import { FILE_UID } from '../model/model.js';
 import {
@@ -102,8 +103,8 @@ export const componentTables = (model: Model, memory: Memory, survey: Survey): R
       .map((it) => [it.uid, it.table]),
   );
 
-const remembered = ({ memory }: Search, uid: Uid, isIt: (name: string) => boolean) => {
-  const [name, was] = Object.entries(memory[uid]?.attributes ?? {}).find(([it]) => isIt(it)) ?? [];
+const remembered = ({ memory }: Search, uid: Uid, isIt: (name: string, was: string) => boolean) => {
+  const [name, was] = Object.entries(memory[uid]?.attributes ?? {}).find(([it, is]) => isIt(it, is)) ?? [];
   return name === undefined ? null : { name, was: was ?? null };
 };
 
@@ -113,8 +114,9 @@ const leftColumns = async (type: EntryType, diff: TableDiff, search: Search): Pr
   for (const { table, column } of diff.surplusColumns) {
     // a column of drafts decides what is shown of the type (DR10)
     if (table !== type.table || column === 'published_at') continue;
-    const isNamed = (name: string): boolean => columnName(name) === column || joinColumn(name) === column;
-    const known = remembered(search, type.uid, (name) => !type.attributes.has(name) && isNamed(name));
+    const isNamed = (name: string, was: string): boolean =>
+      (isScalarTypeName(was) ? columnName(name) : joinColumn(name)) === column;
+    const known = remembered(search, type.uid, (name, was) => !type.attributes.has(name) && isNamed(name, was));
     const declared = survey.declared(table, column) ?? '';
     found.push({
       kind: 'attribute',
@@ -144,8 +146,9 @@ const leftLinks = async (type: EntryType, tables: Set<string>, search: Search): 
         table.startsWith(`${linkTableName(it.table, '').replace(/_links$/, '')}_`),
     );
     if (name === undefined || !table.startsWith(start) || isLonger) continue;
-    const isIts = (attribute: string): boolean =>
-      linkTableName(type.table, attribute) === table || morphManyPath(type, attribute).table === table;
+    const isIts = (attribute: string, was: string): boolean =>
+      !isScalarTypeName(was) &&
+      [linkTableName(type.table, attribute), morphManyPath(type, attribute).table].includes(table);
     const known = remembered(search, type.uid, isIts);
     tables.delete(table);
     found.push({

@@ -327,7 +327,7 @@ describe.each(dialects)('on %s', (dialect) => {
     }
   });
 
-  it('indexes and triggers of a converted column survive', async () => {
+  it('indexes of a converted column survive, and triggers of its table', async () => {
     const changing = await newChanging(dialect, {
       [typeFile('thing')]: contentType('thing', { n: type('string'), m: type('string') }),
     });
@@ -337,6 +337,16 @@ describe.each(dialects)('on %s', (dialect) => {
         'create index things_of_others on things (m, n)',
         'create unique index things_n_of_others on things (n)',
       );
+      await changing.run(
+        ...(dialect === 'sqlite'
+          ? [
+              "create trigger of_others after insert on things begin update things set m = 'seen' where id = new.id; end",
+            ]
+          : [
+              "create function see() returns trigger language plpgsql as 'begin new.m = ''seen''; return new; end'",
+              'create trigger of_others before insert on things for each row execute function see()',
+            ]),
+      );
       changing.write({ [typeFile('thing')]: contentType('thing', { n: type('integer'), m: type('string') }) });
       await migrateIn(changing.dir, changing.database.db);
       const indexes = await changing.rows(
@@ -345,6 +355,11 @@ describe.each(dialects)('on %s', (dialect) => {
           : "select indexname from pg_indexes where indexname like 'things_%of_others' order by 1",
       );
       expect(indexes.flat()).toEqual(['things_n_of_others', 'things_of_others']);
+      await changing.run('insert into things (n) values (8)');
+      expect(await changing.rows('select n, m from things order by n')).toEqual([
+        [7, null],
+        [8, 'seen'],
+      ]);
     } finally {
       await changing.close();
     }
