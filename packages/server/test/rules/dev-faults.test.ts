@@ -183,7 +183,7 @@ describe('dev', () => {
     fs.rmSync(dir, { recursive: true });
   });
 
-  it('serves a v4 project whose code is not run, and says that start would refuse it', async () => {
+  it('serves a v4 project whose code is not run, says that start would refuse it, and which permissions a new type needs', async () => {
     const dir = newFolder();
     writeFiles(dir, {
       [typeFile('article')]: article,
@@ -195,6 +195,9 @@ describe('dev', () => {
         /^start will refuse this project, because src\/api\/article\/routes\/article\.js/.test(it.msg),
       ),
     ).toBe(true);
+    writeFiles(dir, { [typeFile('note')]: contentType('note', { text: string }) });
+    expect((await dev.said('live in')).changes).toEqual(['note: new type, /api/notes']);
+    expect((await dev.said('roles need')).msg).toMatch(/: dovetail role allow public api::note\.note\.find$/);
     expect(await dev.stop()).toBe(0);
     fs.rmSync(dir, { recursive: true });
   });

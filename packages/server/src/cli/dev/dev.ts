@@ -147,6 +147,13 @@ const report = (before: Generation, next: Generation, { since, saved, isMended, 
   if (changes.length > 0)
     logger.info({ changes, liveMs }, `${isMended ? 'mended: ' : ''}${inOneLine(changes)}  live in ${liveMs} ms`);
   else if (isMended) logger.info({ changes, liveMs }, 'mended: the project is as it was before');
+  const [fresh] = differences.flatMap((it) => it.isNew ?? []);
+  if (
+    fresh !== undefined &&
+    next.project.config.permissions.enabled &&
+    !next.seeds.added.some((it) => it.includes(fresh))
+  )
+    logger.info(`roles need permissions for what is new, such as: dovetail role allow public ${fresh}.find`);
   const kept = differences.flatMap((it) => it.kept ?? []);
   if (kept.length > 0)
     logger.warn(

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
+import type { Uid } from '../../model/model.js';
 import { isJsonObject, type JsonObject } from '../../model/schema.js';
 import type { Config, Environment } from '../config.js';
 
@@ -20,6 +21,8 @@ export interface Difference {
   readonly text: string;
   /** What is declared no longer, and stays in the database: `article.subtitle`. */
   readonly kept?: readonly string[];
+  /** A new type with paths, for which no role has a permission by itself: `api::article.article`. */
+  readonly isNew?: Uid;
 }
 
 /** @param saved the files that were saved in between. */
@@ -60,9 +63,9 @@ const differencesOfSchemas = (before: ProjectState, after: ProjectState): readon
     const what = file.startsWith('src/components/') ? 'component' : 'type';
     if (!is) return [{ text: `${name}: ${what} removed`, kept: [name] }];
     if (!was) {
-      const route =
-        what === 'type' && file.startsWith('src/api/') ? `, ${after.config.api.rest.prefix}/${routeOf(is)}` : '';
-      return [{ text: `${name}: new ${what}${route}` }];
+      if (!file.startsWith('src/api/')) return [{ text: `${name}: new ${what}` }];
+      const text = `${name}: new type, ${after.config.api.rest.prefix}/${routeOf(is)}`;
+      return [{ text, isNew: `api::${file.split('/')[2]}.${name}` }];
     }
     return differencesOfSchema(name, was, is);
   });
