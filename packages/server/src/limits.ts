@@ -277,6 +277,10 @@ export const limits = {
   webhookPauseMsMax: 6 * 60 * 60 * 1000,
   /** Deliveries to one webhook at a time, as in v4. */
   webhookRequestsMax: 5,
+  /** Failures one after the other, after which a webhook is sent one delivery at a time. */
+  webhookFailuresMax: 5,
+  /** Milliseconds between two of these, so that a long queue for a receiver that is down takes little. */
+  webhookFailingPauseMs: 100,
   /** Deliveries of a process at a time. */
   webhookRequestsTotalMax: 20,
   /** Milliseconds between two looks for changed webhooks and for deliveries that are due. */

@@ -38,6 +38,11 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
   let outcomes: { readonly outcome: Outcome; readonly webhook: Webhook }[] = [];
   /** Webhooks that may have more to send. */
   const promising = new Set<number>();
+  /** Failures of a webhook since its last success. */
+  const failures = new Map<number, number>();
+  const isFailing = (webhookId: number): boolean => (failures.get(webhookId) ?? 0) >= limits.webhookFailuresMax;
+  /** Failing webhooks that were just sent something. */
+  const paused = new Set<number>();
   let isStopped = false;
   let first = 0;
 
@@ -48,8 +53,9 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
     first = (first + 1) % Math.max(1, all.length);
     let free = limits.webhookRequestsTotalMax - sendingTotal;
     return [...all.slice(first), ...all.slice(0, first)].flatMap((webhook) => {
-      const own = limits.webhookRequestsMax - (sending.get(webhook.id) ?? 0);
-      const count = promising.has(webhook.id) ? Math.min(own, free) : 0;
+      const most = isFailing(webhook.id) ? 1 : limits.webhookRequestsMax;
+      const own = Math.max(0, most - (sending.get(webhook.id) ?? 0));
+      const count = promising.has(webhook.id) && !paused.has(webhook.id) ? Math.min(own, free) : 0;
       free -= count;
       return count > 0 ? [{ webhook, count }] : [];
     });
@@ -93,10 +99,20 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
       sending.set(webhook.id, sending.get(webhook.id)! - 1);
       sendingTotal -= 1;
       outcomes.push({ outcome: outcomeOf(delivery, sent, now()), webhook });
+      failures.set(webhook.id, sent.ok ? 0 : (failures.get(webhook.id) ?? 0) + 1);
+      if (isFailing(webhook.id)) pause(webhook.id);
       // the next one of the same subject may follow now
       promising.add(webhook.id);
       run().catch(onFault);
     }, onFault);
+  };
+
+  const pause = (webhookId: number): void => {
+    paused.add(webhookId);
+    setTimeout(() => {
+      paused.delete(webhookId);
+      run().catch(onFault);
+    }, limits.webhookFailingPauseMs).unref();
   };
 
   let running: Promise<void> | null = null;

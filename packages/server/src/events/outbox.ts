@@ -157,9 +157,8 @@ export const claim = async (
   const statement = keptStatement(dialect, 'outbox claim', () => {
     const webhook = dialect.bindSlot('integer', 0);
     const at = dialect.bindSlot('bigint', 1);
-    // rows that wait for earlier ones may be due too: few of them are looked at each time
-    const due = sql`select id, subject, webhook_id from ${table} where webhook_id = ${webhook} and due_at <= ${at} order by due_at, id limit ${sql.lit(CANDIDATES)}${dialect.skipLocked}`;
-    const first = sql`select d.id from (${due}) d where not exists (select 1 from ${earlierThan('d')}) order by d.id limit ${dialect.bindSlot('integer', 3)}`;
+    // locks the rows that it returns, and no others
+    const first = sql`select d.id from ${table} d where d.webhook_id = ${webhook} and d.due_at <= ${at} and not exists (select 1 from ${earlierThan('d')}) order by d.due_at, d.id limit ${dialect.bindSlot('integer', 3)}${dialect.skipLocked}`;
     return sql`update ${table} set due_at = ${dialect.bindSlot('bigint', 2)}, attempted_at = ${at}, attempts = attempts + 1 where id in (${first}) returning id, webhook_id, subject, message, event, body, attempts`;
   });
   const lease = now + limits.webhookLeaseMs;
@@ -199,11 +198,11 @@ const postpone = (webhookId: number, now: number, dialect: Dialect): Statement =
 /** If the first one ends while others are postponed, nobody wakes them. */
 const POSTPONED_MS_MAX = 60_000;
 
-const CANDIDATES = 1_000;
-
-/** Writes down what came of attempts. */
+/** Writes down what came of attempts; to be called before `claim`, also without any. */
 export const settle = async (outcomes: readonly Outcome[], now: number, tx: Tx, dialect: Dialect): Promise<void> => {
-  await tx.runAll(outcomes.flatMap((it) => settling(it, now, dialect)));
+  const { preferIndexes } = dialect;
+  const statements = outcomes.flatMap((it) => settling(it, now, dialect));
+  await tx.runAll(preferIndexes ? [preferIndexes, ...statements] : statements);
 };
 
 const settling = (outcome: Outcome, now: number, dialect: Dialect): readonly Statement[] => {

@@ -319,6 +319,11 @@ export interface Dialect extends Binding {
   readonly forUpdate: Sql;
   /** The same for rows of a queue, without those that another process has locked. */
   readonly skipLocked: Sql;
+  /**
+   * Makes the rest of a transaction read tables by indexes: for a queue, whose size changes faster than what the planner knows of it.
+   * Null where the planner does so by itself.
+   */
+  readonly preferIndexes: Statement | null;
   /** How a statement with its values would be run. */
   explain(statement: Statement): ReadProgram<readonly TableRead[]>;
   /**

@@ -267,6 +267,30 @@ describe.each(dialects)('the outbox on %s', (dialect) => {
     await other.close();
   });
 
+  it('sends one at a time to a receiver that fails, until it takes one', async () => {
+    let open = 0;
+    const most: number[] = [];
+    let isUp = false;
+    receiver.answer(async (response) => {
+      open += 1;
+      most.push(open);
+      await new Promise(setImmediate);
+      open -= 1;
+      response.writeHead(isUp ? 200 : 500).end();
+    });
+    const ids = [];
+    for (let i = 0; i < 20; i++) ids.push(await newNote());
+    await listen();
+    await Promise.all(ids.map((id) => update(id, 'a')));
+    await until(() => outcomes.length === 15);
+    // those that were sent together when the last of the first failures came
+    const first = limits.webhookFailuresMax + limits.webhookRequestsMax;
+    expect(Math.max(...most.slice(first))).toBe(1);
+    isUp = true;
+    await until(() => outcomes.filter((it) => it.kind === 'delivered').length >= 1);
+    await until(() => outcomes.length >= 20);
+  });
+
   it('lets deliveries of a disabled webhook wait, and forgets those of a removed one', async () => {
     receiver.answer((response) => void response.writeHead(500).end());
     const id = await listen();
@@ -316,7 +340,6 @@ describe.each(dialects)('the outbox on %s', (dialect) => {
     // as a process does that dies before it has sent it, or before it has written that down
     const [lost] = await world.db.write((tx) => claim(id, 1, clock, tx, world.db.dialect));
     expect(await world.db.write((tx) => claim(id, 1, clock, tx, world.db.dialect))).toEqual([]);
-    await world.site.notifier.start();
     clock += limits.webhookLeaseMs;
     await world.site.notifier.start();
     const [hook] = await receiver.received(1);

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
-import { compileWith, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
+import { compileWith, fixedStatement, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
 import type { Binding, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 import { explainOnPostgres } from './explain.js';
@@ -268,6 +268,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   },
   forUpdate: sql` for no key update`,
   skipLocked: sql` for update skip locked`,
+  preferIndexes: fixedStatement(`select set_config('enable_seqscan', 'off', true)`),
   explain: explainOnPostgres,
   unite,
 });

@@ -227,6 +227,7 @@ export const sqliteDialect: Dialect = {
   lock: () => null,
   forUpdate: sql``,
   skipLocked: sql``,
+  preferIndexes: null,
   explain: explainOnSqlite,
   ...sqliteBinding,
   // there is no round trip to save
