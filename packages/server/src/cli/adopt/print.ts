@@ -404,7 +404,9 @@ const serve = ({ serve: how }: AdoptReport, paper: Paper): string => {
     how.config === null
       ? []
       : [
-          '  dovetail.config.json, to do as the settings and files above say:',
+          Object.hasOwn(how.config, 'project')
+            ? '  dovetail.config.json; list a file in ignoreCode once you have done otherwise what it guards:'
+            : "  dovetail.config.json, for settings as v4's:",
           ...JSON.stringify(how.config, null, 2)
             .split('\n')
             .map((it) => `    ${it}`),
