@@ -12,6 +12,8 @@ const quick = {
       'auth-attributes-sweep',
       'browser',
       'command-line',
+      'dev',
+      'dev-faults',
       'init',
       'kept-responses',
       'lane',
