@@ -1,46 +1,22 @@
 /** Compares a model with a database: what was renamed, what is stored differently, what is left over, and the steps that follow. */
 import { never, orNearest } from '../errors.js';
-import {
-  isEnumerated,
-  isScalarTypeName,
-  isUniqueInDatabase,
-  type ScalarTypeName,
-  scalarTypes,
-} from '../model/attributes.js';
-import {
-  type Attribute,
-  type EntryType,
-  type LinkAttribute,
-  type Model,
-  type PartAttribute,
-  type ScalarAttribute,
-  targetsOf,
-  typeOf,
-  type Uid,
-} from '../model/model.js';
+import type { Model, Uid } from '../model/model.js';
 import type { AttributeRename, Renames, TypeRename } from '../model/renames.js';
-import { columnName, tablesOf, uniqueIndexName } from '../model/storage.js';
-import { typeOfKind } from '../model/stored.js';
+import { columnName, tablesOf } from '../model/storage.js';
 import { type Db, type Dialect, readInside } from '../sql/dialect.js';
 import { diffTables, type TableDiff } from '../sql/schema.js';
 import { type Asked, type AskedTypeRename, readAttribute, readRename, readTypeRename } from './asked.js';
 import { type Candidate, findCandidates } from './candidates.js';
 import type { Change, ConvertChange, Step } from './changes.js';
+import { findConversions, findNarrowed, findUniques } from './differences.js';
 import { MigrationFault } from './faults.js';
-import { componentTables, findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
-import { isUntold, type Memory, readMemory } from './memory.js';
+import { findLeftOvers, type LeftOver, labelOf } from './leftovers.js';
+import { type Memory, readMemory } from './memory.js';
 import { findMoved } from './moved.js';
+import { type NewNames, newNames, type Planned, stepWithNewNames, typePairs, type Work } from './names.js';
 import { stepsOfRenames } from './renames.js';
 import { columnNeed, tableNeed } from './state.js';
-import {
-  type ColumnConversion,
-  countRepeated,
-  countRows,
-  countSurplus,
-  type Survey,
-  surveying,
-  surveyValues,
-} from './survey.js';
+import { countRows, type Survey, surveying } from './survey.js';
 
 /** A model that can be asked for its former names. */
 export interface Versions {
@@ -62,17 +38,6 @@ export interface Comparison {
   readonly left: readonly LeftOver[];
   /** What the next start adds by itself. */
   readonly added: { readonly tables: readonly string[]; readonly columns: readonly string[] };
-}
-
-interface Work {
-  readonly survey: Survey;
-  readonly db: Db;
-  readonly memory: Memory;
-  readonly model: Model;
-  /** The model under the names that the database has. */
-  readonly former: Model;
-  readonly renames: Renames;
-  readonly asked: Asked;
 }
 
 export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Comparison> =>
@@ -121,13 +86,6 @@ export const compare = (db: Db, versions: Versions, asked: Asked): Promise<Compa
       },
     };
   });
-
-/** A change with its steps, and what these expect. */
-interface Planned {
-  readonly change: Change;
-  readonly steps: readonly Step[];
-  readonly needs: readonly string[];
-}
 
 const parted = <T>(all: readonly T[], isFirst: (it: T) => boolean): readonly [readonly T[], readonly T[]] => [
   all.filter(isFirst),
@@ -273,198 +231,6 @@ const withoutNewNames = (diff: TableDiff, model: Model, { schema }: Dialect): Ta
   };
 };
 
-// ---- conversions
-
-interface PlannedConversion extends Planned {
-  readonly change: ConvertChange;
-  /** Whether the attribute is served as declared without it. */
-  readonly isTolerated: boolean;
-}
-
-const typePairs = ({ former, model }: Work): readonly (readonly [EntryType, EntryType])[] => {
-  const types = [...model.types.values()];
-  return [...former.types.values()].map((it, i) => [it, types[i]!]);
-};
-
-const findConversions = async (work: Work): Promise<readonly PlannedConversion[]> => {
-  const found: PlannedConversion[] = [];
-  for (const [formerType, type] of typePairs(work)) {
-    if (type.uid.startsWith('admin::')) continue;
-    const attributes = [...type.attributes.values()];
-    for (const [i, before] of [...formerType.attributes.values()].entries()) {
-      const attribute = attributes[i]!;
-      if (before.kind !== 'scalar' || attribute.kind !== 'scalar') continue;
-      const conversion = await findConversion(work, [formerType, type], [before, attribute]);
-      if (conversion) found.push(conversion);
-    }
-  }
-  return found;
-};
-
-const findConversion = async (
-  { survey, memory }: Work,
-  [formerType, type]: readonly [EntryType, EntryType],
-  [before, attribute]: readonly [ScalarAttribute, ScalarAttribute],
-): Promise<PlannedConversion | null> => {
-  const { schema, columnTypes } = survey.dialect;
-  const declared = survey.declared(formerType.table, before.column);
-  if (declared === undefined) return null;
-  const stored = schema.kindOf(declared);
-  const wanted = scalarTypes[attribute.type].column;
-  const isSameKind = stored !== null && columnTypes[stored.kind] === columnTypes[wanted];
-  const holds = schema.holds(declared, wanted);
-  const members = isEnumerated(attribute.type) ? attribute.rules.values : [];
-  const was = memory[formerType.uid]?.attributes[before.name] ?? attribute.type;
-  const isRetyped = isUntold(was, attribute.type) && !isUniqueInDatabase(was as ScalarTypeName);
-  if (holds && isSameKind && members.length === 0 && !isRetyped) return null;
-  const from = isRetyped ? (was as ScalarTypeName) : stored && typeOfKind(stored.kind);
-  const areTexts = [stored?.kind, wanted].every((it) => it === 'string' || it === 'text');
-  if (holds && areTexts && members.length === 0 && !isRetyped) return null;
-
-  const conversion: ColumnConversion = {
-    table: formerType.table,
-    column: before.column,
-    from,
-    to: attribute.type,
-    enum: members,
-  };
-  const losses = await surveyValues(survey, conversion);
-  if (holds && losses.lost + losses.altered === 0) return null;
-  const { lost, altered } = losses;
-  return {
-    change: {
-      change: 'convert attribute',
-      type: type.uid,
-      attribute: attribute.name,
-      from: holds ? (from ?? declared) : declared,
-      to: attribute.type,
-      ...losses,
-    },
-    steps: [
-      {
-        do: 'convert column',
-        ...conversion,
-        table: type.table,
-        column: attribute.column,
-        losesAtMost: lost + altered,
-      },
-    ],
-    needs: [columnNeed(survey, formerType.table, before.column)],
-    // a column that was changed by hand, or a longer text than declared: served as declared
-    isTolerated:
-      !holds && (stored?.kind === wanted || (wanted === 'string' && stored?.kind === 'text')) && members.length === 0,
-  };
-};
-
-/** Attributes that became a `uid`, whose values a database keeps apart, or are one no longer. */
-const findUniques = async (work: Work): Promise<readonly Planned[]> => {
-  const { survey, memory } = work;
-  const found: Planned[] = [];
-  for (const [formerType, type] of typePairs(work)) {
-    if (type.origin !== 'project') continue;
-    const attributes = [...type.attributes.values()];
-    for (const [i, before] of [...formerType.attributes.values()].entries()) {
-      const attribute = attributes[i]!;
-      if (before.kind !== 'scalar' || attribute.kind !== 'scalar') continue;
-      const { table } = formerType;
-      if (survey.declared(table, before.column) === undefined) continue;
-      const isUnique = survey.catalog.indexes.has(
-        survey.dialect.schema.storedName(uniqueIndexName(table, before.column)),
-      );
-      const isWanted = isUniqueInDatabase(attribute.type);
-      const was = memory[formerType.uid]?.attributes[before.name];
-      // another program may have an index for reasons of its own
-      const isOurs = was !== undefined && isScalarTypeName(was) && isUniqueInDatabase(was);
-      if (isUnique === isWanted || (isUnique && !isOurs)) continue;
-      const name = uniqueIndexName(type.table, attribute.column);
-      found.push({
-        change: {
-          change: isWanted ? 'require unique values' : 'allow repeated values',
-          type: type.uid,
-          attribute: attribute.name,
-          to: attribute.type,
-          repeated: isWanted ? await countRepeated(survey, table, before.column) : 0,
-        },
-        steps: [
-          isWanted
-            ? { do: 'add unique index', table: type.table, name, column: attribute.column }
-            : { do: 'drop unique index', table: type.table, name },
-        ],
-        needs: [columnNeed(survey, table, before.column)],
-      });
-    }
-  }
-  return found;
-};
-
-// ---- relations, components and media of which one is left
-
-const findNarrowed = async (work: Work, names: NewNames): Promise<readonly Planned[]> => {
-  const { survey } = work;
-  const components = withNewNames(componentTables(work.former, work.memory, survey), names);
-  const found: Planned[] = [];
-  for (const [formerType, type] of typePairs(work)) {
-    if (type.origin !== 'project') continue;
-    const attributes = [...type.attributes.values()];
-    for (const [i, before] of [...formerType.attributes.values()].entries()) {
-      const attribute = attributes[i]!;
-      if (!isSingle(before) || !isSingle(attribute) || !survey.hasTable(before.path.table)) continue;
-      const { table, from: by } = before.path;
-      const shown = shownBy(before, work.former);
-      // after a type got another name, its columns may be missing
-      if (!survey.hasTable(shown.target) || survey.declared(table, by) === undefined) continue;
-      if (survey.declared(table, shown.to) === undefined) continue;
-      const lost = await countSurplus(survey, { table, by, ...shown });
-      if (lost === 0) continue;
-      const { path } = attribute;
-      found.push({
-        change: { change: 'keep the first', type: type.uid, attribute: attribute.name, lost },
-        steps: [
-          {
-            do: 'keep the first',
-            table: path.table,
-            by: path.from,
-            order: orderOf(before, attribute, survey),
-            ...shownBy(attribute, work.model),
-            components: attribute.kind === 'part' ? components : null,
-            losesAtMost: lost,
-          },
-        ],
-        needs: [tableNeed(table)],
-      });
-    }
-  }
-  return found;
-};
-
-/** The rows that an attribute shows: those that lead nowhere are passed over. */
-const shownBy = (attribute: LinkAttribute | PartAttribute, model: Model) => {
-  const [uid] = targetsOf(model, attribute);
-  const { fixed, to, typeColumn } = attribute.path;
-  const where = typeColumn === null ? fixed : [...fixed, { column: typeColumn, value: uid! }];
-  return { where, to, target: typeOf(model, uid!).table };
-};
-
-/** Attributes of one entry whose links are rows of a table, which may hold more. */
-const isSingle = (attribute: Attribute): attribute is LinkAttribute | PartAttribute =>
-  (attribute.kind === 'link' || attribute.kind === 'part') &&
-  attribute.shape === 'one' &&
-  attribute.path.from !== 'id' &&
-  attribute.path.to !== 'id';
-
-/** The order of the list that they were: a to-many relation that became a to-one still has its column of order. */
-const orderOf = (
-  { path }: LinkAttribute | PartAttribute,
-  attribute: LinkAttribute | PartAttribute,
-  survey: Survey,
-): readonly string[] => {
-  const own = path.rank ?? path.to.replace(/^inv_/, '').replace(/_id$/, '_order');
-  const isOther = attribute.kind === 'link' && attribute.inverseRank === own;
-  return !isOther && survey.declared(path.table, own) !== undefined
-    ? [attribute.path.rank ?? own, attribute.path.to]
-    : [attribute.path.to];
-};
-
 // ---- what somebody asked for
 
 const askedFor = ({ convert }: Asked, model: Model): ((change: Change) => boolean) => {
@@ -544,37 +310,3 @@ const needsOfDrop = (steps: readonly Step[], survey: Survey): readonly string[] 
     if (it.do === 'drop column') return [columnNeed(survey, it.table, it.column)];
     return it.do === 'drop table' || it.do === 'delete rows' ? [tableNeed(it.table)] : [];
   });
-
-// ---- after the renames
-
-/** What the database will call what it has: removals come after renames. */
-interface NewNames {
-  uid(uid: Uid): Uid;
-  table(table: string): string;
-}
-
-const newNames = ({ former, model, renames }: Work): NewNames => {
-  const present = tablesOf(model);
-  const tables = new Map(tablesOf(former).map((it, i) => [it.name, present[i]?.name ?? it.name]));
-  return {
-    uid: (uid) => renames.types.find((it) => it.from === uid)?.to ?? uid,
-    table: (table) => tables.get(table) ?? table,
-  };
-};
-
-const withNewNames = (
-  components: Readonly<Record<Uid, string>>,
-  { uid, table }: NewNames,
-): Readonly<Record<Uid, string>> =>
-  Object.fromEntries(Object.entries(components).map(([key, name]) => [uid(key), table(name)]));
-
-const stepWithNewNames = (step: Step, names: NewNames): Step => {
-  if (step.do === 'drop column' || step.do === 'drop table') return { ...step, table: names.table(step.table) };
-  if (step.do !== 'delete rows') return step;
-  return {
-    ...step,
-    table: names.table(step.table),
-    where: step.where.map((it) => ({ ...it, value: names.uid(it.value) })),
-    components: step.components && withNewNames(step.components, names),
-  };
-};
