@@ -17,7 +17,8 @@ export const isSupported = (version: string): boolean => {
  * alive. (At two fifths a server takes 30 to 40 MB less, and a quarter more CPU for large responses, whose buffers count as
  * growth.) The young generation of a server with large responses would grow to 100 MB and more, and with it the buffers that garbage
  * holds. On PostgreSQL a page with `populate=*` took the process 3.2 ms of CPU with semi-spaces of 16 MB, 5 with 4 and 7 with 1; on
- * SQLite, where threads make the responses, they hardly matter. Both that limit and the allocator take their limits only at process start, so the process replaces itself (exec) and keeps its id.
+ * SQLite, where threads make the responses, they hardly matter, and with 8 or 16 MB take 40 to 60 MB more: those are buffers of responses that wait
+ * to be collected. Both that limit and the allocator take their limits only at process start, so the process replaces itself (exec) and keeps its id.
  * Limits set by the user are kept. The process is not replaced on Windows or if it has an IPC channel to its parent.
  */
 export const boundHeap = (): void => {

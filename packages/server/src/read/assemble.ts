@@ -5,7 +5,6 @@
 import { isUtf8 } from 'node:buffer';
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
-import { freeBytes } from '../memory.js';
 import type { Page } from '../query/selection.js';
 import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
@@ -31,7 +30,6 @@ export const assemble = (plan: PagePlan, data: ReadData): Assembled | null => {
   return assembleTexts(plan, data);
 };
 
-/** Consumes the texts. */
 const assembleWhole = (
   plan: PagePlan,
   { texts, sizes }: NonNullable<ReadData['whole']>,
@@ -40,7 +38,6 @@ const assembleWhole = (
   checkLength(texts.length);
   const around = envelope(plan, total);
   const body = Buffer.concat([Buffer.from(around[0]), texts, Buffer.from(around[1])]);
-  freeBytes(texts);
   // texts are stored as bytes, whatever they are
   return isUtf8(body) ? { body, around, sizes } : { body: Buffer.from(body.toString()), around, sizes: null };
 };

@@ -27,7 +27,7 @@ const order = [
   'cli',
 ];
 /** Files outside of the folders. */
-const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'memory.ts', 'limits.ts'];
+const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'limits.ts'];
 
 interface Arrow {
   readonly from: string;
