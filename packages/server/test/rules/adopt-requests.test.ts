@@ -95,6 +95,16 @@ describe('requests are judged', () => {
     ]);
   });
 
+  it('examples have no tokens', async () => {
+    const { refused, elsewhere } = await judged(
+      'GET /api/dishes?access_token=hunter2&sort=nothing',
+      'GET /api/auth/email-confirmation?confirmation=hunter2',
+    );
+    expect(refused[0]!.example).toBe('GET /api/dishes?access_token=…&sort=nothing');
+    expect(elsewhere[0]!.example).toBe('/api/auth/email-confirmation');
+    expect(JSON.stringify(refused)).not.toContain('hunter2');
+  });
+
   it('what is not content is said by what it is', async () => {
     const { elsewhere } = await judged(
       'GET /api/dishes/today',

@@ -398,6 +398,30 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     expect(out).toContain('Configuration that cannot be evaluated');
   });
 
+  it('no secret of it is printed: in settings, in URLs, in what code throws or prints, in what is no JSON', async () => {
+    const world = await open('sqlite', {
+      ...starter,
+      '.env':
+        'PUBLIC_URL=https://me:url-hunter2@example.com\nMAIL={"pass": json-hunter2}\nSMTP_PASSWORD=thrown-hunter2\n',
+      'config/api.js': `module.exports = ({ env }) => ({ rest: { mail: env.json('MAIL') } });`,
+      'config/admin.json': '{"auth": {"secret": "file-hunter2" oops}}',
+      'config/server.js': `module.exports = ({ env }) => ({ url: env('PUBLIC_URL') });`,
+      'config/plugins.js': `module.exports = () => ({
+        'users-permissions': { config: { ratelimit: { driver: 'redis', password: 'limit-hunter2' } } },
+        email: { config: { provider: 'smtp://me:mail-hunter2@localhost' } } });`,
+      'config/env/development/plugins.js': `module.exports = ({ env }) => { throw new Error('cannot log in with ' + env('SMTP_PASSWORD')); };`,
+    });
+    fs.rmSync(path.join(world.dir, 'config/admin.js'), { force: true });
+    for (const json of [true, false]) {
+      const { out } = await printed(() => adopt(world.dir, { ...plain, json }));
+      expect(out).not.toContain('hunter2');
+      expect(out).toContain('https://…@example.com');
+      expect(out).toContain('config/api.js: the variable MAIL is not JSON');
+      expect(out).toContain('config/admin.json: it is not JSON');
+      expect(out).toContain('cannot log in with …');
+    }
+  });
+
   it('--database takes the place of what it says', async () => {
     const world = await open('sqlite', starter, starterRows);
     const copy = path.join(newFolder(), 'copy.db');

@@ -32,6 +32,7 @@ import { printReport } from './print.js';
 import { findProject, type V4Project } from './project.js';
 import type { AdoptReport, CodeFact, DatabaseFacts, Obstacle, ProjectFacts } from './report.js';
 import { judgeRequests } from './requests.js';
+import type { Hide } from './secrets.js';
 import { describeServed, differencesOf, readProviders } from './served.js';
 import { planServing, planStart } from './serving.js';
 import { compareSettings, type DatabaseAddress, environmentOf, findAddress } from './settings.js';
@@ -73,7 +74,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const code = codeOf(project.dir, config, obstacles);
   const loaded = loadModel(project.dir, { ...config.api.responses, customFields: config.customFields });
   const model = modelOf(loaded, config, obstacles);
-  const settings = compareSettings(v4, config);
+  const settings = compareSettings(v4, config).map((it) => ({ ...it, v4: v4.hide.value(it.v4) }));
   const exposed = settings.find((it) => it.name === 'api.responses.privateAttributes' && it.state === 'set');
   if (exposed && Array.isArray(exposed.v4) && exposed.v4.length > 0)
     obstacles.push({
@@ -92,7 +93,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
     schemaWarnings: loaded.warnings,
     configFaults: v4.faults,
   };
-  const db = address.ok ? await open(address.address, obstacles) : null;
+  const db = address.ok ? await open(address.address, v4.hide, obstacles) : null;
   if (!db || !address.ok) return { ...known, obstacles, ok: false };
   try {
     const database = await describeDatabase(db, address.address);
@@ -104,7 +105,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
     if (!(fault instanceof Error && 'code' in fault && typeof fault.code === 'string')) throw fault;
     const obstacle: Obstacle = {
       code: 'database.unreachable',
-      message: `The database cannot be read whole: ${fault.message}`,
+      message: `The database cannot be read whole: ${v4.hide.text(fault.message)}`,
       cure: 'Give a role that may read every table, or a sound copy: --database.',
     };
     return { ...known, obstacles: [...obstacles, obstacle] };
@@ -297,7 +298,7 @@ const modelOf = (loaded: LoadedModel, config: Config, obstacles: Obstacle[]): Mo
 
 // ---- the database
 
-const open = async (address: DatabaseAddress, obstacles: Obstacle[]): Promise<FrozenDb | null> => {
+const open = async (address: DatabaseAddress, hide: Hide, obstacles: Obstacle[]): Promise<FrozenDb | null> => {
   const where = `as ${address.from} ${address.from === '--database' ? 'says' : 'has it'}`;
   try {
     if (address.client === 'postgres') {
@@ -318,7 +319,7 @@ const open = async (address: DatabaseAddress, obstacles: Obstacle[]): Promise<Fr
   } catch (fault) {
     obstacles.push({
       code: 'database.unreachable',
-      message: `The database cannot be read, ${where}: ${(fault as Error).message}`,
+      message: `The database cannot be read, ${where}: ${hide.text((fault as Error).message)}`,
       cure:
         address.client === 'postgres'
           ? 'Is the server up, and can it be reached from here? Another one is named by --database postgres://USER:PASSWORD@HOST:PORT/NAME.'

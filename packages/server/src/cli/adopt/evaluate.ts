@@ -53,7 +53,10 @@ const newEnv = (read: (name: string) => string | undefined): Env => {
       int: cast((text) => Number.parseInt(text, 10)),
       float: cast((text) => Number.parseFloat(text)),
       bool: cast((text) => text === 'true'),
-      json: cast((text) => JSON.parse(text)),
+      json: (name: string, fallback?: unknown) => {
+        const text = read(name);
+        return text === undefined ? fallback : parseJson(text, `the variable ${name}`);
+      },
       array: cast(list),
       date: cast((text) => new Date(text)),
       oneOf: (name: string, expected: readonly unknown[], fallback?: unknown) => {
@@ -108,7 +111,7 @@ const evaluateAll = async (
 
 const load = async (dir: string, file: string, isCompiled: boolean): Promise<unknown> => {
   const source = fs.readFileSync(path.join(dir, file), 'utf8');
-  if (file.endsWith('.json')) return JSON.parse(source);
+  if (file.endsWith('.json')) return parseJson(source, 'it');
   const evaluate = async (place: string): Promise<unknown> => {
     const jiti = createJiti(place, { fsCache: false, moduleCache: false, interopDefault: true });
     const module = jiti.evalModule(source, { filename: place, id: place, ext: path.extname(file), async: false }) as {
@@ -123,6 +126,15 @@ const load = async (dir: string, file: string, isCompiled: boolean): Promise<unk
     // what it imports may not have been compiled yet
     if (!/Cannot find module/.test(String(fault))) throw fault;
     return evaluate(path.join(dir, file));
+  }
+};
+
+/** Node's own message would quote the text, which may hold secrets. */
+const parseJson = (text: string, what: string): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${what} is not JSON`);
   }
 };
 

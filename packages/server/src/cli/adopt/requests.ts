@@ -10,6 +10,7 @@ import { textQuery } from '../../query/brackets.js';
 import { resolveQuery } from '../../query/resolve.js';
 import type { ReadAction } from '../../query/selection.js';
 import type { Config } from '../config.js';
+import { withoutTokens } from './secrets.js';
 
 export interface JudgedRequests {
   readonly lines: number;
@@ -85,7 +86,11 @@ export const judgeRequests = async (options: JudgeOptions): Promise<JudgedReques
   for (const { request, count, statuses } of seen.values()) {
     const verdict = judge(request);
     if (verdict.kind === 'elsewhere') {
-      const known = elsewhere.get(verdict.what) ?? { what: verdict.what, count: 0, example: request.url };
+      const known = elsewhere.get(verdict.what) ?? {
+        what: verdict.what,
+        count: 0,
+        example: request.url.replace(/\?.*/s, ''),
+      };
       known.count += count;
       elsewhere.set(verdict.what, known);
       continue;
@@ -94,7 +99,7 @@ export const judgeRequests = async (options: JudgeOptions): Promise<JudgedReques
     for (const fault of verdict.faults) {
       const key = `${fault.path} ${fault.code} ${fault.message}`;
       const known = refused.get(key) ?? {
-        group: { ...fault, example: `${request.method} ${request.url}` },
+        group: { ...fault, example: `${request.method} ${withoutTokens(request.url)}` },
         count: 0,
         urls: 0,
         statuses: new Set<number>(),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { parseEnv } from 'node:util';
 import merge from 'lodash/merge.js';
 import type { EvaluatedFile, EvaluateRequest, ReadVariable } from './evaluate.js';
+import { type Hide, hideSecrets } from './secrets.js';
 
 /** One key of v4's configuration: `database`, `server`, `plugins`. */
 export interface ConfigPart {
@@ -24,8 +25,10 @@ export interface V4Config {
   readonly part: (name: PartName) => ConfigPart;
   /** Variables of the process and of the project's `.env`, as v4 sees them. */
   readonly variables: Readonly<Record<string, string>>;
-  /** What cannot be evaluated, of all parts. */
+  /** What cannot be evaluated, of all parts; without secrets. */
   readonly faults: readonly string[];
+  /** Of whatever is printed. */
+  readonly hide: Hide;
 }
 
 const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;
@@ -51,13 +54,14 @@ export const readV4Config = async (
     { dir, files: found.flatMap((it) => it.files), isCompiled: isTypeScript },
     { ...variables, NODE_ENV: environment },
   );
+  const hide = hideSecrets(variables, ...evaluated.map((it) => it.value));
   const parts = new Map(
     found.map(({ name, files }) => {
       const own = evaluated.filter((it) => files.includes(it.file));
       const part: ConfigPart = {
         files,
         value: merge({}, { it: {} }, ...own.map((it) => ({ it: it.value ?? undefined }))).it,
-        errors: own.flatMap((it) => (it.error === null ? [] : [`${it.file}: ${it.error}`])),
+        errors: own.flatMap((it) => (it.error === null ? [] : [hide.text(`${it.file}: ${it.error}`)])),
         variables: own.flatMap((it) => it.variables),
       };
       return [name, part] as const;
@@ -66,6 +70,7 @@ export const readV4Config = async (
   return {
     environment,
     variables,
+    hide,
     faults: [...parts.values()].flatMap((it) => it.errors),
     part: (name) => parts.get(name) ?? nothing,
   };
