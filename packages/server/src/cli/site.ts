@@ -120,7 +120,7 @@ const signingKeyOf = ({ WEBHOOK_SECRET: secret }: Project['env']): Buffer | null
 
 const logOutcome = (outcome: Outcome, { id, name, url }: Webhook, logger: FastifyBaseLogger): void => {
   const { event, message, attempt } = outcome.delivery;
-  const facts = { webhook: { id, name, url: withoutQuery(url) }, event, message, attempt };
+  const facts = { webhook: { id, name, url: withoutSecrets(url) }, event, message, attempt };
   switch (outcome.kind) {
     case 'delivered':
       logger.debug(facts, 'webhook: delivered');
@@ -138,8 +138,8 @@ const logOutcome = (outcome: Outcome, { id, name, url }: Webhook, logger: Fastif
   }
 };
 
-/** What stands behind the path may be a secret. */
-const withoutQuery = (url: string): string => url.replace(/[?#].*$/, '');
+/** What stands before the host or behind the path may be a secret. */
+const withoutSecrets = (url: string): string => url.replace(/[?#].*$/s, '').replace(/\/\/[^/]*@/, '//');
 
 const storeFor = async ({ dir, config, env }: Project): Promise<Store> => {
   const { bucket, ...s3 } = config.upload.s3;

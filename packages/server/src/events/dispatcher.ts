@@ -111,7 +111,7 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
     paused.add(webhookId);
     setTimeout(() => {
       paused.delete(webhookId);
-      run().catch(onFault);
+      if (!isStopped) run().catch(onFault);
     }, limits.webhookFailingPauseMs).unref();
   };
 
@@ -148,6 +148,8 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
     },
     stop: async () => {
       isStopped = true;
+      // a turn that has begun may still claim deliveries
+      await run();
       while (sendingTotal > 0) await new Promise((resolve) => setTimeout(resolve, STOP_LOOK_MS));
       await run();
     },

@@ -31,6 +31,8 @@ export const send = async (
   { defaultHeaders, signingKey, msMax = limits.webhookMsMax }: SenderOptions,
   now: number,
 ): Promise<Sent> => {
+  // fetch refuses it as well, with a message that holds the password
+  if (hasPassword(url)) return { ok: false, status: null, fault: 'the URL must not hold a password: use a header' };
   try {
     const all = new Headers({ 'user-agent': 'Dovetail' });
     for (const [name, value] of [...Object.entries(defaultHeaders), ...Object.entries(headers)]) all.set(name, value);
@@ -58,6 +60,11 @@ export const send = async (
   } catch (fault) {
     return { ok: false, status: null, fault: shorten(causeOf(fault)) };
   }
+};
+
+const hasPassword = (url: string): boolean => {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  return username !== '' || password !== '';
 };
 
 const signatureOf = (text: string, key: Buffer): string =>

@@ -76,6 +76,9 @@ describe('a delivery', () => {
     expect(await to(closed.url)).toEqual({ ok: false, status: null, fault: expect.stringContaining('ECONNREFUSED') });
     expect(await to('nowhere')).toMatchObject({ ok: false, status: null });
     expect(await to('file:///etc/passwd')).toMatchObject({ ok: false, status: null });
+    const withPassword = await to('http://user:geheim@localhost/hook?token=geheim');
+    expect(withPassword).toMatchObject({ ok: false, status: null, fault: expect.stringContaining('password') });
+    expect(JSON.stringify(withPassword)).not.toContain('geheim');
     expect(await to(receiver.url, { 'X-Bad': 'a\r\nb: c' })).toMatchObject({ ok: false, status: null });
     expect(await to(receiver.url, { 'bad name': 'a' })).toMatchObject({ ok: false, status: null });
   });
@@ -345,6 +348,43 @@ describe.each(dialects)('the outbox on %s', (dialect) => {
     const [hook] = await receiver.received(1);
     expect(hook!.headers['webhook-id']).toBe(lost!.message);
     await outcomesAre('delivered');
+  });
+
+  it('is emptied of what is being claimed when the process is told to stop, before the database is closed', async () => {
+    let claimed = (): void => undefined;
+    let goOn: Promise<void> | null = null;
+    const watch = (db: Db): Db => ({
+      ...db,
+      write: async (work) => {
+        const result = await db.write(work);
+        claimed();
+        await goOn;
+        return result;
+      },
+    });
+    const watched = await newSmallWorld(dialect, project, { webhooks, watch, now: () => clock });
+    const { notifier } = watched.site;
+    try {
+      await addWebhook({ name: 'test', url: receiver.url, headers: {}, events: ['entry.create'] }, watched.db);
+      await notifier.load();
+      expect((await watched.send('POST', '/api/notes', { data: { text: 'a' } })).status).toBe(200);
+      const isClaimed = new Promise<void>((resolve) => {
+        claimed = resolve;
+      });
+      let finish = (): void => undefined;
+      goOn = new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      await notifier.start();
+      await isClaimed;
+      const stopped = notifier.stop();
+      finish();
+      await stopped;
+      expect(receiver.hooks).toHaveLength(1);
+      expect(await watched.db.read(() => readDeliveries(null, watched.db.dialect))).toEqual([]);
+    } finally {
+      await watched.close();
+    }
   });
 
   it("is on v4's list of tables that it must not drop", async () => {
