@@ -69,8 +69,13 @@ export const restore = async (project: string, given: string, { force }: Restore
   const env = readEnvironment(dir, process.env);
   const file = path.resolve(given);
   if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
-  const { DatabaseInUse, faultOfDatabase, putAside, putInPlace } = await import('../sql/sqlite/backup.js');
+  const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, putAside } = await import('../sql/sqlite/backup.js');
   if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
+  const journal = journalOf(file);
+  if (journal !== null)
+    throw new StartFault(
+      `${file} is not whole without ${journal}, and cannot be restored. Make copies with dovetail backup.`,
+    );
   const fault = faultOfDatabase(file);
   if (fault !== null) throw new StartFault(`${file} cannot be restored: ${fault}`);
   const database = databaseOf(dir, env);
@@ -88,11 +93,14 @@ export const restore = async (project: string, given: string, { force }: Restore
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;
   try {
-    if (fs.existsSync(database)) {
-      putAside(database, `${database}.${suffix}`);
-      tell(`${database}.${suffix}: what was there`);
+    // before anything is put aside: the disk may be full
+    const copy = copyBeside(file, database);
+    try {
+      for (const it of putAside(database, `${database}.${suffix}`)) tell(`${it}: what was there`);
+      fs.renameSync(copy, database);
+    } finally {
+      fs.rmSync(copy, { force: true });
     }
-    putInPlace(file, database);
     tell(`${database}: restored`);
     if (!hasUploads) return;
     if (hasContent(uploads)) {

@@ -119,6 +119,46 @@ describe('backup and restore', () => {
     other.close();
   });
 
+  it('a journal whose database is gone is put aside too, and not played into the one that takes its place', {
+    timeout: 60_000,
+  }, async () => {
+    await start();
+    await post('one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await post('two');
+    // as a lost file leaves it, or a killed server whose file was deleted
+    const journals = ['-wal', '-shm'].map((it) => [it, fs.readFileSync(file(`.tmp/data.db${it}`))] as const);
+    await stop();
+    fs.rmSync(file('.tmp/data.db'));
+    for (const [suffix, bytes] of journals) fs.writeFileSync(file(`.tmp/data.db${suffix}`), bytes);
+    await printed(() => restore(dir, file('a.db'), { force: true }));
+    expect(countIn('.tmp/data.db')).toBe(1);
+    const kept = fs.readdirSync(file('.tmp')).filter((it) => it.includes('before-restore'));
+    expect(kept.map((it) => it.slice(it.lastIndexOf('-'))).sort()).toEqual(['-shm', '-wal']);
+  });
+
+  it('a backup that cannot be copied leaves the database in its place', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    await printed(() => backup(dir, { out: file('a.db'), uploads: false }));
+    await stop();
+    // as a full disk does
+    fs.mkdirSync(file('.tmp/data.db.part'));
+    await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow();
+    expect(countIn('.tmp/data.db')).toBe(1);
+  });
+
+  it('a file whose journal is beside it is no whole backup, and is refused', { timeout: 60_000 }, async () => {
+    await start();
+    await post('one');
+    const db = new Sqlite(file('.tmp/data.db'));
+    for (const suffix of ['', '-wal']) fs.copyFileSync(file(`.tmp/data.db${suffix}`), file(`copied.db${suffix}`));
+    db.close();
+    await stop();
+    await expect(restore(dir, file('copied.db'), { force: true })).rejects.toThrow(/copied\.db-wal/);
+    expect(countIn('.tmp/data.db')).toBe(1);
+  });
+
   it('a damaged backup is refused, a damaged database is put aside', { timeout: 60_000 }, async () => {
     await start();
     for (let i = 0; i < 20; i++) await post('x'.repeat(10_000));

@@ -1,6 +1,5 @@
 /** Copies of a whole SQLite file, made while others use it, and their way back. */
 import fs from 'node:fs';
-import path from 'node:path';
 import Database from 'better-sqlite3';
 
 /** Pages copied before other work of the process has its turn. */
@@ -60,11 +59,27 @@ export const localUploads = (file: string): readonly string[] => {
 /** Another program has the database open. */
 export class DatabaseInUse extends Error {}
 
+/** What SQLite keeps beside a database. Beside another database they would be played into it, and damage it. */
+const journals = ['-wal', '-shm', '-journal'];
+
+/** The journal beside a file, without which it is not whole; null if there is none. */
+export const journalOf = (file: string): string | null =>
+  ['-wal', '-journal']
+    .map((suffix) => file + suffix)
+    .find((it) => (fs.statSync(it, { throwIfNoEntry: false })?.size ?? 0) > 0) ?? null;
+
 /**
- * Takes a database out of use: the journal becomes part of it, and it gets another name. A damaged one keeps its journal beside it.
- * Throws `DatabaseInUse`.
+ * Takes a database out of use: the journal becomes part of it, and it gets another name. A damaged or missing one leaves its journal,
+ * which gets that name too. Returns the files as they are named now. Throws `DatabaseInUse`.
  */
-export const putAside = (file: string, aside: string): void => {
+export const putAside = (file: string, aside: string): readonly string[] => {
+  if (fs.existsSync(file)) endJournal(file);
+  const found = ['', ...journals].filter((suffix) => fs.existsSync(file + suffix));
+  for (const suffix of found) fs.renameSync(file + suffix, aside + suffix);
+  return found.map((suffix) => aside + suffix);
+};
+
+const endJournal = (file: string): void => {
   try {
     const db = new Database(file, { timeout: 0 });
     try {
@@ -78,14 +93,11 @@ export const putAside = (file: string, aside: string): void => {
     const { code } = fault as { readonly code?: unknown };
     if (fault instanceof DatabaseInUse || String(code).startsWith('SQLITE_BUSY')) throw new DatabaseInUse();
   }
-  for (const suffix of ['', '-wal', '-shm'])
-    if (fs.existsSync(file + suffix)) fs.renameSync(file + suffix, aside + suffix);
 };
 
-/** Puts a copy in place, whole or not at all. */
-export const putInPlace = (from: string, file: string): void => {
+/** Copies a database beside the place where it belongs. Returns the name of the copy. */
+export const copyBeside = (from: string, file: string): string => {
   const part = `${file}.part`;
-  fs.mkdirSync(path.dirname(file), { recursive: true });
   fs.copyFileSync(from, part, fs.constants.COPYFILE_FICLONE);
   const descriptor = fs.openSync(part, 'r+');
   try {
@@ -93,5 +105,5 @@ export const putInPlace = (from: string, file: string): void => {
   } finally {
     fs.closeSync(descriptor);
   }
-  fs.renameSync(part, file);
+  return part;
 };
