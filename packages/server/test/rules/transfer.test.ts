@@ -105,6 +105,28 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     );
   });
 
+  it('texts keep characters that some programs take for the end of a line', async () => {
+    await source.run("update tags set name = 'a\u2028b\u2029c\u0085d\r\ne\rf' where id = 5");
+    await imported((await exported()).file);
+    expect(await target.rows('select name from tags where id = 5')).toEqual([['a\u2028b\u2029c\u0085d\r\ne\rf']]);
+  });
+
+  it('an export of any size leaves no listener at the stream that it writes to', async () => {
+    const long = JSON.stringify('x'.repeat(200_000));
+    const notes = Array.from({ length: 40 }, (_none, i) => `(${i + 10}, '${long}')`);
+    await source.run(`insert into notes (id, data) values ${notes.join()}`);
+    const warnings: Error[] = [];
+    const warned = (it: Error): void => void warnings.push(it);
+    process.on('warning', warned);
+    try {
+      await exported();
+      await new Promise(setImmediate);
+    } finally {
+      process.off('warning', warned);
+    }
+    expect(warnings.map((it) => it.message)).toEqual([]);
+  });
+
   it('a database with content is refused, unless it is to be replaced', async () => {
     const { file } = await exported();
     await target.run("insert into tags (id, name) values (1, 'here')");

@@ -69,17 +69,22 @@ const openOutput = (file: string): Output => {
   stream.on('error', (it) => {
     fault ??= it;
   });
+  const check = (): void => {
+    if (fault) throw new StartFault(`${file}: ${fault.message}`);
+  };
   return {
     write: async (line) => {
-      if (fault) throw new StartFault(`${file}: ${fault.message}`);
-      if (!stream.write(`${line}\n`)) await Promise.race([once(stream, 'drain'), once(stream, 'close')]);
+      check();
+      if (stream.write(`${line}\n`)) return;
+      await whenDrained(stream);
+      check();
     },
     end: async () => {
       if (stream instanceof fs.WriteStream) {
         stream.end();
         await once(stream, 'close');
       }
-      if (fault) throw new StartFault(`${file}: ${fault.message}`);
+      check();
       if (file !== '-') fs.renameSync(part, file);
     },
     discard: () => {
@@ -88,6 +93,19 @@ const openOutput = (file: string): Output => {
       fs.rmSync(part, { force: true });
     },
   };
+};
+
+/** Also resolves if the stream fails or closes. */
+const whenDrained = async (stream: NodeJS.WritableStream): Promise<void> => {
+  const over = new AbortController();
+  const { signal } = over;
+  try {
+    await Promise.race([once(stream, 'drain', { signal }), once(stream, 'close', { signal })]);
+  } catch {
+    // its listener keeps the fault
+  } finally {
+    over.abort();
+  }
 };
 
 interface Writing {

@@ -1,6 +1,5 @@
 /** `import`: puts an export into a database with the same model, whole or not at all, with the ids that it had. */
 import fs from 'node:fs';
-import { createInterface } from 'node:readline';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { FILE_UID, USER_UID } from '../../model/model.js';
@@ -60,13 +59,23 @@ interface Line {
   readonly text: string;
 }
 
+/** Ended by `\n` only: `node:readline` would also cut at U+2028, which a text of JSON may hold. */
 async function* linesOf(file: string): AsyncGenerator<Line, void> {
   const input = file === '-' ? process.stdin : fs.createReadStream(file);
+  input.setEncoding('utf8');
   let number = 0;
-  for await (const text of createInterface({ input, crlfDelay: Number.POSITIVE_INFINITY })) {
-    number += 1;
-    yield { number, text };
+  let parts: string[] = [];
+  for await (const chunk of input) {
+    const [first = '', ...others] = String(chunk).split('\n');
+    parts.push(first);
+    for (const it of others) {
+      number += 1;
+      yield { number, text: parts.join('') };
+      parts = [it];
+    }
   }
+  const last = parts.join('');
+  if (last !== '') yield { number: number + 1, text: last };
 }
 
 const firstLine = async (file: string, lines: AsyncGenerator<Line, void>): Promise<Header> => {
