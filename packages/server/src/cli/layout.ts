@@ -34,6 +34,7 @@ export const bringUp = async (project: Project, db: Db, logger: Notices): Promis
   for (const note of [
     ...describeStoredColumns(storedColumns(diff.otherTypes, model, db)),
     ...describeDrafts(stored),
+    ...describeHashed(stored),
     ...describeUnlocalized(await readUnlocalized(project.model, db)),
   ])
     logger.warn(note);
@@ -215,8 +216,40 @@ export const readStored = async (model: Model, diff: TableDiff, db: ReadableDb):
     db.dialect.compile(sql`select count(*) from ${sql.table(table)} where published_at is null`),
   );
   const rows = counts.length === 0 ? [] : await db.read(() => readAll(counts));
-  return { columns, drafts: new Map(withColumn.map((type, i) => [type.uid, Number(rows[i]?.[0]?.[0])])) };
+  return {
+    columns,
+    drafts: new Map(withColumn.map((type, i) => [type.uid, Number(rows[i]?.[0]?.[0])])),
+    hashed: await readHashed(model, diff, db),
+  };
 };
+
+/** Attributes that were passwords, as far as their columns hold hashes: those that hold none need no care. */
+const readHashed = async (model: Model, diff: TableDiff, db: ReadableDb): Promise<Stored['hashed']> => {
+  const hashed = new Map<Uid, readonly string[]>();
+  if (isNewDatabase(diff)) return hashed;
+  const memory = await db.read(() => readMemory(db.dialect));
+  const retyped = [...model.types.values()].flatMap(({ uid, table, attributes }) =>
+    [...attributes.values()].flatMap((it) => {
+      const was = memory[uid]?.attributes[it.name];
+      const isRetyped = was === 'password' && it.kind === 'scalar' && it.type !== was;
+      return isRetyped && !isMissing(diff, table, it.column) ? [{ uid, table, ...it }] : [];
+    }),
+  );
+  if (retyped.length === 0) return hashed;
+  const lookups = retyped.map(({ table, column }) =>
+    db.dialect.compile(
+      sql`select id from ${sql.table(table)} where cast(${sql.ref(column)} as text) like '$2_$%' limit 1`,
+    ),
+  );
+  const found = await db.read(() => readAll(lookups));
+  for (const [i, { uid, name }] of retyped.entries())
+    if (found[i]?.length) hashed.set(uid, [...(hashed.get(uid) ?? []), name]);
+  return hashed;
+};
+
+const isMissing = ({ missingTables, missingColumns }: TableDiff, table: string, column: string): boolean =>
+  missingTables.some((it) => it.name === table) ||
+  missingColumns.some((it) => it.table === table && it.column.name === column);
 
 function* readAll(statements: readonly Statement[]): ReadProgram<readonly Rows[]> {
   return yield statements;
@@ -274,6 +307,15 @@ export const describeDrafts = ({ drafts }: Stored): readonly string[] =>
         `${uid}: draftAndPublish is off in its schema file, and its table holds ${count} ${count === 1 ? 'draft' : 'drafts'}. They are hidden: the type is served with drafts as before. To publish them: dovetail sync --publish-drafts ${uid}; or switch draftAndPublish on again, or delete them, as v4 would at its next start`,
     );
 
+/** One line per attribute that was a password. */
+export const describeHashed = ({ hashed }: Stored): readonly string[] =>
+  [...hashed].flatMap(([uid, names]) =>
+    names.map(
+      (name) =>
+        `${uid}.${name} was a password, and its column still holds hashes: it stays hidden and takes no values. To empty it and use it as declared: dovetail migrate plan --convert ${uid}.${name} --out, then dovetail migrate apply; or give the attribute another name`,
+    ),
+  );
+
 /** Entries of a localized type that are in no locale, so that only `locale=all` lists them. */
 export interface Unlocalized {
   readonly uid: Uid;
@@ -288,11 +330,9 @@ export const readUnlocalized = async (
   db: ReadableDb,
   diff?: TableDiff,
 ): Promise<readonly Unlocalized[]> => {
-  const isMissing = ({ table }: EntryType): boolean =>
-    diff !== undefined &&
-    (diff.missingTables.some((it) => it.name === table) ||
-      diff.missingColumns.some((it) => it.table === table && it.column.name === LOCALE));
-  const types = [...model.types.values()].filter((type) => type.localized && !isMissing(type));
+  const types = [...model.types.values()].filter(
+    (type) => type.localized && !(diff && isMissing(diff, type.table, LOCALE)),
+  );
   if (types.length === 0) return [];
   const counts = types.map(({ table }) =>
     db.dialect.compile(sql`select count(*) from ${sql.table(table)} where ${sql.ref(LOCALE)} is null`),

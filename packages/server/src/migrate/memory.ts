@@ -72,6 +72,8 @@ export const withModel = (memory: Memory, { types }: Model): Memory => {
  */
 export const isUntold = (was: string | undefined, is: string): boolean => {
   if (was === undefined || was === is || !isScalarTypeName(was) || !isScalarTypeName(is)) return false;
+  // a hash is no value of any other type, whatever column it is in
+  if (isSecretType(was)) return true;
   if (scalarTypes[was].column !== scalarTypes[is].column) return false;
   return scalarTypes[was].family === 'json' || [was, is].some((it) => isSecretType(it) || isUniqueInDatabase(it));
 };

@@ -19,6 +19,8 @@ export interface Stored {
   readonly columns: readonly StoredColumn[];
   /** Types without drafts whose table has a column `published_at`, and how many drafts it holds. */
   readonly drafts: ReadonlyMap<Uid, number>;
+  /** By type, attributes that were passwords, and whose columns still hold hashes. */
+  readonly hashed: ReadonlyMap<Uid, readonly string[]>;
 }
 
 /**
@@ -29,14 +31,16 @@ export const asStored = (model: Model, stored: Stored): Model => ({
   types: new Map([...model.types].map(([uid, type]) => [uid, typeAsStored(type, stored)])),
 });
 
-const typeAsStored = (type: EntryType, { columns, drafts }: Stored): EntryType => {
+const typeAsStored = (type: EntryType, { columns, drafts, hashed }: Stored): EntryType => {
   const own = columns.filter((it) => it.table === type.table);
   const count = drafts.get(type.uid);
-  if (own.length === 0 && count === undefined) return type;
+  const hashes = hashed.get(type.uid) ?? [];
+  if (own.length === 0 && count === undefined && hashes.length === 0) return type;
   const attributes = new Map<string, Attribute>();
   for (const [name, attribute] of type.attributes) {
     const column = attribute.kind === 'scalar' ? own.find((it) => it.column === attribute.column) : undefined;
-    attributes.set(name, attribute.kind === 'scalar' && column ? attributeAsStored(attribute, column) : attribute);
+    const served = attribute.kind === 'scalar' && column ? attributeAsStored(attribute, column) : attribute;
+    attributes.set(name, served.kind === 'scalar' && hashes.includes(name) ? asHash(served) : served);
   }
   const draftAndPublish = type.draftAndPublish || (count ?? 0) > 0;
   for (const it of systemAttributes({ ...type, draftAndPublish }))
@@ -87,5 +91,9 @@ const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn)
     rules: { ...bounded, defaultValue: hasDefault ? defaultValue : undefined },
   });
 };
+
+/** A former password: its hashes are shown to nobody, and nothing is written beside them (F2). */
+const asHash = (attribute: ScalarAttribute): ScalarAttribute =>
+  Object.freeze({ ...attribute, type: 'password', hidden: true, rules: { ...attribute.rules, writable: false } });
 
 const least = (a: number | null, b: number): number => (a === null ? b : Math.min(a, b));

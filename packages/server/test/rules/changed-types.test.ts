@@ -6,6 +6,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { type CheckReport, check } from '../../src/cli/database.js';
 import { type ScalarTypeName, scalarTypes } from '../../src/model/attributes.js';
 import { type Changing, newChanging } from '../world/changed.js';
+import { migrateIn } from '../world/migrating.js';
 import { printed } from '../world/printed.js';
 import { contentType, type Json, typeFile } from '../world/schemas.js';
 import { dialects } from '../world/world.js';
@@ -125,6 +126,51 @@ describe.each(dialects)('a changed attribute type on %s', (dialect) => {
       data: [{ id: 1 }],
     });
     expect((await post({ name: 'x'.repeat(300), grade: 3 })).status).toBe(200);
+  });
+});
+
+describe.each(dialects)('F2: a password that becomes another type on %s', (dialect) => {
+  it.each(['string', 'text', 'integer', 'json'])('%s: no hash is shown until it was converted', async (type) => {
+    const changing = await newChanging(dialect, thing({ pin: { type: 'password' }, name: { type: 'string' } }));
+    const send = async (method: string, body?: Json, query = '') =>
+      changing.server.send(method, `/api/things${query}`, body ? { body: { data: body } } : {});
+    try {
+      await send('POST', { pin: 'hunter2', name: 'a' });
+      // the second start must know it as well as the first
+      for (let i = 0; i < 2; i++) {
+        await changing.start(thing({ pin: { type }, name: { type: 'string' } }));
+        expect(changing.warnings.join('\n')).toContain('dovetail migrate plan --convert api::thing.thing.pin --out');
+        expect((await send('GET')).text).not.toContain('$2');
+        expect((await send('POST', { name: 'b', pin: type === 'integer' ? 1 : 'x' })).text).not.toContain('pin');
+        expect((await send('GET', undefined, '?filters[pin][$startsWith]=$2')).status).toBe(400);
+        expect((await send('GET', undefined, '?sort=pin')).status).toBe(400);
+      }
+      await migrateIn(changing.dir, changing.database.db, { convert: ['thing.pin'] });
+      await changing.start({});
+      expect(changing.warnings).toEqual([]);
+      const value = type === 'integer' ? 1 : 'x';
+      expect((await send('POST', { pin: value })).body).toMatchObject({ data: { attributes: { pin: value } } });
+    } finally {
+      await changing.close();
+    }
+  });
+
+  it('one that holds no value is used as declared at once', async () => {
+    const changing = await newChanging(dialect, thing({ pin: { type: 'password' } }));
+    try {
+      await changing.start(thing({ pin: { type: 'string' } }));
+      const body = { data: { pin: 'x' } };
+      expect((await changing.server.send('POST', '/api/things', { body })).body).toMatchObject({
+        data: { attributes: { pin: 'x' } },
+      });
+      await changing.start({});
+      expect(changing.warnings).toEqual([]);
+      expect((await changing.server.send('GET', '/api/things')).body).toMatchObject({
+        data: [{ attributes: { pin: 'x' } }],
+      });
+    } finally {
+      await changing.close();
+    }
   });
 });
 
