@@ -5,7 +5,7 @@
  * `test/rules/write-lane.test.ts`).
  */
 import type http from 'node:http';
-import { pipeline } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import type { FastifyBaseLogger } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
@@ -88,7 +88,9 @@ export const newLane = (deps: LaneDeps): Lane => {
             return log();
           },
         },
-        target?.kind === 'read' ? () => answerRead(target, headers, site) : null,
+        target?.kind === 'read'
+          ? (search) => answerRead(search === null ? target : withSearch(target, search), headers, site)
+          : null,
       ) ?? 'none';
     if (byCode === 'framework' || (byCode === 'none' && !target)) return false;
     if (logsRequests) logWhenSent(request, response, log());
@@ -147,16 +149,24 @@ export const newLane = (deps: LaneDeps): Lane => {
           send(status, withCommon([...own, ...bodyHeaders(encoding, bytes)]), bytes),
         );
       }
-      response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
-      pipeline(body, response, () => undefined);
-      return undefined;
+      return whenOpened(body).then(() => {
+        response.writeHead(status, [REQUEST_ID, id, ...withCommon(own)]);
+        pipeline(body, response, (fault) => {
+          if (fault && !response.destroyed) log().error({ err: fault }, 'a stream of project code failed');
+        });
+      });
     };
 
     const sendFound = (found: Result<Answer>): Ready<void> =>
       found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
 
     if (byCode !== 'none') {
-      byCode.then((answer) => (answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer))).catch(fail);
+      byCode
+        .then((answer) => {
+          if (answer.kind === 'taken') return undefined;
+          return answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer);
+        })
+        .catch(fail);
       return true;
     }
     if (!target) return false;
@@ -178,6 +188,18 @@ export const newLane = (deps: LaneDeps): Lane => {
     return true;
   };
 };
+
+/** Resolves once a stream has something to read or has ended: until then its failure can be a response. */
+const whenOpened = (stream: Readable): Promise<void> =>
+  new Promise((resolve, reject) => {
+    if (stream.errored) reject(stream.errored);
+    stream.once('readable', resolve).once('end', resolve).once('error', reject);
+  });
+
+const withSearch = (target: ReadTarget, search: string): ReadTarget => ({
+  ...target,
+  request: { ...target.request, query: textQuery(search) },
+});
 
 const TEXT_BYTES_MAX = 4096;
 

@@ -12,7 +12,7 @@ import type compose from 'koa-compose';
 import { sql } from 'kysely';
 
 import type { KnownCaller } from '../access/caller.js';
-import { issue, Refusal, type Result, unwrap } from '../errors.js';
+import { type Issue, issue, Refusal, type Result, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
@@ -32,7 +32,7 @@ import { contextFor, performAction } from './actions.js';
 import { faultResponse } from './faults.js';
 import { JSON_TYPE, sendAnswer } from './respond.js';
 import { parseId } from './routes.js';
-import { searchOf } from './target.js';
+import { searchOf, targetOf as targetOfUrl } from './target.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -64,20 +64,22 @@ interface Asked {
 export type CodeAnswer =
   /** The server's own answer, as it was made. */
   | { readonly kind: 'answer'; readonly answer: Answer }
-  | { readonly kind: 'other'; readonly status: number; readonly type: string | null; readonly body: CodeBody };
+  | { readonly kind: 'other'; readonly status: number; readonly type: string | null; readonly body: CodeBody }
+  /** The code writes the response itself. */
+  | { readonly kind: 'taken' };
 
 export type CodeBody = string | Buffer | Readable | null;
 
 export interface CodeServer {
   /**
    * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there.
-   * @param answerNatively the server's own answer, if the request is for one.
+   * @param answerNatively the server's own answer, if the request is for one; `search` replaces the query string.
    */
   begin(
     request: http.IncomingMessage,
     response: http.ServerResponse,
     asked: Asked,
-    answerNatively: (() => Ready<Result<Answer>>) | null,
+    answerNatively: ((search: string | null) => Ready<Result<Answer>>) | null,
   ): Promise<CodeAnswer> | 'none' | 'framework';
 }
 
@@ -95,6 +97,14 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
   const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, arrayLimit: 100, depth: 20 });
   prepareContext(koa, parse);
   const throughGlobals = (composed as typeof compose)([...code.globals]);
+  /** The query string of a query that middlewares have changed; null if they have not. */
+  const changedSearch = ({ req, request }: Koa.Context): string | null => {
+    const current = (request as QueriedRequest)[QUERY];
+    const search = searchOf(req.url!);
+    return current === undefined || JSON.stringify(current) === JSON.stringify(parse(search))
+      ? null
+      : qs.stringify(current, { strictNullHandling: true });
+  };
   const waiting = new WeakMap<object, () => Promise<void>>();
   const native = newNative(site, parse, waiting);
   await code.start(site, native);
@@ -106,6 +116,8 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
     body: unknown,
   ): Koa.Context => {
     const ctx = koa.createContext(request, response) as Koa.Context;
+    // of streams as bodies: whoever sends them sees it too
+    ctx.onerror = () => undefined;
     response.statusCode = 404;
     (ctx.request as { body?: unknown }).body = body ?? {};
     ctx['params'] = found?.params ?? {};
@@ -127,21 +139,31 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
   app.decorateRequest('codeRun', null);
   app.addHook('preHandler', (request, reply, done) => {
     const { pathname, method } = targetOf(request);
-    const found = code.table.find(method, pathname);
+    const found = code.table.find(method, pathname) ?? code.table.find(method, usualPathOf(request));
     const isOurs = !pathname.startsWith('/_health');
     if (!isOurs || (!found && code.globals.length === 0 && !isOtherMethod(request, pathname, code))) return done();
     const { raw } = reply;
     const ctx = newContext(request.raw, raw, found, request.body);
+    const holder = ctx.request as { readonly body?: unknown };
+    const givenBody = holder.body;
     let hasAnswered = false;
+    let isOver = false;
     let end: () => void = () => undefined;
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
     /** Lets the framework answer; resolves with its answer in the context. */
     const answerNatively = (): Promise<void> =>
-      new Promise((resolve) => {
+      new Promise((resolve, reject) => {
+        if (hasAnswered || isOver) {
+          reject(new Error('next() was called twice, or after the middleware had ended'));
+          return;
+        }
         hasAnswered = true;
         raw.statusCode = 200;
+        if (holder.body !== givenBody) request.body = holder.body;
+        const search = changedSearch(ctx);
+        if (search !== null) request.raw.url = `${pathname}?${search}`;
         request.codeRun = { ctx, answered: resolve, ended };
         done();
       });
@@ -155,13 +177,19 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
     const asked = { method: request.method, url: request.raw.url, id: request.id, log: request.log };
     runThrough(ctx, last, asked)
       .then(() => {
+        isOver = true;
         end();
         if (!hasAnswered) send(ctx, reply);
       })
       .catch((fault: unknown) => {
         end();
-        request.log.error({ err: fault }, 'a response could not be sent');
-        reply.raw.destroy();
+        if (raw.headersSent) {
+          request.log.error({ err: fault }, 'a response could not be sent');
+          raw.destroy();
+          return;
+        }
+        const { status, body, headers } = faultResponse(fault, asked, request.log);
+        reply.code(status).headers(headers).send(body);
       });
   });
 
@@ -177,6 +205,8 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
       const { method = 'GET', url = '/' } = request;
       const mark = url.indexOf('?');
       const pathname = mark === -1 ? url : url.slice(0, mark);
+      // the framework refuses what cannot be decoded
+      if (targetOfUrl(url) !== url) return 'framework';
       const found = code.table.find(method, pathname);
       if (!found && code.globals.length === 0) return 'none';
       if (found ? !isRead(method) || found.route.isOfPlugin : answerNatively === null || !isRead(method))
@@ -185,7 +215,7 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
       const last: Koa.Middleware = found
         ? found.route.chain
         : async () => {
-            ctx.body = lazyBody(unwrap(await answerNatively!()));
+            ctx.body = lazyBody(unwrap(await answerNatively!(changedSearch(ctx))));
           };
       return runThrough(ctx, last, asked).then(() => answerOfContext(ctx));
     },
@@ -200,6 +230,12 @@ const targetOf = (request: FastifyRequest): { readonly pathname: string; readonl
   const [pathname = '/'] = request.raw.url!.split('?');
   return { pathname, method: request.method };
 };
+
+/** The path of the server's own route that a request is for: there are other spellings of it than project routes match. */
+const usualPathOf = ({ routeOptions, params }: FastifyRequest): string =>
+  (routeOptions.url ?? '').replace(/:(\w+)|\*/g, (given, name: string | undefined) =>
+    encodeURIComponent((params as Readonly<Record<string, string>>)[name ?? given] ?? given),
+  );
 
 /** A path of the project's routes with a method that none of them has, and that the server does not know either. */
 const isOtherMethod = (request: FastifyRequest, pathname: string, code: BoundCode): boolean =>
@@ -299,6 +335,15 @@ const lazyBody = (answer: Answer): object => {
   return body;
 };
 
+/** Whether nothing was read, added or removed. */
+const isUnopened = (body: object): boolean => {
+  const members = Object.getOwnPropertyDescriptors(body) as Readonly<Record<string, PropertyDescriptor>>;
+  return Object.keys(members).length === 2 && members['data']?.get !== undefined && members['meta']?.get !== undefined;
+};
+
+/** To whom only private attributes are closed. */
+const anyCaller = { version: 'anybody', may: () => true };
+
 const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
 
 const newNative = (
@@ -389,6 +434,15 @@ const newNative = (
       unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context));
     },
     queryOf,
+    allowedQuery: (given, type, whose) => {
+      const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
+      const context = contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site);
+      const action = type.kind === 'single' ? 'single' : 'find';
+      return allowedPart(given, (query) => {
+        const checked = site.reader.check({ action, type, id: null, query: objectQuery(query) }, context);
+        return checked.ok ? [] : checked.issues;
+      });
+    },
     callerOf,
     refuse: () => {
       throw new Refusal(issue('body.missing', []));
@@ -416,6 +470,31 @@ const newNative = (
     callerOfAuth: (auth) => (auth !== null && typeof auth === 'object' ? (byAuth.get(auth) ?? noCaller) : null),
     answerNatively: (ctx) => waiting.get(ctx)!(),
   };
+};
+
+/** A query without the parts that are refused: each is taken out where its issue says, or else its whole parameter. */
+const allowedPart = (query: Members, issuesOf: (query: QueryObject) => readonly Issue[]): Members => {
+  const allowed = structuredClone(query);
+  for (;;) {
+    const [first] = issuesOf(allowed as QueryObject);
+    if (!first) return allowed;
+    const { path } = first;
+    if (!removeAt(allowed, path) && !removeAt(allowed, path.slice(0, 1))) throw new Refusal(first);
+  }
+};
+
+/** Removes the member at the path, and what is empty without it. @returns whether there was one. */
+const removeAt = (from: unknown, [name, ...rest]: readonly string[]): boolean => {
+  if (from === null || typeof from !== 'object' || name === undefined || !Object.hasOwn(from, name)) return false;
+  const members = from as Record<string, unknown>;
+  const inner = members[name];
+  if (rest.length > 0) {
+    if (!removeAt(inner, rest)) return false;
+    if (Object.keys(inner as object).length > 0) return true;
+  }
+  if (Array.isArray(from)) from.splice(Number(name), 1);
+  else delete members[name];
+  return true;
 };
 
 const coreActionOf = (type: EntryType, action: CoreAction): CoreAction | 'single' =>
@@ -466,10 +545,11 @@ const bodyOfFault = (fault: unknown, body: ErrorResponse['body']): ErrorResponse
 
 /** What the code has answered: nothing said is a 404. */
 const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
+  if (ctx.respond === false || ctx.res.headersSent) return { kind: 'taken' };
   const { response, body: given } = ctx;
   const hasStatus = (response as unknown as { readonly _explicitStatus?: boolean })._explicitStatus === true;
   if (!hasStatus) (ctx as unknown as { notFound(): void }).notFound();
-  const kept = typeof given === 'object' && given !== null ? untouched.get(given) : undefined;
+  const kept = typeof given === 'object' && given !== null && isUnopened(given) ? untouched.get(given) : undefined;
   const { status } = ctx;
   if (kept && status === 200) {
     dropBodyHeaders(ctx.res);
@@ -484,6 +564,10 @@ const send = (ctx: Koa.Context, reply: FastifyReply): void => {
   const answer = answerOfContext(ctx);
   if (answer.kind === 'answer') {
     sendAnswer(reply.code(200), answer.answer);
+    return;
+  }
+  if (answer.kind === 'taken') {
+    reply.hijack();
     return;
   }
   const { status, type, body } = answer;
@@ -575,7 +659,7 @@ const newJsonView = (text: string | Buffer): { readonly body: unknown; readonly 
     ownKeys: () => Reflect.ownKeys(open()),
     getOwnPropertyDescriptor: (_target, name) => {
       const found = Reflect.getOwnPropertyDescriptor(open(), name);
-      return found && { ...found, configurable: true };
+      return found && { ...found, configurable: found.configurable || !Array.isArray(target) || name !== 'length' };
     },
   });
   return { body, isOpened: () => parsed !== null };

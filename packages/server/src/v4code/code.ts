@@ -112,6 +112,7 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       perform: (...given) => started(hold.native, 'the content API').perform(...given),
       validateQuery: (...given) => started(hold.native, 'the content API').validateQuery(...given),
       queryOf: (ctx) => started(hold.native, 'the content API').queryOf(ctx),
+      allowedQuery: (...given) => started(hold.native, 'the content API').allowedQuery(...given),
       callerOf: (ctx) => started(hold.native, 'the content API').callerOf(ctx),
       refuse: (code) => started(hold.native, 'the content API').refuse(code),
       authenticate: (ctx) => started(hold.native, 'the content API').authenticate(ctx),
@@ -163,7 +164,7 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       log,
     });
     hold.strapi = strapi;
-    site = { model, callerOf: (auth) => nativeLater.callerOfAuth(auth) };
+    site = { model, callerOf: (auth) => nativeLater.callerOfAuth(auth), allowedQuery: nativeLater.allowedQuery };
 
     const operatedOf: Readonly<Record<CoreAction, readonly Operated[]>> = {
       find: ['FindMany', 'FindOne', 'Count'],

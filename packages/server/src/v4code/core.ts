@@ -117,7 +117,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => native.validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) => native.queryOf(ctx),
+    sanitizeQuery: async (ctx: CodeContext) => native.allowedQuery(native.queryOf(ctx), type, native.callerOf(ctx)),
     sanitizeInput: async (data: unknown, ctx: CodeContext) => sanitizeInput(model, data, type, native.callerOf(ctx)),
     sanitizeOutput: async (data: unknown, ctx: CodeContext) => sanitizeOutput(model, data, type, native.callerOf(ctx)),
     transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),

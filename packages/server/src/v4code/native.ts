@@ -20,6 +20,8 @@ export interface Native {
   validateQuery(ctx: CodeContext, type: EntryType): void;
   /** The query without parameters that are not of the content API. */
   queryOf(ctx: CodeContext): Members;
+  /** A query without what `validateQuery` would refuse. @param caller null: everything but private attributes is allowed. */
+  allowedQuery(query: Members, type: EntryType, caller: Caller | null): Members;
   /** Whose rights the request has. */
   callerOf(ctx: CodeContext): Caller;
   refuse(code: 'body.missing'): never;

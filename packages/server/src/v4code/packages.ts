@@ -4,6 +4,7 @@ import type { EntryType, Model, Uid } from '../model/model.js';
 import { newEnv } from './config.js';
 import { CoreDefinition, type CoreRouterOptions } from './core.js';
 import { errors, YupValidationError } from './errors.js';
+import type { Native } from './native.js';
 import { isMembers, type Members } from './parts.js';
 import { CoreRouterDefinition } from './routes.js';
 import { sanitizeInput, sanitizeOutput } from './sanitize.js';
@@ -20,6 +21,7 @@ export interface PackageSite {
   readonly model: Model;
   /** The caller behind `ctx.state.auth`; null where it says nothing. */
   readonly callerOf: (auth: unknown) => Caller | null;
+  readonly allowedQuery: Native['allowedQuery'];
 }
 
 export const newPackages = (
@@ -51,7 +53,12 @@ export const newPackages = (
   const contentAPI = {
     output: sanitizer(sanitizeOutput),
     input: sanitizer(sanitizeInput),
-    query: async (query: unknown) => query,
+    query: async (query: unknown, described: unknown, { auth }: { readonly auth?: unknown } = {}): Promise<unknown> => {
+      const { allowedQuery, callerOf } = site();
+      const type = typeOf(described);
+      if (!type) throw new TypeError('sanitize takes the content type: strapi.getModel(uid)');
+      return isMembers(query) ? allowedQuery(query, type, auth === undefined ? null : callerOf(auth)) : query;
+    },
   };
 
   const validateYupSchema =

@@ -17,7 +17,7 @@ export type CoreAction = (typeof coreActions)[number];
 /** What a route's `config` may say; unknown members have no effect. */
 export interface RouteConfig {
   /** False: no authentication at all. `scope`: other permissions than the route's own. */
-  readonly auth?: false | { readonly scope?: readonly string[] };
+  readonly auth?: false | { readonly scope?: string | readonly string[] };
   readonly policies?: readonly unknown[];
   readonly middlewares?: readonly unknown[];
   /** Replaces that of the API. */

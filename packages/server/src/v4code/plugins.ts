@@ -37,12 +37,14 @@ export interface Plugins {
   service(plugin: string, name: string): Members | undefined;
   policies(plugin: string, name: string): unknown;
   middlewares(plugin: string, name: string): unknown;
-  /** Routes that extensions have added, or whose action they have replaced. */
+  /** In their order, with those that extensions have added. One that they have removed answers a 404. */
   readonly routes: readonly {
     readonly declared: DeclaredRoute;
     readonly prefix: string;
     readonly namespace: string;
     readonly info: Members;
+    /** Nothing of the project takes part in it. */
+    readonly isNative: boolean;
   }[];
   /** Lets the project's extensions change the plugins. */
   extend(extensions: ReadonlyMap<string, unknown>): Promise<void>;
@@ -89,8 +91,14 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     const stub = (ctx: CodeContext) => deps.answerNatively(ctx);
     stubs.add(stub);
     users.controllers[controller] = { ...users.controllers[controller], [name]: stub };
-    users.routes['content-api']!.routes.push({ method, path, handler: action, config: { prefix: '' } });
+    users.routes['content-api']!.routes.push({
+      method,
+      path: path.replace(/\*$/, '(.*)'),
+      handler: action,
+      config: { prefix: '' },
+    });
   }
+  const given = [...users.routes['content-api']!.routes];
 
   return {
     byName,
@@ -99,22 +107,37 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     policies: (name, of) => byName[name]?.policies[of],
     middlewares: (name, of) => byName[name]?.middlewares[of],
     get routes() {
-      return Object.entries(byName).flatMap(([name, { routes, controllers }]) =>
+      const isUntouched = (
+        { handler, config: own = {} }: DeclaredRoute,
+        controllers: PluginObject['controllers'],
+      ): boolean => {
+        const [controller = '', action = ''] = typeof handler === 'string' ? handler.split('.').slice(-2) : [];
+        const guards = [...(own.policies ?? []), ...(own.middlewares ?? [])];
+        return stubs.has(controllers[controller]?.[action]) && guards.length === 0 && own.auth === undefined;
+      };
+      const placed = Object.entries(byName).flatMap(([name, { routes, controllers }]) =>
         Object.values(routes).flatMap(({ routes: listed, type, prefix = '' }) =>
-          listed
-            .filter(({ handler, config: own = {} }) => {
-              const [controller = '', action = ''] = typeof handler === 'string' ? handler.split('.').slice(-2) : [];
-              const isOwn = stubs.has(controllers[controller]?.[action]);
-              return !isOwn || (own.policies ?? []).length > 0 || (own.middlewares ?? []).length > 0;
-            })
-            .map((declared) => ({
-              declared,
-              prefix,
-              namespace: `plugin::${name}`,
-              info: { pluginName: name, type: type ?? 'content-api' },
-            })),
+          listed.map((declared) => ({
+            declared,
+            prefix,
+            namespace: `plugin::${name}`,
+            info: { pluginName: name, type: type ?? 'content-api' },
+            isNative: isUntouched(declared, controllers),
+          })),
         ),
       );
+      const isStill = (route: DeclaredRoute): boolean =>
+        placed.some(({ declared: it }) => it.method === route.method && it.path === route.path);
+      const removed = given
+        .filter((it) => !isStill(it))
+        .map(({ method, path }) => ({
+          declared: { method, path, handler: notFound, config: { auth: false as const } },
+          prefix: '',
+          namespace: 'plugin::users-permissions',
+          info: {},
+          isNative: false,
+        }));
+      return [...placed, ...removed];
     },
     extend: async (extensions) => {
       for (const [name, extension] of extensions) {
@@ -127,6 +150,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     },
   };
 };
+
+const notFound = (ctx: unknown): void => (ctx as { notFound(): void }).notFound();
 
 const definition = (given: unknown): unknown =>
   isCallable(given) ? (given as Callable)({ strapi: (globalThis as { strapi?: unknown }).strapi }) : given;

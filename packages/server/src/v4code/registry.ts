@@ -19,6 +19,7 @@ export interface Registry {
     readonly prefix: string;
     readonly namespace: string;
     readonly info: Members;
+    readonly isNative: boolean;
   }[];
   /** Tells core routers of the types, those wrapped by the project's own objects too. */
   bindRouters(types: ContentTypes): void;

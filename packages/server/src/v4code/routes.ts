@@ -5,7 +5,7 @@ import compose from 'koa-compose';
 import { type MatchFunction, match } from 'path-to-regexp';
 import type { Caller } from '../access/access.js';
 import type { CoreRouterOptions } from './core.js';
-import { ForbiddenError } from './errors.js';
+import { ForbiddenError, UnauthorizedError } from './errors.js';
 import { CodeFault } from './load.js';
 import {
   type Callable,
@@ -22,11 +22,13 @@ export interface CodeRoute {
   readonly method: string;
   /** With the prefix of the content API. */
   readonly path: string;
-  /** The parameters of a path; false if it is another one. */
+  /** The server answers by its own endpoint, without the project's code. */
+  readonly isNative: boolean;
   /** Set if the server's own route for the path does the same, as long as no service or hook takes part. */
   readonly plain: PlainRoute | null;
   /** Whether its action may be the server's own endpoint of a plugin. */
   readonly isOfPlugin: boolean;
+  /** The parameters of a path; false if it is another one. */
   readonly match: MatchFunction;
   readonly chain: Middleware;
 }
@@ -67,6 +69,7 @@ interface PlacedRoute {
   /** `api::tool` or `plugin::users-permissions`, what names in the route are relative to. */
   readonly namespace: string;
   readonly info: Members;
+  readonly isNative?: boolean;
 }
 
 /** A core router: its options are known at once, its routes once the types are. */
@@ -131,6 +134,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     routes.push({
       method: declared.method.toUpperCase(),
       path: at,
+      isNative: placed.isNative === true,
       plain,
       isOfPlugin: placed.namespace.startsWith('plugin::'),
       match: matcher(at),
@@ -154,7 +158,8 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       const wanted = method === 'HEAD' ? 'GET' : method;
       for (const found of matching(path))
         if (found.route.method === wanted || found.route.method === 'ALL') {
-          const { plain } = found.route;
+          const { plain, isNative } = found.route;
+          if (isNative) return null;
           return plain && deps.isPlain(plain.uid, plain.action) ? null : found;
         }
       return null;
@@ -245,7 +250,7 @@ const chainOf = (placed: PlacedRoute, deps: RouteDeps): Middleware => {
 };
 
 const authentication = (
-  auth: false | { readonly scope?: readonly string[] } | undefined,
+  auth: false | { readonly scope?: string | readonly string[] } | undefined,
   scope: string | null,
   { authenticate, skipAuthentication }: RouteDeps,
 ): Middleware => {
@@ -254,12 +259,25 @@ const authentication = (
       skipAuthentication(ctx);
       return next();
     };
-  const scopes = auth?.scope ?? (scope === null ? [] : [scope]);
+  const given = auth?.scope ?? scope;
+  const scopes = given === null ? null : [given].flat();
   return async (ctx, next) => {
     const caller = await authenticate(ctx);
-    if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();
+    if (scopes === null) refuseWithoutScope(ctx as Koa.Context, caller);
+    else if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();
     return next();
   };
+};
+
+/** A route that names no permission, because its handler is a function, is open to users and to full-access tokens only. */
+const refuseWithoutScope = ({ state }: Koa.Context, caller: Caller): void => {
+  const { credentials, strategy } = state['auth'] as {
+    readonly credentials?: unknown;
+    readonly strategy: { readonly name: string };
+  };
+  if (credentials === undefined) throw new UnauthorizedError();
+  // only full access includes a permission that does not exist
+  if (strategy.name === 'api-token' && !caller.may('')) throw new ForbiddenError();
 };
 
 /** What the action is called with: koa's context and next. */

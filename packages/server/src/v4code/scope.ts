@@ -49,7 +49,10 @@ export const inScope = async <T>(
     return await scopes.run(scope, async () => work());
   } finally {
     // what was started and not awaited ends before the transaction does
-    await scope.last.catch(() => undefined);
+    for (let last: Promise<unknown> | null = null; last !== scope.last; ) {
+      last = scope.last;
+      await last.catch(() => undefined);
+    }
     scope.isOver = true;
   }
 };

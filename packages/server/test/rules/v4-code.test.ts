@@ -1,0 +1,267 @@
+/** The code of a v4 project: guards hold for every spelling of a request, and no fault of the code harms the server. */
+import fs from 'node:fs';
+import http from 'node:http';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { bringUp } from '../../src/cli/layout.js';
+import { openDatabase, openProject } from '../../src/cli/project.js';
+import { serverSettingsOf, siteToServe } from '../../src/cli/site.js';
+import { bindCode } from '../../src/cli/v4code.js';
+import { newServer } from '../../src/http/server.js';
+import { dialects, newDatabase } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
+import { writeFiles } from '../world/schemas.js';
+
+const core = (kind: string, own = ''): string =>
+  `module.exports = require('@strapi/strapi').factories.createCore${kind}('api::book.book'${own});`;
+
+const files = {
+  'package.json': '{}',
+  'src/api/book/content-types/book/schema.json': JSON.stringify({
+    kind: 'collectionType',
+    collectionName: 'books',
+    info: { singularName: 'book', pluralName: 'books', displayName: 'Book' },
+    options: { draftAndPublish: false },
+    attributes: {
+      title: { type: 'string' },
+      secret: { type: 'string', private: true },
+      status: { type: 'string' },
+    },
+  }),
+  'src/api/book/routes/01-guarded.js': `module.exports = { routes: [
+    { method: 'GET', path: '/books/:id', handler: 'book.findOne', config: { policies: [() => false] } },
+    { method: 'GET', path: '/shelf/own', handler: () => ({ own: true }) },
+    { method: 'GET', path: '/shelf/raw', handler: 'book.raw', config: { auth: false } },
+    { method: 'GET', path: '/shelf/util', handler: 'book.util', config: { auth: false } },
+    { method: 'GET', path: '/shelf/more', handler: 'book.more' },
+    { method: 'GET', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
+    { method: 'POST', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
+  ] };`,
+  'src/api/book/routes/book.js': core('Router'),
+  'src/api/book/services/book.js': core('Service'),
+  'src/api/book/controllers/book.js': core(
+    'Controller',
+    `, ({ strapi }) => ({
+      async raw(ctx) {
+        const query = await this.sanitizeQuery(ctx);
+        const { results } = await strapi.service('api::book.book').find(query);
+        return { titles: results.map((it) => it.title) };
+      },
+      async util(ctx) {
+        const { sanitize } = require('@strapi/utils');
+        const query = await sanitize.contentAPI.query(ctx.query, strapi.getModel('api::book.book'));
+        const results = await strapi.entityService.findMany('api::book.book', query);
+        return { titles: results.map((it) => it.title) };
+      },
+      async more(ctx) {
+        const found = await super.find(ctx);
+        found.extra = 'kept';
+        return found;
+      },
+      async shelf(ctx) {
+        const fs = require('node:fs');
+        switch (ctx.params.what) {
+          case 'missing-file': ctx.body = fs.createReadStream('/nowhere/at/all'); return;
+          case 'circular': { const it = {}; it.it = it; return it; }
+          case 'late-next': return new Promise((resolve) => setTimeout(resolve, 5)).then(() => ({ late: true }));
+          case 'taken': ctx.respond = false; ctx.res.statusCode = 201; ctx.res.end('own words'); return;
+          default: return { what: ctx.params.what };
+        }
+      },
+    })`,
+  ),
+  'src/middlewares/tenant.js': `module.exports = () => async (ctx, next) => {
+    if (ctx.get('x-only')) ctx.query.filters = { title: ctx.get('x-only') };
+    if (ctx.get('x-body')) ctx.request.body = { data: { title: ctx.get('x-body') } };
+    await next();
+    if (ctx.get('x-throw')) throw new Error('after the response');
+  };`,
+  'config/middlewares.js': `module.exports = process.env.WITH_TENANT ? ['global::tenant'] : [];`,
+  'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
+    const api = plugin.routes['content-api'];
+    api.routes = api.routes.filter((it) => it.path !== '/auth/local/register');
+    return plugin;
+  };`,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    const roles = strapi.query('plugin::users-permissions.role');
+    const role = (await roles.findOne({ where: { type: 'public' } })) ?? (await roles.create({ data: { name: 'Public', type: 'public' } }));
+    for (const action of ['api::book.book.find', 'api::book.book.findOne', 'api::book.book.create', 'api::book.book.more',
+      'plugin::users-permissions.auth.register'])
+      await strapi.query('plugin::users-permissions.permission').create({ data: { action, role: role.id } });
+    for (const title of ['Emma', 'Persuasion'])
+      await strapi.entityService.create('api::book.book', { data: { title, secret: 'of ' + title } });
+  } };`,
+};
+
+const secrets = { jwtSecret: 'a-secret-that-is-long-enough-for-tests', apiTokenSalt: 'salt' };
+const silent = pino({ level: 'silent' });
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+interface Served {
+  /** The path is sent as it is written. */
+  ask(
+    path: string,
+    options?: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string },
+  ): Promise<Answer>;
+  close(): Promise<void>;
+}
+
+const serve = async (
+  dialect: (typeof dialects)[number],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> => {
+  const database = await newDatabase(dialect);
+  const dir = newFolder();
+  writeFiles(dir, {
+    ...files,
+    'dovetail.config.json': JSON.stringify({ project: { runCode: true }, users: { attemptsPerMinute: 0 } }),
+    '.env': `JWT_SECRET=${secrets.jwtSecret}\nAPI_TOKEN_SALT=${secrets.apiTokenSalt}\n`,
+  });
+  for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL']) vi.stubEnv(name, database.env[name]);
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  try {
+    const opened = await openProject(dir);
+    const db = await openDatabase(opened);
+    const { code, project } = await bindCode(await bringUp(opened, db, silent), { secrets, db, logger: silent });
+    const site = await siteToServe({ project, db, secrets, handlers: new Map(), hooks: code?.hooks, logger: silent });
+    const settings = serverSettingsOf(project, code);
+    const app = await newServer({ site, code, settings, logger: silent, isHealthy: async () => true });
+    await app.listen({ host: '127.0.0.1', port: 0 });
+    const { port } = app.server.address() as { port: number };
+    return {
+      ask: (asked, { method = 'GET', headers = {}, body } = {}) =>
+        new Promise((resolve, reject) => {
+          const request = http.request(
+            {
+              port,
+              host: '127.0.0.1',
+              method,
+              path: asked,
+              agent: false,
+              headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
+            },
+            (response) => {
+              const chunks: Buffer[] = [];
+              response.on('data', (chunk: Buffer) => chunks.push(chunk));
+              response.on('end', () =>
+                resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }),
+              );
+              response.on('error', reject);
+            },
+          );
+          request.on('error', reject);
+          request.end(body);
+        }),
+      close: async () => {
+        await app.close();
+        await code?.stop();
+        await db.close();
+        await database.drop();
+        fs.rmSync(path.join(dir), { recursive: true, force: true });
+      },
+    };
+  } finally {
+    vi.unstubAllEnvs();
+  }
+};
+
+const titles = ({ text }: Answer): readonly string[] =>
+  (JSON.parse(text) as { data: { attributes: { title: string } }[] }).data.map((it) => it.attributes.title);
+
+describe.each(dialects)('on %s', (dialect) => {
+  describe.each([
+    ['without middlewares', {}],
+    ['with a middleware', { WITH_TENANT: '1' }],
+  ] as const)('the code of a project %s', (_name, env) => {
+    let served: Served;
+    beforeAll(async () => {
+      served = await serve(dialect, env);
+    });
+    afterAll(() => served.close());
+
+    it.each([
+      '/api/books/1',
+      '/api/books/1/',
+      '/api/%62ooks/1',
+      '/%61pi/books/1',
+      '/api/books/%31',
+      '/API/Books/1',
+      '/api/boo%E2%84%AAs/1',
+      '/api/books/1?x=1',
+      'http://elsewhere/api/books/1',
+      'http://elsewhere/api/%62ooks/1',
+    ])('its policies guard %s', async (spelled) => {
+      for (const method of ['GET', 'HEAD']) expect((await served.ask(spelled, { method })).status).toBe(403);
+    });
+
+    it.each(['/api/books/%E0', '/api/shelf/%E0%A4%A', '/api/shelf/%00'])('%s is a 400', async (malformed) => {
+      expect((await served.ask(malformed)).status).toBe(400);
+      expect((await served.ask('/api/shelf/any')).status).toBe(200);
+    });
+
+    it('a handler that is a function is not open to the public without auth: false', async () => {
+      expect((await served.ask('/api/shelf/own')).status).toBe(401);
+    });
+
+    it.each(['raw', 'util'])('what sanitizes queries drops conditions on private attributes (%s)', async (how) => {
+      const all = await served.ask(`/api/shelf/${how}?sort=title`);
+      for (const asked of [
+        'filters[secret]=of Emma',
+        'filters[$or][0][secret][$startsWith]=of E',
+        'filters[$not][secret]=of Emma',
+      ])
+        expect((await served.ask(encodeURI(`/api/shelf/${how}?sort=title&${asked}`))).text).toBe(all.text);
+      const one = await served.ask(encodeURI(`/api/shelf/${how}?filters[title]=Emma&filters[secret]=of Persuasion`));
+      expect(JSON.parse(one.text)).toEqual({ titles: ['Emma'] });
+      expect((await served.ask(`/api/shelf/${how}?sort=secret:desc`)).status).toBe(200);
+    });
+
+    it('what an action adds to the answer of super.find is sent', async () => {
+      expect(JSON.parse((await served.ask('/api/shelf/more')).text)).toMatchObject({ extra: 'kept' });
+    });
+
+    it('routes that an extension has removed are gone', async () => {
+      const body = JSON.stringify({ username: 'eve', email: 'eve@example.com', password: 'Passw0rd!' });
+      expect((await served.ask('/api/auth/local/register', { method: 'POST', body })).status).toBeOneOf([404, 405]);
+      expect((await served.ask('/api/auth/local', { method: 'POST', body: '{}' })).status).toBe(403);
+    });
+
+    it.each(['GET', 'POST'])('a stream that fails and a body that is no JSON are 500s (%s)', async (method) => {
+      for (const what of ['missing-file', 'circular'])
+        expect((await served.ask(`/api/shelf/${what}`, { method })).status).toBe(500);
+      expect((await served.ask('/api/shelf/any')).status).toBe(200);
+    });
+
+    it.each(['GET', 'POST'])('code may answer by itself (%s)', async (method) => {
+      expect(await served.ask('/api/shelf/taken', { method })).toEqual({ status: 201, text: 'own words' });
+    });
+  });
+
+  describe('a global middleware', () => {
+    let served: Served;
+    beforeAll(async () => {
+      served = await serve(dialect, { WITH_TENANT: '1' });
+    });
+    afterAll(() => served.close());
+
+    it.each(['/api/books', '/api/books?sort=title', '/api/%62ooks'])('may change the query of %s', async (asked) => {
+      expect(titles(await served.ask(asked, { headers: { 'x-only': 'Emma' } }))).toEqual(['Emma']);
+    });
+
+    it('may replace the body of a write that the server makes', async () => {
+      const headers = { 'x-body': 'Sanditon' };
+      const { text } = await served.ask('/api/books', { method: 'POST', headers, body: '{"data":{"title":"Other"}}' });
+      expect(JSON.parse(text)).toMatchObject({ data: { attributes: { title: 'Sanditon' } } });
+    });
+
+    it('may throw after the response was made', async () => {
+      for (const asked of ['/api/books', '/api/users/me'])
+        expect((await served.ask(asked, { headers: { 'x-throw': '1' } })).status).toBe(500);
+    });
+  });
+});
