@@ -88,7 +88,9 @@ const withParameters = (request: WriteRequest, query: QuerySource, { format }: R
   const { data } = request;
   const given = data['locale'] ?? locale;
   if (locale !== undefined && given !== locale)
-    return refuse(issue('query.locale-in-body', ['locale'], { given: String(given) }));
+    return refuse(
+      issue('query.locale-in-body', ['locale'], { given: typeof given === 'string' ? given : typeof given }),
+    );
   return {
     ...request,
     data: {

@@ -182,6 +182,10 @@ describe.each(dialects)('VF7 on %s', (dialect) => {
       undefined,
     ]);
     expect((await send('POST', '/api/articles?locale=xx', { title: 'Neu' })).status).toBe(400);
+    for (const locale of ['en', 1, ['de'], { toString: 1 }]) {
+      const refused = await send('POST', '/api/articles?locale=de', { title: 'Neu', locale });
+      expect([refused.status, JSON.stringify(locale)]).toEqual([400, JSON.stringify(locale)]);
+    }
     for (const method of ['PUT', 'DELETE'])
       expect((await send(method, '/api/articles/1?locale=de', { title: 'Neu' })).status, method).toBe(400);
     const { body } = await send('GET', '/api/articles/1');
