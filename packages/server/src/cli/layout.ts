@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { noteApplied } from '../migrate/applied.js';
 import { plansIn } from '../migrate/file.js';
-import { changeMemory, isSameMemory, readMemory, withModel } from '../migrate/memory.js';
+import { changeMemory, isSameMemory, readMemory, valuesWere, withModel } from '../migrate/memory.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, ReadableDb, ReadProgram, Rows, Statement, Tx } from '../sql/dialect.js';
@@ -230,9 +230,8 @@ const readHashed = async (model: Model, diff: TableDiff, db: ReadableDb): Promis
   const memory = await db.read(() => readMemory(db.dialect));
   const retyped = [...model.types.values()].flatMap(({ uid, table, attributes }) =>
     [...attributes.values()].flatMap((it) => {
-      const was = memory[uid]?.attributes[it.name];
-      const isRetyped = was === 'password' && it.kind === 'scalar' && it.type !== was;
-      return isRetyped && !isMissing(diff, table, it.column) ? [{ uid, table, ...it }] : [];
+      if (it.kind !== 'scalar' || it.type === 'password' || isMissing(diff, table, it.column)) return [];
+      return valuesWere(memory, uid, it) === 'password' ? [{ uid, table, ...it }] : [];
     }),
   );
   if (retyped.length === 0) return hashed;

@@ -20,7 +20,7 @@ import { uniqueIndexName } from '../model/storage.js';
 import { typeOfKind } from '../model/stored.js';
 import type { ConvertChange } from './changes.js';
 import { componentTables } from './leftovers.js';
-import { isUntold } from './memory.js';
+import { isUntold, valuesWere } from './memory.js';
 import { type NewNames, type Planned, typePairs, type Work, withNewNames } from './names.js';
 import { columnNeed, tableNeed } from './state.js';
 import { type ColumnConversion, countRepeated, countSurplus, type Survey, surveyValues } from './survey.js';
@@ -59,7 +59,7 @@ const findConversion = async (
   const isSameKind = stored !== null && columnTypes[stored.kind] === columnTypes[wanted];
   const holds = schema.holds(declared, wanted);
   const members = isEnumerated(attribute.type) ? attribute.rules.values : [];
-  const was = memory[formerType.uid]?.attributes[before.name] ?? attribute.type;
+  const was = valuesWere(memory, formerType.uid, { ...attribute, name: before.name }) ?? attribute.type;
   const isRetyped = isUntold(was, attribute.type) && !isUniqueInDatabase(was as ScalarTypeName);
   if (holds && isSameKind && members.length === 0 && !isRetyped) return null;
   const from = isRetyped ? (was as ScalarTypeName) : stored && typeOfKind(stored.kind);

@@ -5,7 +5,7 @@
 import { sql } from 'kysely';
 import { never } from '../errors.js';
 import { isScalarTypeName, isSecretType, isUniqueInDatabase, scalarTypes } from '../model/attributes.js';
-import type { Attribute, EntryType, Model, Uid } from '../model/model.js';
+import type { Attribute, EntryType, Model, ScalarAttribute, Uid } from '../model/model.js';
 import { isJsonObject, type JsonObject } from '../model/schema.js';
 import { type Dialect, type ReadProgram, readRows, type Statement, type Tx } from '../sql/dialect.js';
 
@@ -16,6 +16,8 @@ export interface RememberedType {
   readonly singular: string;
   /** What each attribute was: `string`, `media one`, `relation manyToOne api::author.author`. */
   readonly attributes: Readonly<Record<string, string>>;
+  /** Those that have been passwords since they were last converted: their columns may hold hashes. */
+  readonly secrets?: readonly string[];
 }
 
 /** The row of the settings table with Dovetail's memory. */
@@ -56,15 +58,23 @@ export const withModel = (memory: Memory, { types }: Model): Memory => {
     .map((type): [Uid, RememberedType] => {
       const { uid, kind, table, singular } = type;
       const before = memory[uid]?.attributes ?? {};
-      const now = Object.entries(attributesOf(type)).map(([name, is]) => [
+      const declared = Object.entries(attributesOf(type)).map(([name, is]) => [
         name,
         isUntold(before[name], is) ? before[name] : is,
       ]);
-      const attributes = { ...before, ...Object.fromEntries(now) };
-      return [uid, { kind, table, singular, attributes }];
+      const attributes = { ...before, ...Object.fromEntries(declared) };
+      const now = [...type.attributes.values()].flatMap((it) =>
+        it.kind === 'scalar' && isSecretType(it.type) ? [it.name] : [],
+      );
+      const secrets = [...new Set([...(memory[uid]?.secrets ?? []), ...now])];
+      return [uid, { kind, table, singular, attributes, ...(secrets.length > 0 ? { secrets } : {}) }];
     });
   return { ...memory, ...Object.fromEntries(added) };
 };
+
+/** What the values of an attribute are: what it was when they were written. Undefined if that is not remembered. */
+export const valuesWere = (memory: Memory, uid: Uid, { name, type }: ScalarAttribute): string | undefined =>
+  memory[uid]?.secrets?.includes(name) && !isSecretType(type) ? 'password' : memory[uid]?.attributes[name];
 
 /**
  * Types that are stored in columns of one kind, and whose values differ all the same: a column does not tell them apart, so the

@@ -7,7 +7,7 @@ import type { Uid } from '../model/model.js';
 import { isJsonObject, type JsonObject } from '../model/schema.js';
 import type { Dialect, Sql } from '../sql/dialect.js';
 import type { Change, Step } from './changes.js';
-import type { Memory } from './memory.js';
+import type { Memory, RememberedType } from './memory.js';
 import { countRows, type Survey } from './survey.js';
 
 interface Work {
@@ -200,7 +200,8 @@ export const renameInMemory = (memory: Memory, changes: readonly Change[]): Memo
       const was = type.attributes[it.from];
       return was === undefined ? [] : [[it.to, was] as const];
     });
-    types[uid] = { ...type, attributes: Object.fromEntries([...kept, ...added]) };
+    const secrets = (type.secrets ?? []).map((name) => own.find((it) => it.from === name)?.to ?? name);
+    types[uid] = { ...type, attributes: Object.fromEntries([...kept, ...added]), ...(type.secrets ? { secrets } : {}) };
   }
   for (const change of changes) {
     const isTyped =
@@ -209,13 +210,21 @@ export const renameInMemory = (memory: Memory, changes: readonly Change[]): Memo
       change.change === 'allow repeated values';
     const type = isTyped ? types[change.type] : undefined;
     if (isTyped && type)
-      types[change.type] = { ...type, attributes: { ...type.attributes, [change.attribute]: change.to } };
+      types[change.type] = {
+        ...(change.change === 'convert attribute' ? withoutSecret(type, change.attribute) : type),
+        attributes: { ...type.attributes, [change.attribute]: change.to },
+      };
   }
   for (const change of changes) {
     const type = change.change === 'drop attribute' ? types[change.type] : undefined;
     if (change.change !== 'drop attribute' || !type) continue;
     const attributes = Object.entries(type.attributes).filter(([name]) => name !== change.attribute);
-    types[change.type] = { ...type, attributes: Object.fromEntries(attributes) };
+    types[change.type] = { ...withoutSecret(type, change.attribute), attributes: Object.fromEntries(attributes) };
   }
   return types;
+};
+
+const withoutSecret = ({ secrets = [], ...type }: RememberedType, attribute: string): RememberedType => {
+  const others = secrets.filter((it) => it !== attribute);
+  return others.length > 0 ? { ...type, secrets: others } : type;
 };

@@ -155,6 +155,26 @@ describe.each(dialects)('F2: a password that becomes another type on %s', (diale
     }
   });
 
+  it('one that was a string before is known to have been a password', async () => {
+    const changing = await newChanging(dialect, thing({ pin: { type: 'string' } }));
+    const post = (pin: string) => changing.server.send('POST', '/api/things', { body: { data: { pin } } });
+    try {
+      await post('plain');
+      await changing.start(thing({ pin: { type: 'password' } }));
+      await post('hunter2');
+      await changing.start(thing({ pin: { type: 'string' } }));
+      expect((await changing.server.send('GET', '/api/things')).text).not.toContain('$2');
+      const { undecided } = await migrateIn(changing.dir, changing.database.db);
+      expect(undecided).toMatchObject([{ attribute: 'pin', from: 'password', to: 'string' }]);
+      await migrateIn(changing.dir, changing.database.db, { convert: ['thing.pin'] });
+      await changing.start({});
+      expect(changing.warnings).toEqual([]);
+      expect((await post('x')).body).toMatchObject({ data: { attributes: { pin: 'x' } } });
+    } finally {
+      await changing.close();
+    }
+  });
+
   it('one that holds no value is used as declared at once', async () => {
     const changing = await newChanging(dialect, thing({ pin: { type: 'password' } }));
     try {
