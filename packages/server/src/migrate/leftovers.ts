@@ -7,6 +7,7 @@ import { FILE_UID } from '../model/model.js';
 import {
   columnName,
   foreignTables,
+  isOwn,
   joinColumn,
   linkTableName,
   mediaPath,
@@ -69,7 +70,7 @@ export const findLeftOvers = async (
   const components = componentTables(model, memory, survey);
   const search: Search = { survey, model, memory, components };
   const types = [...model.types.values()].filter((it) => !it.uid.startsWith('admin::'));
-  const tables = new Set(diff.surplusTables.filter((it) => !isOfV4(it)));
+  const tables = new Set(diff.surplusTables.filter((it) => !isKept(it)));
   const found: LeftOver[] = [];
   for (const type of types) {
     found.push(...(await leftColumns(type, diff, search)));
@@ -88,12 +89,13 @@ export const findLeftOvers = async (
     });
   const typeTables = new Set(types.map((it) => it.table));
   for (const { table, column } of diff.surplusColumns)
-    if (!typeTables.has(table) && !isOfV4(table)) found.push({ kind: 'column', table, column });
+    if (!typeTables.has(table) && !isKept(table)) found.push({ kind: 'column', table, column });
   return found;
 };
 
-/** Tables of v4 itself that no type is declared for. */
-const isOfV4 = (table: string): boolean => foreignTables.includes(table) || /^(strapi|admin|up|i18n)_/.test(table);
+/** Tables of Dovetail, and of v4 itself, that no type is declared for. */
+const isKept = (table: string): boolean =>
+  isOwn(table) || foreignTables.includes(table) || /^(strapi|admin|up|i18n)_/.test(table);
 
 /** Tables of components by uid, also of those that are gone. */
 export const componentTables = (model: Model, memory: Memory, survey: Survey): Readonly<Record<Uid, string>> =>

@@ -5,8 +5,10 @@ import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type ApplyOptions, applyMigration, type PlanOptions, planMigration } from '../../src/cli/migrate.js';
+import { ensureOutbox } from '../../src/events/outbox.js';
 import { nothingAsked } from '../../src/migrate/asked.js';
 import { plansIn } from '../../src/migrate/file.js';
+import { deliveriesTable } from '../../src/model/storage.js';
 import { claimFile } from '../../src/sql/sqlite/claim.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { dialects } from '../world/databases.js';
@@ -77,6 +79,15 @@ Added by the next start or sync:
       'title 2',
       'title many',
     ]);
+  });
+
+  it('the table of webhook deliveries is Dovetail’s own: plan does not list it, and it cannot be dropped', async () => {
+    await ensureOutbox(changing.database.db);
+    const { out } = await plan(changing.dir);
+    expect(out).not.toContain('dovetail_');
+    await expect(plan(changing.dir, { asked: { dropTable: [deliveriesTable.name] } })).rejects.toThrow(
+      'nothing of this name is left over',
+    );
   });
 
   it('--out writes a plan, apply runs it once, and --check tells CI whether something is to be done', async () => {
