@@ -9,7 +9,15 @@ import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/stora
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
-import { type Config, type Environment, postgresUrl, readConfig, readEnvironment, StartFault } from './config.js';
+import {
+  type Config,
+  dependsOnStrapi,
+  type Environment,
+  postgresUrl,
+  readConfig,
+  readEnvironment,
+  StartFault,
+} from './config.js';
 
 export interface Project {
   readonly dir: string;
@@ -81,6 +89,8 @@ export const openDatabase = async (
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
+    if (dependsOnStrapi(dir) && !fs.existsSync(file))
+      await (await import('./other-database.js')).refuseOtherDatabase(dir, env);
     if (readOnly && !fs.existsSync(file)) {
       process.stderr.write(`There is no file ${file} yet; treating the database as empty.\n`);
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };
