@@ -136,7 +136,7 @@ export const refuseGuards = (code: readonly CodeFile[]): void => {
   const guards = code.filter(isUnwatched);
   if (guards.length === 0) return;
   throw new StartFault(
-    `The code of v4 projects is not run here, and these files may restrict access:\n${guards.map((it) => `  ${it.file}: ${guardReason(it)}`).join('\n')}\nWithout them the content API could expose what they protect. Protect it with permissions or handlers (README), then list the files in dovetail.config: project: { ignoreCode: [${guards.map((it) => `'${it.file}'`).join(', ')}] }`,
+    `The code of a v4 project is not run unless the configuration says so, and these files may restrict access:\n${guards.map((it) => `  ${it.file}: ${guardReason(it)}`).join('\n')}\nWithout them the content API could expose what they protect. Run the code, with dovetail.config: project: { runCode: true }. Or protect it with permissions or handlers (README), then list the files: project: { ignoreCode: [${guards.map((it) => `'${it.file}'`).join(', ')}] }`,
   );
 };
 

@@ -66,6 +66,7 @@ const withV4Config = (config: Config, given: CodeConfig): Config => {
       ...config.api,
       rest: {
         ...rest,
+        prefix: prefixOf(given.get('api.rest.prefix')) ?? rest.prefix,
         defaultLimit: number('api.rest.defaultLimit', rest.defaultLimit),
         maxLimit: rest.maxLimit === null ? null : number('api.rest.maxLimit', rest.maxLimit),
         withCount: given.get('api.rest.withCount', rest.withCount) === true,
@@ -77,6 +78,9 @@ const withV4Config = (config: Config, given: CodeConfig): Config => {
     },
   };
 };
+
+const prefixOf = (given: unknown): string | null =>
+  typeof given === 'string' && /^\/[\w/-]*\w$/.test(given) ? given : null;
 
 const daysOf = (given: unknown): number | null => {
   if (typeof given === 'number') return given / 86_400;

@@ -256,7 +256,9 @@ const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code =
       file: it.file,
       ...verdictOf(it),
       ignored: it.ignored,
-      routes: routes.filter(({ file }) => file === it.file).map(({ file: _, ...route }) => route),
+      // those of files that run are served
+      routes:
+        it.kind === 'run' ? [] : routes.filter(({ file }) => file === it.file).map(({ file: _, ...route }) => route),
     }),
   );
   const handlers = findHandlers(dir).map(
@@ -274,7 +276,7 @@ const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code =
     obstacles.push({
       code: 'code.guards',
       message: `${guards.length === 1 ? 'A file may restrict' : `${guards.length} files may restrict`} access, and code of the project is not run, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
-      cure: 'Do what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.',
+      cure: 'Run the code of the project: project.runCode true in dovetail.config (docs/project-code.md). Or do what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them there: project.ignoreCode.',
     });
   return { files, facts: [...facts, ...handlers] };
 };

@@ -221,7 +221,8 @@ export const compareSettings = (config: V4Config, own: Config): readonly Setting
   const rest = objectAt(api, 'rest');
   const server = config.part('server').value;
   const compare = (name: string, v4Name: string, v4: unknown, note: string | null = null): Setting => {
-    const dovetail = pathAt(own, name) ?? null;
+    const isObeyed = own.project.runCode && obeyedWithCode.has(name);
+    const dovetail = isObeyed ? v4 : (pathAt(own, name) ?? null);
     return { name, v4Name, v4, dovetail, state: isDeepStrictEqual(v4, dovetail) ? 'same' : 'set', note };
   };
   const numberOr = (value: unknown, fallback: number | null): number | null =>
@@ -252,6 +253,15 @@ export const compareSettings = (config: V4Config, own: Config): readonly Setting
     ...withoutCounterpart(config),
   ];
 };
+
+/** Settings that the server takes from `config/` if it runs the code of the project (`cli/v4code.ts`). */
+const obeyedWithCode: ReadonlySet<string> = new Set([
+  'api.rest.prefix',
+  'api.rest.defaultLimit',
+  'api.rest.maxLimit',
+  'api.rest.withCount',
+  'users.jwtDays',
+]);
 
 const corsOf = (middlewares: unknown): unknown => {
   const cors = Array.isArray(middlewares) ? middlewares.find((it) => textAt(it, 'name') === 'strapi::cors') : undefined;
