@@ -4,6 +4,7 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** A file of project code that cannot be used; the message is for its author. */
 export class CodeFault extends Error {}
@@ -17,6 +18,7 @@ export const newLoader = async (
   packages: Readonly<Record<string, unknown>>,
 ): Promise<LoadModule> => {
   const { createJiti } = await import('jiti');
+  overruleInstalled(projectDir, packages);
   const jiti = createJiti(path.join(projectDir, 'package.json'), {
     virtualModules: { ...packages },
     moduleCache: true,
@@ -31,6 +33,35 @@ export const newLoader = async (
       });
     }
   };
+};
+
+/**
+ * CommonJS runs without jiti where it can: what such a module requires, then or in one of its functions, is ours too, and not
+ * Strapi's own package, even if that is installed.
+ */
+const overruleInstalled = (projectDir: string, packages: Readonly<Record<string, unknown>>): void => {
+  const { registerHooks } = process.getBuiltinModule('node:module');
+  const root = `${pathToFileURL(fs.realpathSync(projectDir)).href}/`;
+  const scheme = `dovetail:${encodeURIComponent(root)}:`;
+  const key = Symbol.for(scheme);
+  (globalThis as Record<symbol, unknown>)[key] = packages;
+  registerHooks({
+    resolve: (name, context, next) => {
+      const { parentURL = '' } = context;
+      const isProject = parentURL.startsWith(root) && !parentURL.includes('/node_modules/');
+      return isProject && Object.hasOwn(packages, name)
+        ? { url: scheme + name, format: 'commonjs', shortCircuit: true }
+        : next(name, context);
+    },
+    load: (url, context, next) =>
+      url.startsWith(scheme)
+        ? {
+            format: 'commonjs',
+            shortCircuit: true,
+            source: `module.exports = globalThis[Symbol.for(${JSON.stringify(scheme)})][${JSON.stringify(url.slice(scheme.length))}];`,
+          }
+        : next(url, context),
+  });
 };
 
 const readJson = (file: string): unknown => {

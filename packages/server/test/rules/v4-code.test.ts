@@ -13,11 +13,13 @@ import { dialects, newDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';
 
-const core = (kind: string, own = ''): string =>
-  `module.exports = require('@strapi/strapi').factories.createCore${kind}('api::book.book'${own});`;
+const core = (kind: string, own = '', uid = 'api::book.book'): string =>
+  `module.exports = require('@strapi/strapi').factories.createCore${kind}('${uid}'${own});`;
 
 const files = {
   'package.json': '{}',
+  // never what the project gets
+  'node_modules/@strapi/utils/index.js': 'module.exports = { errors: {} };',
   'src/api/book/content-types/book/schema.json': JSON.stringify({
     kind: 'collectionType',
     collectionName: 'books',
@@ -71,6 +73,31 @@ const files = {
       },
     })`,
   ),
+  'src/api/note/content-types/note/schema.json': JSON.stringify({
+    kind: 'collectionType',
+    collectionName: 'notes',
+    info: { singularName: 'note', pluralName: 'notes', displayName: 'Note' },
+    options: { draftAndPublish: false },
+    attributes: { text: { type: 'string' } },
+  }),
+  'src/api/note/routes/note.js': core('Router', '', 'api::note.note'),
+  'src/api/note/services/note.js': core('Service', '', 'api::note.note'),
+  'src/api/note/controllers/note.js': core('Controller', '', 'api::note.note'),
+  'src/api/note/content-types/note/lifecycles.js': `
+    const write = (title) => strapi.entityService.create('api::book.book', { data: { title } });
+    module.exports = { async afterCreate({ result }) {
+      const { text } = result;
+      const each = ['a', 'b', 'c'].map((it) => text + ' ' + it);
+      if (text.startsWith('all')) await Promise.all(each.map(write));
+      if (text.startsWith('inner')) await strapi.db.transaction(() => Promise.all(each.map(write)));
+      if (text.startsWith('tried'))
+        await Promise.all([
+          ...each.map(write),
+          strapi.db.transaction(async () => { await write(text + ' lost'); throw new Error('inside'); }).catch(() => undefined),
+        ]);
+      if (text.startsWith('late')) { write(text + ' now'); setImmediate(async () => { for (const it of each) await write(it).catch(() => undefined); }); }
+      if (text.endsWith('fails')) throw new (require('@strapi/utils').errors.ApplicationError)('refused');
+    } };`,
   'src/middlewares/tenant.js': `module.exports = () => async (ctx, next) => {
     if (ctx.get('x-only')) ctx.query.filters = { title: ctx.get('x-only') };
     if (ctx.get('x-body')) ctx.request.body = { data: { title: ctx.get('x-body') } };
@@ -87,6 +114,7 @@ const files = {
     const roles = strapi.query('plugin::users-permissions.role');
     const role = (await roles.findOne({ where: { type: 'public' } })) ?? (await roles.create({ data: { name: 'Public', type: 'public' } }));
     for (const action of ['api::book.book.find', 'api::book.book.findOne', 'api::book.book.create', 'api::book.book.more',
+      'api::note.note.find', 'api::note.note.findOne', 'api::note.note.create', 'api::note.note.update', 'api::note.note.delete',
       'plugin::users-permissions.auth.register'])
       await strapi.query('plugin::users-permissions.permission').create({ data: { action, role: role.id } });
     for (const title of ['Emma', 'Persuasion'])
@@ -240,6 +268,57 @@ describe.each(dialects)('on %s', (dialect) => {
     it.each(['GET', 'POST'])('code may answer by itself (%s)', async (method) => {
       expect(await served.ask('/api/shelf/taken', { method })).toEqual({ status: 201, text: 'own words' });
     });
+  });
+
+  describe('writes of a hook', () => {
+    let served: Served;
+    beforeAll(async () => {
+      served = await serve(dialect);
+    });
+    afterAll(() => served.close());
+    const post = (text: string): Promise<Answer> =>
+      served.ask('/api/notes', { method: 'POST', body: JSON.stringify({ data: { text } }) });
+    const written = async (start: string): Promise<readonly string[]> =>
+      titles(await served.ask(encodeURI(`/api/books?sort=title&filters[title][$startsWith]=${start}`)));
+
+    it.each(['all', 'inner'])('may run side by side (%s), and belong to the write', async (how) => {
+      const texts = [1, 2, 3, 4, 5].map((it) => `${how} ${it}`);
+      const answers = await Promise.all([...texts.map(post), post(`${how} fails`)]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 400]);
+      expect(await written(how)).toEqual(texts.flatMap((it) => ['a', 'b', 'c'].map((letter) => `${it} ${letter}`)));
+    });
+
+    it('may fail in a transaction of their own', async () => {
+      expect((await post('tried')).status).toBe(200);
+      expect(await written('tried')).toEqual(['tried a', 'tried b', 'tried c']);
+    });
+
+    it('that nobody awaits belong to the write only while it runs', async () => {
+      expect((await post('late 1')).status).toBe(200);
+      expect(await post('late 2 fails')).toMatchObject({ status: 400 });
+      await vi.waitFor(async () =>
+        expect(await written('late 1')).toEqual(['late 1 a', 'late 1 b', 'late 1 c', 'late 1 now']),
+      );
+      expect(await written('late 2 fails now')).toEqual([]);
+    });
+
+    it.each(['99999999999999', '99999999999999999999', '2147483648', '0', '-1', 'x', '%00', '1e3'])(
+      'the id %s is not found, in every method',
+      async (id) => {
+        for (const method of ['GET', 'PUT', 'DELETE']) {
+          const body = method === 'PUT' ? '{"data":{"text":"x"}}' : undefined;
+          const { status } = await served.ask(`/api/notes/${id}`, { method, ...(body ? { body } : {}) });
+          expect([method, status]).toEqual([method, id === '%00' ? 400 : 404]);
+        }
+      },
+    );
+
+    it.each(['null', '[]', '"text"', '{"data":null}', '{"data":[]}', '{"data":{"text":{}}}'])(
+      'the body %s is a 400',
+      async (body) => {
+        expect((await served.ask('/api/notes', { method: 'POST', body })).status).toBe(400);
+      },
+    );
   });
 
   describe('a global middleware', () => {
