@@ -202,10 +202,17 @@ const newShell = async (magazine: Magazine, folder: string): Promise<Shell> => {
   await follow();
 
   const cwd = path.join(magazine.root, folder);
-  // another example than the magazine
-  if (!fs.existsSync(cwd)) fs.cpSync(path.join(root, folder), cwd, { recursive: true });
+  // another example than the magazine, which makes its own secrets
+  const isOther = !fs.existsSync(cwd);
+  if (isOther) fs.cpSync(path.join(root, folder), cwd, { recursive: true });
   const { NODE_ENV: _test, VITEST: _runner, ...outer } = process.env;
-  const env = { ...outer, PATH: `${bin}:${process.env['PATH']}`, TZ: 'UTC', NO_COLOR: '1', ...magazine.env };
+  const env = {
+    ...outer,
+    PATH: `${bin}:${process.env['PATH']}`,
+    TZ: 'UTC',
+    NO_COLOR: '1',
+    ...(isOther ? {} : magazine.env),
+  };
   const shell = spawn('bash', ['--norc', '-s'], { cwd, env, stdio: ['pipe', 'pipe', 'inherit'] });
   const real = fs.realpathSync(magazine.root);
   const shown = (text: string): string =>
