@@ -56,8 +56,11 @@ const append = (file: string, lines: string): void => {
   }
 };
 
-/** Keeps the secrets and database of a new project out of git. An existing `.gitignore` is left as it is. */
+/** As in the templates of `init`: backups, and what a restore put aside, are content too. */
+const ignored = '.env\n.tmp/\nnode_modules/\nbackup-*.db*\nbackup-*.dump\n*.before-restore-*\n';
+
+/** Keeps the secrets, database and backups of a new project out of git. An existing `.gitignore` is left as it is. */
 const ignoreFiles = (projectDir: string): void => {
   const file = path.join(projectDir, '.gitignore');
-  if (!fs.existsSync(file)) fs.writeFileSync(file, '.env\n.tmp/\nnode_modules/\n');
+  if (!fs.existsSync(file)) fs.writeFileSync(file, ignored);
 };

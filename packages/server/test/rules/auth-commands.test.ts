@@ -96,7 +96,10 @@ describe('secrets', () => {
   it('generated ones are kept out of git, unless the project has a .gitignore', () => {
     read();
     const ignored = path.join(dir, '.gitignore');
-    expect(fs.readFileSync(ignored, 'utf8').split('\n')).toContain('.env');
+    const lines = fs.readFileSync(ignored, 'utf8').split('\n');
+    expect(lines).toEqual(expect.arrayContaining(['.env', 'backup-*.db*', 'backup-*.dump', '*.before-restore-*']));
+    const ofInit = fs.readFileSync(path.join(import.meta.dirname, '../../templates/base/gitignore'), 'utf8').split('\n');
+    expect(ofInit).toEqual(expect.arrayContaining(lines));
     fs.writeFileSync(ignored, 'mine\n');
     fs.rmSync(path.join(dir, '.env'));
     read();

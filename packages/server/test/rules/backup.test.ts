@@ -1,4 +1,5 @@
 /** The commands `backup` and `restore`. */
+import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
@@ -97,6 +98,13 @@ describe('backup and restore', () => {
     );
     const { said } = await printed(() => restore(dir, file('a.db'), { force: true }));
     expect(said.split('\n').filter((it) => /before-restore/.test(it))).toHaveLength(2);
+    // without --out it has a name of its own
+    await printed(() => backup(dir, { out: null, uploads: true }));
+    fs.copyFileSync(path.join(import.meta.dirname, '../../templates/base/gitignore'), file('.gitignore'));
+    spawnSync('git', ['init', '-q'], { cwd: dir });
+    const { stdout } = spawnSync('git', ['status', '--porcelain', '-uall'], { cwd: dir, encoding: 'utf8' });
+    expect(stdout).toContain('?? dovetail.config.json');
+    expect(stdout).not.toMatch(/backup-|before-restore/);
     await start();
     expect(await total()).toBe(1);
     expect(fs.readdirSync(file('public/uploads')).sort()).toEqual(['one.txt']);
