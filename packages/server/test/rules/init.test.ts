@@ -9,6 +9,7 @@ import { packageManagerOf, sourceOf } from '../../src/cli/init/packages.js';
 import {
   type Language,
   languages,
+  nodeTypesSpec,
   openWith,
   type Template,
   templates,
@@ -137,6 +138,20 @@ describe('init', () => {
     expect(read('one/.gitignore')).toMatch(/^\.env$/m);
   });
 
+  it('keeps backups and what a restore puts aside out of git', async () => {
+    await init('one', '--yes', '--no-install');
+    expect(await run('git', ['init', '-q'], { cwd: path.join(dir, 'one') })).toMatchObject({ code: 0 });
+    const copies = [
+      'backup-2026-11-22-093600.db',
+      'backup-2026-11-22-093600.db.uploads/cat.png',
+      'backup-2026-11-22-093600.dump',
+      'public/uploads.before-restore-2026-11-22-093600/cat.png',
+      '.tmp/data.db.before-restore-2026-11-22-093600',
+    ];
+    const { out } = await run('git', ['check-ignore', ...copies, 'README.md'], { cwd: path.join(dir, 'one') });
+    expect(out.trim().split('\n')).toEqual(copies);
+  });
+
   it('names the package after the folder, as npm allows it', async () => {
     await init('My Blog (2)', '--yes', '--no-install');
     expect(JSON.parse(read('My Blog (2)/package.json'))).toMatchObject({ name: 'my-blog-2', type: 'module' });
@@ -145,6 +160,8 @@ describe('init', () => {
   it('asks for the compiler that Dovetail itself is checked with', () => {
     const { devDependencies } = JSON.parse(fs.readFileSync(path.join(root, 'package.json'), 'utf8'));
     expect(typescriptSpec).toBe(devDependencies.typescript);
+    const own = JSON.parse(fs.readFileSync(path.join(server, 'package.json'), 'utf8'));
+    expect(nodeTypesSpec).toBe(own.devDependencies['@types/node']);
   });
 
   it('refuses a folder that is not empty, and a file; a new repository is empty', async () => {
@@ -242,6 +259,9 @@ const newProject = async (template: Template, language: Language): Promise<strin
   fs.symlinkSync(server, path.join(project, 'node_modules/dovetail'), 'dir');
   fs.symlinkSync(path.join(server, 'bin/dovetail.js'), path.join(bin, 'dovetail'));
   fs.symlinkSync(path.join(root, 'node_modules/.bin/tsc'), path.join(bin, 'tsc'));
+  fs.symlinkSync(path.join(root, 'node_modules/@types'), path.join(project, 'node_modules/@types'), 'dir');
+  // what @types/node itself depends on
+  fs.symlinkSync(path.join(root, 'node_modules/undici-types'), path.join(project, 'node_modules/undici-types'), 'dir');
   return project;
 };
 
@@ -343,6 +363,30 @@ describe('the code of a new project', () => {
     expect(await run('node_modules/.bin/tsc', [], { cwd: project })).toEqual({ code: 0, out: '', said: '' });
   });
 
+  it.each(templates)(
+    'is right for the compiler before the first change, and with a script that uses Node: %s',
+    async (template) => {
+      const project = await newProject(template, 'typescript');
+      const checked = { code: 0, out: '', said: '' };
+      expect(await run('node_modules/.bin/tsc', [], { cwd: project })).toEqual(checked);
+      fs.mkdirSync(path.join(project, 'src'), { recursive: true });
+      fs.writeFileSync(path.join(project, 'src/script.ts'), "export const port: string = process.env['PORT'] ?? '';\n");
+      expect(await run('node_modules/.bin/tsc', [], { cwd: project })).toEqual(checked);
+    },
+  );
+
+  it('the lists and entries of its types are described with their parameters and responses', async () => {
+    const { url, stop } = await serve(await newProject('blog', 'javascript'), {});
+    try {
+      const { text } = await get(`${url}/api/openapi.json`);
+      expect(text).not.toContain('Answered by code of the project');
+      const { paths } = JSON.parse(text) as { readonly paths: Record<string, { readonly get: { parameters: [] } }> };
+      expect(paths['/api/posts']!.get.parameters).not.toEqual([]);
+    } finally {
+      await stop();
+    }
+  });
+
   it('an author who has posts stays, one without goes', async () => {
     const project = await newProject('blog', 'javascript');
     const { url, stop } = await serve(project, {});
@@ -373,7 +417,7 @@ describe('the code of a new project', () => {
         return data.map((it) => it.attributes.title);
       };
       const newest = ['A Shed Is a Calendar', 'The Case for Late Potatoes', 'What the Rain Gauge Said'];
-      expect(await titles('')).toEqual(newest);
+      expect(await titles('&sort=publishedOn:desc')).toEqual(newest);
       expect(await titles('&sort=publishedOn')).toEqual([...newest].reverse());
     } finally {
       await stop();

@@ -31,7 +31,7 @@ export const defaults: Choices = { dir: 'my-project', template: 'blog', language
 /** What is worth opening first, and what it shows. */
 export const openWith: Readonly<Record<Template, readonly (readonly [url: string, what: string])[]>> = {
   blog: [
-    ['http://127.0.0.1:1337/api/posts', 'the posts, newest first'],
+    ['http://127.0.0.1:1337/api/posts?sort=publishedOn:desc', 'the posts, newest first'],
     ['http://127.0.0.1:1337/api/posts/1?populate=*', 'one of them, with its author and body'],
     ['http://127.0.0.1:1337/api/reference', 'every path, parameter and type'],
   ],
@@ -43,6 +43,9 @@ export const openWith: Readonly<Record<Template, readonly (readonly [url: string
 
 /** The compiler that TypeScript projects ask for. */
 export const typescriptSpec = '^7.0.2';
+
+/** Types of Node for it: `process.env` and the like, as in the oldest Node that is supported. */
+export const nodeTypesSpec = '^22.18.0';
 
 /** The package's own folder: this module is part of a bundle. */
 const packageDir = path.dirname(createRequire(import.meta.url).resolve('dovetail/package.json'));
@@ -133,7 +136,7 @@ const manifest = ({ name, ext, types }: Readonly<Record<'name' | 'ext' | 'types'
       ...(isTypescript ? { typecheck: 'tsc' } : {}),
     },
     dependencies: { dovetail: spec },
-    ...(isTypescript ? { devDependencies: { typescript: typescriptSpec } } : {}),
+    ...(isTypescript ? { devDependencies: { '@types/node': nodeTypesSpec, typescript: typescriptSpec } } : {}),
   };
   return `${JSON.stringify(text, null, 2)}\n`;
 };

@@ -11,10 +11,6 @@ const slugOf = (title: string): string | null => {
 };
 
 const handlers: Handlers = {
-  /** Lists begin with the newest post, unless the request sorts them. */
-  find: ({ next, request: { query } }) =>
-    query.sort === undefined ? next({ query: { ...query, sort: 'publishedOn:desc' } }) : next(),
-
   /** A new post without a slug gets one. Hooks run in the transaction of the write. */
   beforeCreate: ({ data }) => {
     if (typeof data?.title === 'string') data.slug ??= slugOf(data.title);
