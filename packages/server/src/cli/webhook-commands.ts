@@ -3,7 +3,7 @@ import crypto from 'node:crypto';
 import { orNearest } from '../errors.js';
 import { eventNames } from '../events/events.js';
 import { type ListedDelivery, readDeliveries, retryDeliveries } from '../events/outbox.js';
-import { send } from '../events/sender.js';
+import { isBadPort, send } from '../events/sender.js';
 import { addWebhook, enableWebhook, readWebhooks, removeWebhook, type Webhook } from '../events/webhooks.js';
 import type { Db } from '../sql/dialect.js';
 import { StartFault, UsageFault } from './config.js';
@@ -62,8 +62,12 @@ export const addWebhookCommand = async (
 
 const hostOf = (url: string): string => {
   if (URL.canParse(url)) {
-    const { protocol, host, username, password } = new URL(url);
+    const { protocol, host, port, username, password } = new URL(url);
     if (username !== '' || password !== '') throw new UsageFault('The URL must not hold a password: use --header.');
+    if (isBadPort(port))
+      throw new UsageFault(
+        `Nothing can be sent to "${url}": port ${port} belongs to another protocol, and fetch refuses it. Choose another port.`,
+      );
     if (protocol === 'http:' || protocol === 'https:') return host;
   }
   throw new UsageFault(`"${url}" is not a URL that begins with http:// or https://.`);

@@ -98,7 +98,9 @@ describe('secrets', () => {
     const ignored = path.join(dir, '.gitignore');
     const lines = fs.readFileSync(ignored, 'utf8').split('\n');
     expect(lines).toEqual(expect.arrayContaining(['.env', 'backup-*.db*', 'backup-*.dump', '*.before-restore-*']));
-    const ofInit = fs.readFileSync(path.join(import.meta.dirname, '../../templates/base/gitignore'), 'utf8').split('\n');
+    const ofInit = fs
+      .readFileSync(path.join(import.meta.dirname, '../../templates/base/gitignore'), 'utf8')
+      .split('\n');
     expect(ofInit).toEqual(expect.arrayContaining(lines));
     fs.writeFileSync(ignored, 'mine\n');
     fs.rmSync(path.join(dir, '.env'));

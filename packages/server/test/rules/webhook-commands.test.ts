@@ -10,6 +10,7 @@ import {
   testWebhookCommand,
 } from '../../src/cli/webhook-commands.js';
 import { eventNames } from '../../src/events/events.js';
+import { isBadPort } from '../../src/events/sender.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { printed } from '../world/printed.js';
 import { newReceiver, type Receiver } from '../world/receiver.js';
@@ -71,6 +72,7 @@ describe.each(dialects)('webhook commands on %s', (dialect) => {
   it('what cannot be a webhook is refused', async () => {
     await expect(add('ftp://example.org')).rejects.toThrow('"ftp://example.org" is not a URL that begins with http');
     await expect(add('https://a:b@example.org')).rejects.toThrow('must not hold a password');
+    await expect(add('http://127.0.0.1:6667/hook')).rejects.toThrow('port 6667 belongs to another protocol');
     await expect(add(receiver.url, { events: ['entry.creat'] })).rejects.toThrow('did you mean "entry.create"?');
     await expect(add(receiver.url, { header: ['no colon'] })).rejects.toThrow("is not of the form 'Name: value'");
     await expect(removeWebhookCommand(project(), 9)).rejects.toThrow('There is no webhook 9');
@@ -116,4 +118,24 @@ describe.each(dialects)('webhook commands on %s', (dialect) => {
     await printed(() => removeWebhookCommand(project(), 1));
     expect(await deliveries()).toEqual([]);
   });
+});
+
+it('ports to which fetch sends nothing are known beforehand', { timeout: 60_000 }, async () => {
+  const refused: number[] = [];
+  const known: number[] = [];
+  // what fetch does not refuse ends here, and is not sent
+  const dispatcher = {
+    dispatch: () => {
+      throw new Error('not sent');
+    },
+  };
+  for (let port = 1; port <= 11_000; port++) {
+    if (isBadPort(String(port))) known.push(port);
+    const fault = await fetch(`http://127.0.0.1:${port}`, { dispatcher } as object).catch((it: Error) => it);
+    const { cause } = fault as { readonly cause?: Error };
+    expect(['bad port', 'not sent']).toContain(cause?.message ?? 'not sent');
+    if (cause?.message === 'bad port') refused.push(port);
+  }
+  // older versions of Node refuse fewer
+  expect(known).toEqual(expect.arrayContaining(refused));
 });
