@@ -11,14 +11,14 @@ interface Line {
 }
 
 export function* explainOnSqlite(statement: Statement): ReadProgram<readonly TableRead[]> {
-  const [rows = []] = yield [{ ...statement, sql: `explain query plan ${statement.sql}` }];
+  const { text, tables } = withOwnAliases(statement.sql);
+  const [rows = []] = yield [{ ...statement, sql: `explain query plan ${text}` }];
   const lines = rows.map(
     ([id, parent, , detail]): Line => ({ id: Number(id), parent: Number(parent), detail: String(detail) }),
   );
-  const tables = aliasesIn(statement.sql);
   const isSlice = /\blimit\b/.test(statement.sql);
   const reads = lines.flatMap(({ parent, detail }): readonly TableRead[] => {
-    const [, verb, alias = '', rest = ''] = /^(SCAN|SEARCH) (\S+)(.*)$/.exec(detail) ?? [];
+    const [, verb, alias = '', rest = ''] = /^(SCAN|SEARCH) (\S+(?: \d+)?)(.*)$/.exec(detail) ?? [];
     const table = tables.get(alias);
     if (verb === undefined || table === undefined) return [];
     const [, index = null] = / USING (?:COVERING )?INDEX (\S+)/.exec(rest) ?? [];
@@ -52,10 +52,47 @@ const isInside = (parent: number, kind: string, lines: readonly Line[]): boolean
   return line !== undefined && (line.detail.includes(kind) || isInside(line.parent, kind, lines));
 };
 
-/** The tables of a statement by their aliases, which plans name alone. */
-const aliasesIn = (text: string): ReadonlyMap<string, string> =>
-  new Map(
-    [...text.matchAll(/(?:\bfrom|\bjoin|,) "((?:[^"]|"")+)"(?!\.)(?: as)?(?: "?(\w+)"?)?/g)].map(
-      ([, table = '', alias]) => [alias ?? table, table.replaceAll('""', '"')],
-    ),
-  );
+interface Scope {
+  readonly outer: Scope | null;
+  /** The unique name of each alias that the scope declares. */
+  readonly names: Map<string, string>;
+}
+
+/**
+ * The statement with an alias of its own for each table, because plans name nothing but aliases, which nested statements
+ * use again for other tables; and the tables by these aliases. A scope is what stands between two parentheses,
+ * or a part of a union there.
+ */
+const withOwnAliases = (text: string): { readonly text: string; readonly tables: ReadonlyMap<string, string> } => {
+  const tables = new Map<string, string>();
+  const tokens = [...text.matchAll(token)];
+  let scope: Scope = { outer: null, names: new Map() };
+  const scopes = tokens.map(({ 0: it, groups: { table, alias } = {} }) => {
+    if (it === '(') scope = { outer: scope, names: new Map() };
+    if (it === ')') scope = scope.outer ?? scope;
+    if (it === 'union') scope = { outer: scope.outer, names: new Map() };
+    const name = alias ?? table;
+    if (table !== undefined && name !== undefined) {
+      const own = tables.has(name) ? `${name} ${tables.size}` : name;
+      tables.set(own, table.replaceAll('""', '"'));
+      scope.names.set(name, own);
+    }
+    return scope;
+  });
+  let at = 0;
+  const renamed = text.replace(token, (it: string, ...found: unknown[]) => {
+    const { table, alias, used } = found.at(-1) as Readonly<Record<string, string | undefined>>;
+    const own = nameIn(scopes[at++]!, used ?? alias ?? table ?? '');
+    if (own === null || (used ?? alias ?? table) === own) return it;
+    if (used !== undefined) return `"${own}".`;
+    return alias === undefined ? `${it} as "${own}"` : it.replace(/(?: as)? "?\w+"?$/, ` as "${own}"`);
+  });
+  return { text: renamed, tables };
+};
+
+const nameIn = (scope: Scope, alias: string): string | null =>
+  scope.names.get(alias) ?? (scope.outer === null ? null : nameIn(scope.outer, alias));
+
+/** Texts, limits of scopes, tables with their aliases, aliases in use, and other names. */
+const token =
+  /'(?:[^']|'')*'|[()]|\bunion\b|(?:\bfrom|\bjoin|,) "(?<table>(?:[^"]|"")+)"(?!\.)(?:(?: as)? "?(?!(?:where|order|group|limit|left|cross|join|on|union)\b)(?<alias>\w+)"?)?|"?\b(?<used>\w+)"?\.|"(?:[^"]|"")+"/g;
