@@ -87,7 +87,10 @@ const admit = (
   whenReady(site.callers.identify(headers.authorization), (identified) => {
     if (!identified.ok) return identified;
     const caller = identified.value;
-    if (!caller.may(permission)) return refused(issue('http.forbidden', []));
+    if (!caller.may(permission)) {
+      site.onForbidden?.(caller.who, permission);
+      return refused(issue('http.forbidden', []));
+    }
     return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) =>
       ok({ caller, defaultLocale, format: unwrap(readFormat(headers)) }),
     );

@@ -2,7 +2,7 @@
  * A site: one model over one database, with everything between the two and HTTP. `start` creates one, and so does each
  * command that reads or writes content.
  */
-import { type Callers, newCallers } from '../access/caller.js';
+import { type Callers, type KnownCaller, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
 import { newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps } from '../accounts/account.js';
@@ -71,6 +71,8 @@ export interface Site {
   readonly reader: Reader;
   readonly writer: Writer;
   readonly callers: Callers;
+  /** Told of each request for content that lacks a permission. */
+  readonly onForbidden?: (who: KnownCaller['who'], permission: string) => void;
   readonly accounts: Accounts;
   readonly media: Media;
   readonly notifier: Notifier;

@@ -19,6 +19,7 @@ import { loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
 import { startThreads } from '../threads.js';
 import { bindCode } from '../v4code.js';
 import { type ProjectState, readSchemas } from './differences.js';
+import { newForbiddenNotes } from './forbidden.js';
 
 export interface Generation extends App {
   readonly project: Project;
@@ -68,7 +69,8 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
     const seeds = await addSeeds(prepared, db);
     await prepareData(prepared, db, notices);
     const { code, project } = await bindCode(prepared, { secrets, db, logger });
-    const site = await siteToServe({ project, db, secrets, handlers, hooks: code?.hooks, logger });
+    const served = await siteToServe({ project, db, secrets, handlers, hooks: code?.hooks, logger });
+    const site: Site = { ...served, onForbidden: newForbiddenNotes(logger) };
     if (isNewDatabase) await site.media.recover();
     const settings = serverSettingsOf(project, code);
     const made = await newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener);
