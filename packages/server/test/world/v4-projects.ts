@@ -133,11 +133,11 @@ const runOnPostgres = async (url: string, statements: readonly string[]): Promis
   }
 };
 
-/** Names, contents, sizes and times of all files and folders below one. */
 /** The rows of each table, those of the catalog included, and the last transaction that wrote one; other databases have transactions too. */
 const lastWrites = `select t.oid::regclass::text, query_to_xml(format('select count(*), max(xmin::text::bigint) from %s', t.oid::regclass), false, true, '')::text
   from pg_class t where t.relkind = 'r' and (t.relnamespace = 'public'::regnamespace or t.relname in ('pg_class', 'pg_attribute', 'pg_index', 'pg_sequence')) order by 1`;
 
+/** Names, contents, sizes and times of all files and folders below one. */
 export const fingerprintOf = (dir: string): Readonly<Record<string, string>> =>
   Object.fromEntries(
     ['.', ...fs.readdirSync(dir, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
