@@ -3,7 +3,6 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
-import { accountEndpoints } from '../accounts/endpoints.js';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
@@ -45,7 +44,6 @@ export const bindCode = async (
       prefix: config.api.rest.prefix,
       jwtSecret: secrets.jwtSecret,
       jwtSeconds: config.users.jwtDays * 24 * 60 * 60,
-      endpoints: accountEndpoints,
     });
     return { code, project: { ...project, config } };
   } catch (fault) {

@@ -1,8 +1,9 @@
 /** Routes of users, roles and authentication (RQ1, AC8). A route that is not listed here does not exist. */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import type { Callers, KnownCaller } from '../access/caller.js';
-import { type AccountAction, type AccountAnswer, isObject } from '../accounts/account.js';
+import { type AccountAnswer, isObject } from '../accounts/account.js';
 import type { Accounts } from '../accounts/accounts.js';
+import { type AccountEndpoint, accountEndpoints } from '../accounts/endpoints.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { readPrecondition } from '../read/etag.js';
@@ -11,78 +12,6 @@ import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
 import { searchOf } from './target.js';
-
-export interface AccountRoute {
-  readonly method: Method;
-  /** Without the prefix. */
-  readonly path: string;
-  /** The permission, without `plugin::users-permissions.`. */
-  readonly permission: string;
-  readonly action: AccountAction;
-  /** The key by which attempts are counted, besides the address: an attribute of the body, the user, or nothing. */
-  readonly counted?: 'identifier' | 'email' | 'user' | 'address';
-}
-
-export const accountRoutes = ({ login, users, roles }: Accounts): readonly AccountRoute[] => [
-  { method: 'POST', path: '/auth/local', permission: 'auth.callback', action: login.login, counted: 'identifier' },
-  {
-    method: 'POST',
-    path: '/auth/local/register',
-    permission: 'auth.register',
-    action: login.register,
-    counted: 'email',
-  },
-  {
-    method: 'POST',
-    path: '/auth/forgot-password',
-    permission: 'auth.forgotPassword',
-    action: login.forgotPassword,
-    counted: 'email',
-  },
-  {
-    method: 'POST',
-    path: '/auth/reset-password',
-    permission: 'auth.resetPassword',
-    action: login.resetPassword,
-    // every guess is a different code, so only the address can be counted
-    counted: 'address',
-  },
-  {
-    method: 'POST',
-    path: '/auth/change-password',
-    permission: 'auth.changePassword',
-    action: login.changePassword,
-    counted: 'user',
-  },
-  {
-    method: 'POST',
-    path: '/auth/send-email-confirmation',
-    permission: 'auth.sendEmailConfirmation',
-    action: login.sendConfirmation,
-    counted: 'email',
-  },
-  { method: 'GET', path: '/auth/email-confirmation', permission: 'auth.emailConfirmation', action: login.confirmEmail },
-  { method: 'GET', path: '/auth/:provider/callback', permission: 'auth.callback', action: login.provider },
-  { method: 'GET', path: '/connect/*', permission: 'auth.connect', action: login.provider, counted: 'address' },
-  { method: 'GET', path: '/users', permission: 'user.find', action: users.find },
-  { method: 'POST', path: '/users', permission: 'user.create', action: users.create },
-  { method: 'GET', path: '/users/count', permission: 'user.count', action: users.count },
-  { method: 'GET', path: '/users/me', permission: 'user.me', action: users.me },
-  { method: 'GET', path: '/users/:id', permission: 'user.findOne', action: users.findOne },
-  { method: 'PUT', path: '/users/:id', permission: 'user.update', action: users.update },
-  { method: 'DELETE', path: '/users/:id', permission: 'user.destroy', action: users.destroy },
-  { method: 'GET', path: '/users-permissions/roles', permission: 'role.find', action: roles.find },
-  { method: 'POST', path: '/users-permissions/roles', permission: 'role.createRole', action: roles.create },
-  { method: 'GET', path: '/users-permissions/roles/:id', permission: 'role.findOne', action: roles.findOne },
-  { method: 'PUT', path: '/users-permissions/roles/:id', permission: 'role.updateRole', action: roles.update },
-  { method: 'DELETE', path: '/users-permissions/roles/:id', permission: 'role.deleteRole', action: roles.remove },
-  {
-    method: 'GET',
-    path: '/users-permissions/permissions',
-    permission: 'permissions.getPermissions',
-    action: roles.permissions,
-  },
-];
 
 export interface AccountRouteDeps {
   readonly accounts: Accounts;
@@ -94,7 +23,7 @@ export interface AccountRouteDeps {
 /** @param taken paths of the project's content types, which take precedence. */
 export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>, deps: AccountRouteDeps): void => {
   const paths = new Map<string, Partial<Record<Method, RouteHandlerMethod>>>();
-  for (const route of accountRoutes(deps.accounts)) {
+  for (const route of accountEndpoints) {
     const path = deps.prefix + route.path;
     if (taken.has(path)) continue;
     paths.set(path, { ...paths.get(path), [route.method]: handlerOf(route, deps) });
@@ -103,7 +32,7 @@ export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>
 };
 
 const handlerOf =
-  ({ action, permission, counted }: AccountRoute, deps: AccountRouteDeps): RouteHandlerMethod =>
+  ({ actionOf, permission, counted }: AccountEndpoint, deps: AccountRouteDeps): RouteHandlerMethod =>
   async (request, reply) => {
     const identified = await deps.callers.identify(request.headers.authorization);
     if (!identified.ok) return sendIssues(reply, identified.issues);
@@ -114,7 +43,7 @@ const handlerOf =
     // link checkers send HEAD, which must not consume the code
     if (request.method === 'HEAD' && permission === 'auth.emailConfirmation') return reply.send();
     const given = (request.params as { readonly id?: string }).id;
-    const answer = await action({
+    const answer = await actionOf(deps.accounts)({
       caller,
       body: request.body,
       search: searchOf(request.raw.url!),
@@ -125,7 +54,7 @@ const handlerOf =
   };
 
 /** The account that an attempt targets; '' if none is named. */
-const accountOf = (counted: NonNullable<AccountRoute['counted']>, body: unknown, { who }: KnownCaller): string => {
+const accountOf = (counted: NonNullable<AccountEndpoint['counted']>, body: unknown, { who }: KnownCaller): string => {
   if (counted === 'address') return '';
   if (counted === 'user') return who.kind === 'user' ? `user ${who.id}` : '';
   const name = isObject(body) && Object.hasOwn(body, counted) ? body[counted] : '';

@@ -3,13 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
+import { accountEndpoints } from '../accounts/endpoints.js';
 import type { Operation } from '../describe/openapi.js';
 import { unwrap } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryFormat } from '../query/selection.js';
 import type { Site } from '../site/site.js';
-import { accountRoutes } from './account-routes.js';
 import { fileRoutes } from './file-routes.js';
 import { FORMAT_HEADER, readFormat } from './forms.js';
 import { localeRoute } from './locale-routes.js';
@@ -70,7 +70,7 @@ const describedFor = async (
   { site, routes, prefix, publicUrl }: DescriptionDeps,
   taken: ReadonlySet<string>,
 ) => {
-  const { model, handlers, accounts } = site;
+  const { model, handlers } = site;
   const content = routes.flatMap(({ path, type, actions }) =>
     Object.entries(actions).flatMap(([method, action]): readonly Operation[] => {
       if (!caller.may(permissionFor(type, action))) return [];
@@ -79,7 +79,7 @@ const describedFor = async (
     }),
   );
   const others = [
-    ...accountRoutes(accounts).map((it) => ({ ...it, permission: `plugin::users-permissions.${it.permission}` })),
+    ...accountEndpoints.map((it) => ({ ...it, permission: `plugin::users-permissions.${it.permission}` })),
     ...fileRoutes.map((it) => ({ ...it, permission: `plugin::upload.content-api.${it.permission}` })),
     localeRoute,
   ];

@@ -32,7 +32,7 @@ import { contextFor, performAction } from './actions.js';
 import { faultResponse } from './faults.js';
 import { JSON_TYPE, sendAnswer } from './respond.js';
 import { parseId } from './routes.js';
-import { searchOf, targetOf as targetOfUrl } from './target.js';
+import { searchOf, targetOf } from './target.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -98,15 +98,12 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
   prepareContext(koa, parse);
   const throughGlobals = (composed as typeof compose)([...code.globals]);
   /** The query string of a query that middlewares have changed; null if they have not. */
-  const changedSearch = ({ req, request }: Koa.Context): string | null => {
-    const current = (request as QueriedRequest)[QUERY];
-    const search = searchOf(req.url!);
-    return current === undefined || JSON.stringify(current) === JSON.stringify(parse(search))
-      ? null
-      : qs.stringify(current, { strictNullHandling: true });
+  const changedSearch = (ctx: Koa.Context): string | null => {
+    const changed = changedQuery(ctx, parse);
+    return changed && qs.stringify(changed, { strictNullHandling: true });
   };
   const waiting = new WeakMap<object, () => Promise<void>>();
-  const native = newNative(site, parse, waiting);
+  const native = newNative(site, code.findUser, parse, waiting);
   await code.start(site, native);
 
   const newContext = (
@@ -138,7 +135,8 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
 
   app.decorateRequest('codeRun', null);
   app.addHook('preHandler', (request, reply, done) => {
-    const { pathname, method } = targetOf(request);
+    const { method } = request;
+    const pathname = pathOf(request.raw.url!);
     const found = code.table.find(method, pathname) ?? code.table.find(method, usualPathOf(request));
     const isOurs = !pathname.startsWith('/_health');
     if (!isOurs || (!found && code.globals.length === 0 && !isOtherMethod(request, pathname, code))) return done();
@@ -203,10 +201,9 @@ export const addProjectCode = async (app: FastifyInstance, { code, site, setting
   return {
     begin: (request, response, asked, answerNatively) => {
       const { method = 'GET', url = '/' } = request;
-      const mark = url.indexOf('?');
-      const pathname = mark === -1 ? url : url.slice(0, mark);
+      const pathname = pathOf(url);
       // the framework refuses what cannot be decoded
-      if (targetOfUrl(url) !== url) return 'framework';
+      if (targetOf(url) !== url) return 'framework';
       const found = code.table.find(method, pathname);
       if (!found && code.globals.length === 0) return 'none';
       if (found ? !isRead(method) || found.route.isOfPlugin : answerNatively === null || !isRead(method))
@@ -226,9 +223,9 @@ const noNext = (): Promise<void> => Promise.resolve();
 
 const isRead = (method: string): boolean => method === 'GET' || method === 'HEAD';
 
-const targetOf = (request: FastifyRequest): { readonly pathname: string; readonly method: string } => {
-  const [pathname = '/'] = request.raw.url!.split('?');
-  return { pathname, method: request.method };
+const pathOf = (url: string): string => {
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
 };
 
 /** The path of the server's own route that a request is for: there are other spellings of it than project routes match. */
@@ -260,6 +257,13 @@ const QUERY = Symbol('query');
 interface QueriedRequest extends Koa.Request {
   [QUERY]?: Record<string, unknown>;
 }
+
+/** The query as code has changed it; null if it is what the URL says. */
+const changedQuery = ({ req, request }: Koa.Context, parse: ParseQuery): Record<string, unknown> | null => {
+  const current = (request as QueriedRequest)[QUERY];
+  const isChanged = current !== undefined && JSON.stringify(current) !== JSON.stringify(parse(searchOf(req.url!)));
+  return isChanged ? current : null;
+};
 
 const prepareContext = (koa: Koa, parse: ParseQuery): void => {
   // middlewares and policies change the query in place, or replace it
@@ -348,6 +352,7 @@ const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may:
 
 const newNative = (
   site: Site,
+  findUser: BoundCode['findUser'],
   parse: ParseQuery,
   waiting: WeakMap<object, () => Promise<void>>,
 ): Native & NativeRoutes => {
@@ -361,11 +366,10 @@ const newNative = (
 
   /** The text of the request as long as nobody has changed what was made of it. */
   const sourceOf = (ctx: CodeContext): QuerySource => {
-    const { req, request } = requestOf(ctx);
-    const search = searchOf(req.url!);
-    const current = (request as QueriedRequest)[QUERY];
-    const isUnchanged = current === undefined || JSON.stringify(current) === JSON.stringify(parse(search));
-    return isUnchanged ? textQuery(search) : objectQuery(queryOf(ctx) as unknown as QueryObject);
+    const koa = requestOf(ctx);
+    return changedQuery(koa, parse)
+      ? objectQuery(queryOf(ctx) as unknown as QueryObject)
+      : textQuery(searchOf(koa.req.url!));
   };
 
   const queryOf = (ctx: CodeContext): Members =>
@@ -373,26 +377,12 @@ const newNative = (
       Object.entries(ctx.query).filter(([name, value]) => value !== undefined && parameterName(name).kind !== 'other'),
     );
 
-  const user = async (id: number): Promise<Members | null> => {
-    const strapi = (
-      globalThis as unknown as {
-        strapi: {
-          plugins: Record<
-            string,
-            { services: Record<string, Record<string, (id: number) => Promise<Members | null>>> }
-          >;
-        };
-      }
-    ).strapi;
-    return strapi.plugins['users-permissions']!.services['user']!['fetchAuthenticatedUser']!(id);
-  };
-
   const credentialsOf = async ({ who }: KnownCaller): Promise<unknown> => {
     switch (who.kind) {
       case 'public':
         return undefined;
       case 'user':
-        return user(who.id);
+        return findUser(who.id);
       case 'token': {
         const { dialect } = db;
         const [row] = await db.read(() =>

@@ -17,7 +17,7 @@ import { CodeFault, newLoader } from './load.js';
 import type { CodeContext, Native } from './native.js';
 import { newPackages, type PackageSite } from './packages.js';
 import { type CoreAction, isCallable, isMembers, type Members } from './parts.js';
-import { newPlugins, type PluginEndpoint } from './plugins.js';
+import { newPlugins } from './plugins.js';
 import { readProjectCode } from './read.js';
 import { newRegistry, type Registry } from './registry.js';
 import { newRouteTable, type RouteTable } from './routes.js';
@@ -48,13 +48,13 @@ export interface Binding {
   readonly prefix: string;
   readonly jwtSecret: string;
   readonly jwtSeconds: number;
-  readonly endpoints: readonly PluginEndpoint[];
 }
 
 export interface BoundCode {
   /** For the site's writer. */
   readonly hooks: HooksOf;
-  readonly strapi: Strapi;
+  /** The whole row with its role, as `ctx.state.user` has it. */
+  readonly findUser: (id: number) => Promise<Entity | null>;
   /** Middlewares of `config/middlewares` that are the project's own, in order; they see every request. */
   readonly globals: readonly Middleware[];
   readonly table: RouteTable;
@@ -81,7 +81,7 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
     return site;
   };
   const yup = await import('yup');
-  const packages = newPackages(variables, bound, () => yup);
+  const packages = newPackages(variables, bound, yup);
   const load = await newLoader(dir, packages.modules);
   const config = await readCodeConfig({ dir, env: newEnv(variables), environment, load });
 
@@ -139,8 +139,8 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       locales: () => lateSite().locales,
     });
     const entityService = newEntityService({ entities, lifecycles });
-    const findUser = (id: number, populate: unknown): Promise<Entity | null> =>
-      entityService.findOne(USER_UID, id, { populate });
+    const findUser = (id: number): Promise<Entity | null> =>
+      entityService.findOne(USER_UID, id, { populate: ['role'] });
     const plugins = newPlugins({
       config,
       entityService,
@@ -148,8 +148,8 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       jwtSecret: binding.jwtSecret,
       jwtSeconds: binding.jwtSeconds,
       mail: binding.mail,
-      endpoints: binding.endpoints,
       answerNatively: (ctx) => nativeLater.answerNatively(ctx),
+      strapi: () => started(hold.strapi, 'strapi'),
     });
     const strapi = newStrapi({
       dir,
@@ -206,7 +206,11 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
     });
     return {
       hooks: hooksOf(lifecycles, () => entities),
-      strapi,
+      // an extension may have replaced it
+      findUser: (id) => {
+        const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
+        return (fetchAuthenticatedUser as typeof findUser)(id);
+      },
       globals: globalsOf(config.tree['middlewares'], registry, strapi),
       table,
       cookieKeys: keysOf(config.get('server.app.keys')),

@@ -27,7 +27,7 @@ export interface PackageSite {
 export const newPackages = (
   variables: Readonly<Record<string, string | undefined>>,
   site: () => PackageSite,
-  loadYup: () => unknown,
+  yup: unknown,
 ): Packages => {
   const coreRouters: CoreRouterDefinition[] = [];
   const factories = {
@@ -98,9 +98,7 @@ export const newPackages = (
       };
     },
     validateYupSchema,
-    get yup() {
-      return loadYup();
-    },
+    yup,
   };
   const strapi = { factories };
   return {

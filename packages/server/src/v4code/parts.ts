@@ -34,10 +34,15 @@ export interface DeclaredRoute {
   readonly info?: Members;
 }
 
-export interface Router {
-  readonly prefix?: string;
-  readonly type?: string;
-  readonly routes: readonly DeclaredRoute[];
+/** A route with what its place in the project says of it. */
+export interface PlacedRoute {
+  readonly declared: DeclaredRoute;
+  readonly prefix: string;
+  /** `api::tool` or `plugin::users-permissions`, what names in the route are relative to. */
+  readonly namespace: string;
+  readonly info: Members;
+  /** An endpoint of a plugin of which the server answers everything by itself. */
+  readonly isNative: boolean;
 }
 
 /** `src/api/NAME`, or a plugin's. */

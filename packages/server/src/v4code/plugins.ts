@@ -1,6 +1,7 @@
 /** The plugins of v4 that the server stands for, as project code and extensions see them. */
 import crypto from 'node:crypto';
 import { hashPassword, isPassword } from '../access/passwords.js';
+import { accountEndpoints } from '../accounts/endpoints.js';
 import type { MailSender } from '../accounts/mail.js';
 import { USER_UID } from '../model/model.js';
 import type { CodeConfig } from './config.js';
@@ -8,16 +9,7 @@ import type { Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
 import { CodeFault } from './load.js';
 import type { CodeContext } from './native.js';
-import { type Callable, type DeclaredRoute, isCallable, isMembers, type Members } from './parts.js';
-
-/** An endpoint of the server itself that belongs to a plugin. */
-export interface PluginEndpoint {
-  readonly method: string;
-  /** Without the prefix of the content API. */
-  readonly path: string;
-  /** `user.me`. */
-  readonly action: string;
-}
+import { type DeclaredRoute, isCallable, isMembers, type Members, type PlacedRoute } from './parts.js';
 
 export interface PluginObject {
   controllers: Record<string, Record<string, unknown>>;
@@ -38,14 +30,7 @@ export interface Plugins {
   policies(plugin: string, name: string): unknown;
   middlewares(plugin: string, name: string): unknown;
   /** In their order, with those that extensions have added. One that they have removed answers a 404. */
-  readonly routes: readonly {
-    readonly declared: DeclaredRoute;
-    readonly prefix: string;
-    readonly namespace: string;
-    readonly info: Members;
-    /** Nothing of the project takes part in it. */
-    readonly isNative: boolean;
-  }[];
+  readonly routes: readonly PlacedRoute[];
   /** Lets the project's extensions change the plugins. */
   extend(extensions: ReadonlyMap<string, unknown>): Promise<void>;
 }
@@ -53,17 +38,18 @@ export interface Plugins {
 export interface PluginDeps {
   readonly config: CodeConfig;
   readonly entityService: EntityService;
-  readonly findUser: (id: number, populate: unknown) => Promise<Entity | null>;
+  readonly findUser: (id: number) => Promise<Entity | null>;
   readonly jwtSecret: string;
   readonly jwtSeconds: number;
   readonly mail: MailSender;
-  readonly endpoints: readonly PluginEndpoint[];
   /** Answers a request by the server's own endpoint for its URL. */
   readonly answerNatively: (ctx: CodeContext) => Promise<void>;
+  /** What services that are functions are given. */
+  readonly strapi: () => unknown;
 }
 
 export const newPlugins = (deps: PluginDeps): Plugins => {
-  const { config, endpoints } = deps;
+  const { config } = deps;
   const plugin = (name: string, services: Record<string, unknown>): PluginObject => {
     const made: PluginObject = {
       controllers: {},
@@ -73,7 +59,10 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       middlewares: {},
       contentTypes: {},
       config: (path, otherwise) => config.get(`plugin.${name}.${path}`, otherwise),
-      service: (it) => definition(made.services[it]),
+      service: (it) => {
+        const service = made.services[it];
+        return isCallable(service) ? service({ strapi: deps.strapi() }) : service;
+      },
       controller: (it) => made.controllers[it],
     };
     return made;
@@ -86,7 +75,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   };
   const users = byName['users-permissions']!;
   const stubs = new Set<unknown>();
-  for (const { method, path, action } of endpoints) {
+  for (const { method, path, permission: action } of accountEndpoints) {
     const [controller = '', name = ''] = action.split('.');
     const stub = (ctx: CodeContext) => deps.answerNatively(ctx);
     stubs.add(stub);
@@ -153,9 +142,6 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
 
 const notFound = (ctx: unknown): void => (ctx as { notFound(): void }).notFound();
 
-const definition = (given: unknown): unknown =>
-  isCallable(given) ? (given as Callable)({ strapi: (globalThis as { strapi?: unknown }).strapi }) : given;
-
 /** `strapi.plugin('users-permissions').service('user')`. */
 const userService = ({ entityService, findUser }: PluginDeps): Record<string, unknown> => ({
   count: (params?: EntityParams) => entityService.count(USER_UID, { filters: params }),
@@ -163,7 +149,7 @@ const userService = ({ entityService, findUser }: PluginDeps): Record<string, un
   edit: (id: number, values: Members = {}) => entityService.update(USER_UID, id, { data: values, populate: ['role'] }),
   fetch: (id: number, params?: EntityParams) => entityService.findOne(USER_UID, id, params),
   fetchAll: (params?: EntityParams) => entityService.findMany(USER_UID, params),
-  fetchAuthenticatedUser: (id: number) => findUser(id, ['role']),
+  fetchAuthenticatedUser: findUser,
   remove: ({ id }: { readonly id: number }) => entityService.delete(USER_UID, id),
   validatePassword: (password: string, hash: string) => isPassword(password, hash),
   hashPassword: (password: string) => hashPassword(password, 10),
@@ -202,7 +188,7 @@ const emailService = ({ mail }: PluginDeps): Record<string, unknown> => ({
       subject: String(subject ?? ''),
       text: String(text ?? html ?? ''),
       html: String(html ?? text ?? ''),
-      from: from === undefined ? null : { name: '', email: from },
+      from: from ?? null,
       replyTo: replyTo ?? null,
-    } as unknown as Parameters<MailSender['send']>[0]),
+    }),
 });

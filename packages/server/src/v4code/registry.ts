@@ -2,7 +2,7 @@
 import type { EntryType, Uid } from '../model/model.js';
 import { CoreDefinition, definedBy, overCore } from './core.js';
 import { CodeFault } from './load.js';
-import { type Callable, coreActions, isCallable, isMembers, type Members, type ProjectCode } from './parts.js';
+import { type Callable, coreActions, isCallable, type Members, type PlacedRoute, type ProjectCode } from './parts.js';
 import type { Plugins } from './plugins.js';
 
 export type ContentTypes = ReadonlyMap<Uid, EntryType>;
@@ -14,13 +14,7 @@ export interface Registry {
   policy(name: string, namespace: string): Callable | undefined;
   middleware(name: string, namespace: string): Callable | undefined;
   readonly routers: readonly { readonly api: string; readonly router: unknown }[];
-  readonly pluginRoutes: readonly {
-    readonly declared: import('./parts.js').DeclaredRoute;
-    readonly prefix: string;
-    readonly namespace: string;
-    readonly info: Members;
-    readonly isNative: boolean;
-  }[];
+  readonly pluginRoutes: readonly PlacedRoute[];
   /** Tells core routers of the types, those wrapped by the project's own objects too. */
   bindRouters(types: ContentTypes): void;
   /** Content types of the project's apis. */
@@ -123,5 +117,3 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     },
   };
 };
-
-export const membersOf = (value: unknown): Members => (isMembers(value) ? value : {});

@@ -14,7 +14,7 @@ import {
   type DeclaredRoute,
   isCallable,
   isMembers,
-  type Members,
+  type PlacedRoute,
 } from './parts.js';
 import type { ContentTypes, Registry } from './registry.js';
 
@@ -60,16 +60,6 @@ export interface RouteDeps {
   /** Whether no service and no hook of the project takes part in an action. */
   readonly isPlain: (uid: string, action: CoreAction) => boolean;
   readonly strapi: unknown;
-}
-
-/** A route of a file, with what its place in the project says of it. */
-interface PlacedRoute {
-  readonly declared: DeclaredRoute;
-  readonly prefix: string;
-  /** `api::tool` or `plugin::users-permissions`, what names in the route are relative to. */
-  readonly namespace: string;
-  readonly info: Members;
-  readonly isNative?: boolean;
 }
 
 /** A core router: its options are known at once, its routes once the types are. */
@@ -134,7 +124,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     routes.push({
       method: declared.method.toUpperCase(),
       path: at,
-      isNative: placed.isNative === true,
+      isNative: placed.isNative,
       plain,
       isOfPlugin: placed.namespace.startsWith('plugin::'),
       match: matcher(at),
@@ -202,6 +192,7 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
       declared,
       prefix,
       namespace: `api::${api}`,
+      isNative: false,
       info: { apiName: api, type: typeof router['type'] === 'string' ? router['type'] : 'content-api' },
     }));
   }),

@@ -38,6 +38,11 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     engines.set(uid, engine);
     return engine;
   };
+  /** For calls that code makes in passing: it goes on, and the log says what does not happen. */
+  const notDone = <T>(what: string, result: T): T => {
+    log.warn(what);
+    return result;
+  };
   const described = (uid: Uid): Members | undefined =>
     entities.model.types.has(uid) ? describeModel(entities.model, uid) : undefined;
   const all = (wanted: (uid: Uid) => boolean): Members =>
@@ -125,9 +130,18 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       app: { root: dir, src: path.join(dir, 'src'), api: path.join(dir, 'src/api'), config: path.join(dir, 'config') },
       static: { public: path.join(dir, 'public') },
     },
-    eventHub: { emit: () => undefined, on: () => () => undefined, once: () => () => undefined, off: () => undefined },
+    eventHub: {
+      emit: () => undefined,
+      on: () => notDone('strapi.eventHub.on: nothing is emitted here', () => undefined),
+      once: () => notDone('strapi.eventHub.once: nothing is emitted here', () => undefined),
+      off: () => undefined,
+    },
     telemetry: { send: () => Promise.resolve(true), isDisabled: true },
-    cron: { add: () => undefined, remove: () => undefined, jobs: [] },
+    cron: {
+      add: () => notDone('strapi.cron.add: cron tasks do not run here', undefined),
+      remove: () => undefined,
+      jobs: [],
+    },
     fetch: (url: string, options?: RequestInit) => fetch(url, options),
     isLoaded: false,
     server: { httpServer: {}, use: () => undefined, routes: () => undefined },
