@@ -19,7 +19,7 @@ import {
   withValues,
 } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
-import { catalogProgram, planAdditions, readCatalog } from '../sql/schema.js';
+import { catalogProgram, noDiff, planAdditions, readCatalog } from '../sql/schema.js';
 
 const table = sql.table(deliveriesTable.name);
 
@@ -61,16 +61,7 @@ export const ensureOutbox = async (db: Db): Promise<void> => {
   const { schema } = db.dialect;
   const name = schema.storedName(deliveriesTable.name);
   if ((await readCatalog(db)).tables.has(name)) return;
-  const missing = {
-    missingTables: [deliveriesTable],
-    missingColumns: [],
-    missingIndexes: [],
-    ownIndexes: [],
-    surplusIndexes: [],
-    surplusTables: [],
-    surplusColumns: [],
-    otherTypes: [],
-  };
+  const missing = { ...noDiff, missingTables: [deliveriesTable] };
   await db.writeAlone(async (tx) => {
     // another process may have been first
     if ((await readInside(catalogProgram(db.dialect), tx)).tables.has(name)) return;

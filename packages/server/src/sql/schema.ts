@@ -65,6 +65,18 @@ export interface TableDiff {
   readonly otherTypes: readonly OtherType[];
 }
 
+/** Nothing differs; to be spread where something does. */
+export const noDiff: TableDiff = {
+  missingTables: [],
+  missingColumns: [],
+  missingIndexes: [],
+  ownIndexes: [],
+  surplusIndexes: [],
+  surplusTables: [],
+  surplusColumns: [],
+  otherTypes: [],
+};
+
 /** A column whose type differs from the one that we would create. */
 export interface OtherType {
   readonly table: string;

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Model } from '../../model/model.js';
 import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
-import { indexColumns, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
+import { indexColumns, noDiff, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
 import { planChanges } from '../layout.js';
 import type { ServeFacts, Setting, StartFacts } from './report.js';
 import { configFor, type DatabaseAddress, missingVariables, secretsOf, valueAt } from './settings.js';
@@ -38,7 +38,7 @@ export const planStart = (
 ): StartFacts => {
   const { storedName } = db.dialect.schema;
   const isDelivering = contents.hasWebhooks && found.surplusTables.every((it) => it !== deliveriesTable.name);
-  const outbox = isDelivering ? { ...nothingMissing, missingTables: [deliveriesTable] } : nothingMissing;
+  const outbox = isDelivering ? { ...noDiff, missingTables: [deliveriesTable] } : noDiff;
   const { statements } = planChanges(model, found, db);
   const indexChanges = planIndexes(found, db);
   const own = found.missingIndexes.filter((it) => it.index.own);
@@ -91,16 +91,6 @@ export const planStart = (
 };
 
 const SETTINGS = 'strapi_core_store_settings';
-const nothingMissing: TableDiff = {
-  missingTables: [],
-  missingColumns: [],
-  missingIndexes: [],
-  ownIndexes: [],
-  surplusIndexes: [],
-  surplusTables: [],
-  surplusColumns: [],
-  otherTypes: [],
-};
 
 const filesOf = (dir: string, config: V4Config, address: DatabaseAddress): StartFacts['files'] => {
   const files: StartFacts['files'][number][] = [];
