@@ -38,6 +38,7 @@ const samples = {
   options: ['fields', 'populate'],
   position: { before: 9 },
   regex: '^[a-z]+$',
+  role: 'strapi-super-admin',
   served: 'en',
   text: 'maybe',
   type: 'article',
@@ -59,6 +60,8 @@ const samplesOf = {
   'query.sort-needs-attribute': { name: 'author' },
   'query.unknown-pagination': { name: 'pagesize', near: 'pageSize' },
   'pagination.top-level': { name: 'page' },
+  'explain.no-content': { at: 'url', paths: ['/api/articles', '/api/articles/:id'] },
+  'relation.no-list': { name: 'categorys', near: 'categories' },
   'read.too-expensive': { what: 'rows' },
   'body.block': { what: 'Text node needs a text' },
   'body.too-many': { what: 'components' },
@@ -75,6 +78,8 @@ const samplesOf = {
   'media.field': { name: 'photos' },
   'media.info': { at: 'fileInfo', expected: 'object', value: '{name' },
   'media.type': { allowed: ['images'], ids: [8] },
+  'media.folder-taken': { name: 'Winter' },
+  'media.folder-full': { files: 3, folders: 1 },
   'media.handled': { at: 'ref', type: 'article' },
   'media.reference': { at: 'field', what: 'is not a media attribute of that type' },
   'account.unknown-action': { near: 'api::article.article.find' },
@@ -128,7 +133,7 @@ const configuration = () => {
 
 ## The project's configuration file
 
-\`dovetail.config.ts\`, \`.js\` or \`.json\` in the project's folder; all of it is optional.
+\`dovetail.config.ts\`, \`.js\`, \`.json\` or the like in the project's folder; all of it is optional.
 
 | setting | default | meaning |
 | --- | --- | --- |

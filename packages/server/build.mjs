@@ -7,6 +7,7 @@ import fs from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { rolldown } from 'rolldown';
+import { licencesOf } from './licences.mjs';
 
 const dir = 'dist/bundle';
 /** Each is a file of its own: the command line, and what runs in threads. */
@@ -75,15 +76,11 @@ for (const { fileName, modules = {} } of output) {
   fs.rmSync(`${file}.map`, { force: true });
 }
 
-/** The licences of the bundled packages ask to be passed on. */
-const folders = new Set(modules.filter(isPackage).map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)[0]));
-const licences = [...folders].sort().map((folder) => {
-  const { name, version, license } = JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8'));
-  const file = fs.readdirSync(folder).find((it) => /^licen[cs]e/i.test(it));
-  const text = file ? fs.readFileSync(path.join(folder, file), 'utf8').trim() : `Licence: ${license}`;
-  return `${name} ${version}\n\n${text}\n`;
-});
-fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licences.join(`\n${'-'.repeat(80)}\n\n`));
+fs.writeFileSync(path.join(dir, 'LICENCES.txt'), licencesOf(modules.filter(isPackage)));
+
+/** The Studio as packages/studio has built it, without what only its tests read. */
+fs.rmSync('dist/studio', { recursive: true, force: true });
+fs.cpSync('../studio/dist', 'dist/studio', { recursive: true, filter: (file) => !path.basename(file).startsWith('.') });
 
 /** The declarations that the package's exports name, with all that they lead to; nobody needs the others. */
 const { exports: exported } = JSON.parse(fs.readFileSync('package.json', 'utf8'));

@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
 import { reporters } from './test/reporter.ts';
 
 /** What `npm run test:quick` plays: most tests on SQLite, and a taste of the random ones. */
@@ -41,8 +42,9 @@ export default defineConfig(({ mode }) => ({
     globalSetup: ['test/world/postgres.ts'],
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // two cores: more workers only make each other wait
-    maxWorkers: 2,
+    // for two cores: tests of deadlines, locks and restarts wait most of their time
+    maxWorkers: 4,
+    sequence: { sequencer: LongestFirst },
     reporters,
     // passing tests have nothing to say
     silent: 'passed-only',

@@ -2,15 +2,12 @@
 
 import { type Files, newFiles } from './files.js';
 import type { CreateInput, Id, LocalizationInput, UpdateInput } from './input.js';
-import type { EntryQuery, ListQuery, NestedSelection, SingleQuery, Strict } from './query.js';
+import type { Checked, EntryQuery, ListQuery, NestedSelection, NoQuery, SingleQuery } from './query.js';
 import { type Answer, type ClientOptions, getBody, newSend, type RequestOptions, type Send } from './request.js';
 import type { Entry, EntryForm, EntryList, LocalizedEntry, OneEntry } from './result.js';
 import type { EntryType, Schema, TypeAt } from './schema.js';
 import { encodeQuery } from './url.js';
 import { newUsers, type Users } from './users.js';
-
-/** A query that names only what the model has. */
-export type Checked<Q, C> = Q & Strict<Q, C>;
 
 /** `ifNoneMatch`: the tag of what the caller has already; the result is null if it has not changed. */
 export interface ReadOptions extends RequestOptions {
@@ -81,7 +78,6 @@ export interface Single<T extends EntryType, F extends EntryForm = 'nested'> {
   ): Promise<OneEntry<T, Q, F>>;
 }
 
-export type NoQuery = Record<never, never>;
 type StateQuery = Pick<NestedSelection<EntryType>, 'publicationState'>;
 
 export interface Locale {

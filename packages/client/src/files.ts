@@ -1,8 +1,7 @@
 /** Uploaded files. */
-import type { Checked, NoQuery } from './client.js';
 import type { Id } from './input.js';
-import type { EntryQuery, NestedSelection } from './query.js';
-import { getBody, type RequestOptions, type Send } from './request.js';
+import type { Checked, EntryQuery, NestedSelection, NoQuery } from './query.js';
+import { getBody, type RequestOptions, type Send, type UploadOptions } from './request.js';
 import type { BareEntry } from './result.js';
 import type { EntryType } from './schema.js';
 import { encodeQuery } from './url.js';
@@ -11,6 +10,8 @@ export interface FileInfo {
   readonly name?: string;
   readonly alternativeText?: string | null;
   readonly caption?: string | null;
+  /** The id of a folder of the media library; administrators only. */
+  readonly folder?: number | null;
 }
 
 /** The entry and the attribute that the files are added to. */
@@ -29,10 +30,10 @@ export interface Files<T extends EntryType> {
   upload(
     files: readonly UploadFile[],
     details?: { readonly info?: readonly FileInfo[]; readonly target?: UploadTarget },
-    options?: RequestOptions,
+    options?: UploadOptions,
   ): Promise<BareEntry<T>[]>;
   /** The same file with another content; its URL stays. */
-  replace(id: Id, file: UploadFile, info?: FileInfo, options?: RequestOptions): Promise<BareEntry<T>>;
+  replace(id: Id, file: UploadFile, info?: FileInfo, options?: UploadOptions): Promise<BareEntry<T>>;
   describe(id: Id, info: FileInfo, options?: RequestOptions): Promise<BareEntry<T>>;
   find<const Q extends NestedSelection<T> = NoQuery>(
     query?: Checked<Q, NestedSelection<T>>,
@@ -43,18 +44,23 @@ export interface Files<T extends EntryType> {
     query?: Checked<Q, EntryQuery<T>>,
     options?: RequestOptions,
   ): Promise<BareEntry<T, Q>>;
+  /** How many files the query finds. */
+  count<const Q extends NestedSelection<T> = NoQuery>(
+    query?: Checked<Q, NestedSelection<T>>,
+    options?: RequestOptions,
+  ): Promise<number>;
   delete(id: Id, options?: RequestOptions): Promise<BareEntry<T>>;
 }
 
 export const newFiles = (send: Send) => {
-  const post = async (form: FormData, query: string, options?: RequestOptions): Promise<unknown> =>
+  const post = async (form: FormData, query: string, options?: UploadOptions): Promise<unknown> =>
     (await send({ ...options, method: 'POST', path: '/upload', query, body: form })).body;
   const pathOf = (id: Id): string => `/upload/files/${encodeURIComponent(String(id))}`;
   return {
     upload: (
       files: readonly UploadFile[],
       { info, target }: { readonly info?: readonly FileInfo[]; readonly target?: UploadTarget } = {},
-      options?: RequestOptions,
+      options?: UploadOptions,
     ) => {
       const form = new FormData();
       for (const [name, value] of Object.entries(target ?? {})) form.append(name, String(value));
@@ -62,7 +68,7 @@ export const newFiles = (send: Send) => {
       for (const file of files) appendFile(form, file);
       return post(form, '', options);
     },
-    replace: (id: Id, file: UploadFile, info?: FileInfo, options?: RequestOptions) => {
+    replace: (id: Id, file: UploadFile, info?: FileInfo, options?: UploadOptions) => {
       const form = new FormData();
       if (info) form.append('fileInfo', JSON.stringify(info));
       appendFile(form, file);
@@ -75,6 +81,7 @@ export const newFiles = (send: Send) => {
     },
     find: (query?: object, options?: RequestOptions) => getBody(send, '/upload/files', query, options),
     findOne: (id: Id, query?: object, options?: RequestOptions) => getBody(send, pathOf(id), query, options),
+    count: (query?: object, options?: RequestOptions) => getBody(send, '/upload/files/count', query, options),
     delete: async (id: Id, options?: RequestOptions) =>
       (await send({ ...options, method: 'DELETE', path: pathOf(id) })).body,
   };

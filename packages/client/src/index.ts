@@ -20,8 +20,10 @@ export type {
   ToOneInput,
   UpdateInput,
 } from './input.js';
+export type { AttributeDocument, ModelDocument, RelationDocument, TypeDocument, TypeRights } from './model.js';
+export type { Progress } from './progress.js';
 export type { EntryQuery, Filters, ListQuery, Populate, SingleQuery, Sort } from './query.js';
-export type { ClientOptions, RequestOptions, Send } from './request.js';
+export type { ClientOptions, RequestOptions, Send, UploadOptions } from './request.js';
 export type { BareEntry, Entry, EntryForm, EntryList, OneEntry } from './result.js';
 export type { EntryType, Nested, Schema } from './schema.js';
 export { encodeQuery } from './url.js';

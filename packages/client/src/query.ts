@@ -138,6 +138,12 @@ export type SingleQuery<T extends EntryType> = Selection<T> & {
 
 // ---- refusing names that the model does not have
 
+/** A query that names only what the model has. */
+export type Checked<Q, C> = Q & Strict<Q, C>;
+
+/** What is asked if nothing is. */
+export type NoQuery = Record<never, never>;
+
 /** The members of a union of objects. */
 type KeyOf<C> = C extends readonly unknown[] ? never : C extends object ? keyof C : never;
 type ValueAt<C, K> = C extends readonly unknown[] ? never : K extends keyof C ? C[K] : never;
@@ -146,7 +152,7 @@ type ValueAt<C, K> = C extends readonly unknown[] ? never : K extends keyof C ? 
  * A query as it was written, with `never` in place of members that are not in `C`. TypeScript does not look for surplus
  * members where a type is inferred.
  */
-export type Strict<Q, C> = Q extends Leaf
+type Strict<Q, C> = Q extends Leaf
   ? Q
   : Q extends readonly (infer E)[]
     ? readonly Strict<E, C extends readonly (infer I)[] ? I : never>[]

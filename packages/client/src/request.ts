@@ -1,5 +1,6 @@
 /** One request: headers, retries, errors. */
 import { errorOf } from './errors.js';
+import { fetchWithProgress, type Progress } from './progress.js';
 import type { EntryForm } from './result.js';
 import { encodeQuery } from './url.js';
 
@@ -25,7 +26,12 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-export interface RequestParts extends RequestOptions {
+/** `onProgress` is told of the bytes that have left, in browsers: it needs `XMLHttpRequest`, and is not called without. */
+export interface UploadOptions extends RequestOptions {
+  readonly onProgress?: (progress: Progress) => void;
+}
+
+export interface RequestParts extends UploadOptions {
   readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Below the prefix. */
   readonly path: string;
@@ -38,6 +44,8 @@ export interface Answer {
   readonly headers: Headers;
   /** Parsed JSON; undefined if there is no body. */
   readonly body: unknown;
+  /** The body as it came, for numbers that JavaScript's cannot hold. */
+  readonly text: string;
 }
 
 export type Send = (parts: RequestParts) => Promise<Answer>;
@@ -54,11 +62,11 @@ export const newSend = ({
 }: ClientOptions): Send => {
   const base = `${url.replace(/\/+$/, '')}${prefix}`;
   const fetchOne = rest.fetch ?? fetch;
-  return async ({ method, path, query = '', body, signal, headers: own }) => {
+  return async ({ method, path, query = '', body, signal, headers: own, onProgress }) => {
     const target = `${base}${path}${query === '' ? '' : `?${query}`}`;
     const bearer = typeof token === 'function' ? await token() : (token ?? null);
     const isForm = body instanceof FormData;
-    const init: RequestInit = {
+    const init = {
       method,
       headers: {
         accept: 'application/json',
@@ -71,11 +79,15 @@ export const newSend = ({
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     };
+    const attempt =
+      onProgress && typeof XMLHttpRequest === 'function'
+        ? () => fetchWithProgress(target, init, onProgress)
+        : () => fetchOne(target, init);
     const triesMax = method === 'GET' ? retries + 1 : 1;
     for (let tries = 1; ; tries++) {
       let response: Response;
       try {
-        response = await fetchOne(target, init);
+        response = await attempt();
       } catch (fault) {
         if (tries >= triesMax || signal?.aborted) throw fault;
         await pause(pauseMs(tries, null), signal);
@@ -88,7 +100,12 @@ export const newSend = ({
       }
       const text = await response.text();
       if (response.status >= 400) throw errorOf(method, target, response.status, text);
-      return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) };
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: text === '' ? undefined : JSON.parse(text),
+        text,
+      };
     }
   };
 };

@@ -1,7 +1,6 @@
 /** Users, and what they do with their own accounts. */
-import type { Checked, NoQuery } from './client.js';
 import type { Id, UpdateInput } from './input.js';
-import type { EntryQuery, NestedSelection } from './query.js';
+import type { Checked, EntryQuery, NestedSelection, NoQuery } from './query.js';
 import { getBody, type RequestOptions, type Send } from './request.js';
 import type { BareEntry } from './result.js';
 import type { EntryType } from './schema.js';

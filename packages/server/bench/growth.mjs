@@ -14,7 +14,9 @@ export const growthName = 'growth';
 
 export const growthSizes = [1_000, 10_000, 100_000];
 
-const indexes = { 'api::article.article': ['views', 'publishedOn', 'createdAt', 'kind,views'] };
+const indexes = {
+  'api::article.article': ['views', 'publishedOn', 'createdAt', 'kind,views', 'publishedOn:desc,title'],
+};
 
 /**
  * Pages are random ones of the last fifth.
@@ -40,6 +42,11 @@ export const growthRequests = [
     name: 'grown-timed-page',
     about: 'sort=createdAt:desc, deep pages',
     url: (turn, articles) => `/api/articles?sort=createdAt:desc&pagination[page]=${deepPage(turn, articles)}`,
+  },
+  {
+    name: 'grown-two-page',
+    about: 'sort=publishedOn:desc,title, deep pages',
+    url: (turn, articles) => `/api/articles?sort=publishedOn:desc,title&pagination[page]=${deepPage(turn, articles)}`,
   },
   {
     name: 'grown-filter',

@@ -17,6 +17,7 @@ import {
   sqliteWorld,
 } from './databases.mjs';
 import { growthName, growthRequests, growthSizes, measureGrowth } from './growth.mjs';
+import { compareGuarded, guardedName } from './guarded.mjs';
 import { record } from './history.mjs';
 import { compareLocales, localeRequests } from './locales.mjs';
 import { measureMemory, memoryName } from './memory.mjs';
@@ -36,7 +37,7 @@ const usage = `npm run bench -- [options]
   --keep DIR           keeps the data there for the next run
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
                        create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what
-                       stands for v4; only by name: growth, with up to ${growthSizes.at(-1)} articles; memory, by the number of threads
+                       stands for v4; only by name: guarded, code of a v4 project; growth, with up to ${growthSizes.at(-1)} articles; memory, by the number of threads
   --rounds N           slices for each side and request (7; 10 of writes)
   --seconds S          length of a slice (0.8); those of writes have a number of requests instead
   --connections N      reads at a time (8)
@@ -59,7 +60,7 @@ const writeNames = writesFor({ articles: writtenArticles }).map((it) => it.name)
 const localeNames = localeRequests.map((it) => it.name);
 const growthNames = growthRequests.map((it) => it.name);
 const usualNames = [...readNames, ...localeNames, ...writeNames, uploadName, peersName, togetherName];
-const requestNames = [...usualNames, ...growthNames, growthName, memoryName];
+const requestNames = [...usualNames, ...growthNames, growthName, guardedName, memoryName];
 
 const readOptions = () => {
   const text = (fallback) => ({ type: 'string', ...(fallback === undefined ? {} : { default: fallback }) });
@@ -142,7 +143,9 @@ const main = async () => {
         return worlds.get(articles);
       };
       const began = performance.now();
-      const world = has([...readNames, ...localeNames, peersName]) ? await prepare(options.articles) : null;
+      const world = has([...readNames, ...localeNames, guardedName, peersName])
+        ? await prepare(options.articles)
+        : null;
       const small = world && options.articles > smallArticles ? await prepare(smallArticles) : null;
       const written = has(writeNames) ? await prepare(Math.max(options.articles, writtenArticles)) : null;
       progress(null);
@@ -163,6 +166,7 @@ const main = async () => {
               options,
             }),
           }),
+          ...(has([guardedName]) && { guarded: await compareGuarded({ world, dir, options }) }),
           ...(written && {
             writes: await compareWrites({
               dovetail,

@@ -120,21 +120,25 @@ export const issueKinds = {
   'query.status': query<{ text: string }>(
     ({ text }) => `expected published or draft, got ${JSON.stringify(shorten(text))}`,
   ),
-  'query.two-states': query(() => 'is given beside publicationState, which says the same in other words; use one'),
+  'query.two-states': query(
+    () => 'cannot be combined with publicationState, which has the same meaning; use one of them',
+  ),
   'query.status-of-update': query(
-    () => 'decides the state of new entries only; send publishedAt in the body, a date to publish and null for a draft',
+    () => 'applies to new entries only; send publishedAt in the body, with a date to publish and null for a draft',
   ),
   'query.locale-of-version': query(
     () =>
-      'chooses a version of the document, but each locale is an entry of its own here: send the id of that entry, without locale',
+      'selects a version of a document, but each locale is a separate entry here: use the id of that entry, without locale',
   ),
   'query.locale-in-body': query<{ given: string }>(
-    ({ given }) => `is another one than in the body, ${JSON.stringify(given)}`,
+    ({ given }) => `differs from the locale in the body, ${JSON.stringify(given)}`,
   ),
-  'query.locales': query(() => 'expected a locale, a list of locales, or all, which stands alone'),
+  'query.locales': query(() => 'expected a locale, a list of locales, or all by itself'),
+  'query.window-sort': query(() => 'is not allowed here: a relation list has its own order'),
+  'query.window-locale': query(() => 'expected one locale'),
   'query.one-locale': query(() => 'expected one locale, or all'),
   'query.locale-of-entry': query(
-    () => 'the id says which entry is meant, and a new entry is in the locale of its body',
+    () => 'is not allowed here: the id identifies the entry, and a new entry takes its locale from the body',
   ),
   'query.locale-of-type': query<{ type: string }>(({ type }) => `${type} has no locales`),
   'query.no-effect': query(() => 'has no effect on this request'),
@@ -212,6 +216,9 @@ export const issueKinds = {
     ({ name }) => `Invalid pagination attributes. Write pagination[${name}] instead of ${name}`,
   ),
   'pagination.with-count': invalid(() => 'Invalid withCount parameter. Expected "t","1","true","false","0","f"'),
+  'explain.no-content': invalid<{ paths: readonly string[] }>(
+    ({ at, paths }) => `${at} must be a path that reads content: ${listNames(paths)}`,
+  ),
   // ---- run: budgets
   'read.too-expensive': invalid<{ what: string; max: number }>(
     ({ max, what }) =>
@@ -272,9 +279,19 @@ export const issueKinds = {
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
   'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
   'body.locale': named('ApplicationError', () => "This locale doesn't exist"),
-  'body.locale-kept': invalid(({ at }) => `${at}: an entry keeps its locale`),
-  'body.localizations': invalid(({ at }) => `${at}: siblings are added by POST to …/localizations`),
-  'body.not-findable': invalid(({ at }) => `${at}: the caller may not find what this relation leads to`),
+  'body.locale-kept': invalid(({ at }) => `${at}: the locale of an entry cannot be changed`),
+  'body.localizations': invalid(({ at }) => `${at}: add localizations by POST to …/localizations`),
+  'body.not-writable': named(
+    'ForbiddenError',
+    ({ at }) => `${at}: your roles do not allow you to write this attribute`,
+  ),
+  'body.not-publishable': named(
+    'ForbiddenError',
+    ({ at }) => `${at}: your roles do not let you publish or unpublish it`,
+  ),
+  'body.not-findable': invalid(
+    ({ at }) => `${at}: the caller does not have permission to find the target of this relation`,
+  ),
   'body.password-too-long': invalid<{ bytesMax: number }>(
     ({ at, bytesMax }) => `${at} must be at most ${bytesMax} bytes`,
   ),
@@ -288,6 +305,10 @@ export const issueKinds = {
   'body.single-exists': invalid(() => 'singleType.alreadyExists'),
   'body.too-many': invalid<{ max: number; what: string }>(
     ({ at, max, what }) => `${at}: more than ${max} ${what} in one request`,
+  ),
+  'relation.no-list': named<AttributeName>(
+    'NotFoundError',
+    (it) => `${it.type} has no relation list "${shorten(it.name)}"${didYouMean(it)}`,
   ),
   'relation.invalid': invalid<{ value: unknown }>(
     ({ at, value }) => `Invalid relations: ${at} must be ids, but the final value was: \`${print(value)}\`.`,
@@ -333,7 +354,7 @@ export const issueKinds = {
       `${ids.length} relation(s) of type ${uid} associated with this entity do not exist: ${at} ${shorten(ids.join(', '))}`,
   ),
   /** A constraint of the database: another request or program was faster, or a table has constraints of its own. */
-  'relation.rejected': invalid(() => 'A related entry does not exist any more, or another one still needs this entry'),
+  'relation.rejected': invalid(() => 'A related entry no longer exists, or another entry still requires this one'),
   // ---- accounts: wording that v4's front ends compare (ER4)
   'account.required': invalid(({ at }) => `${at} is a required field`),
   'account.login': invalid(() => 'Invalid identifier or password'),
@@ -360,6 +381,31 @@ export const issueKinds = {
   'account.unknown-action': invalid<{ action: string; near?: string | undefined }>(
     ({ at, action, near }) => `${at}: there is no action "${shorten(action)}"${didYouMean({ near })}`,
   ),
+  // ---- administrators
+  'admin.login': invalid(() => 'Invalid credentials'),
+  'admin.no-session': named('UnauthorizedError', () => 'There is no session, or it has ended. Sign in again'),
+  'admin.header': named('ForbiddenError', () => 'The request needs the header Dovetail-Studio: 1'),
+  'admin.foreign': named('ForbiddenError', () => 'Requests from pages of other sites are not allowed'),
+  'admin.registered': named('ApplicationError', () => 'There is already an administrator'),
+  'admin.register-key': invalid(
+    () => 'The key is not valid or has expired. In development, the server prints a new one when it starts',
+  ),
+  'admin.registration-token': invalid(() => 'The link is not valid or has expired; ask an administrator for a new one'),
+  'admin.blocked': named('ApplicationError', () => 'The administrator is blocked; unblock them first'),
+  'admin.token-absent': named('NotFoundError', () => 'API Token not found'),
+  'admin.token-name': named('ApplicationError', () => 'Name already taken'),
+  'admin.super-admins': named(
+    'ForbiddenError',
+    () => 'Only super admins may change super admins, or make others super admins',
+  ),
+  'admin.last-super-admin': named('ApplicationError', () => 'At least one super admin must be able to sign in'),
+  'admin.as': named<{ text: string }>(
+    'BadRequestError',
+    ({ text }) =>
+      `The header Dovetail-As must name an existing role or token, as role:TYPE or token:ID; got ${JSON.stringify(shorten(text))}`,
+  ),
+  'admin.as-write': named('ForbiddenError', () => 'Requests with the header Dovetail-As can only read'),
+  'admin.role-absent': named<{ role: string }>('ApplicationError', ({ role }) => `There is no role "${shorten(role)}"`),
   // ---- uploads: wording that v4's front ends know (ER4), where v4 has any
   'form.malformed': invalid(() => 'The body is not valid multipart/form-data'),
   'form.too-large': named('PayloadTooLargeError', () => 'FileTooBig'),
@@ -383,11 +429,11 @@ export const issueKinds = {
   'form.no-data': invalid(() => "When using multipart/form-data you need to provide your data in a JSON 'data' field."),
   'form.data': invalid(() => "Invalid 'data' field. 'data' should be a valid JSON."),
   'form.file-name': invalid<{ name: string; what: string }>(
-    ({ name, what }) => `The file "${shorten(name)}" belongs nowhere: ${what}`,
+    ({ name, what }) => `The file "${shorten(name)}" cannot be stored: ${what}`,
   ),
   'form.no-media': invalid<AttributeName & { key: string }>(
     (it) =>
-      `The file "${shorten(it.name)}" belongs nowhere: ${it.type} has no media attribute "${shorten(it.key)}"${didYouMean(it)}`,
+      `The file "${shorten(it.name)}" cannot be stored: ${it.type} has no media attribute "${shorten(it.key)}"${didYouMean(it)}`,
   ),
   'form.not-a-file': invalid<{ name: string }>(({ name }) => `The field "${shorten(name)}" must hold a file, not text`),
   'media.no-files': invalid(() => 'Files are empty'),
@@ -414,9 +460,22 @@ export const issueKinds = {
   ),
   'media.entity-absent': named('NotFoundError', () => 'Entity not found'),
   'media.absent': named('NotFoundError', () => 'file.notFound'),
+  'media.folder-absent': named('NotFoundError', () => 'There is no such folder'),
+  'media.no-such-folder': invalid<{ id: number }>(({ at, id }) => `${at}: there is no folder ${id}`),
+  'media.folder-name': invalid(
+    ({ at }) => `${at} must be a text without slashes, and without spaces at its beginning or end`,
+  ),
+  'media.folder-taken': invalid<{ name: string }>(
+    ({ at, name }) => `${at}: there is already a folder "${shorten(name)}" there`,
+  ),
+  'media.folder-inside': invalid(({ at }) => `${at}: a folder cannot be moved into itself`),
+  'media.folder-full': named<{ files: number; folders: number }>(
+    'ApplicationError',
+    ({ files, folders }) => `The folder is not empty: it holds ${files} file(s) and ${folders} folder(s)`,
+  ),
   'media.store-failed': named(
     'ServiceUnavailableError',
-    () => 'The store of the uploads is not available; nothing was changed',
+    () => 'The storage of uploads is not available; nothing was changed',
   ),
   'media.disk-full': named(
     'ServiceUnavailableError',
@@ -442,7 +501,7 @@ export const issueKinds = {
   'http.malformed-request': named('BadRequestError', () => 'The request is not valid HTTP'),
   'http.too-slow': named('RequestTimeoutError', () => 'The request took too long to arrive'),
   'http.changed-meanwhile': named('PreconditionFailedError', () => 'The entry has changed since it was read'),
-  'http.excluded': named('PreconditionFailedError', () => 'The entry is there, which If-None-Match excludes'),
+  'http.excluded': named('PreconditionFailedError', () => 'The entry exists, which If-None-Match excludes'),
   'database.full': named(
     'ServiceUnavailableError',
     () => 'The disk that holds the database is full; nothing was changed',

@@ -21,6 +21,8 @@ export const limits = {
   sortStepsMax: 10,
   /** Distinct sort keys of one list. Above: 400. */
   sortKeysMax: 20,
+  /** Uses of a file that are listed; all are counted (UP18). */
+  usesMax: 100,
   /** Nested objects in `filters`. SQLite refuses expressions deeper than 1,000, and a level takes some thirty. Above: 400. */
   filterDepthMax: 24,
   /** Selections (an entry type with fields and populate) in one request. Each may cost two statements. Above: 400. */
@@ -78,10 +80,14 @@ export const limits = {
   fullDiskLogMs: 60_000,
   /** Milliseconds that a read may run on SQLite before it yields to other requests. */
   readSliceMsMax: 10,
-  /** Milliseconds that a read of few rows may take in the thread that serves requests. Above: it is left to the others. */
+  /** Milliseconds that a small read may take in the thread that serves requests. Above: another thread repeats it. */
   smallReadMsMax: 2,
-  /** Milliseconds for which such reads are then left to them at once. */
-  smallReadPauseMs: 5_000,
+  /** Milliseconds for which reads of the same plan then go to other threads directly; the first pauses are shorter. */
+  smallReadPauseMsMax: 5_000,
+  /** Entries that a small read may show, those of long lists included. */
+  smallReadEntriesMax: 20_000,
+  /** Milliseconds that small reads may take in one turn of the event loop; less if more threads could take over. */
+  smallReadsMsMax: 5,
   /** Read connections per SQLite file; each has its own page cache. */
   sqliteReadersMax: 4,
   /** Threads that read a SQLite file, by default; not more than the machine has cores. */
@@ -155,6 +161,8 @@ export const limits = {
   unitedCharactersMax: 60_000,
   /** Bytes of compiled reads, measured as JSON text: about 8 KB for a simple list, 70 KB for `populate=*` of a large type. */
   shapeBytesMax: 8 * 1024 * 1024,
+  /** Compiled windows of relation lists: editors open few lists, and ask for the same fields of each. */
+  windowShapesMax: 200,
   /** Bytes of plans by the template or text of their request: what `shapeBytesMax` says, without the statements. */
   planBytesMax: 8 * 1024 * 1024,
   /** Bytes of what is remembered of lists, some 400 of them, and the positions in one. */
@@ -191,6 +199,24 @@ export const limits = {
   lastUseMsMin: 60 * 60 * 1000,
   /** Milliseconds for which a password reset code is valid (AC11). */
   resetCodeMsMax: 60 * 60 * 1000,
+  /** Milliseconds for which the access token of an administrator is valid (AD3). */
+  adminTokenMsMax: 15 * 60 * 1000,
+  /** Milliseconds after which an administrator has to sign in again, however active (AD4). */
+  adminSessionMsMax: 30 * 24 * 60 * 60 * 1000,
+  /** Milliseconds after which a session ends that nobody has refreshed (AD4). */
+  adminSessionIdleMsMax: 7 * 24 * 60 * 60 * 1000,
+  /** Milliseconds for which the refresh token before the current one is still known: two pages may refresh at once (AD4). */
+  refreshOverlapMsMax: 10_000,
+  /** Sessions of one administrator. Above: the oldest ends. */
+  adminSessionsMax: 20,
+  /** Milliseconds for which the link is valid that registers the first administrator (AD7). */
+  registerKeyMsMax: 24 * 60 * 60 * 1000,
+  /** Milliseconds for which a one-time link for an administrator is valid (AD18). */
+  registrationTokenMsMax: 3 * 24 * 60 * 60 * 1000,
+  /** Characters of the name and the description of an API token. Above: 400. */
+  tokenTextMax: 255,
+  /** Characters of the password of an administrator, as in v4. Below: 400. */
+  adminPasswordCharactersMin: 8,
   /** Bytes of a new password: bcrypt ignores the rest. Above: 400. */
   passwordBytesMax: 72,
   /** Passwords in one body. Each takes about 60 ms of a thread. Above: 400. */
@@ -213,6 +239,10 @@ export const limits = {
   integerMin: -2_147_483_648,
   /** Milliseconds for receiving a whole request, so that slow bodies do not hold connections. Above: 408. */
   requestMsMax: 60_000,
+  /** Paths for which the routes of a v4 project's code are remembered. */
+  pathsKept: 1_000,
+  /** Longer paths are looked up each time. */
+  pathKeptCharacters: 200,
   /** Bytes of a JSON body (BO15). Above: 413. */
   bodyBytesMax: 1024 * 1024,
   /** Milliseconds until a remote store of uploads accepts a connection. Above: 503, after a second attempt. */
@@ -263,6 +293,14 @@ export const limits = {
   handlerMsMax: 30_000,
   /** Milliseconds that one hook may take: it holds its transaction open, on SQLite the only one. Above: 500. */
   hookMsMax: 5_000,
+  /** Milliseconds that a lifecycle, or a transaction that code of a v4 project has opened, may take: v4 had no bound. Above: 500. */
+  codeHoldsMsMax: 60_000,
+  /** Milliseconds that code of a v4 project may run without returning until the log says where it is. */
+  loopBlockedMs: 10_000,
+  /** Milliseconds between two signs of life of the main thread. */
+  loopBeatMs: 500,
+  /** Milliseconds that a write of such code waits for a transaction that other code holds. Above: an error of that write. */
+  codeWaitMsMax: 10_000,
   /** Nesting depth of hooks in one transaction. Above: 500, because a hook that triggers itself would never end. */
   hookDepthMax: 10,
   /** Milliseconds that a webhook's receiver has to answer, as in v4. Above: the delivery is tried again. */

@@ -11,13 +11,17 @@ import {
   USER_UID,
 } from '../model/model.js';
 import type { Gate, Use } from '../query/selection.js';
+import { newAdminGate } from './admin-gate.js';
 import type { Action, Permissions } from './permissions.js';
+import type { Rights } from './rights.js';
 
 /** The rights of whoever makes a request; `caller.ts` identifies them. */
 export interface Caller {
   /** Differs between callers with different rights; part of the cache key of plans. */
   readonly version: string;
   may(action: Action): boolean;
+  /** Those of an administrator, by entries and fields; everybody else has actions only. */
+  readonly rights?: Rights;
 }
 
 /** A request without credentials: the role of type `public` (AC2). */
@@ -38,6 +42,7 @@ export interface GateOptions {
  * AC5). Components and media need nothing of their own (AC5).
  */
 export const newGate = (caller: Caller, model: Model, { creatorFieldsOf = null }: GateOptions = {}): Gate => {
+  if (caller.rights) return newAdminGate(caller.rights, caller.version, model);
   const reaches = (uid: Uid): boolean => uid === FILE_UID || (model.types.has(uid) && caller.may(`${uid}.find`));
   return {
     version: `${caller.version}${creatorFieldsOf === null ? '' : ' creators'}`,

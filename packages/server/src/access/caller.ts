@@ -4,26 +4,49 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Model } from '../model/model.js';
 import { type Ready, whenReady } from '../ready.js';
 import { newSingleFlight } from '../single-flight.js';
-import type { Db, Dialect, ReadProgram, Rows, Statement } from '../sql/dialect.js';
+import { type Db, type Dialect, type ReadProgram, type Rows, readRows, type Statement } from '../sql/dialect.js';
 import { type Caller, publicCaller } from './access.js';
 import { isGuarded, isReading } from './actions.js';
+import type { AdminClaims, AdminTokens } from './admin-tokens.js';
+import {
+  type AdminCredential,
+  type AdminRoleStore,
+  type AdminRoles,
+  adminCredential,
+  rightsOfRoles,
+  sessionStatement,
+} from './administrators.js';
 import type { JwtClaims, Jwts } from './jwt.js';
 import type { PermissionStore, Permissions, Role } from './permissions.js';
+import { mayDo } from './rights.js';
 import { settingsOf, settingsStatement } from './settings.js';
-import { type ApiToken, hashToken, lastUseStatement, tokenOf, tokenStatement } from './tokens.js';
+import {
+  type ApiToken,
+  firstToken,
+  hashToken,
+  lastUseStatement,
+  tokenIdStatement,
+  tokenOf,
+  tokenStatement,
+} from './tokens.js';
 
 export interface KnownCaller extends Caller {
   readonly who:
     | { readonly kind: 'public' }
     | { readonly kind: 'user'; readonly id: number }
-    | { readonly kind: 'token'; readonly id: number; readonly adminId: number | null };
+    | { readonly kind: 'token'; readonly id: number; readonly adminId: number | null }
+    | { readonly kind: 'admin'; readonly id: number };
 }
 
 export interface Callers {
-  /** @param header the `Authorization` header. Issues are the 401 of AC3. */
-  identify(header: string | undefined): Ready<Result<KnownCaller>>;
+  /**
+   * @param header the `Authorization` header. Issues are the 401 of AC3.
+   * @param as the `Dovetail-As` header: whose rights an administrator reads with instead (AD15).
+   */
+  identify(header: string | undefined, as?: string): Ready<Result<KnownCaller>>;
   /** Invalidates the caches, after a change of users, roles or tokens. */
   forget(): void;
   /** Waits for background work. */
@@ -34,6 +57,9 @@ export interface CallerDeps {
   readonly db: Db;
   readonly permissions: PermissionStore;
   readonly jwts: Jwts;
+  /** Null where administrators do not sign in: their tokens are unknown then. */
+  readonly admins: AdminDeps | null;
+  readonly model: Model;
   readonly apiTokenSalt: string;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
@@ -43,13 +69,21 @@ export interface CallerDeps {
   readonly onFault: (fault: unknown) => void;
 }
 
+export interface AdminDeps {
+  readonly tokens: AdminTokens;
+  readonly roles: AdminRoleStore;
+  /** Makes the table of sessions, if it is missing. */
+  readonly ready: () => Promise<void>;
+}
+
 /** What a bearer value stands for, before permissions are checked. */
 type Credential =
   | { readonly kind: 'token'; readonly token: ApiToken; readonly caller: KnownCaller }
-  | { readonly kind: 'user'; readonly id: number; readonly roleId: number; readonly expiresAt: number | null };
+  | { readonly kind: 'user'; readonly id: number; readonly roleId: number; readonly expiresAt: number | null }
+  | AdminCredential;
 
 export const newCallers = (deps: CallerDeps): Callers => {
-  const { db, permissions, jwts, apiTokenSalt, now, mode } = deps;
+  const { db, permissions, jwts, admins, apiTokenSalt, now, mode } = deps;
   const known = new LRUCache<string, { readonly credential: Credential; readonly readAt: number }>({
     max: limits.credentialsMax,
   });
@@ -69,11 +103,19 @@ export const newCallers = (deps: CallerDeps): Callers => {
       const changesBefore = changes;
       const hash = hashToken(bearer, apiTokenSalt);
       const claims = await jwts.verify(bearer);
-      const read = await db.readSmall(() => credentialProgram(hash, claims, jwts, db.dialect));
+      const admin = claims ? null : await adminSession(bearer);
+      const read = await db.readSmall(() => credentialProgram(hash, { claims, admin }, jwts, db.dialect, readAt));
       // not cached if something changed during the read: it may be out of date already
       if (read.ok && changes === changesBefore) known.set(digest, { credential: read.value, readAt });
       return read;
     });
+  };
+
+  const adminSession = async (bearer: string): Promise<AdminSession | null> => {
+    const claims = await admins?.tokens.verify(bearer);
+    if (!admins || !claims) return null;
+    await admins.ready();
+    return { claims, tokens: admins.tokens };
   };
 
   const noteUse = ({ id, lastUsedAt }: ApiToken): void => {
@@ -97,6 +139,10 @@ export const newCallers = (deps: CallerDeps): Callers => {
       return ok(caller);
     }
     if (credential.expiresAt !== null && credential.expiresAt <= now()) return unknown();
+    if (credential.kind === 'admin')
+      return admins
+        ? whenReady(admins.roles.current(), (current) => ok(adminCaller(credential, current, deps.model)))
+        : unknown();
     return whenReady(permissions.current(), (current) => userCaller(credential.id, credential.roleId, current));
   };
 
@@ -108,28 +154,59 @@ export const newCallers = (deps: CallerDeps): Callers => {
   };
 
   const withMode = (caller: Result<KnownCaller>): Result<KnownCaller> =>
-    caller.ok && mode === 'open' ? ok(allowAll(caller.value)) : caller;
+    caller.ok && mode === 'open' && caller.value.who.kind !== 'admin' ? ok(allowAll(caller.value)) : caller;
 
   /** The same for every request without credentials, until permissions change. */
   let ofPublic: { readonly permissions: Permissions; readonly access: Result<KnownCaller> } | null = null;
 
+  /** Nobody gets rights by it that they could not give themselves. */
+  const withRightsOf = (text: string, own: Result<KnownCaller>): Ready<Result<KnownCaller>> => {
+    if (!own.ok) return own;
+    const { rights } = own.value;
+    if (!rights) return forbidden();
+    const [, kind, name = ''] = /^(role|token):(.+)$/.exec(text.trim()) ?? [];
+    if (kind === 'role')
+      return whenReady(permissions.current(), (current) => {
+        const role = current.roles.find((it) => it.type === name);
+        if (role?.type !== 'public' && rights.rulesOfAction('plugin::users-permissions.roles.update').length === 0)
+          return forbidden();
+        return role ? withMode(ok(borrowed(role, current))) : noSuch(text);
+      });
+    if (kind !== 'token') return noSuch(text);
+    if (rights.rulesOfAction('admin::api-tokens.regenerate').length === 0) return forbidden();
+    const id = /^[1-9]\d{0,9}$/.test(name) ? Number(name) : Number.NaN;
+    if (!(id <= limits.integerMax)) return noSuch(text);
+    return db
+      .readSmall(() => readRows(tokenIdStatement(id, db.dialect)))
+      .then((rows) => {
+        const token = firstToken(rows);
+        if (!token) return noSuch(text);
+        if (token.expiresAt !== null && token.expiresAt <= now()) return refused(issue('http.token-expired', []));
+        return withMode(ok(tokenCaller({ ...token, adminId: null })));
+      });
+  };
+
+  const identifyOwn = (header: string | undefined): Ready<Result<KnownCaller>> => {
+    const bearer = header === undefined ? null : bearerOf(header);
+    if (bearer === null)
+      return whenReady(permissions.current(), (current) => {
+        if (ofPublic?.permissions !== current) ofPublic = { permissions: current, access: publicAccess(current) };
+        return ofPublic.access;
+      });
+    return whenReady(credentialOf(bearer), (credential) =>
+      credential.ok ? whenReady(callerOf(credential.value), withMode) : credential,
+    );
+  };
+
   return {
-    identify: (header) => {
-      const bearer = header === undefined ? null : bearerOf(header);
-      if (bearer === null)
-        return whenReady(permissions.current(), (current) => {
-          if (ofPublic?.permissions !== current) ofPublic = { permissions: current, access: publicAccess(current) };
-          return ofPublic.access;
-        });
-      return whenReady(credentialOf(bearer), (credential) =>
-        credential.ok ? whenReady(callerOf(credential.value), withMode) : credential,
-      );
-    },
+    identify: (header, as) =>
+      as === undefined ? identifyOwn(header) : whenReady(identifyOwn(header), (own) => withRightsOf(as, own)),
     forget: () => {
       changes += 1;
       known.clear();
       singleFlight.forget();
       permissions.forget();
+      admins?.roles.forget();
     },
     idle: async () => {
       while (running.size > 0) await Promise.all(running);
@@ -137,24 +214,46 @@ export const newCallers = (deps: CallerDeps): Callers => {
   };
 };
 
+const forbidden = (): Result<never> => refused(issue('http.forbidden', []));
+const noSuch = (text: string): Result<never> => refused(issue('admin.as', [], { text }));
+
+/** The rights of a role as its users have them, whose plans and answers these share. */
+const borrowed = (role: Role, current: Permissions): KnownCaller =>
+  role.type === 'public'
+    ? { ...publicCaller(current), who: { kind: 'public' } }
+    : { version: versionOf(role, current), who: { kind: 'public' }, may: (action) => role.actions.has(action) };
+
+const versionOf = ({ id }: Role, { version }: Permissions): string => `role:${id}:${version}`;
+
 const unknown = (): Result<never> => refused(issue('http.bad-credentials', []));
 
 /** The value after `Bearer`; null for other schemes, no value and several words, which count as no credentials (AC2). */
-const bearerOf = (header: string): string | null => /^bearer +([^ ]+)$/i.exec(header.trim())?.[1] ?? null;
+export const bearerOf = (header: string): string | null => /^bearer +([^ ]+)$/i.exec(header.trim())?.[1] ?? null;
+
+interface AdminSession {
+  readonly claims: AdminClaims;
+  readonly tokens: AdminTokens;
+}
 
 /** Reads everything about a bearer value in one snapshot. */
 function* credentialProgram(
   hash: string,
-  claims: JwtClaims | null,
+  { claims, admin }: { readonly claims: JwtClaims | null; readonly admin: AdminSession | null },
   jwts: Jwts,
   dialect: Dialect,
+  now: number,
 ): ReadProgram<Result<Credential>> {
   const statements: Statement[] = [tokenStatement(hash, dialect)];
   if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
-  const [tokens = [], users = [], settings = []] = yield statements;
+  if (admin) statements.push(sessionStatement(admin.claims.session, dialect));
+  const [tokens = [], found = [], settings = []] = yield statements;
   const token = tokenOf(tokens, hash);
   if (token) return ok({ kind: 'token', token, caller: tokenCaller(token) });
-  return claims ? userCredential(claims, users, settings, jwts) : unknown();
+  if (admin) {
+    const credential = adminCredential(admin.claims, found, admin.tokens, now);
+    return credential ? ok(credential) : unknown();
+  }
+  return claims ? userCredential(claims, found, settings, jwts) : unknown();
 }
 
 const userStatement = (id: number, dialect: Dialect): Statement =>
@@ -192,10 +291,31 @@ const userCaller = (id: number, roleId: number, permissions: Permissions): Resul
   const role = permissions.roles.find((it) => it.id === roleId);
   if (!role) return unknown();
   return ok({
-    version: `role:${roleId}:${permissions.version}`,
+    version: versionOf(role, permissions),
     who: { kind: 'user', id },
     may: (action) => role.actions.has(action),
   });
+};
+
+const adminCallers = new WeakMap<AdminRoles, Map<string, KnownCaller>>();
+
+/** The rights of an administrator; kept with the roles that they are made of. */
+export const adminCaller = ({ id, roleIds }: AdminCredential, current: AdminRoles, model: Model): KnownCaller => {
+  const known = adminCallers.get(current) ?? new Map<string, KnownCaller>();
+  adminCallers.set(current, known);
+  const key = `${id} ${roleIds}`;
+  const caller = known.get(key) ?? newAdminCaller(id, roleIds, current, model);
+  known.set(key, caller);
+  return caller;
+};
+
+/** Super admins, and roles without personal conditions, have the same rights whoever has them. */
+const newAdminCaller = (id: number, roleIds: readonly number[], current: AdminRoles, model: Model): KnownCaller => {
+  const rights = rightsOfRoles(id, roleIds, current, model);
+  const version = rights.isSuperAdmin
+    ? 'super-admin'
+    : `admin:${roleIds.join('+')}:${current.version}${rights.isPersonal ? `:${id}` : ''}`;
+  return { version, who: { kind: 'admin', id }, rights, may: (action) => mayDo(rights, action, model) };
 };
 
 /** The rights of a role, without a user. */

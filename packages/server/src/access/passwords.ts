@@ -2,26 +2,14 @@
  * Passwords as v4 stores them: bcrypt, `$2a$` (BO16). Hashing runs in Node's thread pool, which also
  * compresses responses and reads files, so it uses at most half of the threads.
  */
+import { atMost } from '../concurrency.js';
 import { limits } from '../limits.js';
 
 /** Loaded when the first password comes: 3 MB that most processes never need. */
 const bcrypt = async () => (await import('@node-rs/bcrypt')).default;
 
-let free: number = limits.passwordThreadsMax;
-const waiting: (() => void)[] = [];
-
 /** Runs the work when a thread is free, first come, first served. */
-const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (free > 0) free -= 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else free += 1;
-  }
-};
+const withThread = atMost(limits.passwordThreadsMax);
 
 /** @param rounds the cost, 4 to 31: each increment doubles the time. */
 export const hashPassword = (password: string, rounds: number): Promise<string> =>

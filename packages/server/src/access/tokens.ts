@@ -35,6 +35,10 @@ export const tokenStatement = (hash: string, dialect: Dialect): Statement =>
 export const tokenNameStatement = (name: string, dialect: Dialect): Statement =>
   tokensWhere(sql`t.name = ${dialect.bind('string', name)}`, dialect);
 
+/** The token with that id, in the same form. */
+export const tokenIdStatement = (id: number, dialect: Dialect): Statement =>
+  tokensWhere(sql`t.id = ${dialect.bind('id', id)}`, dialect);
+
 const tokensWhere = (condition: Sql, dialect: Dialect): Statement => {
   const epoch = (name: string) => dialect.jsonValue('epoch', sql`${sql.ref(`t.${name}`)}`);
   return dialect.compile(sql`

@@ -9,6 +9,7 @@ import { catchRefusal, type Issue, issue, ok, type Result, refuse, unwrap } from
 import { limits } from '../limits.js';
 import { type EntryType, type Model, ROLE_UID, typeOf, USER_UID } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
+import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
@@ -17,6 +18,34 @@ import type { Writer } from '../write/apply.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import type { MailSender } from './mail.js';
+import type { UserKey } from './rows.js';
+
+/**
+ * Reads of users in which code of a project takes part, as v4's lifecycles do (`beforeFindMany`): it may narrow and refuse them,
+ * and change what is shown. Undefined where no code does.
+ */
+export interface UserReads {
+  lookUp(key: UserKey, session: Session | null): Promise<SeenUser | null> | undefined;
+  /** One user or a list, as JSON; null if there is no such user. */
+  read(asked: UserQuery): Promise<string | null> | undefined;
+  count(asked: Omit<UserQuery, 'id'>): Promise<number> | undefined;
+}
+
+/** A user as code has left it. */
+export interface SeenUser {
+  readonly id: number;
+  /** JSON of what the caller may see. */
+  readonly show: (caller: Caller) => string;
+}
+
+export interface UserQuery {
+  /** Null for a list. */
+  readonly id: number | null;
+  readonly query: QuerySource;
+  readonly caller: Caller;
+  /** With the caller's rights. */
+  readonly context: ResolveContext;
+}
 
 export interface AccountDeps {
   readonly db: Db;
@@ -30,6 +59,9 @@ export interface AccountDeps {
   readonly settings: Omit<ResolveContext, 'model' | 'gate' | 'defaultLocale'>;
   /** Public URL of the content API, without a trailing slash: `https://cms.example/api`. */
   readonly apiUrl: string;
+  /** Attributes that a registration may give, beside those that it needs; null: all that are not private. */
+  readonly registerFields: readonly string[] | null;
+  readonly userReads?: UserReads | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called with background errors. */

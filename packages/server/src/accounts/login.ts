@@ -26,10 +26,11 @@ import {
   passwordTooLong,
   readForm,
   readSettings,
+  type SeenUser,
   userType,
 } from './account.js';
 import { mailOf } from './mail.js';
-import { findUsers, findUsersInside, setTokenStatement, type UserRow } from './rows.js';
+import { findUsers, findUsersInside, setTokenStatement, type UserKey, type UserRow } from './rows.js';
 import { createUser } from './users.js';
 
 export interface LoginActions {
@@ -46,6 +47,9 @@ export interface LoginActions {
   idle(): Promise<void>;
 }
 
+/** A user, with how it is shown if code of the project has read it, too. */
+interface FoundUser extends UserRow, Partial<Pick<SeenUser, 'show'>> {}
+
 export const newLoginActions = (deps: AccountDeps): LoginActions => {
   const { db, jwts, model, reader, now } = deps;
   const { dialect } = db;
@@ -60,9 +64,18 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     running.add(begun);
   };
 
+  /** The user of a key; undefined if there is none, or code of the project does not show it. */
+  const find = async (key: UserKey, session: Session | null = null): Promise<FoundUser | undefined> => {
+    const seen = await deps.userReads?.lookUp(key, session);
+    if (seen === null) return undefined;
+    const own: UserKey = seen ? { by: 'id', id: seen.id } : key;
+    const [row] = session ? await findUsersInside(session.tx, own, dialect) : await findUsers(db, own);
+    return row && { ...row, ...(seen ? { show: seen.show } : {}) };
+  };
+
   /** `{ jwt, user }`, with the user as its role may see it. */
-  const signedIn = async (user: Pick<UserRow, 'id' | 'password'>, caller: Caller): Promise<Result<AccountAnswer>> => {
-    const shown = await showUser(user.id, caller);
+  const signedIn = async (user: FoundUser, caller: Caller): Promise<Result<AccountAnswer>> => {
+    const shown = user.show ? user.show(caller) : await showUser(user.id, caller);
     const jwt = await jwts.sign(user.id, user.password);
     return ok({ kind: 'json', text: `{"jwt":${JSON.stringify(jwt)},"user":${shown}}`, privacy: 'private' });
   };
@@ -88,15 +101,15 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 
   /** Stores a new password and returns the updated user. */
   const setPassword = async (
-    user: UserRow,
+    user: FoundUser,
     password: string,
     hashes: PasswordHashes,
     session: Session,
-  ): Promise<UserRow> => {
+  ): Promise<FoundUser> => {
     const data = knownOnly({ password, resetPasswordToken: null }, type);
     await deps.writer.apply({ action: 'update', type, id: user.id, data, hashes }, ownContext(deps), session);
     const [changed] = await findUsersInside(session.tx, { by: 'id', id: user.id }, dialect);
-    return changed ?? refuse(issue('account.user-absent', []));
+    return changed ? { ...user, ...changed } : refuse(issue('account.user-absent', []));
   };
 
   return {
@@ -104,7 +117,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const { identifier, password } = unwrap(readForm(body, ['identifier', 'password']));
       const settings = await readSettings(deps, ['advanced', 'grant']);
       if (!settings.localLogin) return refused(issue('account.provider-disabled', []));
-      const [user] = await findUsers(db, { by: 'identifier', text: identifier });
+      const user = await find({ by: 'identifier', text: identifier });
       const isRight = await isPassword(password, user?.password ?? null);
       if (!user || !isRight) return refused(issue('account.login', []));
       if (settings.emailConfirmation && !user.confirmed) return refused(issue('account.not-confirmed', []));
@@ -118,7 +131,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const form = unwrap(readForm(body, ['username', 'email', 'password']));
       const email = form.email.toLowerCase();
       const data = {
-        ...offered(body, type),
+        ...offered(body, type, deps.registerFields),
         ...knownOnly({ provider: 'local', confirmed: !settings.emailConfirmation, blocked: false }, type),
         ...form,
         email,
@@ -152,7 +165,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const digest = jwts.digest('confirmation', token);
       const settings = await readSettings(deps, ['advanced']);
       await changeAccounts(deps, async (session) => {
-        const [user] = await findUsersInside(session.tx, { by: 'confirmationToken', texts: [token, digest] }, dialect);
+        const user = await find({ by: 'confirmationToken', texts: [token, digest] }, session);
         if (!user) return refuse(issue('account.confirmation', []));
         const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
         return deps.writer.apply({ action: 'update', type, id: user.id, data }, ownContext(deps), session);
@@ -163,7 +176,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     sendConfirmation: asAction(async ({ body }) => {
       const { email } = unwrap(readForm(body, ['email']));
       beside(async () => {
-        const [user] = await findUsers(db, { by: 'email', text: email });
+        const user = await find({ by: 'email', text: email });
         if (!user || user.confirmed || user.blocked) return;
         await sendConfirmationTo(user, await readSettings(deps, ['email']));
       });
@@ -173,7 +186,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     forgotPassword: asAction(async ({ body }) => {
       const { email } = unwrap(readForm(body, ['email']));
       beside(async () => {
-        const [user] = await findUsers(db, { by: 'email', text: email });
+        const user = await find({ by: 'email', text: email });
         if (!user || user.blocked) return;
         const code = newCode(now() + limits.resetCodeMsMax);
         const digest = jwts.digest('reset', code);
@@ -191,7 +204,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const digest = jwts.digest('reset', code);
       const hashes = await hashUserPasswords(deps, { password });
       const user = await changeAccounts(deps, async (session) => {
-        const [found] = await findUsersInside(session.tx, { by: 'resetPasswordToken', text: digest }, dialect);
+        const found = await find({ by: 'resetPasswordToken', text: digest }, session);
         return found && !found.blocked ? setPassword(found, password, hashes, session) : wrong();
       });
       return signedIn(user, caller);
@@ -202,7 +215,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       const { id } = caller.who;
       const { currentPassword, password } = unwrap(readNewPassword(body, 'currentPassword'));
       const wrong = (): never => refuse(issue('account.current-password', []));
-      const [known] = await findUsers(db, { by: 'id', id });
+      const known = await find({ by: 'id', id });
       if (!known || !(await isPassword(currentPassword, known.password))) return wrong();
       if (currentPassword === password) return refused(issue('account.same-password', []));
       const hashes = await hashUserPasswords(deps, { password });
@@ -210,7 +223,7 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         const [found] = await findUsersInside(session.tx, { by: 'id', id }, dialect);
         // another request may have changed it since it was compared
         return found && isSame(found.password ?? '', known.password ?? '')
-          ? setPassword(found, password, hashes, session)
+          ? setPassword({ ...known, ...found }, password, hashes, session)
           : wrong();
       });
       return signedIn(user, caller);
@@ -230,10 +243,11 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 const serverSays: ReadonlySet<string> = new Set(['id', 'role', 'confirmed', 'blocked', 'provider']);
 
 /** Further attributes accepted on registration: none that is private or grants rights. */
-const offered = (body: unknown, type: EntryType): Readonly<Record<string, unknown>> =>
+const offered = (body: unknown, type: EntryType, fields: readonly string[] | null): Readonly<Record<string, unknown>> =>
   Object.fromEntries(
     Object.entries(isObject(body) ? body : {}).filter(
-      ([name]) => !serverSays.has(name) && type.attributes.get(name)?.hidden !== true,
+      ([name]) =>
+        !serverSays.has(name) && type.attributes.get(name)?.hidden !== true && (fields?.includes(name) ?? true),
     ),
   );
 

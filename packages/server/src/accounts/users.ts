@@ -9,7 +9,6 @@ import { parameterName } from '../query/parameters.js';
 import { type QuerySource, withDefaults } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { ReadAction } from '../query/selection.js';
-import type { Answer } from '../read/find.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { type Answered, applyAndAnswer } from '../write/answer.js';
 import type { PasswordHashes } from '../write/passwords.js';
@@ -17,6 +16,7 @@ import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import {
   type AccountAction,
+  type AccountAnswer,
   type AccountDeps,
   type AccountRequest,
   asAction,
@@ -52,7 +52,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     query: QuerySource,
     { caller }: AccountRequest,
   ): Promise<Result<Shown>> => {
-    const answer = await reader.read({ action, type, id, query, form: 'plain' }, contextOf(deps, caller));
+    const context = contextOf(deps, caller);
+    const seen = await deps.userReads?.read({ id, query, caller, context });
+    if (seen !== undefined) return seen === null ? noUser() : ok({ kind: 'json', text: seen, privacy: 'private' });
+    const answer = await reader.read({ action, type, id, query, form: 'plain' }, context);
     return answer.ok ? ok({ kind: 'entries', answer: answer.value }) : absentUser(answer.issues);
   };
 
@@ -62,7 +65,9 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
   };
 
-  const changeUser = async (work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
+  const changeUser = async (id: number, work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
+    // v4 reads a user before it changes it
+    if ((await deps.userReads?.lookUp({ by: 'id', id }, null)) === null) return noUser();
     const result = await catchRefusal(() => changeAccounts(deps, work));
     return result.ok ? ok({ kind: 'entries', answer: result.value.answer }) : absentUser(result.issues);
   };
@@ -72,7 +77,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
 
     count: asAction(async ({ caller, search }) => {
       const query = textQuery(search, countGrammar(type));
-      const { total, leftOut } = unwrap(await reader.count({ type, query }, contextOf(deps, caller)));
+      const context = contextOf(deps, caller);
+      const seen = await deps.userReads?.count({ query, caller, context });
+      if (seen !== undefined) return jsonAnswer(seen);
+      const { total, leftOut } = unwrap(await reader.count({ type, query }, context));
       return jsonAnswer(total, leftOut);
     }),
 
@@ -117,7 +125,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const data = given.value;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      return changeUser(async (session) => {
+      return changeUser(id, async (session) => {
         const names = await namesOf(data, id, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...withoutCodes(data, type), ...names };
         return write({ action: 'update', type, id, data: user, match, hashes }, request, session);
@@ -127,15 +135,12 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     destroy: asAction(async (request) => {
       const { id, match } = request;
       if (id === null) return noUser();
-      return changeUser((session) => write({ action: 'delete', type, id, match }, request, session));
+      return changeUser(id, (session) => write({ action: 'delete', type, id, match }, request, session));
     }),
   };
 };
 
-interface Shown {
-  readonly kind: 'entries';
-  readonly answer: Answer;
-}
+type Shown = Exclude<AccountAnswer, { readonly kind: 'redirect' }>;
 
 const noUser = (): Result<never> => refused(issue('account.user-absent', []));
 

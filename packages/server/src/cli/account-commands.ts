@@ -37,7 +37,7 @@ export const createTokenCommand = async (options: TokenOptions): Promise<void> =
     const actions = await knownActions(options.allow, deps);
     const lifetimeMs = options.expires === 'never' ? null : Number.parseInt(options.expires, 10) * dayMs;
     const { name, description } = options;
-    const key = await changeAccounts(deps, (session) =>
+    const { key } = await changeAccounts(deps, (session) =>
       createToken({ name, description, type, lifetimeMs, actions }, apiTokenSalt(), deps, session),
     );
     process.stdout.write(`${key}\n`);

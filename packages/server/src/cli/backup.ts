@@ -1,9 +1,11 @@
 /** `backup` and `restore`: copies of a SQLite file and of the uploads; PostgreSQL has tools of its own, whose commands are told. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Environment, postgresUrl, readEnvironment, StartFault } from './config.js';
+import { type Environment, postgresUrl, StartFault } from './config.js';
 import { newProgress } from './progress.js';
+import { refuseOtherClient } from './project.js';
 import { uploadsDirOf } from './site.js';
+import { readSetup } from './v4project.js';
 
 export interface BackupOptions {
   /** The file to write, which must not exist; null for one named by the time in the project's folder. */
@@ -14,7 +16,8 @@ export interface BackupOptions {
 
 export const backup = async (project: string, { out, uploads }: BackupOptions): Promise<void> => {
   const dir = path.resolve(project);
-  const env = readEnvironment(dir, process.env);
+  const { env, v4 } = await readSetup(dir);
+  refuseOtherClient({ dir, v4 });
   const file = path.resolve(out ?? path.join(dir, `backup-${stamp()}.${isSqlite(env) ? 'db' : 'dump'}`));
   if (!isSqlite(env)) throw new StartFault(dumpCommand(env, file));
   const database = databaseOf(dir, env);
@@ -27,6 +30,8 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   fs.mkdirSync(path.dirname(file), { recursive: true });
   const progress = newProgress('copying the database');
   try {
+    // it holds password hashes and tokens
+    fs.closeSync(fs.openSync(part, 'wx', 0o600));
     await copyDatabase(database, part, progress.share);
     progress.end();
     const fault = faultOfDatabase(part);
@@ -66,7 +71,7 @@ export interface RestoreOptions {
 /** Needs no model: the schema files may be what went wrong. */
 export const restore = async (project: string, given: string, { force }: RestoreOptions): Promise<void> => {
   const dir = path.resolve(project);
-  const env = readEnvironment(dir, process.env);
+  const { env } = await readSetup(dir);
   const file = path.resolve(given);
   if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
   const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, putAside } = await import('../sql/sqlite/backup.js');

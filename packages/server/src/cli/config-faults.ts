@@ -69,7 +69,7 @@ const ofType = (type: Place['type'], place: Place): string => {
       return 'null';
     default:
       if (place.format === 'uri') return 'a URL such as "https://example.com"';
-      return place.pattern === undefined ? 'a string' : `a string such as ${JSON.stringify(place.default)}`;
+      return place.default === undefined ? 'a string' : `a string such as ${JSON.stringify(place.default)}`;
   }
 };
 

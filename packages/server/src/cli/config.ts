@@ -1,5 +1,5 @@
 /**
- * The configuration of a project: `dovetail.config.ts` (or `.js`, `.json`) for what belongs to the project, the
+ * The configuration of a project: `dovetail.config.ts` (or `.mjs`, `.json` and the like) for what belongs to the project, the
  * environment and `.env` for what differs between machines. Checked by the schemas below, from which
  * docs/configuration.md is generated.
  */
@@ -7,12 +7,24 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { parseEnv } from 'node:util';
 import { distance } from 'fastest-levenshtein';
+import has from 'lodash/has.js';
+import set from 'lodash/set.js';
 import { z } from 'zod';
 import { importModule } from '../handlers/modules.js';
+import { corsMethods, corsSeconds } from '../http/headers.js';
 import { limits } from '../limits.js';
 import { scalarTypeNames } from '../model/attributes.js';
 import type { SchemaNote } from '../model/notes.js';
+import type { Tls } from '../sql/postgres/address.js';
 import { describeConfigFaults } from './config-faults.js';
+import { configTargets, type V4Setting, variableTargets } from './v4-settings.js';
+
+/** With another character Node could not send any response. */
+const headerValue = z
+  .string()
+  .regex(/^[\t\x20-\x7e\x80-\xff]*$/)
+  .nullable()
+  .describe('A header has no line breaks and no characters beyond Latin-1.');
 
 export const configSchema = z.strictObject({
   api: z
@@ -56,6 +68,21 @@ export const configSchema = z.strictObject({
         .union([z.literal('*'), z.array(z.string())])
         .default('*')
         .describe('Origins whose pages may read responses.'),
+      headers: z.array(z.string()).default([]).describe('Request headers allowed beside the usual ones.'),
+      exposedHeaders: z
+        .array(z.string())
+        .default([])
+        .describe('Response headers shown to pages beside the usual ones.'),
+      credentials: z.boolean().default(true).describe('Whether pages may send cookies and the like.'),
+      methods: z
+        .array(z.string().regex(/^[A-Z]+$/, 'expected a method such as GET'))
+        .default([...corsMethods])
+        .describe('Methods that pages may use.'),
+      maxAgeSeconds: z
+        .int()
+        .min(0)
+        .default(corsSeconds)
+        .describe('Time that browsers keep what they were told about CORS; they have bounds of their own.'),
     })
     .prefault({}),
   server: z
@@ -71,6 +98,16 @@ export const configSchema = z.strictObject({
         .describe(
           'Public URL of the server, with the path below which a proxy serves it: for links in e-mails and the description of the API; null for http://HOST:PORT.',
         ),
+      bodyBytesMax: z
+        .int()
+        .min(1024)
+        .max(1024 * 1024 * 1024)
+        .default(limits.bodyBytesMax)
+        .describe('Maximum length of a body of JSON or a form without files, in bytes.'),
+      securityHeaders: z
+        .record(z.string().regex(/^[a-z-]+$/, 'expected a name in lower case'), headerValue)
+        .default({})
+        .describe('Headers of every response that take the place of the usual security headers; null leaves one out.'),
       stopDelaySeconds: z
         .number()
         .min(0)
@@ -81,6 +118,12 @@ export const configSchema = z.strictObject({
         ),
     })
     .prefault({}),
+  studio: z
+    .boolean()
+    .optional()
+    .describe(
+      'Whether the Studio is served under `/studio`, see [studio.md](studio.md). true by default, but false if NODE_ENV is `production`.',
+    ),
   permissions: z
     .strictObject({
       enabled: z
@@ -91,7 +134,14 @@ export const configSchema = z.strictObject({
     .prefault({}),
   users: z
     .strictObject({
-      jwtDays: z.int().min(1).max(3650).default(30).describe('Days until a JWT expires.'),
+      jwtDays: z.number().min(0.0001).max(36_500).default(30).describe('Days until a JWT expires.'),
+      registerFields: z
+        .array(z.string())
+        .nullable()
+        .default(null)
+        .describe(
+          'Attributes that a registration may give beside username, email and password; others are ignored. null: all that are not private.',
+        ),
       attemptsPerMinute: z
         .int()
         .min(0)
@@ -122,15 +172,15 @@ export const configSchema = z.strictObject({
     .strictObject({
       runCode: z
         .boolean()
-        .default(false)
+        .default(true)
         .describe(
-          "Whether the code of a v4 project runs: routes, policies, middlewares, controllers, services, lifecycles, src/index and extensions of users-permissions. See [A v4 project's code](project-code.md).",
+          "Whether the code of a v4 project runs, if it has any: routes, policies, middlewares, controllers, services, lifecycles, src/index and extensions of users-permissions. See [A v4 project's code](project-code.md).",
         ),
       ignoreCode: z
         .array(z.string())
         .default([])
         .describe(
-          'Files or folders of v4 code known not to be run, such as src/api/note/routes/note.js; the start is refused while code that may restrict access is not listed. A listed router with only or except serves every action.',
+          'Files or folders of v4 code that are not to run, such as src/api/note/routes/note.js. The start is refused while code that may restrict access and does not run is not listed. A listed router with only or except serves every action.',
         ),
     })
     .prefault({}),
@@ -257,6 +307,20 @@ export const environmentSchema = z.object({
     .enum(['true', 'false'])
     .default('false')
     .describe('Whether to connect to PostgreSQL over TLS; also applies to DATABASE_URL.'),
+  DATABASE_SSL_REJECT_UNAUTHORIZED: z
+    .enum(['true', 'false'])
+    .optional()
+    .describe('Whether the certificate of PostgreSQL is verified with DATABASE_SSL. Not by default.'),
+  DATABASE_SSL_CA: z.string().optional().describe('Certificate, as text, by which that of PostgreSQL is verified.'),
+  DATABASE_SSL_CERT: z.string().optional().describe('Certificate of this server for PostgreSQL, as text.'),
+  DATABASE_SSL_KEY: z.string().optional().describe('Its key, as text.'),
+  DATABASE_POOL_MAX: z.coerce
+    .number()
+    .int()
+    .min(2)
+    .max(100)
+    .default(limits.connectionsMax)
+    .describe('PostgreSQL connections per process.'),
   DATABASE_SCHEMA: z.string().default('public').describe('PostgreSQL schema; also applies to DATABASE_URL.'),
   DATABASE_PREPARED: z
     .enum(['auto', 'always', 'never'])
@@ -269,6 +333,12 @@ export const environmentSchema = z.object({
     .optional()
     .describe("Signs JWTs of users; v4's name and value. Generated into `.env` outside production."),
   API_TOKEN_SALT: z.string().optional().describe("Salt of API tokens; v4's name and value. Generated in the same way."),
+  ADMIN_JWT_SECRET: z
+    .string()
+    .optional()
+    .describe(
+      "Signs the tokens of administrators, see [administrators.md](administrators.md); v4's name. Needed where the Studio is on, and generated in the same way.",
+    ),
   WEBHOOK_SECRET: z
     .string()
     .optional()
@@ -334,14 +404,64 @@ export const misspeltVariables = (projectDir: string): readonly string[] => {
   });
 };
 
-/** The environment; variables of the process take precedence over the project's `.env`. */
-export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv): Environment => {
-  const file = path.join(projectDir, '.env');
-  const inside = fs.existsSync(file) ? parseEnv(readText(file)) : {};
-  const given = Object.fromEntries(
-    Object.entries({ ...inside, ...outside }).filter(([, value]) => value !== undefined && value !== ''),
+/** All variables; those of the process take precedence over the project's `.env`. */
+export const readVariables = (
+  projectDir: string,
+  outside: NodeJS.ProcessEnv,
+): Readonly<Record<string, string | undefined>> => {
+  return { ...variablesInFile(projectDir, outside), ...outside };
+};
+
+/** `.env`, or the file that ENV_PATH names, as in v4. */
+const variablesInFile = (
+  projectDir: string,
+  outside: NodeJS.ProcessEnv,
+): Readonly<Record<string, string | undefined>> => {
+  const file = path.resolve(projectDir, outside['ENV_PATH'] ?? '.env');
+  return fs.existsSync(file) ? parseEnv(readText(file)) : {};
+};
+
+/** Variables of `.env` that code of the project finds in `process.env`. */
+const shared = new Map<string, string>();
+
+/** The variables of this process as it was started. */
+export const outsideVariables = (): NodeJS.ProcessEnv =>
+  Object.fromEntries(Object.entries(process.env).filter(([name, text]) => shared.get(name) !== text));
+
+/** Code of v4 projects reads `process.env` too, where v4 puts the variables of `.env` that are not set. */
+export const shareVariables = (projectDir: string): void => {
+  const outside = outsideVariables();
+  for (const name of shared.keys()) if (outside[name] === undefined) delete process.env[name];
+  shared.clear();
+  for (const [name, text] of Object.entries(variablesInFile(projectDir, outside)))
+    if (text !== undefined && outside[name] === undefined) {
+      shared.set(name, text);
+      process.env[name] = text;
+    }
+};
+
+/** The same for as long as the work takes. */
+export const withVariables = async <T>(projectDir: string, work: () => Promise<T>): Promise<T> => {
+  shareVariables(projectDir);
+  try {
+    return await work();
+  } finally {
+    for (const [name, text] of shared) if (process.env[name] === text) delete process.env[name];
+    shared.clear();
+  }
+};
+
+/** The environment. @param settings of v4's `config/`, for variables that are not set. */
+export const readEnvironment = (
+  projectDir: string,
+  outside: NodeJS.ProcessEnv,
+  settings: readonly V4Setting[] = [],
+): Environment => {
+  const variables = readVariables(projectDir, outside);
+  const given: Record<string, unknown> = Object.fromEntries(
+    Object.entries({ ...variableTargets(settings, variables), ...definedIn(variables) }),
   );
-  const { DATABASE_CLIENT: client, DATABASE_URL: url } = given;
+  const { DATABASE_CLIENT: client, DATABASE_URL: url } = given as Readonly<Record<string, string | undefined>>;
   // a URL without a client: the default would silently open an empty SQLite file
   if (client === undefined && url !== undefined) {
     if (!/^postgres(ql)?:/.test(url))
@@ -353,6 +473,11 @@ export const readEnvironment = (projectDir: string, outside: NodeJS.ProcessEnv):
   return check(environmentSchema, given, 'environment', '.env');
 };
 
+const definedIn = (variables: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(variables).filter((it): it is [string, string] => it[1] !== undefined && it[1] !== ''),
+  );
+
 const readText = (file: string): string => {
   try {
     return fs.readFileSync(file, 'utf8');
@@ -361,14 +486,32 @@ const readText = (file: string): string => {
   }
 };
 
+export interface FoundConfig {
+  readonly config: Config;
+  /** What the file itself says; an empty object if there is none. */
+  readonly given: unknown;
+}
+
 /** The configuration file, or the defaults. TypeScript needs no build step. */
-export const readConfig = async (projectDir: string): Promise<Config> => {
-  for (const name of ['dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json']) {
-    const file = path.join(projectDir, name);
-    if (!fs.existsSync(file)) continue;
-    return completeConfig(check(configSchema, await readFile(file), name), projectDir);
-  }
-  return defaultConfig(projectDir);
+export const readConfig = async (projectDir: string): Promise<FoundConfig> => {
+  const found = configNames.filter((it) => fs.existsSync(path.join(projectDir, it)));
+  const [name, ...others] = found;
+  if (name === undefined) return { config: defaultConfig(projectDir), given: {} };
+  if (others.length > 0) throw new StartFault(`${listed(found)} exist: keep one of them.`);
+  const given = await readFile(path.join(projectDir, name));
+  return { config: completeConfig(check(configSchema, given, name), projectDir), given };
+};
+
+/** Of which a project has one at most. */
+const configNames = ['ts', 'mts', 'cts', 'js', 'mjs', 'cjs', 'json'].map((it) => `dovetail.config.${it}`);
+
+const listed = (names: readonly string[]): string => names.join(', ').replace(/, ([^,]*)$/, ' and $1');
+
+/** The configuration with settings of v4's `config/` where the file says nothing. */
+export const withV4Settings = ({ config, given }: FoundConfig, settings: readonly V4Setting[]): Config => {
+  const all = structuredClone(config);
+  for (const { name, value } of configTargets(settings, (it) => has(given, it))) set(all, name, value);
+  return all;
 };
 
 /** The configuration of a project without a file. */
@@ -403,6 +546,15 @@ const readFile = async (file: string): Promise<unknown> => {
     const message = `cannot be read: ${(fault as Error).message}`;
     throw new StartFault(`${name}: ${message}`, { cause: fault, notes: [{ file: name, place: '', message }] });
   }
+};
+
+/** How PostgreSQL is known to be the right one; null if it is not looked at, or the URL says how. */
+export const tlsOf = (env: Environment): Tls | null => {
+  const { DATABASE_SSL_CA: ca, DATABASE_SSL_CERT: cert, DATABASE_SSL_KEY: key } = env;
+  const rejectUnauthorized = env.DATABASE_SSL_REJECT_UNAUTHORIZED === 'true';
+  if (env.DATABASE_SSL !== 'true' || (!rejectUnauthorized && cert === undefined && key === undefined)) return null;
+  if (/[?&]ssl(?:mode)?=/.test(env.DATABASE_URL ?? '')) return null;
+  return { rejectUnauthorized, ...(ca && { ca }), ...(cert && { cert }), ...(key && { key }) };
 };
 
 /** The URL to connect to. Parameters in DATABASE_URL take precedence over DATABASE_SSL and DATABASE_SCHEMA. */

@@ -6,7 +6,7 @@ import type { EntryType, Uid } from '../model/model.js';
 import { asStored, type Stored } from '../model/stored.js';
 import type { Db, Statement } from '../sql/dialect.js';
 import { indexColumns, planIndexes, type TableDiff } from '../sql/schema.js';
-import { type CodeFile, describeCode, findCode, isUnwatched } from './code.js';
+import { type CodeFile, type CodeVerdict, describeCode, isUnwatched, verdictOf } from './code.js';
 import { StartFault } from './config.js';
 import {
   applyChanges,
@@ -32,6 +32,7 @@ import {
   typesInWords,
 } from './project.js';
 import { warnOfRenames } from './renamed.js';
+import { describeSetting, type V4Setting } from './v4-settings.js';
 
 export interface CheckOptions {
   /** Prints a `CheckReport`, or a `FaultReport`, as JSON. */
@@ -56,8 +57,10 @@ export interface CheckReport {
   readonly faults: readonly [];
   /** Faults in schema files that v4 tolerates. */
   readonly warnings: readonly SchemaNote[];
-  /** Code that is not run; a `guard` that is not ignored refuses the start. */
-  readonly code: readonly CodeFile[];
+  /** Files of v4's code and configuration; a `guard` that is not ignored refuses the start. */
+  readonly code: readonly CodeReport[];
+  /** Settings of v4's `config/`; those that are not supported and guard access refuse the start. */
+  readonly settings: readonly SettingReport[];
   readonly missing: DatabaseParts & { readonly indexes: readonly NamedIndex[] };
   /** In the database only. */
   readonly surplus: DatabaseParts;
@@ -70,6 +73,12 @@ export interface CheckReport {
   readonly ownIndexes: readonly NamedIndex[];
   /** Names of Dovetail's own indexes that the next start drops: no longer configured, or unfinished. */
   readonly surplusIndexes: readonly string[];
+}
+/** A file of v4, and what becomes of it. */
+export type CodeReport = CodeFile & CodeVerdict;
+/** A setting of v4, without its value, which may be a secret. `name`: that of dovetail.config, or a variable. */
+export interface SettingReport extends Pick<V4Setting, 'v4Name' | 'verdict' | 'note' | 'isGuard'> {
+  readonly name: string | null;
 }
 interface DatabaseParts {
   readonly tables: readonly string[];
@@ -184,7 +193,7 @@ const reportOf = (
   unlocalized: readonly Unlocalized[],
   db: Db,
 ): CheckReport => {
-  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
+  const { code } = project;
   const drafts = [...stored.drafts].filter(([, count]) => count > 0).map(([uid, count]) => ({ uid, count }));
   return {
     ok:
@@ -192,14 +201,22 @@ const reportOf = (
       diff.otherTypes.length === 0 &&
       drafts.length === 0 &&
       unlocalized.length === 0 &&
-      !code.some(isUnwatched),
+      !code.some(isUnwatched) &&
+      project.v4.guards.length === 0,
     database: db.place,
     types: [...project.model.types.values()]
       .filter((it) => it.origin === 'project')
       .map(({ uid, kind }) => ({ uid, kind })),
     faults: [],
     warnings: project.warnings,
-    code,
+    code: code.map((it) => ({ ...it, ...verdictOf(it) })),
+    settings: project.v4.settings.map(({ v4Name, verdict, note, isGuard, target }) => ({
+      v4Name,
+      verdict,
+      note,
+      isGuard,
+      name: target?.name ?? null,
+    })),
     missing: {
       tables: diff.missingTables.map((it) => it.name),
       columns: diff.missingColumns.map((it) => ({ table: it.table, column: it.column.name })),
@@ -212,6 +229,26 @@ const reportOf = (
     ownIndexes: diff.ownIndexes.map(namedIndex),
     surplusIndexes: diff.surplusIndexes,
   };
+};
+
+/** What `check` refuses, one line each; none if model and database agree. */
+export const differences = async (given: Project, db: Db): Promise<readonly string[]> => {
+  const { declared: model = given.model } = given;
+  const project = { ...given, model };
+  const diff = await compareDatabase(project, db);
+  const stored = await readStored(model, diff, db);
+  const report = reportOf(project, diff, stored, await readUnlocalized(model, db, diff), db);
+  const missing = [
+    ...report.missing.tables.map((it) => `table ${it} is missing`),
+    ...report.missing.columns.map((it) => `column ${it.table}.${it.column} is missing`),
+    ...report.missing.indexes.map((it) => `index ${it.name} on ${it.table} is missing`),
+  ].map((it) => `${it}: the next start adds it`);
+  return [
+    ...missing,
+    ...describeStoredColumns(report.otherTypes),
+    ...describeDrafts(stored),
+    ...describeUnlocalized(report.unlocalized),
+  ];
 };
 
 const namedIndex = ({ table, index }: TableDiff['ownIndexes'][number]): NamedIndex => ({
@@ -227,9 +264,10 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
   const section = (title: string, lines: readonly string[]): string =>
     lines.length === 0 ? '' : `\n${title}\n${lines.map((it) => `  ${it}`).join('\n')}\n`;
   const schema = section('In schema files, read as v4 reads them:', report.warnings.map(formatNote));
-  const code = section(
-    'Code of the project that is not run (see project.ignoreCode in docs/configuration.md):',
-    report.code.map(describeCode),
+  const code = section('Code and configuration of v4 (see docs/project-code.md):', report.code.map(describeCode));
+  const settings = section(
+    "Settings of v4's config/ that are not supported:",
+    report.settings.filter((it) => it.verdict === 'not supported').map(describeSetting),
   );
   const body = [
     section('Missing, added by sync or the next start:', [
@@ -255,5 +293,5 @@ const inWords = (report: CheckReport, { model }: Project, diff: TableDiff, store
     report.ownIndexes.map(indexLine),
   );
   const agreed = body === '' ? '\nModel and database agree.\n' : body;
-  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${agreed}${own}`.trimEnd();
+  return `${typesInWords(model)}, ${report.database}\n${schema}${code}${settings}${agreed}${own}`.trimEnd();
 };

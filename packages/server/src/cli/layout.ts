@@ -38,7 +38,7 @@ export const bringUp = async (project: Project, db: Db, logger: Notices): Promis
     ...describeUnlocalized(await readUnlocalized(project.model, db)),
   ])
     logger.warn(note);
-  return { ...project, model };
+  return { ...project, model, declared: project.model };
 };
 
 /** The same for commands, which add nothing and need the tables of the first start. */
@@ -46,8 +46,20 @@ export const requireStarted = async (project: Project, db: Db): Promise<Project>
   const diff = await compareDatabase(project, db);
   if (diff.missingTables.some((it) => /^(up|strapi)_/.test(it.name)))
     throw new StartFault(`${db.place} has no roles and permissions yet. Run start or sync first.`);
-  return { ...project, model: asStored(project.model, await readStored(project.model, diff, db)) };
+  return withStored(project, await readStored(project.model, diff, db));
 };
+
+/** The project with its model adjusted to what the database stores, whether it has all tables yet or not. */
+export const storedProject = async (project: Project, db: Db): Promise<Project> => {
+  const diff = await compareDatabase(project, db);
+  return withStored(project, await readStored(project.model, diff, db));
+};
+
+const withStored = (project: Project, stored: Stored): Project => ({
+  ...project,
+  model: asStored(project.model, stored),
+  declared: project.model,
+});
 
 const logAdditions = (diff: TableDiff, logger: Notices): void => {
   const { missingTables, missingColumns, missingIndexes, surplusTables, surplusColumns } = diff;

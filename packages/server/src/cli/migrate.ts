@@ -14,7 +14,7 @@ import { describeCandidate, describeChange, inWords } from '../migrate/words.js'
 import { type Db, readRows } from '../sql/dialect.js';
 import { readCatalog } from '../sql/schema.js';
 import { StartFault } from './config.js';
-import { openDatabase, openProject, type Project } from './project.js';
+import { openDatabase, openProject, type Project, refuseOtherClient } from './project.js';
 import { versionsOf } from './renamed.js';
 
 export interface PlanOptions {
@@ -167,7 +167,8 @@ const isServed = async (db: Db): Promise<boolean> => {
   return claim === null;
 };
 
-const pendingPlans = async (dir: string, db: Db): Promise<ReturnType<typeof plansIn>> => {
+/** Plans in the project's folder that the database has not been through. */
+export const pendingPlans = async (dir: string, db: Db): Promise<ReturnType<typeof plansIn>> => {
   const { tables } = await readCatalog(db);
   const applied = tables.has('strapi_core_store_settings') ? await db.read(() => readApplied(db.dialect)) : [];
   return plansIn(dir).filter(({ plan }) => !applied.some((it) => it.digest === digestOf(plan)));
@@ -179,6 +180,7 @@ const withDatabase = async (
   work: (project: Project, db: Db) => Promise<void>,
 ): Promise<void> => {
   const project = await openProject(dir);
+  refuseOtherClient(project);
   const file = path.resolve(project.dir, project.env.DATABASE_FILENAME);
   if (project.env.DATABASE_CLIENT === 'sqlite' && !fs.existsSync(file))
     throw new StartFault(`There is no file ${file} yet. Run start or sync first.`);

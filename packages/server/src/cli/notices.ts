@@ -1,29 +1,50 @@
 /** What a server says of its project before it serves: of code that does not run, and of what may surprise. */
 import { formatNote } from '../model/load.js';
+import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
-import { type CodeFile, missedCode } from './code.js';
+import type { Claim } from '../sql/sqlite/claim.js';
+import { missedCode } from './code.js';
 import { dependsOnStrapi } from './config.js';
 import type { Notices } from './log.js';
 import { countOf, type Project } from './project.js';
+import { hasStudio, takesStudioPath } from './site.js';
+import { describeSetting } from './v4-settings.js';
 
 /** What the project's files call for; one process says it for all. */
-export const warnOfProject = (project: Project, code: readonly CodeFile[], logger: Notices): void => {
+export const warnOfProject = (project: Project, logger: Notices): void => {
+  const { code } = project;
   const missed = missedCode(code);
   if (missed.length > 0)
     logger.warn(
       { files: missed },
       `${countOf(missed.length, 'code file')} of the project ${missed.length === 1 ? 'is' : 'are'} not run`,
     );
+  const running = code.filter((it) => it.kind === 'run').map((it) => it.file);
+  if (running.length > 0)
+    logger.info({ files: running }, `${countOf(running.length, 'code file')} of the project run as they stand`);
+  const unsupported = project.v4.settings.filter((it) => it.verdict === 'not supported').map(describeSetting);
+  if (unsupported.length > 0)
+    logger.warn(
+      { settings: unsupported },
+      `${countOf(unsupported.length, 'setting')} of config/ ${unsupported.length === 1 ? 'is' : 'are'} not supported: ${unsupported.join('; ')}`,
+    );
   for (const warning of project.warnings) logger.warn(`schema file ${formatNote(warning)}`);
   logLeniency(project, logger);
+  if (hasStudio(project) && takesStudioPath(project.config))
+    logger.warn('the Studio is not served: the content API has its path, /studio');
 };
 
-/** Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches. */
-export const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: Notices): Promise<void> => {
-  if (env.DATABASE_CLIENT !== 'sqlite') return;
+/**
+ * Two servers on one SQLite file work, but they wait for each other's writes, and every write invalidates both caches.
+ * Returns the claim on the file, to be released if this process opens another one instead; null if there is none.
+ */
+export const warnOfOtherProcess = async ({ env }: Project, db: Db, logger: Notices): Promise<Claim | null> => {
+  if (env.DATABASE_CLIENT !== 'sqlite') return null;
   const { claimFile } = await import('../sql/sqlite/claim.js');
-  if (!claimFile(db.place))
+  const claim = claimFile(db.place);
+  if (!claim)
     logger.warn(`${db.place} is also served by another process: run one process per SQLite file, or use PostgreSQL`);
+  return claim;
 };
 
 const logLeniency = ({ dir, config }: Project, logger: Notices): void => {
@@ -42,4 +63,17 @@ export const warnOfOpenSite = ({ config }: Project, logger: Notices): void => {
     `\n${line}\n!! PERMISSIONS ARE SWITCHED OFF (permissions.enabled: false).\n!! Anyone who can reach this server may read, change and delete all content.\n${line}\n\n`,
   );
   logger.warn('permissions are switched off: anyone may read, change and delete all content');
+};
+
+/** The link by which the first administrator registers, while there is none; none in production. */
+export const tellFirstAdministrator = async (
+  { administration }: Site,
+  url: string,
+  logger: Pick<Notices, 'info'>,
+): Promise<void> => {
+  const key = (await administration?.signIn.registerKey()) ?? null;
+  if (key !== null)
+    logger.info(
+      `there is no administrator yet: create one at ${url}/studio/welcome#${key}, or with dovetail admin create`,
+    );
 };

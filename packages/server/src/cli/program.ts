@@ -7,6 +7,7 @@ import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Asked } from '../migrate/asked.js';
 import type { TokenOptions, UserOptions } from './account-commands.js';
+import type { AdminOptions } from './admin-commands.js';
 import { StartFault, UsageFault } from './config.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
@@ -20,21 +21,28 @@ const program = new Command('dovetail')
   .showHelpAfterError('Run with --help for the usage.')
   .exitOverride();
 
+let isServing = false;
+// the reader of a pipe may have seen enough, as in `dovetail explain … | head`; a server goes on when nobody reads its log
+process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
+  if (fault.code !== 'EPIPE') throw fault;
+  if (!isServing) process.exit();
+});
+
 interface ProjectOption {
   readonly project: string;
 }
 const command = (name: string, description: string, parent: Command = program): Command =>
-  parent.command(name).description(description).option('--project <dir>', "the project's folder", '.');
+  parent.command(name).description(description).option('--project <dir>', 'project folder', '.');
 
 program
   .command('init')
-  .description('make a new project; asks for what is not given')
-  .argument('[name]', 'its folder, new or empty')
-  .option('--yes', 'take the defaults instead of asking: the template blog, TypeScript')
-  .addOption(new Option('--template <name>', 'what it begins with').choices(['blog', 'empty']))
-  .addOption(new Option('--language <name>', 'of its handlers').choices(['typescript', 'javascript']))
-  .option('--install', 'install the dependencies')
-  .option('--no-install', 'leave that to you')
+  .description('create a project; prompts for whatever is not given')
+  .argument('[name]', 'its folder, which must be new or empty')
+  .option('--yes', 'use the defaults without asking: the blog template, in TypeScript')
+  .addOption(new Option('--template <name>', 'template to start from').choices(['blog', 'empty']))
+  .addOption(new Option('--language <name>', 'language of its handlers').choices(['typescript', 'javascript']))
+  .option('--install', 'install its dependencies')
+  .option('--no-install', 'do not install its dependencies')
   .action(async (dir: string | undefined, { yes = false, ...given }: Partial<Choices> & { readonly yes?: boolean }) => {
     const { init } = await import('./init/init.js');
     await init({ ...given, ...(dir === undefined ? {} : { dir }) }, yes);
@@ -51,9 +59,15 @@ const workersOf = (text: string): number => {
   throw new InvalidArgumentError(`Expected a number from 1 to ${limits.workersMax}.`);
 };
 
-command('start', 'serve a project until SIGTERM')
-  .option('--workers <count>', 'processes that serve the port, on PostgreSQL; SIGHUP replaces them', workersOf, 1)
+command('start', 'serve a project until it receives SIGTERM')
+  .option(
+    '--workers <count>',
+    'number of processes that share the port, on PostgreSQL only; SIGHUP replaces them',
+    workersOf,
+    1,
+  )
   .action(async ({ project, workers }: ProjectOption & { readonly workers: number }) => {
+    isServing = true;
     // node:cluster starts each worker with the same arguments
     if (workers > 1 && (await import('node:cluster')).default.isPrimary) {
       const { supervise } = await import('./supervisor.js');
@@ -64,23 +78,24 @@ command('start', 'serve a project until SIGTERM')
     }
   });
 
-command('dev', 'serve a project and follow its files: every change is live when it is saved').action(
+command('dev', 'serve a project and apply each change to its files as soon as it is saved').action(
   async ({ project }: ProjectOption) => {
+    isServing = true;
     const { dev } = await import('./dev/dev.js');
     await dev(project);
   },
 );
 
-command('check', 'compare model and database')
-  .option('--json', 'as JSON')
+command('check', 'compare the model with the database')
+  .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { check } = await import('./database.js');
     await check(project, { json: json === true });
   });
 
-command('sync', 'add the tables, columns and indexes that the database lacks')
+command('sync', 'add missing tables, columns and indexes to the database')
   .option('--dry-run', 'print the statements without running them')
-  .option('--publish-drafts <types...>', 'publish the drafts of types whose draftAndPublish was switched off', [])
+  .option('--publish-drafts <types...>', 'publish the drafts of types whose draftAndPublish has been switched off', [])
   .action(
     async ({
       project,
@@ -92,16 +107,18 @@ command('sync', 'add the tables, columns and indexes that the database lacks')
     },
   );
 
-const migrate = program.command('migrate').description('changes of the model that a start does not make by itself');
-command('plan', 'compare model and database, and say what was renamed, changes its type or is left over', migrate)
-  .option('--rename <old=new...>', 'attributes that got another name, such as article.titel=title', [])
-  .option('--rename-type <old=new...>', 'types that got another uid, such as api::post.post=api::article.article', [])
-  .option('--convert <attributes...>', 'convert attributes even if values are lost', [])
-  .option('--drop <names...>', 'drop left-over attributes and types, such as article.legacy', [])
-  .option('--drop-table <tables...>', 'drop left-over tables', [])
-  .option('--out [file]', 'write the plan, below database/plans of the project by default')
-  .option('--check', 'exit code 1 if there is something to do that a start does not do by itself')
-  .option('--json', 'as JSON')
+const migrate = program
+  .command('migrate')
+  .description('plan and apply changes to the model that start does not apply by itself');
+command('plan', 'compare the model with the database and report renames, changed types and leftovers', migrate)
+  .option('--rename <old=new...>', 'attributes that were renamed, such as article.titel=title', [])
+  .option('--rename-type <old=new...>', 'types whose uid has changed, such as api::post.post=api::article.article', [])
+  .option('--convert <attributes...>', 'convert these attributes even if values are lost', [])
+  .option('--drop <names...>', 'drop leftover attributes and types, such as article.legacy', [])
+  .option('--drop-table <tables...>', 'drop leftover tables', [])
+  .option('--out [file]', 'write the plan to a file, by default in database/plans of the project')
+  .option('--check', 'exit with 1 if there is anything to do that start does not do by itself')
+  .option('--json', 'print JSON')
   .action(async ({ project, out, check, json, ...asked }: ProjectOption & Asked & MigrateOptions) => {
     const { planMigration } = await import('./migrate.js');
     await planMigration(project, {
@@ -111,19 +128,19 @@ command('plan', 'compare model and database, and say what was renamed, changes i
       json: json === true,
     });
   });
-command('apply', 'apply plans: the given files, or all of the project that the database has not been through', migrate)
+command('apply', 'apply the given plans, or all plans of the project that have not been applied yet', migrate)
   .argument('[files...]', 'such as database/plans/20261122-093000-rename.json')
-  .option('--force', 'also while a server uses the database')
+  .option('--force', 'apply even while a server is using the database')
   .action(async (files: readonly string[], { project, force }: ProjectOption & { readonly force?: boolean }) => {
     const { applyMigration } = await import('./migrate.js');
     await applyMigration(project, files, { force: force === true });
   });
 
-command('explain', 'print the selection, plan and statements of a URL, and what they read')
+command('explain', 'print the selection, plan and SQL statements of a URL, and what each statement reads')
   .argument('<url>', 'such as /api/articles?populate=*')
-  .option('--as <caller>', 'role:TYPE or token:NAME, such as role:authenticated', 'role:public')
-  .option('--analyze', 'run the statements too, and print their rows and times')
-  .option('--json', 'as JSON')
+  .option('--as <caller>', 'whose permissions apply: role:TYPE or token:NAME', 'role:public')
+  .option('--analyze', 'run the statements too, and print row counts and times')
+  .option('--json', 'print JSON')
   .action(
     async (
       url: string,
@@ -139,9 +156,9 @@ command('explain', 'print the selection, plan and statements of a URL, and what 
     },
   );
 
-command('types', 'print the TypeScript types of the model, for dovetail-client')
+command('types', 'print TypeScript types of the model, for dovetail-client')
   .option('--out <file>', 'write them to a file instead')
-  .option('--check', 'only compare the file with the model; exit code 1 if they differ')
+  .option('--check', 'only compare the file with the model; exit with 1 if they differ')
   .action(async ({ project, out, check }: ProjectOption & { readonly out?: string; readonly check?: boolean }) => {
     if (check && out === undefined) throw new UsageFault('--check needs --out.');
     const { types } = await import('./types.js');
@@ -150,12 +167,12 @@ command('types', 'print the TypeScript types of the model, for dovetail-client')
 
 program
   .command('adopt')
-  .description('look at a v4 project and its database, change nothing, and report what serving it would mean')
-  .argument('[dir]', "the project's folder", '.')
-  .option('--env <name>', 'NODE_ENV of v4, which selects config/env/<name>')
-  .option('--database <place>', 'a SQLite file or postgres:// URL, instead of what the project says')
-  .option('--urls <file>', 'judge the request lines of an access log; - for stdin')
-  .option('--json', 'as JSON')
+  .description('inspect a v4 project and its database, changing nothing, and report what serving it would involve')
+  .argument('[dir]', 'project folder', '.')
+  .option('--env <name>', 'NODE_ENV of the v4 server, which selects config/env/<name>')
+  .option('--database <place>', 'SQLite file or postgres:// URL to inspect instead of the configured database')
+  .option('--urls <file>', 'check the requests in an access log; - for standard input')
+  .option('--json', 'print JSON')
   .action(
     async (
       dir: string,
@@ -180,25 +197,25 @@ program
       });
     },
   );
-command('backup', 'copy the SQLite file while the server runs; of PostgreSQL print the command that does it')
-  .option('--out <file>', 'the copy; named by the time in the project folder without it')
-  .option('--uploads', 'copy the folder of uploads too, to FILE.uploads')
+command('backup', 'copy the SQLite database while the server runs; for PostgreSQL, print the command to run')
+  .option('--out <file>', 'file to write; by default named after the current time, in the project folder')
+  .option('--uploads', 'copy the uploads folder too, to FILE.uploads')
   .action(async ({ project, out, uploads }: ProjectOption & { readonly out?: string; readonly uploads?: boolean }) => {
     const { backup } = await import('./backup.js');
     await backup(project, { out: out ?? null, uploads: uploads === true });
   });
-command('restore', 'put a backup in place, with its uploads if it has any; the server must be stopped')
-  .argument('<file>', 'as backup wrote it')
-  .option('--force', 'replace what is there, which is kept under another name')
+command('restore', 'restore a backup, with its uploads if it has any; the server must be stopped')
+  .argument('<file>', 'file written by backup')
+  .option('--force', 'replace existing data, which is kept under another name')
   .action(async (file: string, { project, force }: ProjectOption & { readonly force?: boolean }) => {
     const { restore } = await import('./backup.js');
     await restore(project, file, { force: force === true });
   });
 
-command('export', 'write content as lines of JSON, for another database of either kind')
-  .argument('<file>', '- for standard output')
-  .option('--users', 'users, roles and permissions too')
-  .option('--all', 'everything: also administrators, tokens and settings')
+command('export', 'write content as lines of JSON, to be imported into SQLite or PostgreSQL')
+  .argument('<file>', 'file to write; - for standard output')
+  .option('--users', 'include users, roles and permissions')
+  .option('--all', 'include everything, administrators, tokens and settings too')
   .action(
     async (
       file: string,
@@ -208,105 +225,146 @@ command('export', 'write content as lines of JSON, for another database of eithe
       await exportContent(project, file, { scope: all ? 'all' : users ? 'users' : 'content' });
     },
   );
-command('import', 'put an export into a database with the same model, whole or not at all')
-  .argument('<file>', '- for standard input')
-  .option('--replace', 'delete the content that is there')
+command('import', 'import an export into a database with the same model, all of it or nothing')
+  .argument('<file>', 'file to read; - for standard input')
+  .option('--replace', 'delete existing content first')
   .action(async (file: string, { project, replace }: ProjectOption & { readonly replace?: boolean }) => {
     const { importContent } = await import('./transfer/import.js');
     await importContent(project, file, { replace: replace === true });
   });
 
 const token = program.command('token').description('API tokens');
-command('create', 'create a token and print its key, once', token)
+command('create', 'create a token and print its key, which is shown only once', token)
   .requiredOption('--type <type>', 'read-only, full-access or custom')
-  .option('--expires <when>', '7d, 30d, 90d or never', 'never')
+  .option('--expires <when>', 'lifetime: 7d, 30d, 90d or never', 'never')
   .option('--name <name>', 'name of the token', 'made on the command line')
   .option('--description <text>', 'purpose of the token', '')
-  .option('--allow <actions...>', 'actions of a custom token, such as api::article.article.find', [])
+  .option('--allow <actions...>', 'actions that a custom token allows, such as api::article.article.find', [])
   .action(async (options: TokenOptions) => {
     const { createTokenCommand } = await import('./account-commands.js');
     await createTokenCommand(options);
   });
-command('list', 'print every token: id, type, expiry, last use, name', token).action(
+command('list', 'list all tokens: id, type, expiry, last use, name', token).action(
   async ({ project }: ProjectOption) => {
     const { listTokensCommand } = await import('./account-commands.js');
     await listTokensCommand(project);
   },
 );
 command('revoke', 'delete a token; requests that use it are refused within a second', token)
-  .argument('<token>', 'id or name, as printed by token list')
+  .argument('<token>', 'id or name, as shown by token list')
   .action(async (name: string, { project }: ProjectOption) => {
     const { revokeTokenCommand } = await import('./account-commands.js');
     await revokeTokenCommand(project, name);
   });
 
 const user = program.command('user').description('users of the content API');
-command('create', 'create a user; without --password one is generated and printed', user)
+command('create', 'create a user; without --password, one is generated and printed', user)
   .requiredOption('--username <name>', 'at least 3 characters')
-  .requiredOption('--email <address>', 'also identifies the user')
+  .requiredOption('--email <address>', 'e-mail address, with which the user can log in too')
   .option('--password <text>', 'at least 6 characters')
   .option('--role <type>', 'type of the role', 'authenticated')
   .action(async (options: UserOptions) => {
     const { createUserCommand } = await import('./account-commands.js');
     await createUserCommand(options);
   });
-command('list', 'print every user: id, role, state, e-mail, name', user).action(async ({ project }: ProjectOption) => {
+command('list', 'list all users: id, role, state, e-mail, name', user).action(async ({ project }: ProjectOption) => {
   const { listUsersCommand } = await import('./account-commands.js');
   await listUsersCommand(project);
 });
 for (const change of ['block', 'unblock'] as const)
-  command(change, change === 'block' ? 'block a user at once, even if logged in' : 'unblock a user', user)
+  command(change, change === 'block' ? 'block a user immediately, even if logged in' : 'unblock a user', user)
     .argument('<user>', 'id, e-mail address or name')
     .action(async (name: string, { project }: ProjectOption) => {
       const { blockUserCommand } = await import('./account-commands.js');
       await blockUserCommand(project, name, change === 'block');
     });
 
+const admin = program.command('admin').description('administrators, who sign in to the Studio');
+command('create', 'create an administrator; without --password, one is generated and printed', admin)
+  .requiredOption('--email <address>', 'e-mail address to sign in with')
+  .option('--firstname <name>', 'first name, shown with entries they create')
+  .option('--lastname <name>', 'last name, shown with entries they create')
+  .option('--password <text>', 'at least 8 characters')
+  .option('--role <code>', 'super-admin, editor, author, or the code of another role', 'super-admin')
+  .action(async (options: AdminOptions) => {
+    const { createAdminCommand } = await import('./admin-commands.js');
+    await createAdminCommand(options);
+  });
+command('list', 'list all administrators: id, roles, state, e-mail, name', admin).action(
+  async ({ project }: ProjectOption) => {
+    const { listAdminsCommand } = await import('./admin-commands.js');
+    await listAdminsCommand(project);
+  },
+);
+for (const change of ['block', 'unblock'] as const)
+  command(
+    change,
+    change === 'block' ? 'block an administrator immediately, even if signed in' : 'unblock an administrator',
+    admin,
+  )
+    .argument('<admin>', 'id or e-mail address')
+    .action(async (name: string, { project }: ProjectOption) => {
+      const { blockAdminCommand } = await import('./admin-commands.js');
+      await blockAdminCommand(project, name, change === 'block');
+    });
+command(
+  'password',
+  'set the password of an administrator and end their sessions; without --password, one is generated and printed',
+  admin,
+)
+  .argument('<admin>', 'id or e-mail address')
+  .option('--password <text>', 'at least 8 characters')
+  .action(async (name: string, { project, password }: ProjectOption & { readonly password?: string }) => {
+    const { setAdminPasswordCommand } = await import('./admin-commands.js');
+    await setAdminPasswordCommand(project, name, password);
+  });
+
+command('link', 'print a one-time link with which an administrator chooses a password', admin)
+  .argument('<admin>', 'id or e-mail address')
+  .action(async (name: string, { project }: ProjectOption) => {
+    const { linkAdminCommand } = await import('./admin-commands.js');
+    await linkAdminCommand(project, name);
+  });
+
 const role = program.command('role').description('permissions of roles');
 for (const change of ['allow', 'deny'] as const)
   command(change, change === 'allow' ? 'grant actions to a role' : 'revoke actions from a role', role)
-    .argument('<role>', 'its type, such as public')
-    .argument('<actions...>', 'such as api::article.article.find')
+    .argument('<role>', 'type of the role, such as public')
+    .argument('<actions...>', 'actions, such as api::article.article.find')
     .action(async (type: string, actions: readonly string[], { project }: ProjectOption) => {
       const { changeRoleCommand } = await import('./account-commands.js');
       await changeRoleCommand(change, project, type, actions);
     });
-command('list', 'print the actions of every role, or of one', role)
-  .argument('[role]', 'its type, such as public')
+command('list', 'list the actions that every role allows, or one role', role)
+  .argument('[role]', 'type of the role, such as public')
   .action(async (type: string | undefined, { project }: ProjectOption) => {
     const { listRolesCommand } = await import('./account-commands.js');
     await listRolesCommand(project, type);
   });
 
-// the reader of a pipe may have seen enough, as in `dovetail explain … | head`
-process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
-  if (fault.code !== 'EPIPE') throw fault;
-  process.exit();
-});
-
 const locale = program.command('locale').description('locales of localized types');
-command('list', 'print every locale: code, whether it is the default, name', locale)
-  .option('--json', 'as JSON')
+command('list', 'list all locales: code, whether it is the default, name', locale)
+  .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { listLocalesCommand } = await import('./locale-commands.js');
     await listLocalesCommand({ project, json: json === true });
   });
 command('add', 'add a locale', locale)
   .argument('<code>', 'such as de or pt-BR')
-  .option('--name <name>', "how v4's admin panel shows it; German (de) by default")
+  .option('--name <name>', "name shown by v4's admin panel; by default as in German (de)")
   .action(async (code: string, options: ProjectOption & { readonly name?: string }) => {
     const { addLocaleCommand } = await import('./locale-commands.js');
     await addLocaleCommand(code, options);
   });
 command('remove', 'remove a locale that is not the default', locale)
-  .argument('<code>', 'as printed by locale list')
+  .argument('<code>', 'as shown by locale list')
   .option('--delete-entries', 'delete its entries too')
   .action(async (code: string, { project, deleteEntries }: ProjectOption & { readonly deleteEntries?: boolean }) => {
     const { removeLocaleCommand } = await import('./locale-commands.js');
     await removeLocaleCommand(code, { project, deleteEntries: deleteEntries === true });
   });
 command('default', 'make a locale the default', locale)
-  .argument('<code>', 'as printed by locale list')
+  .argument('<code>', 'as shown by locale list')
   .action(async (code: string, options: ProjectOption) => {
     const { defaultLocaleCommand } = await import('./locale-commands.js');
     await defaultLocaleCommand(code, options);
@@ -314,26 +372,26 @@ command('default', 'make a locale the default', locale)
 
 const idOf = (text: string): number => {
   if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('Expected an id, as printed by webhook list or webhook deliveries.');
+  throw new InvalidArgumentError('Expected an id, as shown by webhook list or webhook deliveries.');
 };
-const webhook = program.command('webhook').description('webhooks, which are told of changes of entries and files');
-command('list', 'print every webhook: id, state, deliveries, events, URL, name', webhook)
-  .option('--json', 'as JSON')
+const webhook = program.command('webhook').description('webhooks, which are notified of changes to entries and files');
+command('list', 'list all webhooks: id, state, deliveries, events, URL, name', webhook)
+  .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
     const { listWebhooksCommand } = await import('./webhook-commands.js');
     await listWebhooksCommand({ project, json: json === true });
   });
 command('add', 'add a webhook and print its id', webhook)
-  .argument('<url>', 'where to send events')
-  .requiredOption('--events <events...>', 'such as entry.create entry.update, or all')
-  .option('--name <name>', "how it is listed; the URL's host by default")
-  .option('--header <headers...>', "sent with each event: 'Authorization: Bearer …'", [])
+  .argument('<url>', 'URL that receives the events')
+  .requiredOption('--events <events...>', 'events to send, such as entry.create entry.update, or all')
+  .option('--name <name>', 'name in lists; by default the host of the URL')
+  .option('--header <headers...>', "headers to send with each event, such as 'Authorization: Bearer …'", [])
   .action(async (url: string, options: NewWebhookOptions) => {
     const { addWebhookCommand } = await import('./webhook-commands.js');
     await addWebhookCommand(url, options);
   });
 command('remove', 'remove a webhook and its deliveries', webhook)
-  .argument('<id>', 'as printed by webhook list', idOf)
+  .argument('<id>', 'as shown by webhook list', idOf)
   .action(async (id: number, { project }: ProjectOption) => {
     const { removeWebhookCommand } = await import('./webhook-commands.js');
     await removeWebhookCommand(project, id);
@@ -341,23 +399,25 @@ command('remove', 'remove a webhook and its deliveries', webhook)
 for (const change of ['enable', 'disable'] as const)
   command(
     change,
-    change === 'enable' ? 'tell a webhook of events again' : 'tell it of none; its deliveries wait',
+    change === 'enable'
+      ? 'send events to a webhook again'
+      : 'stop sending events to a webhook; its pending deliveries wait',
     webhook,
   )
-    .argument('<id>', 'as printed by webhook list', idOf)
+    .argument('<id>', 'as shown by webhook list', idOf)
     .action(async (id: number, { project }: ProjectOption) => {
       const { enableWebhookCommand } = await import('./webhook-commands.js');
       await enableWebhookCommand(project, id, change === 'enable');
     });
-command('test', 'send the event trigger-test to a webhook now, and print what it answers', webhook)
-  .argument('<id>', 'as printed by webhook list', idOf)
+command('test', 'send the event trigger-test to a webhook now, and print the response', webhook)
+  .argument('<id>', 'as shown by webhook list', idOf)
   .action(async (id: number, { project }: ProjectOption) => {
     const { testWebhookCommand } = await import('./webhook-commands.js');
     await testWebhookCommand(project, id);
   });
-command('deliveries', 'print the deliveries that are waiting or were given up', webhook)
-  .option('--webhook <id>', 'of this one only', idOf)
-  .option('--json', 'as JSON')
+command('deliveries', 'list the deliveries that are waiting or were given up', webhook)
+  .option('--webhook <id>', 'only those of this webhook', idOf)
+  .option('--json', 'print JSON')
   .action(
     async ({ project, webhook: of, json }: ProjectOption & { readonly webhook?: number; readonly json?: boolean }) => {
       const { listDeliveriesCommand } = await import('./webhook-commands.js');
@@ -365,7 +425,7 @@ command('deliveries', 'print the deliveries that are waiting or were given up', 
     },
   );
 command('retry', 'send deliveries that were given up again', webhook)
-  .argument('[ids...]', 'as printed by webhook deliveries; all by default', (text: string, before: number[] = []) => [
+  .argument('[ids...]', 'as shown by webhook deliveries; all by default', (text: string, before: number[] = []) => [
     ...before,
     idOf(text),
   ])
@@ -384,5 +444,7 @@ try {
     process.exitCode = fault instanceof UsageFault ? 2 : 1;
     // the channel to its supervisor would keep a worker alive
     process.channel?.unref();
+    // and so would what the code of the project has begun, such as a timer
+    if (isServing) process.exit();
   } else throw fault;
 }

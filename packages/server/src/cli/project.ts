@@ -9,23 +9,33 @@ import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/stora
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
+import type { CodeFile } from './code.js';
 import {
   type Config,
   dependsOnStrapi,
   type Environment,
+  outsideVariables,
   postgresUrl,
-  readConfig,
-  readEnvironment,
+  readVariables,
   StartFault,
+  tlsOf,
 } from './config.js';
+import { MOVE_DATABASE } from './v4-database.js';
+import { CLIENT_SETTING, clientOf } from './v4-settings.js';
+import { readSetup, type V4Side } from './v4project.js';
 
 export interface Project {
   readonly dir: string;
   readonly env: Environment;
   readonly config: Config;
   readonly model: Model;
+  /** The model of the schema files, if `model` follows what the database stores instead. */
+  readonly declared?: Model;
   /** Faults in schema files that v4 tolerates. */
   readonly warnings: readonly SchemaNote[];
+  /** Files of v4's code and configuration. */
+  readonly code: readonly CodeFile[];
+  readonly v4: V4Side;
 }
 
 /** Faults in schema files, which prevent the start. */
@@ -45,13 +55,12 @@ export const openProject = async (dir: string): Promise<Project> => {
   const absolute = path.resolve(dir);
   if (!fs.existsSync(absolute))
     throw new StartFault(`There is no folder ${absolute}. Set the project folder with --project.`);
-  const env = readEnvironment(absolute, process.env);
-  const config = await readConfig(absolute);
+  const { config, env, code, v4 } = await readSetup(absolute);
   const loaded = loadModel(absolute, { ...config.api.responses, customFields: config.customFields });
   if (!loaded.ok) throw new SchemaFault(loaded.faults, loaded.warnings);
   const indexed = withIndexes(loaded.model, config.indexes);
   if (!indexed.ok) throw new StartFault(indexed.faults.map((it) => `configuration: ${it}`).join('\n'));
-  return { dir: absolute, env, config, model: indexed.model, warnings: loaded.warnings };
+  return { dir: absolute, env, config, model: indexed.model, warnings: loaded.warnings, code, v4 };
 };
 
 /** All faults and warnings of the schema files in one message. */
@@ -81,15 +90,24 @@ export interface OpenOptions {
 /** SQLite can move its statements to threads. */
 export type OpenedDatabase = Db & Partial<Pick<SqliteDb, 'startThreads'>>;
 
+/** Refuses a database that Dovetail does not serve, unless the environment names another one. */
+export const refuseOtherClient = ({ dir, v4 }: Pick<Project, 'dir' | 'v4'>): void => {
+  const other = v4.settings.find((it) => it.v4Name === CLIENT_SETTING && it.isGuard);
+  if (other && clientOf(readVariables(dir, outsideVariables())) === null)
+    throw new StartFault(`${other.note} ${MOVE_DATABASE}`);
+};
+
 /** Loads only the driver that is needed. */
 export const openDatabase = async (
-  { dir, env }: Project,
+  project: Project,
   { readOnly = false, onUnavailable = () => undefined }: OpenOptions = {},
 ): Promise<OpenedDatabase> => {
+  refuseOtherClient(project);
+  const { dir, env, v4 } = project;
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
-    if (dependsOnStrapi(dir) && !fs.existsSync(file))
+    if (v4.opened === null && dependsOnStrapi(dir) && !fs.existsSync(file))
       await (await import('./other-database.js')).refuseOtherDatabase(dir, env);
     if (readOnly && !fs.existsSync(file)) {
       process.stderr.write(`There is no file ${file} yet; treating the database as empty.\n`);
@@ -105,12 +123,25 @@ export const openDatabase = async (
   }
   const { openPostgres } = await import('../sql/postgres/open.js');
   try {
-    return await openPostgres(postgresUrl(env), { prepared: env.DATABASE_PREPARED, onUnavailable });
+    return await openPostgres(postgresUrl(env), {
+      prepared: env.DATABASE_PREPARED,
+      tls: tlsOf(env),
+      connectionsMax: env.DATABASE_POOL_MAX,
+      onUnavailable,
+    });
   } catch (fault) {
-    throw new StartFault(
-      `${(fault as Error).message}\nCheck DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.`,
-    );
+    const { message } = fault as Error;
+    throw new StartFault(`${message}\n${waysToConnect(message)}`);
   }
+};
+
+/** What to change where PostgreSQL cannot be connected to. */
+const waysToConnect = (message: string): string => {
+  if (/certificate/.test(message))
+    return 'Name the certificate that signed that of the server: DATABASE_SSL_CA, or ssl.ca in config/database. With DATABASE_SSL_REJECT_UNAUTHORIZED=false any certificate is accepted.';
+  if (/no encryption|SSL off/.test(message))
+    return 'The server may take encrypted connections only: set DATABASE_SSL=true, or ssl in config/database.';
+  return 'Check DATABASE_URL, or DATABASE_HOST, DATABASE_PORT, DATABASE_NAME, DATABASE_USERNAME and DATABASE_PASSWORD.';
 };
 
 /** Compares model and database. @param tx the transaction to read in. */

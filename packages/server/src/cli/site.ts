@@ -1,4 +1,5 @@
 /** Creates the site of a project, and the settings of its server, from configuration and environment. */
+import { createRequire } from 'node:module';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import { MailFault, type MailSender, newSmtpMail, newToldMail, noMail } from '../accounts/mail.js';
@@ -7,6 +8,7 @@ import type { Outcome } from '../events/outbox.js';
 import type { Webhook } from '../events/webhooks.js';
 import { HandlerFault, type HandlersByType, loadHandlers } from '../handlers/load.js';
 import type { ServerSettings } from '../http/server.js';
+import { STUDIO_PATH, type StudioSettings } from '../http/studio-files.js';
 import { limits } from '../limits.js';
 import { newLocalStore } from '../media/local-store.js';
 import { MissingPackage, newS3Store } from '../media/s3-store.js';
@@ -15,17 +17,20 @@ import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
-import type { HooksOf } from '../write/request.js';
-import { findCode, unservedActions } from './code.js';
+import { unservedActions } from './code.js';
 import { StartFault } from './config.js';
+import { healthOf } from './health.js';
 import type { Project } from './project.js';
+
+const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 
 export interface ProjectSiteOptions {
   readonly project: Project;
   readonly db: Db;
   readonly secrets: Secrets;
   readonly handlers: HandlersByType;
-  readonly hooks?: HooksOf | undefined;
+  /** Of a v4 project. */
+  readonly code?: BoundCode | undefined;
   readonly logger: FastifyBaseLogger;
   /** Bytes of cached responses. */
   readonly responseCacheBytesMax: number;
@@ -45,24 +50,64 @@ export const siteToServe = (
   });
 };
 
+/** Where the package keeps the built Studio, seen from the bundle and from the sources. */
+const studioDir = path.join(
+  path.dirname(createRequire(import.meta.url).resolve('dovetail/package.json')),
+  'dist/studio',
+);
+
+/** Whether the Studio is on: in production only if the configuration says so (SU6). */
+export const hasStudio = ({ config, env }: Pick<Project, 'config' | 'env'>): boolean =>
+  config.studio ?? env.NODE_ENV !== 'production';
+
+/** Null if it is off, or if the content API has its path. */
+const studioSettingsOf = ({ config, env }: Pick<Project, 'config' | 'env'>): StudioSettings | null => {
+  const { url } = config.server;
+  const { bucket, publicUrl, endpoint } = config.upload.s3;
+  if (!hasStudio({ config, env }) || takesStudioPath(config)) return null;
+  const stores = bucket === null ? [] : [publicUrl, endpoint].filter((it) => it !== null);
+  return {
+    dir: studioDir,
+    basePath: url === null ? '' : new URL(url).pathname.replace(/\/+$/, ''),
+    mediaOrigins: [...new Set(stores.map((it) => new URL(it).origin))].filter((it) => !it.startsWith('https:')),
+  };
+};
+
+/** The URL of the server, as clients see it. @param port that it listens at. */
+export const addressOf = ({ config, env }: Pick<Project, 'config' | 'env'>, port: number): string =>
+  config.server.url?.replace(/\/+$/, '') ?? `http://${env.HOST}:${port}`;
+
+export const takesStudioPath = ({ api }: Project['config']): boolean =>
+  `${api.rest.prefix.toLowerCase()}/`.startsWith(`${STUDIO_PATH}/`);
+
 /** What the server serves under `/uploads`, and where v4 keeps its files. */
 export const uploadsDirOf = (dir: string): string => path.join(dir, 'public/uploads');
 
 /** Actions that the project's core routers leave out by `only` and `except`. */
-export const unservedOf = ({ dir, config }: Pick<Project, 'dir' | 'config'>): ReadonlyMap<Uid, readonly string[]> =>
-  unservedActions(dir, findCode(dir, config.project.ignoreCode, config.project.runCode));
+export const unservedOf = ({ dir, code }: Pick<Project, 'dir' | 'code'>): ReadonlyMap<Uid, readonly string[]> =>
+  unservedActions(dir, code);
 
-export const serverSettingsOf = ({ dir, config }: Project, code?: BoundCode): ServerSettings => ({
-  prefix: config.api.rest.prefix,
-  corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
-  uploadsDir: uploadsDirOf(dir),
-  publicUrl: config.server.url?.replace(/\/+$/, '') ?? null,
-  trustProxy: config.server.trustProxy,
-  attemptsMax: config.users.attemptsPerMinute,
-  unserved: code ? code.table.unserved : unservedOf({ dir, config }),
-  cookieKeys: code?.cookieKeys ?? [],
-  compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
-});
+export const serverSettingsOf = (project: Project, code?: BoundCode): ServerSettings => {
+  const { dir, config, env, code: files } = project;
+  return {
+    prefix: config.api.rest.prefix,
+    corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
+    cors: config.cors,
+    securityHeaders: config.server.securityHeaders,
+    bodyBytesMax: config.server.bodyBytesMax,
+    uploadsDir: uploadsDirOf(dir),
+    publicUrl: config.server.url?.replace(/\/+$/, '') ?? null,
+    studio: studioSettingsOf({ config, env }),
+    isModelOpen: env.NODE_ENV !== 'production' && hasStudio({ config, env }),
+    version,
+    health: healthOf(project),
+    trustProxy: config.server.trustProxy,
+    attemptsMax: config.users.attemptsPerMinute,
+    unserved: code ? code.table.unserved : unservedOf({ dir, code: files }),
+    cookieKeys: code?.cookieKeys ?? [],
+    compressedBytesMax: Math.round(config.memory.answersMb * 1024 * 1024 * limits.compressedShare),
+  };
+};
 
 export const loadProjectHandlers = async ({ dir, model }: Project): Promise<HandlersByType> => {
   try {
@@ -77,15 +122,19 @@ export const loadProjectHandlers = async ({ dir, model }: Project): Promise<Hand
   }
 };
 
-export const siteOf = async ({ project, logger, ...given }: ProjectSiteOptions): Promise<Site> => {
+export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOptions): Promise<Site> => {
   const { config, env, model } = project;
   const { rest, strict } = config.api;
   return newSite({
     ...given,
+    hooks: code?.hooks,
+    userReads: code?.userReads,
     model,
     settings: { rest, strict },
-    jwtLifetimeMs: config.users.jwtDays * 24 * 60 * 60 * 1000,
+    jwtLifetimeMs: Math.round(config.users.jwtDays * 24 * 60 * 60 * 1000),
+    registerFields: config.users.registerFields,
     mode: config.permissions.enabled ? 'roles' : 'open',
+    environment: env.NODE_ENV === 'production' ? 'production' : 'development',
     mail: mailFor(project, logger),
     media: {
       store: await storeFor(project),

@@ -8,39 +8,47 @@ import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
 import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
-import { findCode, refuseGuards } from './code.js';
-import { type Environment, misspeltVariables, StartFault } from './config.js';
-import { bringUp, requireStarted } from './layout.js';
+import { refuseGuards } from './code.js';
+import { type Environment, misspeltVariables, StartFault, shareVariables } from './config.js';
+import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
 import type { Metrics } from './metrics.js';
-import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
+import { tellFirstAdministrator, warnOfOpenSite, warnOfOtherProcess, warnOfProject } from './notices.js';
 import { type Stop, stopOnSignals, watchUncaught } from './process.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWords } from './project.js';
 import { readSecrets } from './secrets.js';
-import { loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
+import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { startThreads } from './threads.js';
-import { bindCode } from './v4code.js';
+import { type BoundProject, bindCode, loadProjectCode } from './v4code.js';
+import { refuseSettings, withStartFaults } from './v4project.js';
 import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {
   const worker = await workerOf(process.env);
   const project = await openProject(dir);
   const logger = await newLogger(project.env, worker?.number);
-  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
   const isPreparing = worker === null || worker.duty === 'prepare';
   if (isPreparing) for (const warning of misspeltVariables(project.dir)) logger.warn(warning);
-  refuseGuards(code);
+  refuseGuards(project.code, project.config.project);
+  refuseSettings(project.v4.guards);
   if (isPreparing) {
-    warnOfProject(project, code, logger);
+    warnOfProject(project, logger);
     warnOfOpenSite(project, logger);
   }
-  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text));
+  // before anything is written: code that cannot be loaded leaves no trace
+  if (project.v4.opened) shareVariables(project.dir);
+  const loaded = await loadProjectCode(project);
+  const secrets = readSecrets(project.dir, project.env, (text) => logger.info(text), {
+    withAdmins: hasStudio(project),
+  });
   const db = await openDatabase(project, {
     onUnavailable: (fault) => logger.warn(`database: requests are answered 503: ${fault.message}`),
   });
   try {
-    const started = isPreparing ? await prepare(project, db, logger) : await requireStarted(project, db);
-    await serve(started, { secrets, db, logger, worker });
+    const stored = isPreparing ? await storedProject(project, db) : await requireStarted(project, db);
+    const bound = await bindCode(stored, loaded, { secrets, db, logger, worker });
+    if (isPreparing) await prepare(project, db, logger);
+    await serve(bound, { secrets, db, logger, worker });
   } catch (fault) {
     // open connections would keep the process alive
     await db.close();
@@ -48,13 +56,12 @@ export const start = async (dir: string): Promise<void> => {
   }
 };
 
-/** Tables, and the data of a new database. Returns the project with its model adjusted to what the database stores. */
-const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<Project> => {
+/** Tables, and the data of a new database. What is added changes nothing of what the database stores already. */
+const prepare = async (given: Project, db: Db, logger: FastifyBaseLogger): Promise<void> => {
   await warnOfOtherProcess(given, db, logger);
   const project = await bringUp(given, db, logger);
   await prepareData(project, db, logger);
   await warnOfChangedSeeds(project, db, logger);
-  return project;
 };
 
 interface Serving {
@@ -64,23 +71,24 @@ interface Serving {
   readonly worker: Worker | null;
 }
 
-const serve = async (given: Project, { secrets, db, logger, worker }: Serving): Promise<void> => {
-  const { code, project } = await bindCode(given, { secrets, db, logger });
+const serve = async ({ project, code }: BoundProject, { secrets, db, logger, worker }: Serving): Promise<void> => {
   const { env, config, model } = project;
   let stop: Stop = () => process.exit(1);
   watchUncaught(project.dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
   const handlers = await loadProjectHandlers(project);
+  const unwatch = code ? await watchCode() : () => undefined;
   const metrics = await metricsFor(env, worker);
   const watched = metrics?.watched(db) ?? db;
-  const hooks = code?.hooks;
-  const site = await siteToServe({ project, db: watched, secrets, handlers, hooks, logger });
+  const site = await siteToServe({ project, db: watched, secrets, handlers, code, logger });
   metrics?.watchReader(site.reader);
   if (worker?.duty !== 'join') await site.media.recover();
   const settings = serverSettingsOf(project, code);
   const countAttempt = worker?.countAttempt;
   const observe = metrics?.observe;
   const isHealthy = db.isHealthy;
-  const app = await newServer({ site, code, settings, logger, isHealthy, countAttempt, observe });
+  const app = await withStartFaults(() =>
+    newServer({ site, code, settings, logger, isHealthy, countAttempt, observe }),
+  );
   if (worker !== null && !(await db.isHealthy())) throw new StartFault(`${db.place} cannot be read.`);
   startThreads(db, config).catch((fault: unknown) => {
     logger.fatal({ err: loggable(fault) }, 'the threads of the database cannot start; stopping');
@@ -94,22 +102,39 @@ const serve = async (given: Project, { secrets, db, logger, worker }: Serving): 
     );
   }
   await site.notifier.start();
+  if (worker === null) code?.runTasks();
   logger.info(
     { database: db.place },
     `serving ${project.dir} (${typesInWords(model)}) after ${Math.round(performance.now())} ms`,
   );
-  if (worker === null) printExampleUrl(project, (app.server.address() as AddressInfo).port);
+  const { port } = app.server.address() as AddressInfo;
+  if (worker === null) printExampleUrl(project, port);
+  if (worker === null || worker.duty === 'prepare')
+    await tellFirstAdministrator(site, addressOf(project, port), logger);
 
   const delayMs = config.server.stopDelaySeconds * 1000;
-  stop = stopOnSignals({ server: app, logger, delayMs, settle: () => settle(site, code), close: () => db.close() });
+  stop = stopOnSignals({
+    server: app,
+    logger,
+    delayMs,
+    settle: () => settle(site, code).finally(unwatch),
+    close: () => db.close(),
+  });
   if (worker === null) return;
   worker.onReplaced(() => stop({ delayMs: 0, exitCode: 0, isReplaced: true }));
+  worker.onTasks(() => code?.runTasks());
   worker.onAbandoned(() => {
     logger.fatal('the supervisor is gone; stopping');
     stop({ delayMs: 0, exitCode: 1 });
   });
   const replaceMsMax = limits.drainMsMax + limits.closeMsMax;
   worker.serving({ stopMsMax: delayMs + replaceMsMax, replaceMsMax });
+};
+
+/** Logs code that does not return. */
+export const watchCode = async (): Promise<() => void> => {
+  const { watchLoop } = await import('../v4code/watchdog.js');
+  return watchLoop();
 };
 
 /** Null without a port for them. A worker gives its own to the supervisor, which serves those of all. */
@@ -132,7 +157,7 @@ const printExampleUrl = ({ env, config, model }: Project, port: number): void =>
 };
 
 /** Ends background work, and the code of the project. */
-const settle = async ({ notifier }: Site, code: BoundCode | undefined): Promise<void> => {
+export const settle = async ({ notifier }: Site, code: BoundCode | undefined): Promise<void> => {
   await notifier.stop();
   await code?.stop();
 };

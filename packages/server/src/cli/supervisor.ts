@@ -8,8 +8,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { limits } from '../limits.js';
 import { newAttemptCounts } from './attempt-counts.js';
-import { readEnvironment, UsageFault } from './config.js';
+import { UsageFault } from './config.js';
 import { newLogger } from './log.js';
+import { readSetup } from './v4project.js';
 import { type Duty, type ToSupervisor, type ToWorker, WORKER_VARIABLE } from './worker.js';
 
 interface Exit {
@@ -40,7 +41,7 @@ interface Place {
 
 /** Resolves when all workers serve; the process ends on SIGTERM, or if a worker of the first start exits. */
 export const supervise = async (dir: string, count: number): Promise<void> => {
-  const env = readEnvironment(dir, process.env);
+  const { env } = await readSetup(dir);
   if (env.DATABASE_CLIENT === 'sqlite')
     throw new UsageFault(
       `--workers ${count}: one process serves a SQLite file, because several would wait for each other's writes. Leave out --workers, or use PostgreSQL.`,
@@ -80,7 +81,7 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
   }
 
   const launch = (number: number, duty: Duty): Running => {
-    const worker = cluster.fork({ [WORKER_VARIABLE]: `${number} ${duty}` });
+    const worker = cluster.fork({ [WORKER_VARIABLE]: `${number} ${duty} ${count}` });
     const exited = once(worker, 'exit').then(([code, signal]): Exit => ({ code, signal }));
     const serving = new Promise<boolean>((resolve) => {
       worker.on('message', (message: ToSupervisor) => {
@@ -117,6 +118,11 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
     });
   };
 
+  /** The first place runs the project's tasks, once the process that had it before is gone. */
+  const entrust = ({ number, worker }: Running): void => {
+    if (number === 1) tell(worker, { kind: 'tasks' });
+  };
+
   const takeTurn = (place: Place, work: () => Promise<void>): Promise<void> => {
     place.turn = place.turn.then(work);
     return place.turn;
@@ -131,8 +137,10 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
         await setTimeout(waitMs);
         if (isStopping) return;
         const running = launch(number, 'recover');
-        if (await running.started) install(place, running);
-        else place.deaths += 1;
+        if (await running.started) {
+          install(place, running);
+          entrust(running);
+        } else place.deaths += 1;
       }
     });
 
@@ -152,9 +160,11 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
       isReplaced = true;
       place.deaths = 0;
       install(place, successor);
-      if (old === null || old.bounds === null) return;
-      tell(old.worker, { kind: 'replaced' });
-      await exitWithin(old, old.bounds.replaceMsMax, logger);
+      if (old !== null && old.bounds !== null) {
+        tell(old.worker, { kind: 'replaced' });
+        await exitWithin(old, old.bounds.replaceMsMax, logger);
+      }
+      entrust(successor);
     });
     return isReplaced;
   };
@@ -192,8 +202,10 @@ export const supervise = async (dir: string, count: number): Promise<void> => {
     if (isStopping) return;
     const launched = some.map((place) => ({ place, running: launch(place.number, duty) }));
     for (const { place, running } of launched) {
-      if (await running.started) install(place, running);
-      else if (!isStopping) await stop('SIGTERM', (await running.exited).code ?? 1);
+      if (await running.started) {
+        install(place, running);
+        entrust(running);
+      } else if (!isStopping) await stop('SIGTERM', (await running.exited).code ?? 1);
     }
   };
   let restarts = begin(places.slice(0, 1), 'prepare').then(() => begin(places.slice(1), 'join'));

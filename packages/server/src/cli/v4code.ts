@@ -1,41 +1,53 @@
-/** The code of a v4 project, bound to the database and the settings that it runs with. */
-import fs from 'node:fs';
-import path from 'node:path';
-import { parseEnv } from 'node:util';
+/** The code of a v4 project, bound to the database and the settings that they run with. */
 import type { FastifyBaseLogger } from 'fastify';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
-import type { BoundCode } from '../v4code/code.js';
-import type { CodeConfig } from '../v4code/config.js';
-import { type Config, StartFault } from './config.js';
+import type { BoundCode, LoadedCode, OpenedCode } from '../v4code/code.js';
+import { needsCode } from './code.js';
 import type { Project } from './project.js';
 import { mailFor } from './site.js';
+import { withStartFaults } from './v4project.js';
+import type { Worker } from './worker.js';
 
 interface CodeGiven {
   readonly secrets: Secrets;
   readonly db: Db;
   readonly logger: FastifyBaseLogger;
+  /** Of several processes that serve one port, one runs cron tasks; a process that is alone does. */
+  readonly worker?: Pick<Worker, 'number'> | null;
 }
 
-/** Undefined if the configuration does not run it. The project comes back with what `config/` of v4 says. */
+/** A project, and its code if it has any that runs. */
+export interface BoundProject {
+  readonly project: Project;
+  readonly code: BoundCode | undefined;
+}
+
+/** Loads the modules of the code; null if there is none, or the configuration does not run it. Nothing is written. */
+export const loadProjectCode = async ({ v4, code }: Project): Promise<LoadedCode | null> => {
+  const { opened } = v4;
+  return opened && (needsCode(code) || hasTasks(opened)) ? withStartFaults(() => opened.load()) : null;
+};
+
+/** Tasks of `config/server` run also where all else is as v4 generates it. */
+const hasTasks = ({ config }: OpenedCode): boolean => {
+  const { enabled, tasks } = (config.get('server.cron') ?? {}) as {
+    readonly enabled?: unknown;
+    readonly tasks?: object;
+  };
+  return enabled !== false && Object.keys(tasks ?? {}).length > 0;
+};
+
+/** Makes routes and hooks of it, and runs `register`. What a route needs and is not there refuses the start. */
 export const bindCode = async (
   project: Project,
-  { secrets, db, logger }: CodeGiven,
-): Promise<{ readonly code: BoundCode | undefined; readonly project: Project }> => {
-  const { dir, model, env } = project;
-  if (!project.config.project.runCode) return { code: undefined, project };
-  const { loadCode } = await import('../v4code/code.js');
-  const { CodeFault } = await import('../v4code/load.js');
-  const file = path.join(dir, '.env');
-  const inside = fs.existsSync(file) ? parseEnv(fs.readFileSync(file, 'utf8')) : {};
-  try {
-    const loaded = await loadCode({
-      dir,
-      variables: { ...inside, ...process.env },
-      environment: env.NODE_ENV ?? 'development',
-    });
-    const config = withV4Config(project.config, loaded.config);
-    const code = await loaded.bind({
+  loaded: LoadedCode | null,
+  { secrets, db, logger, worker = null }: CodeGiven,
+): Promise<BoundProject> => {
+  if (!loaded) return { project, code: undefined };
+  const { config, model } = project;
+  const code = await withStartFaults(() =>
+    loaded.bind({
       db,
       model,
       mail: mailFor(project, logger),
@@ -43,46 +55,9 @@ export const bindCode = async (
       rest: config.api.rest,
       prefix: config.api.rest.prefix,
       jwtSecret: secrets.jwtSecret,
-      jwtSeconds: config.users.jwtDays * 24 * 60 * 60,
-    });
-    return { code, project: { ...project, config } };
-  } catch (fault) {
-    throw fault instanceof CodeFault ? new StartFault(fault.message) : fault;
-  }
-};
-
-/** The settings of `config/` that the server has too. */
-const withV4Config = (config: Config, given: CodeConfig): Config => {
-  const number = (at: string, otherwise: number): number => {
-    const value = given.get(at);
-    return typeof value === 'number' ? value : otherwise;
-  };
-  const { rest } = config.api;
-  return {
-    ...config,
-    api: {
-      ...config.api,
-      rest: {
-        ...rest,
-        prefix: prefixOf(given.get('api.rest.prefix')) ?? rest.prefix,
-        defaultLimit: number('api.rest.defaultLimit', rest.defaultLimit),
-        maxLimit: rest.maxLimit === null ? null : number('api.rest.maxLimit', rest.maxLimit),
-        withCount: given.get('api.rest.withCount', rest.withCount) === true,
-      },
-    },
-    users: {
-      ...config.users,
-      jwtDays: daysOf(given.get('plugin.users-permissions.jwt.expiresIn')) ?? config.users.jwtDays,
-    },
-  };
-};
-
-const prefixOf = (given: unknown): string | null =>
-  typeof given === 'string' && /^\/[\w/-]*\w$/.test(given) ? given : null;
-
-const daysOf = (given: unknown): number | null => {
-  if (typeof given === 'number') return given / 86_400;
-  const [, count, unit] = /^(\d+) ?(s|m|h|d|w|y)?/.exec(String(given ?? '')) ?? [];
-  const days = { s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, y: 365.25 }[unit ?? 's'];
-  return count === undefined || days === undefined ? null : Number(count) * days;
+      runsCron: worker === null || worker.number === 1,
+      jwtSeconds: Math.round(config.users.jwtDays * 24 * 60 * 60),
+    }),
+  );
+  return { project, code };
 };

@@ -8,13 +8,15 @@ import type { HandlersByType } from '../handlers/load.js';
 import type { Site } from '../site/site.js';
 import { StartFault } from './config.js';
 import { requireStarted } from './layout.js';
-import { openDatabase, openProject, type Project } from './project.js';
+import { openDatabase, openProject, type Project, refuseOtherClient } from './project.js';
 import { refusalMessage } from './refusal.js';
 import { readSecrets } from './secrets.js';
 import { siteOf } from './site.js';
 
+/** Read, or generated, when they are needed. */
 export interface LateSecrets {
   apiTokenSalt(): string;
+  adminJwtSecret(): string;
 }
 
 export interface WithSiteOptions {
@@ -25,10 +27,11 @@ export interface WithSiteOptions {
 /** A `Refusal` becomes a `StartFault` with its message. */
 export const withSite = async (
   dir: string,
-  work: (site: Site, secrets: LateSecrets) => Promise<void>,
+  work: (site: Site, secrets: LateSecrets, project: Project) => Promise<void>,
   { load = async () => new Map() }: WithSiteOptions = {},
 ): Promise<void> => {
   const opened = await openProject(dir);
+  refuseOtherClient(opened);
   // opening would create the file
   const { env } = opened;
   const file = path.resolve(opened.dir, env.DATABASE_FILENAME);
@@ -39,9 +42,9 @@ export const withSite = async (
     const project = await requireStarted(opened, db);
     // stderr, because stdout is for the result of the command
     const logger = pino({ level: 'info' }, pino.destination(2));
-    // commands never sign with these; the real salt is read, or generated, when a token is created
+    // commands never sign with these
     const unused = crypto.randomBytes(32).toString('hex');
-    const secrets = { jwtSecret: unused, apiTokenSalt: unused };
+    const secrets = { jwtSecret: unused, apiTokenSalt: unused, adminJwtSecret: unused };
     const handlers = await load(project);
     const site = await siteOf({
       project,
@@ -54,9 +57,13 @@ export const withSite = async (
     });
     // what the command writes is recorded, and a running server sends it
     await site.notifier.load();
-    await work(site, {
-      apiTokenSalt: () => readSecrets(project.dir, project.env, (text) => logger.info(text)).apiTokenSalt,
-    });
+    const own = (withAdmins: boolean) =>
+      readSecrets(project.dir, project.env, (text) => logger.info(text), { withAdmins });
+    const late: LateSecrets = {
+      apiTokenSalt: () => own(false).apiTokenSalt,
+      adminJwtSecret: () => own(true).adminJwtSecret ?? '',
+    };
+    await work(site, late, project);
   } catch (fault) {
     throw fault instanceof Refusal ? new StartFault(refusalMessage(fault)) : fault;
   } finally {

@@ -11,7 +11,7 @@ import { newAttemptCounts } from './attempt-counts.js';
  */
 export type Duty = 'prepare' | 'recover' | 'join';
 
-/** The environment variable that makes a process a worker: its number and its duty, such as `2 join`. */
+/** The environment variable that makes a process a worker: its number, its duty and how many there are, such as `2 join 4`. */
 export const WORKER_VARIABLE = 'DOVETAIL_WORKER';
 
 export type ToSupervisor =
@@ -23,6 +23,8 @@ export type ToSupervisor =
 export type ToWorker =
   /** Finish what you have: a successor serves. */
   | { readonly kind: 'replaced' }
+  /** Run what one process alone runs: no other does any more. */
+  | { readonly kind: 'tasks' }
   | { readonly kind: 'measure'; readonly id: number }
   | ({ readonly kind: 'counted'; readonly id: number } & AttemptCount);
 
@@ -36,11 +38,19 @@ export interface Worker {
   serving(bounds: { readonly stopMsMax: number; readonly replaceMsMax: number }): void;
   /** Calls back once a successor serves. */
   onReplaced(listener: () => void): void;
+  /** Calls back once this process is the one that runs the project's tasks. */
+  onTasks(listener: () => void): void;
   /** Answers the supervisor when it asks for the metrics of this process. */
   onMeasure(measure: () => Promise<readonly unknown[]>): void;
   /** Calls back if the supervisor is gone. Without a listener the process exits. */
   onAbandoned(listener: () => void): void;
 }
+
+/** Which of how many workers this process is; null if it is the only one. */
+export const workerPlace = (env: NodeJS.ProcessEnv): { readonly number: number; readonly of: number } | null => {
+  const [number, , of] = env[WORKER_VARIABLE]?.split(' ') ?? [];
+  return number === undefined ? null : { number: Number(number), of: Number(of) };
+};
 
 /** Null in a process that is no worker. */
 export const workerOf = async (env: NodeJS.ProcessEnv): Promise<Worker | null> => {
@@ -70,6 +80,7 @@ export const workerOf = async (env: NodeJS.ProcessEnv): Promise<Worker | null> =
           () => tell({ kind: 'measured', id: message.id, metrics: [] }),
         );
       }),
+    onTasks: (listener) => hear(({ kind }) => kind === 'tasks' && listener()),
     onReplaced: (listener) => hear(({ kind }) => kind === 'replaced' && listener()),
     onAbandoned: (listener) => {
       own.once('disconnect', () => {

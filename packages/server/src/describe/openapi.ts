@@ -4,7 +4,7 @@
  */
 import { issueKinds, never, statusOf } from '../errors.js';
 import { limits } from '../limits.js';
-import { type EntryType, FILE_UID, type Model, typeOf, USER_UID } from '../model/model.js';
+import { type EntryType, FILE_UID, type LinkAttribute, type Model, typeOf, USER_UID } from '../model/model.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
 import {
   type JsonSchema,
@@ -31,7 +31,27 @@ export interface ContentOperation {
   readonly isCustom: boolean;
 }
 
-/** One of users, files and locales. */
+/** Reading a part of a relation list of an entry. */
+export interface WindowOperation {
+  readonly kind: 'window';
+  readonly method: string;
+  readonly path: string;
+  /** That of the entry. */
+  readonly type: EntryType;
+  readonly attribute: LinkAttribute;
+}
+
+/** The same of the lists in its components: one operation, since there may be very many of them. */
+export interface PartWindowOperation {
+  readonly kind: 'part-window';
+  readonly method: string;
+  readonly path: string;
+  readonly type: EntryType;
+  /** Their paths below `relations`, with `:id` for ids. */
+  readonly lists: readonly string[];
+}
+
+/** One of users, files, locales and the model. */
 export interface FixedOperation {
   readonly kind: 'fixed';
   readonly method: string;
@@ -40,7 +60,7 @@ export interface FixedOperation {
   readonly name: string;
 }
 
-export type Operation = ContentOperation | FixedOperation;
+export type Operation = ContentOperation | WindowOperation | PartWindowOperation | FixedOperation;
 
 export interface DescribedApi {
   readonly title: string;
@@ -58,9 +78,23 @@ export interface DescribedApi {
 export const openapiOf = ({ title, version, server, model, gate, format, operations }: DescribedApi): JsonSchema => {
   const schemas = newSchemas(model, gate, format);
   const fixed = fixedOperations(model, schemas);
+  const describedOperation = (operation: Operation): JsonSchema | null => {
+    switch (operation.kind) {
+      case 'content':
+        return contentOperation(operation, schemas);
+      case 'window':
+        return windowOperation(operation, typeOf(model, operation.attribute.target), schemas);
+      case 'part-window':
+        return partWindowOperation(operation, schemas);
+      case 'fixed':
+        return fixed(operation);
+      default:
+        return never(operation);
+    }
+  };
   const paths: Record<string, Record<string, unknown>> = {};
   for (const operation of operations) {
-    const described = operation.kind === 'content' ? contentOperation(operation, schemas) : fixed(operation);
+    const described = describedOperation(operation);
     if (!described) continue;
     const path = operation.path.replace(/:(\w+)/g, '{$1}').replace('*', '{provider}');
     const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
@@ -84,7 +118,11 @@ export const openapiOf = ({ title, version, server, model, gate, format, operati
     paths,
     components: {
       securitySchemes: {
-        bearer: { type: 'http', scheme: 'bearer', description: 'An API token, or the JWT of a user.' },
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An API token, the JWT of a user, or an administrator’s token.',
+        },
       },
       responses: errorResponses(),
       headers: {
@@ -103,7 +141,10 @@ const tagsOf = (operations: readonly Operation[]): readonly unknown[] =>
   [...new Set(operations.map(tagOf))].map((name) => ({ name }));
 
 const tagOf = (operation: Operation): string => {
-  if (operation.kind === 'content') return operation.type.singular;
+  if (operation.kind !== 'fixed') return operation.type.singular;
+  if (/^\/_dovetail\/(?:folders|files)/.test(operation.name)) return 'files';
+  if (operation.name.startsWith('/_dovetail')) return 'server';
+  if (operation.name.startsWith('/admin')) return 'administrators';
   if (operation.name.startsWith('/upload')) return 'files';
   if (operation.name.startsWith('/i18n')) return 'locales';
   return operation.name.startsWith('/users-permissions') ? 'roles' : 'users';
@@ -205,31 +246,115 @@ const summaryOf = (action: ContentOperation['action'], { singular, plural }: Ent
   }
 };
 
+const parameter = (name: string, schema: JsonSchema, description: string): JsonSchema => ({
+  name,
+  in: 'query',
+  description,
+  schema,
+  ...(schema['type'] === 'object' || schema['$ref'] !== undefined ? { style: 'deepObject', explode: true } : {}),
+});
+
+/** What is shown of entries. */
+const shownParameters = (type: EntryType, schemas: Schemas): readonly JsonSchema[] => [
+  parameter(
+    'fields',
+    namesOrList(['*', ...schemas.idNames(type), ...schemas.selectable(type)]),
+    'Fields to show; all by default.',
+  ),
+  parameter('populate', schemas.ref('populate', type), 'Relations, media, components and zones to show.'),
+];
+
+const filterParameters = (type: EntryType, schemas: Schemas): readonly JsonSchema[] => [
+  parameter('filters', schemas.ref('filters', type), 'Which entries.'),
+  parameter('_q', { type: 'string' }, 'Entries that contain the text.'),
+];
+
+const stateParameters = (schemas: Schemas): readonly JsonSchema[] => [
+  parameter('publicationState', publicationState, '`preview` shows drafts too.'),
+  ...(schemas.format === 'v5' ? [parameter('status', status, '`draft` shows drafts too.')] : []),
+];
+
+const ifNoneMatch: JsonSchema = { name: 'If-None-Match', in: 'header', schema: { type: 'string' } };
+
+const windowOperation = (
+  { type, attribute, path }: WindowOperation,
+  target: EntryType,
+  schemas: Schemas,
+): JsonSchema => ({
+  tags: [type.singular],
+  operationId: `window_${path.replace(/[^A-Za-z0-9]+/g, '_')}`,
+  summary: `Find a part of the ${attribute.name} of a ${type.singular}, in their order`,
+  parameters: [
+    formatHeader(schemas.format),
+    ...shownParameters(target, schemas),
+    ...filterParameters(target, schemas),
+    ...windowParameters(type, target.draftAndPublish, schemas),
+  ],
+  responses: windowResponses(schemas.ref('entry', target)),
+});
+
+/** Paths that a description names. */
+const LISTED_MAX = 50;
+
+const partWindowOperation = ({ type, path, lists }: PartWindowOperation, schemas: Schemas): JsonSchema => {
+  const listed = lists.slice(0, LISTED_MAX).map((it) => `\`${it}\``);
+  const others = lists.length > LISTED_MAX ? ' and others' : '';
+  return {
+    tags: [type.singular],
+    operationId: `window_${path.replace(/[^A-Za-z0-9]+/g, '_')}`,
+    summary: `Find a part of a relation list in a component of a ${type.singular}, in its order`,
+    parameters: [
+      {
+        name: 'path',
+        in: 'path',
+        required: true,
+        schema: { type: 'string' },
+        description: `Where the list is, with the ids of the components around it; its slashes are not encoded: ${listed.join(', ')}${others}.`,
+      },
+      formatHeader(schemas.format),
+      parameter('fields', { anyOf: [{ type: 'string' }, listOf({ type: 'string' })] }, 'Attributes to show.'),
+      parameter('populate', {}, 'Relations, media and components to show.'),
+      parameter('filters', { type: 'object' }, 'Which entries.'),
+      parameter('_q', { type: 'string' }, 'Entries that contain the text.'),
+      ...windowParameters(type, true, schemas),
+    ],
+    responses: windowResponses({ type: 'object' }),
+  };
+};
+
+const windowParameters = (type: EntryType, hasDrafts: boolean, schemas: Schemas): readonly JsonSchema[] => [
+  parameter('pagination', pageParameters, 'Which part of the list.'),
+  ...(type.draftAndPublish || hasDrafts ? stateParameters(schemas) : []),
+  ...(type.kind === 'single' && type.localized
+    ? [parameter('locale', { type: 'string' }, 'A locale; the default one without it.')]
+    : []),
+  ifNoneMatch,
+];
+
+const windowResponses = (entry: JsonSchema): JsonSchema => {
+  const meta = object(
+    {
+      pagination: object({ start: count, limit: count, total: count }, ['start', 'limit', 'total']),
+      positions: { ...listOf(count), description: 'Places in the whole list, from 0.' },
+      etag: { type: 'string', description: 'For `If-Match` of a change of the entry.' },
+    },
+    ['pagination', 'positions'],
+  );
+  return {
+    200: response(object({ data: listOf(entry), meta }, ['data', 'meta']), 'The content'),
+    304: { description: 'Not changed since the `ETag` in `If-None-Match`' },
+    ...errorsOf(['BadRequest', 'Unauthorized', 'Forbidden', 'NotFound']),
+  };
+};
+
 const parametersOf = (action: ContentOperation['action'], type: EntryType, schemas: Schemas): readonly JsonSchema[] => {
-  const parameter = (name: string, schema: JsonSchema, description: string): JsonSchema => ({
-    name,
-    in: 'query',
-    description,
-    schema,
-    ...(schema['type'] === 'object' || schema['$ref'] !== undefined ? { style: 'deepObject', explode: true } : {}),
-  });
-  const shown = [
-    parameter(
-      'fields',
-      namesOrList(['*', ...schemas.idNames(type), ...schemas.selectable(type)]),
-      'Fields to show; all by default.',
-    ),
-    parameter('populate', schemas.ref('populate', type), 'Relations, media, components and zones to show.'),
-  ];
+  const shown = shownParameters(type, schemas);
   const locale = parameter(
     'locale',
     { anyOf: [{ type: 'string' }, listOf({ type: 'string' })] },
     'A locale, or `all`; the default locale without it.',
   );
-  const states = [
-    parameter('publicationState', publicationState, '`preview` shows drafts too.'),
-    ...(schemas.format === 'v5' ? [parameter('status', status, '`draft` shows drafts too.')] : []),
-  ];
+  const states = stateParameters(schemas);
   const newState =
     schemas.format === 'v5' ? [parameter('status', status, '`draft` creates a draft; published without it.')] : [];
   const match = { in: 'header', schema: { type: 'string' } };
@@ -237,13 +362,12 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
     case 'find':
       return [
         ...shown,
-        parameter('filters', schemas.ref('filters', type), 'Which entries.'),
+        ...filterParameters(type, schemas),
         parameter('sort', sortSchema(schemas.sortable(type)), 'By which attributes; `:asc` or `:desc`.'),
         parameter('pagination', pageParameters, 'Which part of the list.'),
-        parameter('_q', { type: 'string' }, 'Entries that contain the text.'),
         ...(type.draftAndPublish ? states : []),
         ...(type.localized ? [locale] : []),
-        { name: 'If-None-Match', ...match },
+        ifNoneMatch,
       ];
     case 'findOne':
     case 'single':
@@ -251,7 +375,7 @@ const parametersOf = (action: ContentOperation['action'], type: EntryType, schem
         ...shown,
         ...(type.draftAndPublish ? states : []),
         ...(type.localized && action === 'single' ? [locale] : []),
-        { name: 'If-None-Match', ...match },
+        ifNoneMatch,
       ];
     case 'create':
       return [
@@ -368,6 +492,56 @@ const fixedOperations = (model: Model, schemas: Schemas): ((operation: FixedOper
       },
     },
   };
+  const adminRole = object({ id: count, name: text, code: text });
+  const adminFields = {
+    id: count,
+    firstname: nullable(text),
+    lastname: nullable(text),
+    email: text,
+    roles: listOf(adminRole),
+  };
+  const admin = object(adminFields);
+  const yesNo: JsonSchema = { type: 'boolean' };
+  const listedAdminFields = { ...adminFields, isActive: yesNo, blocked: yesNo };
+  const listedAdmin = object(listedAdminFields, ['isActive', 'blocked']);
+  const shownOnce = { registrationToken: text, registrationTokenExpiresAt: text };
+  const signedIn = object({ token: text, expiresAt: text, user: admin });
+  const tokenFields = {
+    id: count,
+    name: text,
+    description: text,
+    type: { enum: ['read-only', 'full-access', 'custom'] },
+    permissions: listOf(text),
+    lastUsedAt: nullable(text),
+    expiresAt: nullable(text),
+    lifespan: nullable(count),
+    createdAt: nullable(text),
+  };
+  const token: JsonSchema = object(tokenFields);
+  const newToken = object({ ...tokenFields, accessKey: text }, ['accessKey']);
+  const tokenBody = jsonBody({
+    type: 'object',
+    properties: {
+      name: text,
+      description: text,
+      type: { enum: ['read-only', 'full-access', 'custom'] },
+      lifespan: nullable(count),
+      permissions: nullable(listOf(text)),
+    },
+  });
+  const adminBody = jsonBody({
+    type: 'object',
+    properties: {
+      email: text,
+      password: text,
+      firstname: nullable(text),
+      lastname: nullable(text),
+      roles: listOf(count),
+      isActive: { type: 'boolean' },
+      blocked: { type: 'boolean' },
+    },
+  });
+  const data = (schema: JsonSchema): JsonSchema => object({ data: schema }, ['data']);
   interface Described {
     readonly summary: string;
     readonly answer: JsonSchema;
@@ -438,8 +612,128 @@ const fixedOperations = (model: Model, schemas: Schemas): ((operation: FixedOper
       answer: { anyOf: [listOf(shownFile), shownFile] },
     },
     'GET /upload/files': { summary: 'Find files', answer: listOf(shownFile) },
+    'GET /upload/files/count': { summary: 'Count files', answer: count },
     'GET /upload/files/:id': { summary: 'Find a file', answer: shownFile },
     'DELETE /upload/files/:id': { summary: 'Delete a file', answer: shownFile },
+    'POST /_dovetail/explain': {
+      summary: 'Explain what a URL reads',
+      body: jsonBody({
+        type: 'object',
+        properties: { url: text, analyze: { type: 'boolean' } },
+        required: ['url'],
+        additionalProperties: false,
+      }),
+      answer: object({ data: { type: 'object', required: ['forbidden', 'selection', 'plan', 'statements'] } }, [
+        'data',
+      ]),
+    },
+    'GET /_dovetail/health': {
+      summary: 'Look at the state of the server',
+      answer: object({ data: { type: 'object', required: ['version', 'checks', 'webhooks', 'ignored'] } }, ['data']),
+    },
+    'GET /_dovetail/folders': { summary: 'Find folders', answer: object({ data: listOf(folder) }, ['data']) },
+    'POST /_dovetail/folders': {
+      summary: 'Create a folder',
+      body: jsonBody(folderBody),
+      answer: object({ data: folder }, ['data']),
+      status: 201,
+    },
+    'PUT /_dovetail/folders/:id': {
+      summary: 'Rename or move a folder',
+      body: jsonBody(folderBody),
+      answer: object({ data: folder }, ['data']),
+    },
+    'DELETE /_dovetail/folders/:id': { summary: 'Delete a folder', answer: object({ data: {} }, ['data']) },
+    'GET /_dovetail/files/:id/uses': {
+      summary: 'Find where a file is used',
+      answer: object({ data: listOf({ type: 'object' }), meta: object({ total: count }, ['total']) }, ['data', 'meta']),
+    },
+    'GET /_dovetail/model': {
+      summary: 'Find the model, as the caller may know it',
+      answer: object({ data: modelSchema }, ['data']),
+    },
+    'POST /admin/login': {
+      summary: 'Sign in as an administrator',
+      body: jsonBody(object({ email: text, password: text }, ['email', 'password'])),
+      answer: data(signedIn),
+    },
+    'POST /admin/refresh': {
+      summary: 'Continue the session of the cookie; needs the header Dovetail-Studio: 1',
+      answer: data(signedIn),
+    },
+    'POST /admin/logout': {
+      summary: 'End the session of the cookie; needs the header Dovetail-Studio: 1',
+      answer: data({ type: 'object' }),
+    },
+    'POST /admin/register': {
+      summary: 'Register, as the first administrator or by a one-time link',
+      body: jsonBody({
+        anyOf: [
+          object({ key: text, email: text, password: text, firstname: nullable(text), lastname: nullable(text) }, [
+            'key',
+            'email',
+            'password',
+          ]),
+          object(
+            {
+              registrationToken: text,
+              userInfo: object({ password: text, firstname: nullable(text), lastname: nullable(text) }, ['password']),
+            },
+            ['registrationToken', 'userInfo'],
+          ),
+        ],
+      }),
+      answer: data(signedIn),
+    },
+    'GET /admin/me': {
+      summary: 'Find who is signed in, with their permissions',
+      answer: data(object({ ...adminFields, isSuperAdmin: yesNo, permissions: listOf({ type: 'object' }) })),
+    },
+    'GET /admin/init': {
+      summary: 'Find whether there is an administrator',
+      answer: data(
+        object({
+          hasAdmin: { type: 'boolean' },
+          mode: { enum: ['development', 'production'] },
+          mayRegister: { type: 'boolean' },
+        }),
+      ),
+    },
+    'GET /admin/api-tokens': { summary: 'Find API tokens', answer: data(listOf(token)) },
+    'POST /admin/api-tokens': { summary: 'Make an API token', body: tokenBody, answer: data(newToken), status: 201 },
+    'GET /admin/api-tokens/:id': { summary: 'Find an API token', answer: data(token) },
+    'PUT /admin/api-tokens/:id': { summary: 'Change an API token', body: tokenBody, answer: data(token) },
+    'DELETE /admin/api-tokens/:id': { summary: 'Revoke an API token', answer: data(token) },
+    'POST /admin/api-tokens/:id/regenerate': { summary: 'Make another key for a token', answer: data(newToken) },
+    'GET /admin/users': { summary: 'Find administrators', answer: data(listOf(listedAdmin)) },
+    'POST /admin/users': {
+      summary: 'Create an administrator; without a password, with the token of a one-time link',
+      body: adminBody,
+      answer: data(object({ ...listedAdminFields, ...shownOnce })),
+      status: 201,
+    },
+    'PUT /admin/users/me': {
+      summary: 'Change your own account; a new password or e-mail address needs the current password',
+      body: jsonBody({
+        type: 'object',
+        properties: {
+          firstname: nullable(text),
+          lastname: nullable(text),
+          email: text,
+          password: text,
+          currentPassword: text,
+        },
+        additionalProperties: false,
+      }),
+      answer: data(listedAdmin),
+    },
+    'PUT /admin/users/:id': { summary: 'Update an administrator', body: adminBody, answer: data(listedAdmin) },
+    'DELETE /admin/users/:id': { summary: 'Delete an administrator', answer: data(listedAdmin) },
+    'POST /admin/users/:id/registration-token': {
+      summary: 'Create a one-time link for an administrator to choose a password',
+      answer: data(object(shownOnce)),
+    },
+    'GET /admin/roles': { summary: 'Find the roles of administrators', answer: data(listOf(adminRole)) },
     'GET /i18n/locales': { summary: 'Find the locales', answer: listOf(locale) },
   };
   return (operation) => {
@@ -457,6 +751,36 @@ const fixedOperations = (model: Model, schemas: Schemas): ((operation: FixedOper
       },
     };
   };
+};
+
+const folderBody: JsonSchema = {
+  type: 'object',
+  properties: { name: { type: 'string' }, parent: nullable({ type: 'integer' }) },
+};
+const folder: JsonSchema = { type: 'object', required: ['id', 'name', 'path', 'parent'] };
+
+/** `ModelDocument`, roughly. */
+const modelSchema: JsonSchema = {
+  type: 'object',
+  properties: {
+    version: nullable({ type: 'string' }),
+    prefix: { type: 'string' },
+    rest: { type: 'object' },
+    strict: { type: 'boolean' },
+    locales: listOf({ type: 'object' }),
+    types: listOf({
+      type: 'object',
+      properties: {
+        uid: { type: 'string' },
+        kind: { enum: ['collection', 'single', 'component'] },
+        path: nullable({ type: 'string' }),
+        may: { type: 'object', additionalProperties: { type: 'boolean' } },
+        attributes: listOf({ type: 'object', required: ['name', 'kind', 'type', 'mayRead', 'mayWrite'] }),
+      },
+      required: ['uid', 'kind', 'path', 'may', 'attributes'],
+    }),
+  },
+  required: ['version', 'prefix', 'rest', 'strict', 'locales', 'types'],
 };
 
 // ---- responses

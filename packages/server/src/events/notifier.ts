@@ -28,10 +28,21 @@ export interface NotifierDeps extends NotifierOptions {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** What came of an attempt to deliver. */
+export interface LastAttempt {
+  /** Milliseconds since 1970 UTC. */
+  readonly at: number;
+  readonly event: string;
+  /** Null: it was delivered. */
+  readonly fault: string | null;
+}
+
 export interface Notifier {
   /** Records nothing until webhooks are known. */
   readonly recorder: Recorder;
   readonly options: SenderOptions;
+  /** The last one of this process for each webhook, by its id. */
+  readonly lastAttempts: ReadonlyMap<number, LastAttempt>;
   /** Reads which webhooks there are. */
   load(): Promise<void>;
   /** Sends deliveries from now on, and follows changes of webhooks within `limits.webhookLookMs`. */
@@ -47,7 +58,13 @@ export const newNotifier = (deps: NotifierDeps): Notifier => {
   /** The webhooks whose deliveries are kept. */
   let knownIds = '';
   const webhooks = (): readonly Webhook[] => enabled;
-  const dispatcher = newDispatcher({ ...deps, webhooks });
+  const lastAttempts = new Map<number, LastAttempt>();
+  const onOutcome: NotifierOptions['onOutcome'] = (outcome, webhook) => {
+    const fault = outcome.kind === 'delivered' ? null : outcome.fault;
+    lastAttempts.set(webhook.id, { at: now(), event: outcome.delivery.event, fault });
+    deps.onOutcome(outcome, webhook);
+  };
+  const dispatcher = newDispatcher({ ...deps, webhooks, onOutcome });
   let isStarted = false;
 
   const load = async (): Promise<void> => {
@@ -58,6 +75,7 @@ export const newNotifier = (deps: NotifierDeps): Notifier => {
       isOutboxReady = true;
     }
     enabled = found;
+    for (const id of lastAttempts.keys()) if (!all.some((it) => it.id === id)) lastAttempts.delete(id);
     const ids = all.map((it) => it.id).join();
     if (!isOutboxReady || ids === knownIds) return;
     await forgetOrphans(db);
@@ -97,6 +115,7 @@ export const newNotifier = (deps: NotifierDeps): Notifier => {
       },
     }),
     options: deps,
+    lastAttempts,
     load,
     start: async () => {
       await load();

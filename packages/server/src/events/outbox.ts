@@ -11,7 +11,6 @@ import {
   type Dialect,
   type ReadProgram,
   type Rows,
-  readInside,
   readRows,
   type Sql,
   type Statement,
@@ -19,7 +18,8 @@ import {
   withValues,
 } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
-import { catalogProgram, noDiff, planAdditions, readCatalog } from '../sql/schema.js';
+import { catalogProgram } from '../sql/schema.js';
+import { ensureTable } from '../write/own-tables.js';
 
 const table = sql.table(deliveriesTable.name);
 
@@ -56,47 +56,8 @@ interface Failure {
 
 // ---- the table
 
-/** Creates the table if it is missing, and tells v4 to leave it alone when it next changes its tables (ST7). */
-export const ensureOutbox = async (db: Db): Promise<void> => {
-  const { schema } = db.dialect;
-  const name = schema.storedName(deliveriesTable.name);
-  if ((await readCatalog(db)).tables.has(name)) return;
-  const missing = { ...noDiff, missingTables: [deliveriesTable] };
-  await db.writeAlone(async (tx) => {
-    // another process may have been first
-    if ((await readInside(catalogProgram(db.dialect), tx)).tables.has(name)) return;
-    for (const statement of planAdditions(missing, db)) await tx.run(statement);
-    await persist(name, db.dialect, tx);
-  });
-};
-
-/** Adds a table to v4's list of those that it must not drop. */
-const persist = async (name: string, dialect: Dialect, tx: Tx): Promise<void> => {
-  const key = dialect.bind('string', 'core_persisted_tables');
-  const [row] = await tx.run(
-    dialect.compile(
-      sql`select id, value from strapi_core_store_settings where ${sql.ref('key')} = ${key} order by id limit 1`,
-    ),
-  );
-  const known = row ? listIn(row[1]) : [];
-  const value = JSON.stringify([...known, { name }]);
-  await tx.run(
-    dialect.compile(
-      row
-        ? sql`update strapi_core_store_settings set value = ${value} where id = ${dialect.bind('id', row[0] as number)}`
-        : sql`insert into strapi_core_store_settings (${sql.ref('key')}, value, type) values (${key}, ${value}, 'object')`,
-    ),
-  );
-};
-
-const listIn = (json: unknown): readonly unknown[] => {
-  try {
-    const tree: unknown = JSON.parse(String(json));
-    return Array.isArray(tree) ? tree : [];
-  } catch {
-    return [];
-  }
-};
+/** Creates the table if it is missing. */
+export const ensureOutbox = (db: Db): Promise<void> => ensureTable(deliveriesTable, db);
 
 // ---- writing
 
@@ -257,6 +218,38 @@ export function* readDeliveries(webhookId: number | null, dialect: Dialect): Rea
     status: numberOf(status),
     fault: textOf(fault),
   }));
+}
+
+export interface DeliveryCounts {
+  /** Not done yet, and not given up. */
+  readonly waiting: number;
+  /** Given up. */
+  readonly failed: number;
+  /** The attempt that failed last; null without one. */
+  readonly lastFailure: { readonly at: number; readonly event: string; readonly fault: string } | null;
+}
+
+/** Of each webhook that has any. */
+export function* countDeliveries(dialect: Dialect): ReadProgram<ReadonlyMap<number, DeliveryCounts>> {
+  const found = yield* catalogProgram(dialect);
+  if (!found.tables.has(dialect.schema.storedName(deliveriesTable.name))) return new Map();
+  const last = (column: string) =>
+    sql`(select ${sql.ref(`f.${column}`)} from ${table} f where f.webhook_id = d.webhook_id and f.fault is not null order by f.attempted_at desc, f.id desc limit 1)`;
+  const rows = yield* readRows(
+    dialect.compile(
+      sql`select d.webhook_id, count(d.due_at), count(*), ${last('attempted_at')}, ${last('event')}, ${last('fault')} from ${table} d group by d.webhook_id order by d.webhook_id`,
+    ),
+  );
+  return new Map(
+    rows.map(([webhook, waiting, all, at, event, fault]) => [
+      Number(webhook),
+      {
+        waiting: Number(waiting),
+        failed: Number(all) - Number(waiting),
+        lastFailure: fault === null ? null : { at: Number(at), event: String(event), fault: String(fault) },
+      },
+    ]),
+  );
 }
 
 /** Makes deliveries that were given up due, with all their attempts. @param ids null: all of them. Returns how many. */

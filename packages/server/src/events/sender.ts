@@ -31,10 +31,9 @@ export const send = async (
   { defaultHeaders, signingKey, msMax = limits.webhookMsMax }: SenderOptions,
   now: number,
 ): Promise<Sent> => {
-  // fetch refuses it as well, with a message that holds the password
-  if (hasPassword(url)) return { ok: false, status: null, fault: 'the URL must not hold a password: use a header' };
+  const target = withoutCredentials(url);
   try {
-    const all = new Headers({ 'user-agent': 'Dovetail' });
+    const all = new Headers({ 'user-agent': 'Dovetail', ...target.headers });
     for (const [name, value] of [...Object.entries(defaultHeaders), ...Object.entries(headers)]) all.set(name, value);
     const timestamp = String(Math.floor(now / 1000));
     all.set('X-Strapi-Event', event);
@@ -42,7 +41,7 @@ export const send = async (
     all.set('Webhook-Id', message);
     all.set('Webhook-Timestamp', timestamp);
     if (signingKey) all.set('Webhook-Signature', signatureOf(`${message}.${timestamp}.${body}`, signingKey));
-    const response = await fetch(url, {
+    const response = await fetch(target.url, {
       method: 'POST',
       headers: all,
       body,
@@ -53,9 +52,9 @@ export const send = async (
     await discard(response);
     const { ok, status } = response;
     if (ok) return { ok, status };
-    const target = response.headers.get('location');
-    const isRedirect = status >= 300 && status < 400 && target !== null;
-    const fault = isRedirect ? `${status}: redirects to ${target}, which is not followed` : `${status}`;
+    const location = response.headers.get('location');
+    const isRedirect = status >= 300 && status < 400 && location !== null;
+    const fault = isRedirect ? `${status}: redirects to ${location}, which is not followed` : `${status}`;
     return { ok: false, status, fault: shorten(fault) };
   } catch (fault) {
     return { ok: false, status: null, fault: shorten(causeOf(fault)) };
@@ -73,9 +72,28 @@ const badPorts: ReadonlySet<number> = new Set([
 /** @param port of a URL: '' if that does not give any. */
 export const isBadPort = (port: string): boolean => port !== '' && badPorts.has(Number(port));
 
-const hasPassword = (url: string): boolean => {
-  const { username = '', password = '' } = URL.parse(url) ?? {};
-  return username !== '' || password !== '';
+/**
+ * The user and password of a URL as the header that they stand for: `fetch` refuses such a URL, with a message that holds them. An
+ * `Authorization` of the webhook itself takes precedence.
+ */
+const withoutCredentials = (
+  given: string,
+): { readonly url: string; readonly headers: Readonly<Record<string, string>> } => {
+  const url = URL.parse(given);
+  if (!url || (url.username === '' && url.password === '')) return { url: given, headers: {} };
+  const text = [url.username, url.password].map(decoded).join(':');
+  url.username = '';
+  url.password = '';
+  return { url: url.href, headers: { authorization: `Basic ${Buffer.from(text).toString('base64')}` } };
+};
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // a % that escapes nothing stands for itself
+    return text;
+  }
 };
 
 const signatureOf = (text: string, key: Buffer): string =>

@@ -7,7 +7,8 @@ import { type AccountEndpoint, accountEndpoints } from '../accounts/endpoints.js
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { readPrecondition } from '../read/etag.js';
-import type { Attempts } from './attempts.js';
+import { type Attempts, attemptingBy } from './attempts.js';
+import { identifyCaller, isReading } from './credentials.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -34,10 +35,11 @@ export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>
 const handlerOf =
   ({ actionOf, permission, counted }: AccountEndpoint, deps: AccountRouteDeps): RouteHandlerMethod =>
   async (request, reply) => {
-    const identified = await deps.callers.identify(request.headers.authorization);
+    const identified = await identifyCaller(request.headers, isReading(request.method), deps.callers);
     if (!identified.ok) return sendIssues(reply, identified.issues);
     const caller = identified.value;
-    if (counted && !(await deps.attempts(request, reply, accountOf(counted, request.body, caller))))
+    const account = counted ? accountOf(counted, request.body, caller) : '';
+    if (counted && !(await deps.attempts(attemptingBy(request, reply, account))))
       return sendIssues(reply, [issue('http.too-many-requests', [])]);
     if (!caller.may(`plugin::users-permissions.${permission}`)) return sendIssues(reply, [issue('http.forbidden', [])]);
     // link checkers send HEAD, which must not consume the code
@@ -54,7 +56,11 @@ const handlerOf =
   };
 
 /** The account that an attempt targets; '' if none is named. */
-const accountOf = (counted: NonNullable<AccountEndpoint['counted']>, body: unknown, { who }: KnownCaller): string => {
+export const accountOf = (
+  counted: NonNullable<AccountEndpoint['counted']>,
+  body: unknown,
+  { who }: KnownCaller,
+): string => {
   if (counted === 'address') return '';
   if (counted === 'user') return who.kind === 'user' ? `user ${who.id}` : '';
   const name = isObject(body) && Object.hasOwn(body, counted) ? body[counted] : '';

@@ -3,7 +3,7 @@ import type http from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
-import { issue, ok, type Result, refused, unwrap } from '../errors.js';
+import { issue, ok, Refusal, type Result, refused, unwrap } from '../errors.js';
 import { newContent } from '../handlers/content.js';
 import type { NextOptions, Step } from '../handlers/handlers.js';
 import { handlerFor, refuse as refuseInWords, runHandler, stepAnswer } from '../handlers/run.js';
@@ -13,7 +13,7 @@ import type { Received } from '../media/receive.js';
 import type { EntryType } from '../model/model.js';
 import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
-import { objectQuery, toObject } from '../query/objects.js';
+import { objectQuery, type QueryObject, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -25,6 +25,7 @@ import type { Site } from '../site/site.js';
 import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '../write/answer.js';
 import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
+import { asOf, identifyCaller, isReading } from './credentials.js';
 import { readFormat, readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
@@ -51,7 +52,7 @@ const answerAction = async (
   site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
-  const admitted = await admit(type, permissionFor(type, action), request.headers, site);
+  const admitted = await admit(type, permissionFor(type, action), request, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
   const id = given === undefined ? null : parseId(given, limits.integerMax);
@@ -77,18 +78,23 @@ interface Admitted {
   readonly defaultLocale: string | null;
 }
 
+interface AskedBy {
+  readonly method: string;
+  readonly headers: http.IncomingHttpHeaders;
+}
+
 /** Identifies the caller and checks the permission. */
-const admit = (
+export const admit = (
   type: EntryType,
   permission: string,
-  headers: http.IncomingHttpHeaders,
+  { method, headers }: AskedBy,
   site: Site,
 ): Ready<Result<Admitted>> =>
-  whenReady(site.callers.identify(headers.authorization), (identified) => {
+  whenReady(identifyCaller(headers, isReading(method), site.callers), (identified) => {
     if (!identified.ok) return identified;
     const caller = identified.value;
     if (!caller.may(permission)) {
-      site.onForbidden?.(caller.who, permission);
+      if (asOf(headers) === undefined) site.onForbidden?.(caller.who, permission);
       return refused(issue('http.forbidden', []));
     }
     return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) =>
@@ -105,7 +111,7 @@ export interface ReadTarget {
 
 /** A read in which no handler of the project takes part. */
 export const answerRead = (target: ReadTarget, headers: http.IncomingHttpHeaders, site: Site): Ready<Result<Answer>> =>
-  whenReady(admit(target.request.type, target.permission, headers, site), (admitted) => {
+  whenReady(admit(target.request.type, target.permission, { method: 'GET', headers }, site), (admitted) => {
     if (!admitted.ok) return admitted;
     const { request } = target;
     return site.reader.read(request, contextFor(request.type, admitted.value, {}, site));
@@ -130,7 +136,7 @@ export const answerWrite = async (
   headers: http.IncomingHttpHeaders,
   site: Site,
 ): Promise<Result<Answer>> => {
-  const admitted = await admit(target.type, target.permission, headers, site);
+  const admitted = await admit(target.type, target.permission, { method: 'POST', headers }, site);
   if (!admitted.ok) return admitted;
   return ok(await perform({ ...target, ...admitted.value, headers, body, files: [] }, {}, site));
 };
@@ -153,24 +159,14 @@ interface ActionRequest extends ActionInput {
 
 const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answer> => {
   const { request, body, caller, type, action, id, search } = actionRequest;
+  const { method, url, headers } = request;
   if (action === 'createLocalization') return createLocalization(actionRequest, site);
   const handler = handlerFor(site.handlers.get(type.uid), action);
   if (!handler) return perform({ ...actionRequest, action }, {}, site);
   const { model, locales, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
-    request: {
-      method: request.method,
-      url: request.url,
-      headers: request.headers,
-      search,
-      format: actionRequest.format,
-      get query() {
-        return unwrap(toObject(unwrap(readBrackets(search))));
-      },
-      body,
-      id,
-    },
+    request: new RequestOfHandler({ method, url, headers, search, format: actionRequest.format, body, id }),
     caller,
     selection: () => {
       const prepared = reader.prepare(
@@ -191,6 +187,32 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
   return runHandler(handler, step, { type, action, msMax }, (json) => answerOf(JSON.stringify(json), null, leftOut));
 };
 
+/**
+ * A request whose query is parsed when it is read. A class: V8 gives every object literal with a getter a hidden class of its own,
+ * which keeps what the getter closes over until the whole heap is collected.
+ */
+class RequestOfHandler {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly search: string;
+  readonly format: EntryFormat;
+  readonly body: unknown;
+  readonly id: number | null;
+  constructor({ method, url, headers, search, format, body, id }: Omit<RequestOfHandler, 'query'>) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.search = search;
+    this.format = format;
+    this.body = body;
+    this.id = id;
+  }
+  get query(): QueryObject {
+    return unwrap(toObject(unwrap(readBrackets(this.search))));
+  }
+}
+
 type BuiltIn = ActionInput & { readonly action: Exclude<Action, 'createLocalization'> };
 
 /** An action that a project's code runs: whoever may is the code's decision. */
@@ -200,16 +222,21 @@ export interface ActionByCode {
   readonly id: number | null;
   readonly query: QuerySource;
   readonly body: unknown;
+  /** Those of a form. */
+  readonly files: readonly Received[];
   readonly caller: KnownCaller;
   readonly headers: http.IncomingHttpHeaders;
 }
 
-/** Throws `Refusal`. */
-export const performAction = async (given: ActionByCode, site: Site): Promise<Answer> => {
-  const { type, query } = given;
-  const defaultLocale = type.localized ? await site.locales.defaultCode() : null;
-  const format = unwrap(readFormat(given.headers));
-  return perform({ ...given, search: '', files: [], defaultLocale, format }, {}, site, query);
+/** Throws `Refusal`, or rejects with it. */
+export const performAction = (given: ActionByCode, site: Site): Ready<Answer> => {
+  const { type, action, id, query } = given;
+  return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) => {
+    const format = unwrap(readFormat(given.headers));
+    if (isWrite(action)) return perform({ ...given, search: '', defaultLocale, format }, {}, site, query);
+    const context = contextFor(type, { caller: given.caller, defaultLocale, format }, {}, site);
+    return whenReady(site.reader.read({ action, type, id, query }, context), unwrap);
+  });
 };
 
 /** The built-in action, without handlers. Throws `Refusal`. */
@@ -231,16 +258,20 @@ const perform = async (
 const write = async (
   request: WriteRequest,
   show: Show,
-  { files }: ActionInput,
+  { files, caller }: ActionInput,
   context: ResolveContext,
   site: Site,
 ): Promise<Answer> => {
   if (request.action === 'delete' || files.length === 0)
     return unwrap(await writeAndAnswer(request, show, context, site)).answer;
+  // files of administrators need the permission that they need by themselves
+  if (caller.rights && !caller.may('plugin::upload.content-api.upload')) throw new Refusal(issue('http.forbidden', []));
   // an invalid query is refused before the files are processed
   unwrap(site.reader.check({ action: 'findOne', type: request.type, id: null, ...show }, context));
   const hashed = await withHashedPasswords(request, context);
-  const { answer } = await site.media.attach(files, request.type, request.data, (data, session) =>
+  const { type, data: given } = request;
+  const adminId = caller.who.kind === 'admin' ? caller.who.id : null;
+  const { answer } = await site.media.attach(files, { type, data: given, adminId }, (data, session) =>
     applyAndAnswer({ ...hashed, data }, show, context, session, site),
   );
   return answer;
@@ -272,7 +303,10 @@ const showSiblings: Show = {
   form: 'plain',
 };
 
-const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'token' ? who.adminId : null);
+const adminOf = ({ who }: KnownCaller): number | null => {
+  if (who.kind === 'admin') return who.id;
+  return who.kind === 'token' ? who.adminId : null;
+};
 
 export const contextFor = (
   type: EntryType,

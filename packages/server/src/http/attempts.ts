@@ -4,18 +4,23 @@ import rateLimit, { type FastifyRateLimitStore, normalizeIP } from '@fastify/rat
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { limits } from '../limits.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /** The account by which an attempt is counted, besides the address; '' if the endpoint names none. */
-    attemptedAccount: string;
-  }
+/** Who tries what. */
+export interface Attempting {
+  /** The address of the client. */
+  readonly ip: string;
+  /** The path of the endpoint, with its parameters as they are declared. */
+  readonly endpoint: string;
+  /** '' if the endpoint names none. */
+  readonly account: string;
+  /** Of the response. */
+  setHeader(name: string, value: number): void;
 }
 
-/**
- * Counts one attempt for an account ('' for none) and returns false if there were too many. Sets the rate limit headers
- * either way.
- */
-export type Attempts = (request: FastifyRequest, reply: FastifyReply, account: string) => Promise<boolean>;
+/** Counts one attempt and returns false if there were too many. Sets the rate limit headers either way. */
+export type Attempts = (attempting: Attempting) => Promise<boolean>;
+
+/** What the counters read their keys from. */
+type Counted = Pick<Attempting, 'ip' | 'endpoint' | 'account'>;
 
 /** Counts one attempt under a key, and returns how many there were in the window that the first of them opened. */
 export type CountAttempt = (key: string, windowMs: number) => Promise<AttemptCount>;
@@ -38,35 +43,32 @@ export const newAttempts = async (
 ): Promise<Attempts> => {
   if (max === 0) return async () => true;
   await app.register(rateLimit, { global: false, ...(countAttempt ? { store: storeOf(countAttempt) } : {}) });
-  // the counters read their keys from the request
-  app.decorateRequest('attemptedAccount', '');
-  const counter = (attemptsMax: number, keyGenerator: (request: FastifyRequest) => string) => {
+  const counter = (attemptsMax: number, keyOf: (counted: Counted) => string) => {
+    // the plugin only hands on what it is given
+    const keyGenerator = (given: FastifyRequest): string => keyOf(given as unknown as Counted);
     const options = { max: attemptsMax, timeWindow: limits.attemptsMs, cache: limits.attemptCountersMax, keyGenerator };
-    return app.createRateLimit(options);
+    const count = app.createRateLimit(options);
+    return (counted: Counted) => count(counted as unknown as FastifyRequest);
   };
   // the keys begin with the name of the counter, because a store may keep all of them together
-  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), (request) => `address ${addressOf(request)}`);
-  const ofBoth = counter(max, (request) =>
-    ['both', addressOf(request), request.routeOptions.url, request.attemptedAccount].join(' '),
-  );
-  const forAccount = counter(
-    Math.max(limits.attemptsForAccountMax, max),
-    (request) => `account ${request.attemptedAccount}`,
-  );
-  return async (request, reply, account) => {
-    request.attemptedAccount = account === '' ? '' : digestOf(account);
+  const ofAddress = counter(Math.max(limits.attemptsOfAddressMax, max), ({ ip }) => `address ${ip}`);
+  const ofBoth = counter(max, ({ ip, endpoint, account }) => ['both', ip, endpoint, account].join(' '));
+  const forAccount = counter(Math.max(limits.attemptsForAccountMax, max), ({ account }) => `account ${account}`);
+  return async ({ ip, endpoint, account: given, setHeader }) => {
+    const account = given === '' ? '' : digestOf(given);
+    // the plugin looks for options of the route
+    const attempt = { ip: normalizeIP(ip), endpoint, account, routeOptions: {} };
     // in this order, so that attempts refused for their address do not count against the account
     for (const count of [ofAddress, ofBoth, ...(account === '' ? [] : [forAccount])]) {
-      const counted = await count(request);
+      const counted = await count(attempt);
       if (counted.isAllowed) continue;
-      if (counted.isExceeded || count === ofBoth)
-        reply.headers({
-          'x-ratelimit-limit': counted.max,
-          'x-ratelimit-remaining': counted.remaining,
-          'x-ratelimit-reset': Math.ceil((Date.now() + counted.ttl) / 1000),
-        });
+      if (counted.isExceeded || count === ofBoth) {
+        setHeader('x-ratelimit-limit', counted.max);
+        setHeader('x-ratelimit-remaining', counted.remaining);
+        setHeader('x-ratelimit-reset', Math.ceil((Date.now() + counted.ttl) / 1000));
+      }
       if (!counted.isExceeded) continue;
-      reply.header('retry-after', counted.ttlInSeconds);
+      setHeader('retry-after', counted.ttlInSeconds);
       return false;
     }
     return true;
@@ -87,7 +89,13 @@ const storeOf = (countAttempt: CountAttempt) =>
     }
   };
 
-const addressOf = (request: FastifyRequest): string => normalizeIP(request.ip);
+export const attemptingBy = (request: FastifyRequest, reply: FastifyReply, account: string): Attempting => ({
+  // undefined if the client has left already
+  ip: request.ip ?? '',
+  endpoint: request.routeOptions.url ?? '',
+  account,
+  setHeader: (name, value) => void reply.header(name, value),
+});
 
 /** Fixed length, however long the name is. */
 const digestOf = (account: string): string => crypto.hash('sha256', account, 'base64url');

@@ -1,10 +1,11 @@
 /** Request and response bodies: parsing of JSON and forms and its bounds, compression. */
 import { isUtf8 } from 'node:buffer';
 import type http from 'node:http';
-import type { Transform } from 'node:stream';
+import type net from 'node:net';
+import type { Readable, Transform } from 'node:stream';
 import zlib from 'node:zlib';
 import compress from '@fastify/compress';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Issue, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { IncomingForm } from '../media/receive.js';
@@ -59,23 +60,37 @@ export interface SendingBounds {
   readonly discardMsMax: number;
 }
 
-export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Promise<void> => {
+/** How bodies are read that the code of a v4 project handles. */
+export interface CodeBodies {
+  takes(request: FastifyRequest): boolean;
+  json(bytes: Buffer): Result<unknown>;
+  fields(bytes: Buffer): Result<unknown>;
+  text(bytes: Buffer): string;
+}
+
+export const addBodies = async (
+  app: FastifyInstance,
+  bounds: SendingBounds,
+  bytesMax: number = limits.bodyBytesMax,
+  code: CodeBodies | null = null,
+): Promise<void> => {
   boundSenders(app, bounds);
   await app.register(compress, {
     encodings: [...encodings],
     threshold: compressedBytesMin,
     brotliOptions,
     requestEncodings: ['br', 'gzip', 'deflate', 'identity'],
-    zlib: boundedZlib,
+    zlib: boundedZlib(bytesMax),
   });
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser(/^application\/(vnd\.api\+)?json\s*(;|$)/i, { parseAs: 'buffer' }, (_request, body, done) =>
-    done(null, orRefused(parseJson(body as Buffer))),
+  app.addContentTypeParser(/^application\/(vnd\.api\+)?json\s*(;|$)/i, { parseAs: 'buffer' }, (request, body, done) =>
+    done(null, orRefused(code?.takes(request) ? code.json(body as Buffer) : parseJson(body as Buffer))),
   );
   app.addContentTypeParser(
     /^application\/x-www-form-urlencoded\s*(;|$)/i,
     { parseAs: 'buffer', bodyLimit: limits.fieldsBytesMax },
-    (_request, body, done) => done(null, orRefused(parseFields(body as Buffer))),
+    (request, body, done) =>
+      done(null, orRefused(code?.takes(request) ? code.fields(body as Buffer) : parseFields(body as Buffer))),
   );
   // forms with files are read by the action, once it knows that the caller may send it
   app.decorateRequest('form', null);
@@ -88,8 +103,13 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
     done(null, undefined);
   });
   // any other content type counts as no body; the action reports its data as missing (BO17)
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
+  if (code) addOtherBodies(app, code, bytesMax);
+  else app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
   app.addHook('preHandler', (request, reply, done) => {
+    if (isTooLate(request.raw)) {
+      reply.hijack();
+      return;
+    }
     // the body of a DELETE is ignored (RQ1)
     if (request.method === 'DELETE') request.body = undefined;
     if (request.body instanceof RefusedBody) sendIssues(reply, request.body.issues);
@@ -97,27 +117,83 @@ export const addBodies = async (app: FastifyInstance, bounds: SendingBounds): Pr
   });
 };
 
-const within = (request: http.IncomingMessage, ms: number, end: () => void): void => {
+/** Code gets texts, and reads what is none of these from the request itself. */
+const addOtherBodies = (app: FastifyInstance, code: CodeBodies, bytesMax: number): void => {
+  const json = /^application\/(?:json-patch\+json|csp-report)\s*(;|$)/i;
+  app.addContentTypeParser(json, { parseAs: 'buffer' }, (request, body, done) =>
+    done(null, code.takes(request) ? orRefused(code.json(body as Buffer)) : undefined),
+  );
+  app.addContentTypeParser(/^text\//i, { parseAs: 'buffer' }, (request, body, done) =>
+    done(null, code.takes(request) ? code.text(body as Buffer) : undefined),
+  );
+  app.addContentTypeParser('*', (request, stream, done) => {
+    const isWhole = stream === request.raw;
+    if (isWhole && code.takes(request)) done(null, undefined);
+    else discard(stream, bytesMax, (fault) => done(fault, undefined));
+  });
+};
+
+/** Reads a body to its end. */
+const discard = (stream: Readable, bytesMax: number, done: (fault: Error | null) => void): void => {
+  let bytes = 0;
+  const count = (chunk: Buffer): void => {
+    bytes += chunk.length;
+    if (bytes > bytesMax) end(new BodyTooLarge());
+  };
+  const end = (fault: Error | null): void => {
+    stream.off('data', count).off('end', ended).off('error', end);
+    if (fault) stream.resume();
+    done(fault);
+  };
+  const ended = (): void => end(null);
+  stream.on('data', count).once('end', ended).once('error', end);
+};
+
+/** Handled like the framework's own. */
+class BodyTooLarge extends Error {
+  readonly statusCode = 413;
+}
+
+/** Calls `end` after a time, unless the body has arrived, or `closing` has closed, by then. */
+const within = (
+  request: http.IncomingMessage,
+  closing: http.IncomingMessage | net.Socket,
+  ms: number,
+  end: () => void,
+): void => {
   const timer = setTimeout(end, ms);
   const clear = (): void => clearTimeout(timer);
   request.once('end', clear);
-  request.once('close', clear);
+  closing.once('close', clear);
 };
 
 /** Ends a request whose body does not arrive in time, as Node would. */
-export const boundBody = (server: http.Server, request: http.IncomingMessage, ms: number): void =>
-  within(request, ms, () => server.emit('clientError', new SlowBody(), request.socket));
+export const boundBody = (server: http.Server, request: http.IncomingMessage, ms: number): void => {
+  const { socket } = request;
+  within(request, request, ms, () => server.emit('clientError', new SlowBody(), socket));
+};
+
+/** Whether the connection was ended before all of the request had arrived: whatever it asks for was refused by a 408. */
+export const isTooLate = ({ socket }: http.IncomingMessage): boolean => socket?.writableEnded === true;
 
 /** Node has one time limit for all requests, which must suffice for large forms. */
 const boundSenders = (app: FastifyInstance, { bodyMsMax, discardMsMax }: SendingBounds): void => {
+  /** Of requests with a body: if it cannot be decompressed, Node destroys the request and sets its `socket` to null. */
+  const sockets = new WeakMap<http.IncomingMessage, net.Socket>();
   app.addHook('preParsing', ({ raw }, _reply, payload, done) => {
     const { 'content-length': length, 'transfer-encoding': coding, 'content-type': type = '' } = raw.headers;
-    if ((length !== undefined || coding !== undefined) && !formType.test(type)) boundBody(app.server, raw, bodyMsMax);
+    if (length !== undefined || coding !== undefined) {
+      sockets.set(raw, raw.socket);
+      if (!formType.test(type)) boundBody(app.server, raw, bodyMsMax);
+    }
     done(null, payload);
   });
   app.addHook('onResponse', ({ raw }, _reply, done) => {
     // a client that is still sending may not have seen the response yet, so its connection is not closed at once
-    if (raw.complete === false) within(raw, discardMsMax, () => raw.socket.destroy());
+    if (raw.complete === false) {
+      const socket = sockets.get(raw) ?? raw.socket;
+      within(raw, socket, discardMsMax, () => socket.destroy());
+    }
     done();
   });
 };
@@ -131,20 +207,20 @@ class SlowBody extends Error {
 
 /** Stops at the body limit; otherwise a decompression bomb would be unpacked in full after it was refused. */
 const boundStream =
-  <Stream extends Transform>(create: () => Stream) =>
+  <Stream extends Transform>(create: () => Stream, bytesMax: number) =>
   (): Stream => {
     const stream = create();
     let bytes = 0;
     stream.on('data', (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > limits.bodyBytesMax) stream.destroy();
+      if (bytes > bytesMax) stream.destroy();
     });
     return stream;
   };
 
-const boundedZlib = {
+const boundedZlib = (bytesMax: number) => ({
   ...zlib,
-  createBrotliDecompress: boundStream(() => zlib.createBrotliDecompress()),
-  createGunzip: boundStream(() => zlib.createGunzip()),
-  createInflate: boundStream(() => zlib.createInflate()),
-};
+  createBrotliDecompress: boundStream(() => zlib.createBrotliDecompress(), bytesMax),
+  createGunzip: boundStream(() => zlib.createGunzip(), bytesMax),
+  createInflate: boundStream(() => zlib.createInflate(), bytesMax),
+});

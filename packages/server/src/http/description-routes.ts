@@ -4,18 +4,26 @@ import { LRUCache } from 'lru-cache';
 import { newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
 import { accountEndpoints } from '../accounts/endpoints.js';
+import { type AdminEndpoint, adminEndpoints } from '../administration/endpoints.js';
 import type { Operation } from '../describe/openapi.js';
 import { unwrap } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
 import type { EntryFormat } from '../query/selection.js';
 import type { Site } from '../site/site.js';
+import type { BoundCode } from '../v4code/code.js';
+import { identifyCaller } from './credentials.js';
+import { EXPLAIN_PATH } from './explain-routes.js';
 import { fileRoutes } from './file-routes.js';
 import { FORMAT_HEADER, readFormat } from './forms.js';
+import { HEALTH_PATH } from './health-routes.js';
+import { libraryRoutes } from './library-routes.js';
 import { localeRoute } from './locale-routes.js';
+import { MODEL_PATH } from './model-routes.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 import { permissionFor, type Route } from './routes.js';
+import { isAnsweredByCode, listsOf, partListsOf, windowAction } from './window-routes.js';
 
 export interface DescriptionDeps {
   readonly site: Site;
@@ -23,6 +31,9 @@ export interface DescriptionDeps {
   readonly prefix: string;
   /** What precedes all paths: a URL, or `/`. */
   readonly publicUrl: string;
+  readonly code: BoundCode | undefined;
+  /** Whether anybody may look into the server. */
+  readonly isOpen: boolean;
 }
 
 /** @param taken paths of the project's content types, which take precedence. */
@@ -36,7 +47,7 @@ export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<str
     });
     addPath(app, deps.prefix + path, {
       GET: async (request, reply) => {
-        const caller = await deps.site.callers.identify(request.headers.authorization);
+        const caller = await identifyCaller(request.headers, true, deps.site.callers);
         if (!caller.ok) return sendIssues(reply, caller.issues);
         const format = unwrap(readFormat(request.headers));
         const key = `${format} ${caller.value.version}`;
@@ -58,6 +69,11 @@ export const addDescriptionPaths = (app: FastifyInstance, taken: ReadonlySet<str
   });
 };
 
+/** Whether the caller may use the endpoint; those that need no administrator are open to everybody. */
+const isOpenTo = ({ needs, permission }: AdminEndpoint, { rights }: KnownCaller): boolean =>
+  needs !== 'admin' ||
+  (rights !== undefined && (permission === undefined || rights.rulesOfAction(permission).length > 0));
+
 /** Neither runs or loads anything. */
 const contentSecurityPolicy =
   "default-src 'none';style-src 'unsafe-inline';base-uri 'none';form-action 'none';frame-ancestors 'self'";
@@ -67,7 +83,7 @@ type Document = Awaited<ReturnType<typeof describedFor>>;
 const describedFor = async (
   caller: KnownCaller,
   format: EntryFormat,
-  { site, routes, prefix, publicUrl }: DescriptionDeps,
+  { site, routes, prefix, publicUrl, code, isOpen }: DescriptionDeps,
   taken: ReadonlySet<string>,
 ) => {
   const { model, handlers } = site;
@@ -78,6 +94,18 @@ const describedFor = async (
       return [{ kind: 'content', method, path, type, action, isCustom }];
     }),
   );
+  const gate = newGate(caller, model);
+  const windows = routes.flatMap((route): readonly Operation[] => {
+    const { type, path } = route;
+    const action = windowAction(route);
+    if (action === null || isAnsweredByCode(route, site, code) || !caller.may(permissionFor(type, action))) return [];
+    const lists = listsOf(type, gate).map((attribute): Operation => {
+      return { kind: 'window', method: 'GET', path: `${path}/relations/${attribute.name}`, type, attribute };
+    });
+    const inParts = partListsOf(type, model, gate);
+    if (inParts.length === 0) return lists;
+    return [...lists, { kind: 'part-window', method: 'GET', path: `${path}/relations/:path`, type, lists: inParts }];
+  });
   const others = [
     ...accountEndpoints.map((it) => ({ ...it, permission: `plugin::users-permissions.${it.permission}` })),
     ...fileRoutes.map((it) => ({ ...it, permission: `plugin::upload.content-api.${it.permission}` })),
@@ -86,6 +114,17 @@ const describedFor = async (
   const fixed = others
     .filter(({ path, permission }) => !taken.has(prefix + path) && caller.may(permission))
     .map(({ method, path }): Operation => ({ kind: 'fixed', method, path: prefix + path, name: path }));
+  const besideApi = [
+    { method: 'GET', path: MODEL_PATH },
+    ...(isOpen || caller.who.kind === 'admin'
+      ? [
+          { method: 'POST', path: EXPLAIN_PATH },
+          { method: 'GET', path: HEALTH_PATH },
+        ]
+      : []),
+    ...libraryRoutes.filter(({ permission }) => (caller.rights?.rulesOfAction(permission).length ?? 0) > 0),
+    ...(site.administration ? adminEndpoints.filter((it) => isOpenTo(it, caller)) : []),
+  ].map(({ method, path }): Operation => ({ kind: 'fixed', method, path, name: path }));
   // few servers are asked for it
   const { openapiOf } = await import('../describe/openapi.js');
   return openapiOf({
@@ -93,8 +132,8 @@ const describedFor = async (
     version: '1',
     server: publicUrl,
     model,
-    gate: newGate(caller, model),
+    gate,
     format,
-    operations: [...content, ...fixed],
+    operations: [...content, ...windows, ...fixed, ...besideApi],
   });
 };

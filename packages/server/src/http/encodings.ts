@@ -22,8 +22,8 @@ export const brotliOptions: zlib.BrotliOptions = { params: { [zlib.constants.BRO
 const brotli = promisify(zlib.brotliCompress);
 const gzip = promisify(zlib.gzip);
 
-const compress = (body: Buffer, encoding: Compression): Promise<Buffer> =>
-  encoding === 'br' ? brotli(body, brotliOptions) : gzip(body);
+const compress = (body: Buffer, encoding: Compression, options: zlib.BrotliOptions): Promise<Buffer> =>
+  encoding === 'br' ? brotli(body, options) : gzip(body);
 
 export interface Compressed {
   /** The encoding of a body of so many bytes for this client. */
@@ -32,8 +32,11 @@ export interface Compressed {
   encode(body: Buffer, encoding: Encoding, tag: string | null): Ready<Buffer>;
 }
 
-/** @param bytesMax memory for compressed bodies; 0 keeps none. */
-export const newCompressed = (bytesMax: number): Compressed => {
+/**
+ * @param bytesMax memory for compressed bodies; 0 keeps none.
+ * @param options of brotli: bodies that are compressed once for many requests are worth more time.
+ */
+export const newCompressed = (bytesMax: number, options: zlib.BrotliOptions = brotliOptions): Compressed => {
   const kept =
     bytesMax > 0
       ? new LRUCache<string, Buffer>({
@@ -59,12 +62,12 @@ export const newCompressed = (bytesMax: number): Compressed => {
     },
     encode: (body, encoding, tag) => {
       if (encoding === 'identity') return body;
-      if (tag === null) return compress(body, encoding);
+      if (tag === null) return compress(body, encoding, options);
       const key = `${encoding} ${tag}`;
       const known = kept?.get(key);
       if (known) return known;
       return singleFlight.join(key, async () => {
-        const bytes = await compress(body, encoding);
+        const bytes = await compress(body, encoding, options);
         kept?.set(key, bytes);
         return bytes;
       });

@@ -61,6 +61,8 @@ export const sendFrameworkFault = (
   reply: FastifyReply,
 ): FastifyReply => {
   const { code, statusCode = 500 } = fault;
+  // the client left before the first byte of a response that is a stream
+  if (code === 'ERR_STREAM_PREMATURE_CLOSE' && reply.raw.destroyed) return reply.hijack();
   if (statusCode < 400 || statusCode >= 500) return sendFault(fault, request, reply);
   return sendIssues(reply, [refusalFor(code, statusCode)]);
 };

@@ -1,11 +1,14 @@
 /** Routes of uploaded files. */
+import type http from 'node:http';
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Callers } from '../access/caller.js';
-import { issue } from '../errors.js';
+import { issue, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
-import type { FileActions } from '../media/files.js';
+import type { FileActions, FileRequest } from '../media/files.js';
 import type { Media } from '../media/media.js';
 import { readPrecondition } from '../read/etag.js';
+import type { Answer } from '../read/find.js';
+import { identifyCaller, isReading } from './credentials.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -29,6 +32,7 @@ interface FileRoute {
 export const fileRoutes: readonly FileRoute[] = [
   { method: 'POST', path: '/upload', permission: 'upload', action: 'upload' },
   { method: 'GET', path: '/upload/files', permission: 'find', action: 'find' },
+  { method: 'GET', path: '/upload/files/count', permission: 'find', action: 'count' },
   { method: 'GET', path: '/upload/files/:id', permission: 'findOne', action: 'findOne' },
   { method: 'DELETE', path: '/upload/files/:id', permission: 'destroy', action: 'destroy' },
 ];
@@ -46,26 +50,43 @@ export const addFilePaths = (app: FastifyInstance, taken: ReadonlySet<string>, d
 const handlerOf =
   ({ action, permission }: FileRoute, { callers, media }: FileRouteDeps): RouteHandlerMethod =>
   async (request, reply) => {
-    const identified = await callers.identify(request.headers.authorization);
+    const identified = await identifyCaller(request.headers, isReading(request.method), callers);
     if (!identified.ok) return sendIssues(reply, identified.issues);
     const caller = identified.value;
     if (!caller.may(`plugin::upload.content-api.${permission}`))
       return sendIssues(reply, [issue('http.forbidden', [])]);
-    const search = searchOf(request.raw.url!);
-    // an upload with an id in the query changes that file
-    const ids =
-      action === 'upload' ? [...new URLSearchParams(search)].filter(([name]) => /^id(?:\[|$)/.test(name)) : [];
-    const [[name, changed] = ['id', null], ...others] = ids;
-    // not taken for an upload without id, which would store another file
-    if (name !== 'id' || others.length > 0) return sendIssues(reply, [issue('query.expected-text', ['id'])]);
-    const { id = changed } = request.params as { readonly id?: string };
-    const answer = await media.files[changed === null ? action : 'update']({
-      caller,
-      form: request.form,
-      body: request.body,
-      search,
-      id: id === null ? null : parseId(id, limits.integerMax),
-      match: readPrecondition(request.headers),
-    });
+    const { form, body, headers } = request;
+    const { id = null } = request.params as { readonly id?: string };
+    const answer = await answerFiles(
+      action,
+      { caller, form, body, headers, id, search: searchOf(request.raw.url!) },
+      media,
+    );
     return answer.ok ? sendAnswer(reply, answer.value) : sendIssues(reply, answer.issues);
   };
+
+interface FilesAsked extends Pick<FileRequest, 'caller' | 'form' | 'body' | 'search'> {
+  /** That of the path. */
+  readonly id: string | null;
+  readonly headers: http.IncomingHttpHeaders;
+}
+
+/** What an endpoint of files answers a caller who may use it. */
+export const answerFiles = async (
+  action: keyof FileActions,
+  { id: given, headers, ...asked }: FilesAsked,
+  media: Media,
+): Promise<Result<Answer>> => {
+  // an upload with an id in the query changes that file
+  const ids =
+    action === 'upload' ? [...new URLSearchParams(asked.search)].filter(([name]) => /^id(?:\[|$)/.test(name)) : [];
+  const [[name, changed] = ['id', null], ...others] = ids;
+  // not taken for an upload without id, which would store another file
+  if (name !== 'id' || others.length > 0) return refused(issue('query.expected-text', ['id']));
+  const id = given ?? changed;
+  return media.files[changed === null ? action : 'update']({
+    ...asked,
+    id: id === null ? null : parseId(id, limits.integerMax),
+    match: readPrecondition(headers),
+  });
+};

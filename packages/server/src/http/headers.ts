@@ -4,7 +4,8 @@ import type { FastifyInstance } from 'fastify';
 import { FORMAT_HEADER } from './forms.js';
 import { REQUEST_ID } from './request-log.js';
 
-const contentSecurityPolicy = {
+/** Directives of the usual policy. */
+export const contentSecurityPolicy = {
   'connect-src': "'self' https:",
   'img-src': "'self' data: blob:",
   'media-src': "'self' data: blob:",
@@ -63,12 +64,48 @@ const exposedHeaders = [
   'X-RateLimit-Reset',
 ];
 
+export interface HeaderSettings {
+  /** Origins whose pages may read responses; `true` allows any. */
+  readonly corsOrigin: true | readonly string[];
+  readonly cors?: CorsSettings | undefined;
+  /** By name in lower case; null leaves one out. */
+  readonly securityHeaders?: Readonly<Record<string, string | null>> | undefined;
+}
+
+export interface CorsSettings {
+  /** Beside the usual ones. */
+  readonly headers: readonly string[];
+  readonly exposedHeaders: readonly string[];
+  readonly credentials: boolean;
+  readonly methods: readonly string[];
+  /** Time that preflights are kept. */
+  readonly maxAgeSeconds: number;
+}
+
+export const corsMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'] as const;
+export const corsSeconds = 31_536_000;
+const usualCors: CorsSettings = {
+  headers: [],
+  exposedHeaders: [],
+  credentials: true,
+  methods: corsMethods,
+  maxAgeSeconds: corsSeconds,
+};
+
+const securityHeadersOf = ({ securityHeaders: own = {} }: HeaderSettings): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries({ ...securityHeaders, ...own }).filter((it): it is [string, string] => it[1] !== null),
+  );
+
 /** What `addHeaders` gives to responses other than those of OPTIONS: names and values in turn, for requests with this Origin. */
-export const newCommonHeaders = (
-  corsOrigin: true | readonly string[],
-): ((origin: string | undefined) => readonly string[]) => {
-  const first = [...Object.entries(securityHeaders).flat(), 'vary', `${varying}, Origin`];
-  const last = ['access-control-allow-credentials', 'true', 'access-control-expose-headers', exposedHeaders.join(', ')];
+export const newCommonHeaders = (settings: HeaderSettings): ((origin: string | undefined) => readonly string[]) => {
+  const { corsOrigin, cors: own = usualCors } = settings;
+  const first = [...Object.entries(securityHeadersOf(settings)).flat(), 'vary', `${varying}, Origin`];
+  const exposed = [...exposedHeaders, ...own.exposedHeaders].join(', ');
+  const last = [
+    ...(own.credentials ? ['access-control-allow-credentials', 'true'] : []),
+    ...['access-control-expose-headers', exposed],
+  ];
   const withoutOrigin = [...first, ...last];
   return (origin) => {
     const allowed = allowedOrigin(corsOrigin, origin);
@@ -82,20 +119,21 @@ const allowedOrigin = (corsOrigin: true | readonly string[], origin: string | un
   return corsOrigin.find((it) => it === origin);
 };
 
-/** @param corsOrigin origins whose pages may read responses; `true` allows any. */
-export const addHeaders = async (app: FastifyInstance, corsOrigin: true | readonly string[]): Promise<void> => {
+export const addHeaders = async (app: FastifyInstance, settings: HeaderSettings): Promise<void> => {
+  const { corsOrigin, cors: own = usualCors } = settings;
+  const security = securityHeadersOf(settings);
   app.addHook('onRequest', ({ id }, reply, done) => {
     // also on short responses, 304 and errors, since the same URL may be compressed for another client; CORS adds Origin
-    reply.header(REQUEST_ID, id).headers(securityHeaders).header('vary', varying);
+    reply.header(REQUEST_ID, id).headers(security).header('vary', varying);
     done();
   });
   const corsOptions = {
     origin: corsOrigin === true ? true : [...corsOrigin],
-    credentials: true,
-    methods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'],
-    allowedHeaders,
-    exposedHeaders,
-    maxAge: 31_536_000,
+    credentials: own.credentials,
+    methods: [...own.methods],
+    allowedHeaders: [...allowedHeaders, ...own.headers],
+    exposedHeaders: [...exposedHeaders, ...own.exposedHeaders],
+    maxAge: own.maxAgeSeconds,
   };
   await app.register(cors, {
     // other OPTIONS requests ask which methods a path allows; its route answers

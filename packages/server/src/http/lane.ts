@@ -17,12 +17,13 @@ import type { Answer } from '../read/find.js';
 import { type Ready, whenReady } from '../ready.js';
 import type { Site } from '../site/site.js';
 import { answerRead, answerWrite, type ReadTarget, type WriteTarget } from './actions.js';
-import { parseJson } from './bodies.js';
+import { isTooLate, parseJson } from './bodies.js';
 import type { Compressed, Encoding } from './encodings.js';
-import { faultResponse } from './faults.js';
+import { faultResponse, loggable } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
-import type { CodeAnswer, CodeServer } from './project-code.js';
+import type { Asked, CodeAnswer } from './project-code/responses.js';
+import type { CodeServer } from './project-code/server.js';
 import type { Pending } from './readers.js';
 import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
@@ -42,6 +43,7 @@ export interface LaneDeps {
   readonly compressed: Compressed;
   readonly pending: Pending;
   readonly logLeftOut: LogLeftOut;
+  readonly bodyBytesMax: number;
   readonly log: FastifyBaseLogger;
   /** Ends a request whose body does not arrive in time. */
   readonly boundBody: (request: http.IncomingMessage) => void;
@@ -63,35 +65,18 @@ export const newLane = (deps: LaneDeps): Lane => {
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
 
   return (request, response) => {
-    if (!isPlain(request) || deps.isClosing() || !readFormat(request.headers).ok) return false;
+    if (!isPlain(request, deps.bodyBytesMax) || deps.isClosing() || !readFormat(request.headers).ok) return false;
     const isRead = request.method === 'GET' || request.method === 'HEAD';
     const { headers } = request;
     const url = request.url!;
     const known = isRead ? repeated.get(url) : undefined;
-    const target = known ?? targetOf(request.method!, url);
+    // the framework removes fragments
+    const target = known ?? (url.includes('#') ? null : targetOf(request.method!, url));
     if (!target && !deps.code) return false;
     const id = deps.requestIdOf(headers);
-    let ownLog: FastifyBaseLogger | null = null;
-    const log = (): FastifyBaseLogger => {
-      ownLog ??= deps.log.child({ reqId: id });
-      return ownLog;
-    };
-    const byCode =
-      deps.code?.begin(
-        request,
-        response,
-        {
-          method: request.method,
-          url,
-          id,
-          get log() {
-            return log();
-          },
-        },
-        target?.kind === 'read'
-          ? (search) => answerRead(search === null ? target : withSearch(target, search), headers, site)
-          : null,
-      ) ?? 'none';
+    const asked = new AskedOfLane(request.method, url, id, deps.log);
+    const log = (): FastifyBaseLogger => asked.log;
+    const byCode = deps.code?.begin(request, response, asked, target?.kind === 'read' ? target : null) ?? 'none';
     if (byCode === 'framework' || (byCode === 'none' && !target)) return false;
     if (logsRequests) logWhenSent(request, response, log());
     if (deps.observe) observeWhenClosed(request, response, target?.route ?? CODE_ROUTE, deps.observe);
@@ -136,7 +121,13 @@ export const newLane = (deps: LaneDeps): Lane => {
     const fail = (fault: unknown): void => {
       const answer = faultResponse(fault, { method: request.method, url, id }, log());
       if (response.headersSent) response.destroy();
-      else sendJson(answer);
+      else attempt(() => sendJson(answer), giveUp);
+    };
+
+    /** The headers themselves cannot be sent. */
+    const giveUp = (fault: unknown): void => {
+      log().error({ err: loggable(fault) }, 'a response could not be sent');
+      response.destroy();
     };
 
     const sendOther = ({ status, type, body }: CodeAnswer & { readonly kind: 'other' }): Ready<void> => {
@@ -157,37 +148,66 @@ export const newLane = (deps: LaneDeps): Lane => {
       });
     };
 
+    const sendCoded = (answer: CodeAnswer): Ready<void> => {
+      if (answer.kind === 'taken') return undefined;
+      return answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer);
+    };
+
+    /** Sends now, if nothing has to be waited for. */
+    const attempt = (work: () => Ready<void>, onFault = fail): void => {
+      try {
+        const sent = work();
+        if (sent instanceof Promise) sent.catch(onFault);
+      } catch (fault) {
+        onFault(fault);
+      }
+    };
+
     const sendFound = (found: Result<Answer>): Ready<void> =>
       found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
 
     if (byCode !== 'none') {
-      byCode
-        .then((answer) => {
-          if (answer.kind === 'taken') return undefined;
-          return answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer);
-        })
-        .catch(fail);
+      attempt(() => whenReady(byCode, sendCoded));
       return true;
     }
     if (!target) return false;
     if (target.kind === 'write') {
       deps.boundBody(request);
-      whenReceived(request, (bytes) => {
-        const body = parseJson(bytes);
-        if (!body.ok) sendIssues(body.issues);
-        else answerWrite(target, body.value, headers, site).then(sendFound).catch(fail);
-      });
+      whenReceived(request, (bytes) =>
+        attempt(() => {
+          if (isTooLate(request)) return undefined;
+          const body = parseJson(bytes);
+          return body.ok ? answerWrite(target, body.value, headers, site).then(sendFound) : sendIssues(body.issues);
+        }),
+      );
       return true;
     }
-    try {
-      const sent = whenReady(answerRead(target, headers, site), sendFound);
-      if (sent instanceof Promise) sent.catch(fail);
-    } catch (fault) {
-      fail(fault);
-    }
+    attempt(() => whenReady(answerRead(target, headers, site), sendFound));
     return true;
   };
 };
+
+/**
+ * A request whose log is made when it is written to. A class: V8 gives every object literal with a getter a hidden class of its
+ * own, which keeps all that the getter closes over (the request, the response) until the whole heap is collected.
+ */
+class AskedOfLane implements Asked {
+  readonly method: string | undefined;
+  readonly url: string;
+  readonly id: string;
+  readonly #parent: FastifyBaseLogger;
+  #log: FastifyBaseLogger | null = null;
+  constructor(method: string | undefined, url: string, id: string, parent: FastifyBaseLogger) {
+    this.method = method;
+    this.url = url;
+    this.id = id;
+    this.#parent = parent;
+  }
+  get log(): FastifyBaseLogger {
+    this.#log ??= this.#parent.child({ reqId: this.id });
+    return this.#log;
+  }
+}
 
 /** Resolves once a stream has something to read or has ended: until then its failure can be a response. */
 const whenOpened = (stream: Readable): Promise<void> =>
@@ -195,11 +215,6 @@ const whenOpened = (stream: Readable): Promise<void> =>
     if (stream.errored) reject(stream.errored);
     stream.once('readable', resolve).once('end', resolve).once('error', reject);
   });
-
-const withSearch = (target: ReadTarget, search: string): ReadTarget => ({
-  ...target,
-  request: { ...target.request, query: textQuery(search) },
-});
 
 const TEXT_BYTES_MAX = 4096;
 
@@ -255,30 +270,29 @@ const bodyHeaders = (encoding: Encoding, { length }: Buffer): readonly string[] 
 // ---- requests
 
 /** A read without a body or a write of plain JSON, for one host, whose URL is not too long. */
-const isPlain = (request: http.IncomingMessage): boolean => {
+const isPlain = (request: http.IncomingMessage, bodyBytesMax: number): boolean => {
   const { method, headers } = request;
   const isRead = method === 'GET' || method === 'HEAD';
   return (
     (isRead
       ? headers['content-length'] === undefined
-      : (method === 'POST' || method === 'PUT') && hasPlainJson(headers)) &&
+      : (method === 'POST' || method === 'PUT') && hasPlainJson(headers, bodyBytesMax)) &&
     headers['transfer-encoding'] === undefined &&
     request.url!.length <= limits.urlBytesMax &&
     countHosts(request) === 1
   );
 };
 
-const hasPlainJson = ({
-  'content-type': type,
-  'content-length': length,
-  'content-encoding': encoding,
-}: http.IncomingHttpHeaders): boolean =>
+const hasPlainJson = (
+  { 'content-type': type, 'content-length': length, 'content-encoding': encoding }: http.IncomingHttpHeaders,
+  bodyBytesMax: number,
+): boolean =>
   type !== undefined &&
   jsonTypes.has(type) &&
   encoding === undefined &&
   length !== undefined &&
   Number(length) > 0 &&
-  Number(length) <= limits.bodyBytesMax;
+  Number(length) <= bodyBytesMax;
 
 /** As clients write it. */
 const jsonTypes: ReadonlySet<string> = new Set([

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Callers } from '../access/caller.js';
 import { issue } from '../errors.js';
 import type { LocaleStore } from '../read/locales.js';
+import { identifyCaller } from './credentials.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
@@ -29,7 +30,7 @@ export const addLocalePaths = (
   if (taken.has(path)) return;
   addPath(app, path, {
     [localeRoute.method]: async (request, reply) => {
-      const caller = await callers.identify(request.headers.authorization);
+      const caller = await identifyCaller(request.headers, true, callers);
       if (!caller.ok) return sendIssues(reply, caller.issues);
       if (!caller.value.may(localeRoute.permission)) return sendIssues(reply, [issue('http.forbidden', [])]);
       return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await locales.list()));

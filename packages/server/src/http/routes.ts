@@ -1,4 +1,5 @@
 /** Maps URL paths to actions on content types (RQ1). */
+import { limits } from '../limits.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
 import type { WriteAction } from '../write/session.js';
@@ -60,6 +61,46 @@ const allRoutes = (model: Model, prefix: string): readonly Route[] =>
 
 const localizationRoutes = (entryPath: string, type: EntryType): readonly Route[] =>
   type.localized ? [{ path: `${entryPath}/localizations`, type, actions: { POST: 'createLocalization' } }] : [];
+
+/** A route that reads content, and what a URL asks of it. */
+export interface ReadRoute {
+  readonly route: Route;
+  readonly action: ReadAction;
+  /** The entry of `findOne`. */
+  readonly id: number | null;
+  /** The path of the relation list of which a window is read: `articles`; null for entries themselves. */
+  readonly list: string | null;
+  /** The query string, without `?`. */
+  readonly search: string;
+}
+
+/** The routes that read content. */
+export const readRoutes = (routes: readonly Route[]): readonly Pick<ReadRoute, 'route' | 'action'>[] =>
+  routes.flatMap((route) => {
+    const action = route.actions.GET;
+    return action === 'find' || action === 'findOne' || action === 'single' ? [{ route, action }] : [];
+  });
+
+/** A full URL, or a path with or without a leading slash. */
+export const targetOfUrl = (url: string): { readonly pathname: string; readonly search: string } => {
+  const target = url.replace(/^https?:\/\/[^/]+/i, '').replace(/#.*$/s, '');
+  const [path = '', search = ''] = target.split(/\?(.*)/s);
+  return { pathname: path.startsWith('/') ? path : `/${path}`, search };
+};
+
+/** What a URL reads; null for one that reads no content. */
+export const readRouteOf = (url: string, routes: readonly Route[]): ReadRoute | null => {
+  const { pathname, search } = targetOfUrl(url);
+  for (const { route, action } of readRoutes(routes)) {
+    const window = action === 'find' ? '' : '(?:/relations/(?<list>.+?))?';
+    const pattern = new RegExp(`^${route.path.replace(':id', '(?<id>\\d+)')}${window}/?$`, 'i');
+    const match = pattern.exec(pathname);
+    const { id: digits, list = null } = match?.groups ?? {};
+    const id = digits === undefined ? null : parseId(digits, limits.integerMax);
+    if (match && (digits === undefined || id !== null)) return { route, action, search, id, list };
+  }
+  return null;
+};
 
 /** The id in a path: digits without sign or leading zero, at most 32 bits; null otherwise (RQ3). */
 export const parseId = (text: string, max: number): number | null => {

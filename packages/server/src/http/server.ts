@@ -8,26 +8,34 @@ import type { Site } from '../site/site.js';
 import type { BoundCode } from '../v4code/code.js';
 import { addAccountPaths } from './account-routes.js';
 import { addActionPaths } from './actions.js';
+import { addAdminPaths } from './admin-routes.js';
 import { type CountAttempt, newAttempts } from './attempts.js';
 import { addBodies, boundBody, type SendingBounds } from './bodies.js';
 import { addDescriptionPaths } from './description-routes.js';
 import { addDrain } from './drain.js';
 import { newCompressed } from './encodings.js';
+import { addExplainPath } from './explain-routes.js';
 import { sendFrameworkFault } from './faults.js';
 import { addFilePaths } from './file-routes.js';
 import { readFormat } from './forms.js';
-import { addHeaders, newCommonHeaders } from './headers.js';
+import { addHeaders, type HeaderSettings, newCommonHeaders } from './headers.js';
+import { addHealthPath, type ProjectHealth } from './health-routes.js';
 import { newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
+import { addLibraryPaths } from './library-routes.js';
 import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
-import { addProjectCode } from './project-code.js';
+import { addModelPath } from './model-routes.js';
+import { newCodeBodies } from './project-code/bodies.js';
+import { addProjectCode } from './project-code/server.js';
 import { addPending, type WaitingBounds } from './readers.js';
 import { logRequest, newRequestIds, type ObserveRequest, type RequestIdOf } from './request-log.js';
 import { sendIssues } from './respond.js';
 import { methods, routesOf } from './routes.js';
+import { addStudio, type StudioSettings } from './studio-files.js';
 import { countHosts, MALFORMED_PATH, targetOf } from './target.js';
 import { addUploads } from './uploads.js';
+import { addWindowPaths } from './window-routes.js';
 
 export interface ServerDeps {
   readonly site: Site;
@@ -48,10 +56,24 @@ export interface ServerSettings {
   readonly prefix: string;
   /** Allowed origins; `true` allows any. */
   readonly corsOrigin: true | readonly string[];
+  /** What else of CORS is configured. */
+  readonly cors?: HeaderSettings['cors'];
+  /** Take the place of the usual ones; null leaves one out. */
+  readonly securityHeaders?: HeaderSettings['securityHeaders'];
+  /** Bytes of a body without files; `limits.bodyBytesMax` by default. */
+  readonly bodyBytesMax?: number;
   /** Folder served under `/uploads`; null for none. */
   readonly uploadsDir: string | null;
   /** URL at which clients see the server, without a slash at its end; null if not known. */
   readonly publicUrl?: string | null;
+  /** The Studio; null or absent: it is not served. */
+  readonly studio?: StudioSettings | null;
+  /** Whether anybody may know all of the model: in development, while the Studio is on. */
+  readonly isModelOpen?: boolean;
+  /** What is known of the project for those who look after it; nobody is told without it. */
+  readonly health?: ProjectHealth;
+  /** Of the server itself. */
+  readonly version?: string;
   /** Whether the one proxy in front is trusted to give the client address (`X-Forwarded-For`). */
   readonly trustProxy: boolean;
   /** Login attempts per address and account in `limits.attemptsMs`; 0 for no bound. */
@@ -98,7 +120,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     done();
   });
   if (deps.observe) observeRequests(app, deps.observe);
-  await addHeaders(app, settings.corsOrigin);
+  await addHeaders(app, settings);
   app.addHook('onRequest', (request, reply, done) => {
     const { raw, method } = request;
     const hosts = countHosts(raw);
@@ -114,8 +136,9 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     }
   });
   const sending = settings.sending ?? sendingBounds;
-  await addBodies(app, sending);
-  const codeServer = deps.code && (await addProjectCode(app, { code: deps.code, site, settings: deps.settings }));
+  await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
+  const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
+  const codeServer = deps.code && (await addProjectCode(app, { code: deps.code, site, settings, attempts }));
   const logLeftOut = addLeftOut(app);
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
@@ -128,21 +151,46 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   addUploads(app, settings.uploadsDir, site.media.store);
   const routes = routesOf(site.model, settings.prefix, settings.unserved);
   addActionPaths(app, routes, site);
-  const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
+  addWindowPaths(app, { site, routes, prefix: settings.prefix, code: deps.code });
   const taken = new Set(routes.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
+  if (site.administration)
+    addAdminPaths(app, { actions: site.administration, callers, attempts, publicUrl: settings.publicUrl ?? null });
   addFilePaths(app, taken, { media: site.media, callers, prefix: settings.prefix });
   addLocalePaths(app, taken, { locales: site.locales, callers, prefix: settings.prefix });
-  addDescriptionPaths(app, taken, { site, routes, prefix: settings.prefix, publicUrl: settings.publicUrl ?? '/' });
+  const { prefix, publicUrl } = settings;
+  addDescriptionPaths(app, taken, {
+    site,
+    routes,
+    prefix,
+    publicUrl: publicUrl ?? '/',
+    code: deps.code,
+    isOpen: settings.isModelOpen ?? false,
+  });
+  const { version = '', isModelOpen = false, studio = null } = settings;
+  addLibraryPaths(app, { library: site.media.library, callers });
+  addModelPath(app, taken, { site, routes, prefix, version, isOpen: isModelOpen });
+  addExplainPath(app, { site, routes, isOpen: isModelOpen });
+  if (settings.health)
+    addHealthPath(app, {
+      site,
+      project: settings.health,
+      version,
+      uploadsDir: settings.uploadsDir,
+      isHealthy: deps.isHealthy,
+      isOpen: isModelOpen,
+    });
+  if (studio) addStudio(app, studio);
   app.addHook('onClose', () => accounts.idle());
   if (!withLane) return { app, answer: handler };
   const lane = newLane({
     site,
     code: codeServer,
     routes,
-    commonHeaders: newCommonHeaders(settings.corsOrigin),
+    commonHeaders: newCommonHeaders(settings),
     compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
     pending,
+    bodyBytesMax: settings.bodyBytesMax ?? limits.bodyBytesMax,
     logLeftOut,
     boundBody: (request) => boundBody(app.server, request, sending.bodyMsMax),
     log: app.log,
@@ -188,7 +236,7 @@ const newFramework = (
     logController: new LogController({ disableRequestLogging: true }),
     // trust only the last entry of X-Forwarded-For, added by the proxy in front; the rest can be forged
     trustProxy: settings.trustProxy ? (_address, hop) => hop === 0 : false,
-    bodyLimit: limits.bodyBytesMax,
+    bodyLimit: settings.bodyBytesMax ?? limits.bodyBytesMax,
     forceCloseConnections: 'idle',
     // requests sent before the server stopped are answered
     return503OnClosing: false,

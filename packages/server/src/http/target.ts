@@ -4,10 +4,28 @@ import type http from 'node:http';
 /** Routed like any other path; otherwise the framework would answer before any hook. */
 export const MALFORMED_PATH = '/_malformed-path';
 
-/** The target to route by: without the host if absolute; `MALFORMED_PATH` if it cannot be decoded. */
-export const targetOf = (given: string): string => {
+/**
+ * The target to route by: without the host if absolute, without a fragment, which a target must not have, and with characters
+ * that need no escape written as themselves (RFC 3986, 6.2.2.2), so that everything that compares paths sees one spelling.
+ * `MALFORMED_PATH` if it cannot be decoded.
+ */
+export const targetOf = (sent: string): string => {
+  const mark = sent.indexOf('#');
+  const given = mark === -1 ? sent : sent.slice(0, mark);
+  if (given.startsWith('/') && !given.includes('%')) return given;
   const url = given.startsWith('/') ? given : given.replace(/^https?:\/\/[^/?#]*/i, '').replace(/^(?!\/|\*$)/, '/');
-  return isDecodable(url) ? url : MALFORMED_PATH;
+  return isDecodable(url) ? withoutNeedlessEscapes(url) : MALFORMED_PATH;
+};
+
+const withoutNeedlessEscapes = (url: string): string => {
+  const mark = url.indexOf('?');
+  const path = mark === -1 ? url : url.slice(0, mark);
+  if (!path.includes('%')) return url;
+  const usual = path.replace(/%[2-7][\da-f]/gi, (escaped) => {
+    const character = decodeURIComponent(escaped);
+    return /[\w.~-]/.test(character) ? character : escaped;
+  });
+  return usual + url.slice(path.length);
 };
 
 const isDecodable = (url: string): boolean => {

@@ -13,6 +13,9 @@ export interface EntryForm {
   readonly files: readonly Received[];
 }
 
+/** Runs work in a transaction. */
+export type Transaction = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
+
 /** Runs the write of an entry with the ids of its files in the data. It may run twice. */
 export type WriteWithFiles<T> = (data: Data, session: Session) => Promise<T>;
 
@@ -20,8 +23,14 @@ export interface EntryFiles {
   /**
    * Stores files and writes their entry, both or neither. Throws `Refusal`.
    * @param data as in a JSON body; the names of the files are places in it.
+   * @param transaction runs the write, perhaps as a part of another; in one of its own by default.
    */
-  attach<T>(files: readonly Received[], type: EntryType, data: Data, write: WriteWithFiles<T>): Promise<T>;
+  attach<T>(
+    files: readonly Received[],
+    entry: { readonly type: EntryType; readonly data: Data; readonly adminId: number | null },
+    write: WriteWithFiles<T>,
+    transaction?: Transaction,
+  ): Promise<T>;
 }
 
 /** Throws `Refusal`. */
@@ -42,15 +51,16 @@ export const readEntryForm = ({ fields, files }: Form): EntryForm => {
 export const newEntryFiles = (storing: Storing): EntryFiles => {
   const { model, writer } = storing.deps;
   return {
-    attach: (received, type, data, write) => {
+    attach: (received, { type, data, adminId }, write, transaction) => {
       const places = received.map((it) => placeOf(it.field, data, type, model));
       return storing.store(
         received.map((it) => ({ received: it, info: {} })),
         (stored) =>
-          writer.transaction(async (session) => {
-            const ids = await storing.insert(stored, session);
+          (transaction ?? writer.transaction)(async (session) => {
+            const ids = await storing.insert(stored, session, adminId);
             return write(withFiles(data, places, ids), session);
           }),
+        { isPart: transaction !== undefined },
       );
     },
   };

@@ -1,7 +1,7 @@
 /** What the endpoints of files do. Independent of HTTP. */
 import { type Caller, newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
-import { bug, catchRefusal, issue, type Result, refuse, refused, unwrap } from '../errors.js';
+import { bug, catchRefusal, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { FILE_UID, typeOf } from '../model/model.js';
 import { type Grammar, textQuery } from '../query/brackets.js';
 import { noQuery } from '../query/objects.js';
@@ -10,8 +10,10 @@ import type { Precondition } from '../read/etag.js';
 import { type Answer, answerOf } from '../read/find.js';
 import { applyAndAnswer } from '../write/answer.js';
 import type { Session } from '../write/session.js';
+import type { Transaction } from './entries.js';
+import { placeIn } from './folders.js';
 import { readInfo, readInfos } from './info.js';
-import type { SavedObject } from './journal.js';
+import type { Recorder, SavedObject } from './journal.js';
 import type { FileInfo } from './prepare.js';
 import type { Form, IncomingForm, Received } from './receive.js';
 import { type Reference, readReference, updateFor } from './reference.js';
@@ -28,12 +30,16 @@ export interface FileRequest {
   /** The file that the URL names; null if there is no such id. */
   readonly id: number | null;
   readonly match: Precondition | null;
+  /** Runs the write of an upload or a removal, perhaps as a part of another; in a transaction of its own by default. */
+  readonly transaction?: Transaction;
 }
 
 export type FileAction = (request: FileRequest) => Promise<Result<Answer>>;
 
 export interface FileActions {
   readonly find: FileAction;
+  /** How many files a list has on all of its pages; v4 answers lists of files without it. */
+  readonly count: FileAction;
   readonly findOne: FileAction;
   readonly upload: FileAction;
   /** Changes what is known of a file, or replaces its content. */
@@ -53,25 +59,31 @@ export const newFileActions = (storing: Storing): FileActions => {
   const showing = { query: noQuery, form: 'plain' } as const;
 
   const read = async (id: number, context: ResolveContext, session: Session): Promise<Answer> => {
-    const answer = unwrap(await reader.readInside({ action: 'findOne', type, id, ...showing }, context, session.tx));
+    const answer = unwrap(
+      await reader.readInside({ action: 'findOne', type, id, showDraft: true, ...showing }, context, session.tx),
+    );
     if (!answer) throw bug('files.not-readable', { id });
     return answer;
   };
 
-  const upload = async (form: Form, { caller }: FileRequest): Promise<Answer> => {
+  const upload = async (form: Form, request: FileRequest): Promise<Answer> => {
+    const { caller, transaction } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
-    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length));
+    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, isAdmin(caller)));
     const reference = readReference(form, model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
-    return storing.store(files, (stored) =>
-      writer.transaction(async (session) => {
-        const ids = await storing.insert(stored, session);
-        if (reference) await addTo(reference, ids, caller, session);
-        const texts: string[] = [];
-        for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
-        return answerOf(`[${texts.join(',')}]`, null, []);
-      }),
+    return storing.store(
+      files,
+      (stored) =>
+        (transaction ?? writer.transaction)(async (session) => {
+          const ids = await storing.insert(stored, session, adminOf(caller));
+          if (reference) await addTo(reference, ids, caller, session);
+          const texts: string[] = [];
+          for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
+          return answerOf(`[${texts.join(',')}]`, null, []);
+        }),
+      { isPart: transaction !== undefined },
     );
   };
 
@@ -91,9 +103,15 @@ export const newFileActions = (storing: Storing): FileActions => {
     await writer.apply({ action: 'update', ...update, keepsUpdatedAt: true }, contextOf(caller), session);
   };
 
+  const placed = async ({ folder, ...info }: FileInfo, { tx }: Session) => ({
+    ...info,
+    ...(folder === undefined ? {} : await placeIn(folder, model, tx, db.dialect)),
+  });
+
   const changeInfo = (id: number, info: FileInfo, { caller, match }: FileRequest): Promise<Answer> =>
     writer.transaction(async (session) => {
-      const request = { action: 'update', type, id, data: { ...info }, match } as const;
+      const data = await placed(info, session);
+      const request = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
       return (await applyAndAnswer(request, showing, contextOf(caller), session, { reader, writer })).answer;
     });
 
@@ -108,7 +126,9 @@ export const newFileActions = (storing: Storing): FileActions => {
       writer.transaction(async (session) => {
         const stored = await lockFile(id, session.tx, db.dialect);
         if (!stored) return refuse(issue('media.entity-absent', []));
-        const write = { action: 'update', type, id, data: values, match } as const;
+        const place = info.folder === undefined ? {} : await placeIn(info.folder, model, session.tx, db.dialect);
+        const data = { ...values, ...place };
+        const write = { action: 'update', type, id, data, match, adminId: adminOf(caller) } as const;
         const { answer, written } = await applyAndAnswer(write, showing, contextOf(caller), session, {
           reader,
           writer,
@@ -149,18 +169,19 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { id, body, form: incoming } = request;
     const row = id === null ? null : await findFile(id, db);
     if (!row) return refuse(issue('media.entity-absent', []));
-    if (!incoming) return changeInfo(row.id, unwrap(infoInJson(body)), request);
+    if (!incoming) return changeInfo(row.id, unwrap(infoInJson(body, isAdmin(request.caller))), request);
     return storing.withForm(incoming, async (form) => {
       const [file, ...others] = filesOf(form);
       if (others.length > 0) return refuse(issue('media.several-for-one', []));
-      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1));
+      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1, isAdmin(request.caller)));
       return file ? replace(row, file, info, request) : changeInfo(row.id, info, request);
     });
   };
 
-  const destroy = async ({ id, caller, match }: FileRequest & { readonly id: number }): Promise<Answer> => {
-    const { answer, deleted } = await storing.during((record) =>
-      writer.transaction(async (session) => {
+  const destroy = async (given: FileRequest & { readonly id: number }): Promise<Answer> => {
+    const { id, caller, match, transaction } = given;
+    const remove = (record: Recorder) =>
+      (transaction ?? writer.transaction)(async (session) => {
         const row = await lockFile(id, session.tx, db.dialect);
         if (!row) return refuse(issue('media.absent', []));
         const request = { action: 'delete', type, id, match } as const;
@@ -168,8 +189,8 @@ export const newFileActions = (storing: Storing): FileActions => {
         const obsolete = row.provider === store.provider ? row.keys : [];
         await record({ row: { kind: 'deleted', id }, written: [], obsolete, saved: [] });
         return { answer, deleted: row };
-      }),
-    );
+      });
+    const { answer, deleted } = await storing.during(remove, { isPart: transaction !== undefined });
     tellOfKept(deleted);
     return answer;
   };
@@ -180,6 +201,10 @@ export const newFileActions = (storing: Storing): FileActions => {
         { action: 'find', type, id: null, query: textQuery(search, listGrammar), form: 'plain' },
         contextOf(caller),
       ),
+    count: async ({ caller, search }) => {
+      const counted = await reader.count({ type, query: textQuery(search, listGrammar) }, contextOf(caller));
+      return counted.ok ? ok(answerOf(String(counted.value.total), null, counted.value.leftOut)) : counted;
+    },
     findOne: async ({ caller, search, id }) => {
       if (id === null) return absent();
       const query = textQuery(search, entryGrammar);
@@ -199,6 +224,10 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 };
 
+/** v4 keeps creators of files for uploads in its administration only. */
+const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
+const isAdmin = ({ who }: KnownCaller): boolean => who.kind === 'admin';
+
 const absent = (): Result<never> => refused(issue('media.absent', []));
 
 /** The files of the field `files`. Others would be lost, so they are refused beside them; alone they count as none, as in v4. */
@@ -211,8 +240,12 @@ const filesOf = ({ files }: Form): readonly Received[] => {
 const textsOf = ({ fields }: Form, name: string): readonly string[] =>
   fields.filter((it) => it.name === name).map((it) => it.value);
 
-const infoInJson = (body: unknown): Result<FileInfo> =>
-  readInfo(body !== null && typeof body === 'object' && 'fileInfo' in body ? body.fileInfo : {}, ['fileInfo']);
+const infoInJson = (body: unknown, mayPlace: boolean): Result<FileInfo> =>
+  readInfo(
+    body !== null && typeof body === 'object' && 'fileInfo' in body ? body.fileInfo : {},
+    ['fileInfo'],
+    mayPlace,
+  );
 
 // ---- queries
 

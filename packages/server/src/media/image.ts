@@ -2,6 +2,7 @@
 import fs from 'node:fs/promises';
 import path from 'node:path';
 import type { Sharp } from 'sharp';
+import { atMost } from '../concurrency.js';
 import { issue, Refusal, refuse } from '../errors.js';
 import { limits } from '../limits.js';
 
@@ -136,18 +137,5 @@ const isSafeToParse = async (file: string, bytes: number): Promise<boolean> => {
   }
 };
 
-let free: number = limits.imageThreadsMax;
-const waiting: (() => void)[] = [];
-
 /** Runs the work when a thread is free, first come, first served. */
-const withThread = async <T>(work: () => Promise<T>): Promise<T> => {
-  if (free > 0) free -= 1;
-  else await new Promise<void>((resolve) => waiting.push(resolve));
-  try {
-    return await work();
-  } finally {
-    const next = waiting.shift();
-    if (next) next();
-    else free += 1;
-  }
-};
+const withThread = atMost(limits.imageThreadsMax);

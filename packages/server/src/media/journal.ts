@@ -39,8 +39,11 @@ interface Provided {
 export interface Journal {
   /** A new path for a local file or folder; what is there is removed at the next start if this process dies. */
   newPath(): Promise<string>;
-  /** Runs work that records its change before it touches the store, and ends with the commit of the rows. */
-  during<T>(work: (record: Recorder) => Promise<T>): Promise<T>;
+  /**
+   * Runs work that records its change before it touches the store, and ends with the commit of the rows.
+   * @param isPart the work may be a part of a transaction that goes on: what has become of the rows is seen when that has ended.
+   */
+  during<T>(work: (record: Recorder) => Promise<T>, options?: { readonly isPart?: boolean }): Promise<T>;
   /** Settles what processes that no longer run have left. */
   recover(): Promise<void>;
 }
@@ -104,7 +107,7 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
 
   return {
     newPath: async () => path.join(await open(), crypto.randomUUID()),
-    during: async <T>(work: (record: Recorder) => Promise<T>): Promise<T> => {
+    during: async <T>(work: (record: Recorder) => Promise<T>, { isPart = false } = {}): Promise<T> => {
       const file = path.join(await open(), `${crypto.randomUUID()}.json`);
       let recorded: StoreChange | null = null;
       const record: Recorder = async (change) => {
@@ -117,6 +120,7 @@ export const newJournal = ({ root, store, isCommitted, onFault }: JournalDeps): 
       const end = async (how: (file: string, change: StoreChange) => Promise<void>): Promise<void> => {
         if (recorded) await how(file, recorded).catch(onFault);
       };
+      if (isPart) return work(record).finally(() => void end(settle));
       let result: T;
       try {
         result = await work(record);

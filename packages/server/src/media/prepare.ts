@@ -11,6 +11,8 @@ export interface FileInfo {
   readonly name?: string | undefined;
   readonly alternativeText?: string | undefined;
   readonly caption?: string | undefined;
+  /** The id of a folder of the library, null for its top; what administrators may say. */
+  readonly folder?: number | null | undefined;
 }
 
 export interface NewFile {
@@ -24,6 +26,8 @@ export interface PreparedFile {
   readonly mime: string;
   /** The row, without its folder. */
   readonly values: Data;
+  /** Null for the top of the library, undefined for the folder of API uploads. */
+  readonly folder: number | null | undefined;
   readonly objects: ReadonlyMap<string, StagedObject>;
 }
 
@@ -71,6 +75,7 @@ export const prepareFile = async (
     hash,
     mime,
     objects,
+    folder: info.folder,
     values: {
       name,
       alternativeText: info.alternativeText,

@@ -17,6 +17,8 @@ export class IncomingForm {
   readonly stream: Readable;
   /** What the client announced; null if it did not. */
   readonly bytes: number | null;
+  /** Set by whoever has read it already, and removes its files. */
+  received: Form | null = null;
   constructor(contentType: string, stream: Readable, bytes: number | null) {
     this.contentType = contentType;
     this.stream = stream;
@@ -70,9 +72,35 @@ export const withForm = async <T>(
   bounds: FormBounds,
   work: (form: Form) => Promise<T>,
 ): Promise<T> => {
+  if (incoming.received) return work(incoming.received);
   await fs.mkdir(dir, { recursive: true });
   try {
     return await work(await receive(incoming, dir, bounds));
+  } finally {
+    await fs.rm(dir, { recursive: true, force: true });
+  }
+};
+
+/**
+ * Runs the work with copies of the files, which are removed afterwards: storing a file takes it away.
+ * @param dir a folder that does not exist yet.
+ */
+export const withCopies = async <T>(
+  files: readonly Received[],
+  dir: string,
+  work: (copies: readonly Received[]) => Promise<T>,
+): Promise<T> => {
+  await fs.mkdir(dir, { recursive: true });
+  try {
+    const copies: Received[] = [];
+    for (const [i, file] of files.entries()) {
+      const copy = path.join(dir, String(i));
+      await fs.copyFile(file.path, copy, fs.constants.COPYFILE_FICLONE);
+      copies.push({ ...file, path: copy });
+    }
+    return await work(copies);
+  } catch (fault) {
+    throw stagingFault(fault);
   } finally {
     await fs.rm(dir, { recursive: true, force: true });
   }

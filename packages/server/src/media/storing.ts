@@ -9,9 +9,18 @@ import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import type { Session } from '../write/session.js';
-import { newJournal, type Recorder } from './journal.js';
+import { placeIn } from './folders.js';
+import { type Journal, newJournal } from './journal.js';
 import { type KeptName, type NewFile, type PreparedFile, prepareFile } from './prepare.js';
-import { type Form, type FormBounds, type IncomingForm, stagingFault, withForm } from './receive.js';
+import {
+  type Form,
+  type FormBounds,
+  type IncomingForm,
+  type Received,
+  stagingFault,
+  withCopies,
+  withForm,
+} from './receive.js';
 import {
   type FileRow,
   type Folder,
@@ -61,16 +70,22 @@ export interface Storing {
   /** A new path for a local file. */
   newPath(): Promise<string>;
   /** Runs work that changes the store and ends with the commit of the rows. */
-  during<T>(work: (record: Recorder) => Promise<T>): Promise<T>;
+  during: Journal['during'];
   /** Receives a form, runs the work with it and removes its files. Throws `Refusal`. */
   withForm<T>(incoming: IncomingForm, work: (form: Form) => Promise<T>): Promise<T>;
+  /** Runs the work with copies of local files, which it may store, and removes them. */
+  withCopies<T>(files: readonly Received[], work: (copies: readonly Received[]) => Promise<T>): Promise<T>;
   /**
    * Stores the files, then runs the work, which inserts their rows with `insert` in a transaction and ends with its
    * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
    */
-  store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>): Promise<T>;
-  /** Inserts the rows of stored files, in their order. Returns the ids. */
-  insert(stored: readonly PreparedFile[], session: Session): Promise<readonly number[]>;
+  store<T>(
+    files: readonly NewFile[],
+    work: (stored: readonly PreparedFile[]) => Promise<T>,
+    options?: { readonly isPart?: boolean },
+  ): Promise<T>;
+  /** Inserts the rows of stored files, in their order. Returns the ids. @param adminId the administrator who uploads them, if one does. */
+  insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly number[]>;
   /** Removes what uploads of killed processes have left; called once, at the start. */
   recover(): Promise<void>;
 }
@@ -115,6 +130,12 @@ export const newStoring = (deps: MediaDeps): Storing => {
     await setFolder(id, tx, dialect);
     return { id, path };
   };
+  /** @param folder undefined for that of API uploads. */
+  const placeOf = async (folder: number | null | undefined, session: Session) => {
+    if (folder !== undefined) return placeIn(folder, model, session.tx, db.dialect);
+    const { id, path } = await folderOf(session);
+    return { folder: id, folderPath: path };
+  };
   return {
     deps,
     own,
@@ -130,7 +151,8 @@ export const newStoring = (deps: MediaDeps): Storing => {
     during: journal.during,
     recover: journal.recover,
     withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
-    store: async (files, work) => {
+    withCopies: async (files, work) => withCopies(files, await journal.newPath(), work),
+    store: async (files, work, options) => {
       const prepared: PreparedFile[] = [];
       for (const file of files) prepared.push(await prepare(file, null));
       const [first] = prepared;
@@ -141,17 +163,19 @@ export const newStoring = (deps: MediaDeps): Storing => {
         await record({ row, written: objects.map(([key]) => key), obsolete: [], saved: [] });
         await put(objects);
         return work(prepared);
-      });
+      }, options);
     },
-    insert: async (stored, session) => {
+    insert: async (stored, session, adminId) => {
       const [first] = stored;
       if (!first) return [];
       await lockCreation(first.hash, session.tx, db.dialect);
-      const folder = await folderOf(session);
+      const places = new Map<number | null | undefined, Awaited<ReturnType<typeof placeOf>>>();
+      for (const { folder } of stored) if (!places.has(folder)) places.set(folder, await placeOf(folder, session));
       const ids: number[] = [];
-      for (const { values } of stored) {
-        const data = { ...values, folder: folder.id, folderPath: folder.path };
-        ids.push((await writer.apply({ action: 'create', type: typeOf(model, FILE_UID), data }, own, session)).id);
+      for (const { values, folder } of stored) {
+        const data = { ...values, ...places.get(folder) };
+        const request = { action: 'create', type: typeOf(model, FILE_UID), data, adminId } as const;
+        ids.push((await writer.apply(request, own, session)).id);
       }
       return ids;
     },

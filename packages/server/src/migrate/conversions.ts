@@ -34,8 +34,9 @@ export interface Conversion {
 
 /** @param value as responses show it, not null. Null if the new type has nothing like it. */
 export const convertValue = (value: unknown, { from, to, enum: members }: Conversion): Converted | null => {
-  // a hash is no text, and a text no hash
-  if (isSecretType(from) !== isSecretType(to)) return null;
+  // a text is no hash, and a hash no text; what was never hashed is one
+  if (isSecretType(to) && !isSecretType(from)) return null;
+  if (isSecretType(from) && !isSecretType(to) && (typeof value !== 'string' || isBcrypt(value))) return null;
   switch (scalarTypes[to].column) {
     case 'string':
     case 'text':
@@ -65,6 +66,9 @@ export const convertValue = (value: unknown, { from, to, enum: members }: Conver
       return null;
   }
 };
+
+/** The form of bcrypt's hashes, which `like '$2_$%'` finds too. */
+const isBcrypt = (value: string): boolean => /^\$2.\$/.test(value);
 
 const exactly = (value: DbValue): Converted => ({ value, exact: true });
 

@@ -70,6 +70,8 @@ const buildType = (draft: Draft, context: BuildContext, privateAttributes: reado
     table: draft.table,
     singular: draft.singular,
     plural: draft.plural,
+    displayName: draft.displayName,
+    description: draft.description,
     attributes,
     draftAndPublish: draft.draftAndPublish,
     keepsPublishedAt: false,
@@ -150,6 +152,7 @@ const buildScalar = (name: string, declared: DeclaredScalar, hidden: boolean): S
   column: columnName(name),
   hidden: hidden || isSecretType(declared.type),
   searchable: declared.searchable,
+  customField: declared.customField,
   rules: declared.rules,
 });
 

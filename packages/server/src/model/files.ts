@@ -30,6 +30,8 @@ export interface Draft {
   readonly table: string;
   readonly singular: string;
   readonly plural: string;
+  readonly displayName: string;
+  readonly description: string | null;
   readonly draftAndPublish: boolean;
   readonly populateCreatorFields: boolean;
   readonly privateAttributes: readonly string[];
@@ -92,7 +94,8 @@ interface FoundFile {
 const uidOf = ({ namespace, owner, name }: Pick<FoundFile, 'namespace' | 'owner' | 'name'>): Uid =>
   `${namespace}${owner}${owner === '' ? '' : '.'}${name}`;
 
-const foldersIn = (dir: string): readonly string[] =>
+/** The folders in a folder, sorted; none if there is no such folder. */
+export const foldersIn = (dir: string): readonly string[] =>
   fs.existsSync(dir)
     ? fs
         .readdirSync(dir, { withFileTypes: true })
@@ -149,7 +152,15 @@ const describeSchemaCode = (folder: string, name: string): string =>
 
 /** v4 starts without content types. A folder that is not a project must not get a database and secrets. */
 const noteNoTypes = (projectDir: string, notes: SchemaNotes): void => {
-  const signs = ['package.json', 'src', 'config', 'dovetail.config.ts', 'dovetail.config.js', 'dovetail.config.json'];
+  const signs = [
+    'package.json',
+    'src',
+    'config',
+    'dovetail.config.ts',
+    'dovetail.config.js',
+    'dovetail.config.mjs',
+    'dovetail.config.json',
+  ];
   const isProject = signs.some((it) => fs.existsSync(path.join(projectDir, it)));
   const none = 'no schema file src/api/*/content-types/*/schema.json';
   const fileNotes = notesOf(projectDir, notes);
@@ -237,6 +248,7 @@ const readContentType = (found: FoundFile, json: JsonObject, customFields: Custo
     table: keys.optionalString('collectionName') ?? defaultTable,
     singular,
     plural,
+    ...readNames(info.given, singular),
     ...readOptions(json, notes),
     localized: readLocalized(json, '', notes),
   } as const;
@@ -266,6 +278,15 @@ const readKind = (kind: unknown, notes: FileNotes): 'collection' | 'single' => {
   return kind === 'singleType' ? 'single' : 'collection';
 };
 
+/** How people call the type; v4 does not check these. */
+const readNames = (
+  { displayName, name, description }: JsonObject,
+  singular: string,
+): Pick<Draft, 'displayName' | 'description'> => ({
+  displayName: [displayName, name].find((it): it is string => typeof it === 'string' && it !== '') ?? singular,
+  description: typeof description === 'string' && description !== '' ? description : null,
+});
+
 const readOptions = (json: JsonObject, notes: FileNotes) => {
   const options = newKeys(partOf(json, 'options', notes, false), 'options', notes);
   options.noteUnknown(optionKeys);
@@ -281,7 +302,8 @@ const readComponent = (found: FoundFile, json: JsonObject, customFields: CustomF
   const uid = uidOf(found);
   const keys = newKeys(json, '', notes);
   keys.noteUnknown(fileKeys);
-  newKeys(isJsonObject(json['info']) ? json['info'] : {}, 'info', notes).noteUnknown(infoKeys);
+  const info = isJsonObject(json['info']) ? json['info'] : {};
+  newKeys(info, 'info', notes).noteUnknown(infoKeys);
   const table = keys.string('collectionName') ?? uid;
   const { populateCreatorFields, privateAttributes } = readOptions(json, notes);
   return {
@@ -292,6 +314,7 @@ const readComponent = (found: FoundFile, json: JsonObject, customFields: CustomF
     table,
     singular,
     plural: singular,
+    ...readNames(info, singular),
     draftAndPublish: false,
     populateCreatorFields,
     privateAttributes,

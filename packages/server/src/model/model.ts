@@ -39,6 +39,8 @@ export interface ScalarAttribute {
   /** Private and password attributes: never selected, filtered or sorted by, at any depth. */
   readonly hidden: boolean;
   readonly searchable: boolean;
+  /** The custom field that it is declared as, such as `plugin::color-picker.color`; null for none. */
+  readonly customField: string | null;
   readonly rules: ScalarRules;
 }
 
@@ -106,6 +108,9 @@ export interface EntryType {
   readonly table: string;
   readonly singular: string;
   readonly plural: string;
+  /** Its name for people. */
+  readonly displayName: string;
+  readonly description: string | null;
   readonly attributes: ReadonlyMap<string, Attribute>;
   readonly draftAndPublish: boolean;
   /**
@@ -195,6 +200,7 @@ export const idAttribute: ScalarAttribute = Object.freeze({
   column: 'id',
   hidden: false,
   searchable: false,
+  customField: null,
   rules: noRules,
 });
 
@@ -206,5 +212,6 @@ export const systemScalar = (name: string, type: ScalarTypeName, column: string)
   column,
   hidden: false,
   searchable: false,
+  customField: null,
   rules: noRules,
 });

@@ -21,6 +21,7 @@ export interface DeclaredScalar extends Declaration {
   readonly kind: 'scalar';
   readonly type: ScalarTypeName;
   readonly searchable: boolean;
+  readonly customField: string | null;
   readonly rules: ScalarRules;
 }
 export interface DeclaredRelation extends Declaration {
@@ -195,7 +196,7 @@ export const readAttribute = (
     }
     case 'customField': {
       const type = readCustomField(keys, customFields);
-      return type && readScalar(type, keys, declaration);
+      return type && { ...readScalar(type, keys, declaration), customField: keys.optionalString('customField') };
     }
     default: {
       const { type } = value;
@@ -306,6 +307,7 @@ const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration):
   kind: 'scalar',
   type,
   searchable: keys.given['searchable'] !== false,
+  customField: null,
   rules: {
     required: declaration.required,
     unique: keys.flag('unique'),

@@ -331,9 +331,35 @@ export const deliveriesTable: Table = {
   foreignKeys: [],
 };
 
+/**
+ * Sessions of administrators, created when the first one signs in. `key` names the session to the outside; `secret` and `former`
+ * are digests of its refresh tokens, the current one and the one before; `stamp` is a digest of the password that began it. Times
+ * are milliseconds since 1970 UTC.
+ */
+export const sessionsTable: Table = {
+  name: 'dovetail_sessions',
+  columns: [
+    column('id', 'id'),
+    column('key', 'string'),
+    column('admin_id', 'integer'),
+    column('secret', 'string'),
+    column('former', 'string'),
+    column('stamp', 'string'),
+    column('created_at', 'bigint'),
+    column('rotated_at', 'bigint'),
+    column('expires_at', 'bigint'),
+  ],
+  indexes: [
+    uniqueIndex('dovetail_sessions_key_index', 'key'),
+    index('dovetail_sessions_admin_index', 'admin_id', 'id'),
+  ],
+  foreignKeys: [],
+};
+
+const ownNames = [deliveriesTable.name, sessionsTable.name];
+
 /** Whether the table or index is one of ours that no model asks for. */
-export const isOwn = (name: string): boolean =>
-  name === deliveriesTable.name || name.startsWith(`${deliveriesTable.name}_`);
+export const isOwn = (name: string): boolean => ownNames.some((own) => name === own || name.startsWith(`${own}_`));
 
 /** v4's internal tables: never created here, never reported as surplus. */
 export const foreignTables: readonly string[] = ['strapi_migrations', 'strapi_database_schema'];

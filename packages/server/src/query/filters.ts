@@ -45,6 +45,7 @@ export const resolveSearch = (resolving: Resolving, type: EntryType, node: RawNo
   if (text === '') return null;
   const isNumber = text.trim() !== '' && Number.isFinite(Number(text));
   const searched = defaultFields(type).filter((it) => {
+    if (!resolving.gate.allows(type, it, 'filter')) return false;
     const { family, numeric } = scalarTypes[it.type];
     return it.searchable && (family === 'text' || (numeric && isNumber));
   });

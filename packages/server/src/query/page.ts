@@ -117,3 +117,18 @@ const countFlag = (resolving: Resolving, node: RawNode | undefined): boolean | u
   if (flag === undefined) refuse(resolving, 'pagination.with-count', ['pagination', 'withCount']);
   return flag;
 };
+
+/** Rows to take and to skip. */
+export const boundsOf = (page: Page | null): { readonly limit: number; readonly offset: number } => {
+  if (!page) return { limit: 1, offset: 0 };
+  switch (page.kind) {
+    case 'page':
+      return { limit: page.pageSize, offset: (page.page - 1) * page.pageSize };
+    case 'offset':
+      return { limit: page.limit, offset: page.start };
+    case 'every':
+      return { limit: limits.rowsMax, offset: 0 };
+    default:
+      return never(page);
+  }
+};

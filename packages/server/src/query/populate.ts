@@ -16,7 +16,7 @@ import {
   type Uid,
 } from '../model/model.js';
 import { resolveFields } from './fields.js';
-import { resolveFilters } from './filters.js';
+import { allOf, resolveFilters } from './filters.js';
 import { leaveOut, lenientFlag } from './lenient.js';
 import { STATUS } from './parameters.js';
 import { type BracketNode, type RawNode, scalarShape } from './raw.js';
@@ -260,7 +260,8 @@ const applyOptions = (
   for (const option of ofAnyType ? ['filters', 'sort'] : [])
     if (given.has(option)) refuse(resolving, 'query.option-without-type', [...path, option], { option });
   for (const it of ofAnyType ? [] : targets) {
-    if (filters) it.filter = resolveFilters(resolving, it.type, it.state, filters, [...path, 'filters']);
+    if (filters)
+      it.filter = allOf([it.seen, resolveFilters(resolving, it.type, it.state, filters, [...path, 'filters'])]);
     if (sort) it.sort = resolveSort(resolving, it.type, it.state, sort, [...path, 'sort']);
   }
   const populate = given.get('populate');

@@ -30,7 +30,7 @@ export const resolveQuery = (
   const isList = action === 'find';
   for (const name of raw.keys()) checkParameter(resolving, name, isList);
   const state = resolveState(resolving, raw, []) ?? 'live';
-  const root = newDraft(resolving, type, state);
+  const root = newDraft(resolving, type, state, 'root');
   const fields = raw.get('fields');
   if (fields) resolveFields(resolving, [root], fields, ['fields']);
   const populate = raw.get('populate');
@@ -47,7 +47,7 @@ export const resolveQuery = (
   if (action !== 'findOne') {
     const search = isList ? resolveSearch(resolving, type, raw.get('_q')) : null;
     locale = resolveLocale(resolving, type, raw.get('locale'));
-    root.filter = allOf([filter, search]);
+    root.filter = allOf([root.seen, filter, search]);
     root.sort = keys;
   } else if (raw.has('locale') && !(type.localized && type.kind === 'single')) ignoreLocale(resolving, type);
   return resolving.issues.length > 0

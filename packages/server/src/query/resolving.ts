@@ -3,7 +3,6 @@ import { type Hint, hintAt, type Issue, type IssueCode, issue, never } from '../
 import {
   type Attribute,
   DOCUMENT_ID,
-  defaultFields,
   type EntryType,
   hasDocumentId,
   type Model,
@@ -75,19 +74,29 @@ export interface Draft {
   fields: readonly ScalarAttribute[];
   readonly populate: Populate[];
   filter: Filter | null;
+  /** The part of the filter that hides entries from the caller. */
+  readonly seen: Filter | null;
   sort: readonly SortKey[];
   state: PublicationState;
 }
 
 /** A selection of all default fields and nothing else (F2, Q10). */
-export const newDraft = (resolving: Resolving, type: EntryType, state: PublicationState): Draft => {
+export const newDraft = (
+  resolving: Resolving,
+  type: EntryType,
+  state: PublicationState,
+  place: 'root' | 'nested' = 'nested',
+): Draft => {
   resolving.selections += 1;
-  return { type, fields: visibleFields(resolving, type), populate: [], filter: null, sort: [], state };
+  const seen = resolving.gate.entries?.(type, place) ?? null;
+  return { type, fields: visibleFields(resolving, type), populate: [], filter: seen, seen, sort: [], state };
 };
 
-/** The default fields that the caller may see; few for administrators (Q9). */
+/** The fields that the caller may see: private ones too for administrators, few of administrators (Q9, AD9). */
 export const visibleFields = ({ gate }: Resolving, type: EntryType): readonly ScalarAttribute[] =>
-  defaultFields(type).filter((it) => gate.allows(type, it, 'select'));
+  [...type.attributes.values()].filter(
+    (it): it is ScalarAttribute => it.kind === 'scalar' && gate.allows(type, it, 'select'),
+  );
 
 /** The scalar attribute stored in a column: `created_at` is that of `createdAt`. */
 export const scalarOfColumn = (type: EntryType, column: string): ScalarAttribute | undefined =>
@@ -100,12 +109,14 @@ export const stepThrough = (
   state: PublicationState,
 ): Step | null => {
   switch (attribute.kind) {
-    case 'link':
-      return { attribute, target: typeOf(resolving.model, attribute.target), state };
+    case 'link': {
+      const target = typeOf(resolving.model, attribute.target);
+      return { attribute, target, state, seen: resolving.gate.entries?.(target, 'nested') ?? null };
+    }
     case 'part': {
       const [component] = attribute.components;
       if (attribute.shape === 'zone' || component === undefined) return null;
-      return { attribute, target: typeOf(resolving.model, component), state };
+      return { attribute, target: typeOf(resolving.model, component), state, seen: null };
     }
     case 'morph':
       return null;

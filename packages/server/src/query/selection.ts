@@ -56,6 +56,8 @@ export interface Step {
   readonly attribute: LinkAttribute | PartAttribute;
   readonly target: EntryType;
   readonly state: PublicationState;
+  /** A condition that hides entries of the target from the caller, whatever is asked of them; null for none. */
+  readonly seen: Filter | null;
 }
 
 export interface SortKey {
@@ -104,4 +106,26 @@ export interface Gate {
   allows(type: EntryType, attribute: Attribute, use: Use): boolean;
   /** Whether entries of the type may be reached by links that lead to any type. */
   reaches(target: EntryType): boolean;
+  /**
+   * Which entries of a type may be seen, by a request that asks for them (`root`) or through others: a condition, or null for all.
+   * Without it all may.
+   */
+  readonly entries?: (type: EntryType, place: 'root' | 'nested') => Filter | null;
+  /** What may be written, where that is bounded by more than the action. */
+  readonly changes?: ChangeGate;
+}
+
+/** An entry as permissions look at it. */
+export interface GovernedEntry {
+  /** The administrator who created it. */
+  readonly creatorId: number | null;
+  /** Null on types without locales. */
+  readonly locale: string | null;
+}
+
+/** Bounds what an administrator writes; implemented by `access`. */
+export interface ChangeGate {
+  hasField(action: 'create' | 'update', type: EntryType, attribute: Attribute): boolean;
+  /** Whether some permission for the action covers the entry. */
+  covers(action: 'create' | 'read' | 'update' | 'delete' | 'publish', type: EntryType, entry: GovernedEntry): boolean;
 }

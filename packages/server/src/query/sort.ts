@@ -131,6 +131,11 @@ const sortKey = (
       refuse(resolving, 'query.not-sortable', at, facts);
       return null;
     }
+    // the order would tell something of entries that the caller may not see
+    if (step.seen) {
+      refuse(resolving, 'query.hidden', at, facts);
+      return null;
+    }
     if (isLast) refuse(resolving, 'query.sort-needs-attribute', at, facts);
     steps.push(step);
     here = step.target;

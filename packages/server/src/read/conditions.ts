@@ -101,6 +101,7 @@ const stepConditions = (step: PlanStep, link: string, target: string, dialect: D
     ? []
     : [sql`${dialect.unindexed(column(link, step.path.typeColumn))} = ${step.uid}`]),
   ...visible(step, target, dialect),
+  ...(step.seen ? [condition(step.seen, target, dialect)] : []),
 ];
 
 /**

@@ -12,6 +12,9 @@ export const newEtag = (body: Buffer, version: string | null): string => {
   return `"${prefix}${crypto.hash('sha1', body, 'base64url')}"`;
 };
 
+/** A tag that names all answers with one entry of this version, for `If-Match`. */
+export const versionEtag = (version: string): string => `"${Number(version).toString(36)}."`;
+
 /** The tag of a list. @param digests those of its entries, joined. @param around what stands before and after them. */
 export const newListEtag = (digests: string, around: readonly [start: string, end: string]): string =>
   `"${crypto.hash('sha1', around.join(digests), 'base64url')}"`;

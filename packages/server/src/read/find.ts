@@ -23,9 +23,10 @@ import {
 import { newEtag, newListEtag } from './etag.js';
 import { type Executed, execute, type Outcome, type ReadValues } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
-import { newLists, type PageStart } from './lists.js';
+import { newLists } from './lists.js';
 import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
 import { bindRead } from './run.js';
+import { isSmallPage, isSmallRead } from './small.js';
 import { type CompiledIds, type CompiledRead, compileIds, compileRead, entriesShape } from './statements.js';
 import { fillPlan, isFillable } from './template.js';
 
@@ -108,6 +109,8 @@ interface CompiledShape {
   readonly compiled: CompiledRead;
   /** Compiled once it is read again; null if its pages are always read whole. */
   byIds?: CompiledByIds | null;
+  /** Entries on all pages, as they were last counted. */
+  total: number | null;
 }
 
 /** A page in two steps, the ids and those of its entries that are not kept. */
@@ -117,8 +120,6 @@ interface CompiledByIds {
   readonly entries: CompiledRead;
   /** Names what the shape shows of an entry, apart from values. */
   readonly selection: string;
-  /** Entries on all pages, as they were last counted. */
-  total: number | null;
 }
 
 export interface Counted {
@@ -143,17 +144,6 @@ const withSlice = (plan: ReadPlan, values: readonly DbValue[]): ReadPlan => {
   const sliced = plan.values.slice();
   for (const slot of [slice.limit, slice.offset, slice.after, slice.total]) sliced[slot] = values[slot] ?? null;
   return { ...plan, values: sliced };
-};
-
-/**
- * Whether the ids are found without reading many rows: in the order of ids or of an index, near the beginning or a known
- * entry, and with few to count.
- */
-const isSmallPage = ({ compiled: { shape }, values, order }: PageStart, { total }: CompiledByIds): boolean => {
-  const { slice, filter, withCount } = shape;
-  if (!slice || filter !== null || order === null) return false;
-  if (Number(values[slice.offset]) > limits.skippedRowsMax) return false;
-  return !withCount || values[slice.total] !== null || (total !== null && total < limits.countedRowsMax);
 };
 
 /** Whether the response has a page of entries, and no more of them than are kept well. */
@@ -230,7 +220,7 @@ export const newReader = (
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
     if (known) return known;
-    const made = { key: shapeKey, compiled: compileRead(shape, db.dialect) };
+    const made = { key: shapeKey, compiled: compileRead(shape, db.dialect), total: null };
     shapes.set(shapeKey, made);
     return made;
   };
@@ -246,8 +236,11 @@ export const newReader = (
     const query = resolveQuery(raw.value, request.type, request.action, context);
     if (!query.ok) return query;
     const { selection } = query.value;
+    // whoever may write an entry is shown what was written, even if it is among those that they may not look for
     const shown: Query =
-      request.showDraft === true ? { ...query.value, selection: { ...selection, state: 'preview' } } : query.value;
+      request.showDraft === true
+        ? { ...query.value, selection: { ...selection, state: 'preview', filter: null } }
+        : query.value;
     return ok({ query: shown, plan: planRead(shown, { form: request.form, nests }) });
   };
 
@@ -311,10 +304,12 @@ export const newReader = (
     return { plan, shared, compiled: shared.compiled };
   };
 
-  const plannedRead = (compiled: CompiledRead, values: ReadValues) => ({
+  /** @param counted entries on all pages, as they were last counted. */
+  const plannedRead = (compiled: CompiledRead, given: ReadValues, counted: number | null) => ({
     plan: compiled,
-    values,
+    values: given,
     begin: execute<CompiledRead>,
+    isSmall: isSmallRead(compiled, given.values, given.ids, counted),
   });
 
   /**
@@ -329,15 +324,19 @@ export const newReader = (
   ): Promise<Executed | null> => {
     const { page } = read.plan;
     const ids = asked.request.id === null ? [] : [asked.request.id];
-    const anchored = ({ plan, compiled }: CompiledPlan): CompiledRead =>
-      isAnchored ? compiledShape(anchoredPlan(plan)).compiled : compiled;
-    const outcome = await run(plannedRead(anchored(read), { values, page, ids }));
-    if (outcome !== 'unrendered') return outcome;
+    const anchored = ({ plan, shared }: CompiledPlan): CompiledShape =>
+      isAnchored ? compiledShape(anchoredPlan(plan)) : shared;
+    const shared = anchored(read);
+    const outcome = await run(plannedRead(shared.compiled, { values, page, ids }, shared.total));
+    if (outcome !== 'unrendered') {
+      if (outcome) shared.total = outcome.total;
+      return outcome;
+    }
     const made = planned(asked, false);
     if (!made.ok) throw bug('find.unplanned', made.issues);
     const batches = compilePlan(asked.key, made.value.plan, limits.batchesMs);
     const sliced = withSlice(batches.plan, values).values;
-    const again = await run(plannedRead(anchored(batches), { values: sliced, page, ids }));
+    const again = await run(plannedRead(anchored(batches).compiled, { values: sliced, page, ids }, null));
     if (again === 'unrendered') throw bug('find.unrendered', asked.key);
     return again;
   };
@@ -375,7 +374,6 @@ export const newReader = (
     entries: compileRead(entriesShape(shape), db.dialect),
     // the first line tells what is shown
     selection: crypto.hash('sha256', `${shape.form}${key.slice(key.indexOf('\n'))}`, 'base64'),
-    total: null,
   });
 
   const groupKey = ({ selection }: CompiledByIds, { shape, values }: ReadPlan): string =>
@@ -385,20 +383,22 @@ export const newReader = (
 
   /** Ids first, then the entries that are not kept. Undefined if that does not give one state of the database. */
   const readByIds = (
-    { plan, compiled }: CompiledPlan,
+    { plan, compiled, shared }: CompiledPlan,
     byIds: CompiledByIds,
     group: EntryGroup,
   ): Ready<Answer | undefined> => {
     const start = lists.start(compiled, plan.values);
     if (!start || !entries) throw bug('find.without-slice', plan.shape);
-    const ofPage = start.isAnchored ? byIdsOfAnchored(plan) : byIds;
+    const ofPage = start.isAnchored ? compiledShape(anchoredPlan(plan)) : shared;
+    ofPage.byIds ??= compileByIds(ofPage);
     const since = db.changes.moment();
     const turn = entries.now();
+    const { shape } = ofPage.compiled;
     const reading = db.readThenCatchUp({
-      plan: ofPage.ids,
+      plan: ofPage.byIds.ids,
       values: { values: start.values, page: null, ids: [] },
       begin: execute<CompiledIds>,
-      isSmall: isSmallPage(start, ofPage),
+      isSmall: isSmallPage(shape, start.values, ofPage.total),
     });
     return whenReady(reading, (page) => {
       ofPage.total = page.total;
@@ -418,12 +418,6 @@ export const newReader = (
     });
   };
 
-  const byIdsOfAnchored = (plan: ReadPlan): CompiledByIds => {
-    const shared = compiledShape(anchoredPlan(plan));
-    shared.byIds ??= compileByIds(shared);
-    return shared.byIds;
-  };
-
   /** Null if only batches render them. */
   const readMissing = (
     { values }: ReadPlan,
@@ -431,7 +425,7 @@ export const newReader = (
     ids: readonly number[],
   ): Ready<Executed | null> => {
     const page = { kind: 'every' } as const;
-    const reading = db.readThenCatchUp(plannedRead(compiled, { values, page, ids }));
+    const reading = db.readThenCatchUp(plannedRead(compiled, { values, page, ids }, null));
     return whenReady(reading, (outcome) => (outcome === 'unrendered' ? null : outcome));
   };
 

@@ -18,7 +18,9 @@ import {
 } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
 import { type OperatorName, operandKind, operators } from '../query/operators.js';
+import { boundsOf } from '../query/page.js';
 import type { Filter, Page, Populate, Query, ReadAction, Selection, SortKey, Step } from '../query/selection.js';
+import type { WindowQuery } from '../query/window.js';
 import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 import { tellsVersion } from './etag.js';
 
@@ -194,6 +196,8 @@ export interface PlanStep {
   readonly table: string;
   readonly publishedOnly: boolean;
   readonly shape: 'one' | 'many' | 'zone';
+  /** Related entries that do not meet it count as absent; null for none. */
+  readonly seen: PlanFilter | null;
 }
 
 export interface PlanSort {
@@ -201,7 +205,7 @@ export interface PlanSort {
   readonly column: string;
   readonly columnKind: ColumnKind;
   readonly direction: 'asc' | 'desc';
-  /** Whether an index of the configuration begins with the column. */
+  /** Whether an index of the configuration begins with the columns of the order up to this one. */
   readonly isIndexed: boolean;
 }
 
@@ -224,14 +228,15 @@ export const planRead = (
     // a plain list has nowhere to put a count
     withCount: withCount && page !== null && form === 'envelope',
     withVersion: page === null && tellsVersion(selection.type),
-    filter: selection.filter && planFilter(selection.filter, given),
+    filter: action === 'findOne' ? null : selection.filter && planFilter(selection.filter, given),
     locale: locale && planFilter(locale, given),
-    sort: selection.sort.map((key) => planSort(key, selection.type)),
+    sort: planOrder(selection.sort, selection.type),
     entrySlot: values.length,
     nests,
   };
   const root = { selection, form: format === 'v5' ? 'flat' : form, owners: page ? 'page' : 'one' } as const;
-  const { nodes, keys, areTold } = planNodes(root, nests, given);
+  // the entry of an id is looked at itself; of lists, the page is
+  const { nodes, keys, areTold } = planNodes({ ...root, isFiltered: action === 'findOne' }, nests, given);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
   const blanks = areTold ? { operands: given.operands, page: pageBlank } : null;
   return { shape: { ...head, nodes }, shapeKey, values, page, leftOut, blanks };
@@ -257,28 +262,13 @@ const planSlice = (page: Page | null, values: DbValue[]): PlanSlice => {
   };
 };
 
-/** Rows to take and to skip. */
-export const boundsOf = (page: Page | null): { readonly limit: number; readonly offset: number } => {
-  if (!page) return { limit: 1, offset: 0 };
-  switch (page.kind) {
-    case 'page':
-      return { limit: page.pageSize, offset: (page.page - 1) * page.pageSize };
-    case 'offset':
-      return { limit: page.limit, offset: page.start };
-    case 'every':
-      return { limit: limits.rowsMax, offset: 0 };
-    default:
-      return never(page);
-  }
-};
-
 /**
  * Equal selections become one node, so that an entry that several edges reach is fetched and rendered once. Selections
  * with a sort, and those that contain one, stay separate: sort positions are comparable within one statement only, and a
  * node that is not shared is fetched by one statement.
  */
 const planNodes = (
-  root: Reached,
+  root: Reached & { readonly isFiltered: boolean },
   nests: boolean,
   given: Given,
 ): {
@@ -314,12 +304,14 @@ const planNodes = (
     const inline = nests ? chooseInline(selection, owners, nestingOf) : nothing;
     const placed: PlacedSelection = { selection, form, isRoot, inline };
     const own: Given = { values: [], operands: [] };
-    const key = keyOf(placed, isRoot || !filter ? null : planFilter(filter, own), nodeOf);
+    const filterIn = (into: Given): PlanFilter | null =>
+      (isRoot && !root.isFiltered) || !filter ? null : planFilter(filter, into);
+    const key = keyOf(placed, filterIn(own), nodeOf);
     const add = (): number => {
       keys.push(key);
       nestings.push(nestingFor(selection, inline, nestingOf));
       // the slots of the key count from 0
-      return nodes.push(planNode(placed, isRoot || !filter ? null : planFilter(filter, given), nodeOf)) - 1;
+      return nodes.push(planNode(placed, filterIn(given), nodeOf)) - 1;
     };
     const isSorted = !isRoot && sort.length > 0;
     if (isRoot || isSorted || populate.some(({ targets }) => [...targets.values()].some((it) => apart.has(it)))) {
@@ -604,7 +596,9 @@ const planFilter = (filter: Filter, given: Given, negated = false): PlanFilter =
     }
     case 'related': {
       const member = planFilter(filter.member, given, negated);
-      return { kind: 'related', step: planStep(filter.step), member, orNone: onNullRow(member) === true };
+      const { seen } = filter.step;
+      const step = { ...planStep(filter.step), seen: seen && planFilter(seen, given) };
+      return { kind: 'related', step, member, orNone: onNullRow(member) === true };
     }
   }
 };
@@ -665,19 +659,71 @@ const planStep = ({ attribute, target, state }: Step): PlanStep => ({
   table: target.table,
   publishedOnly: isPublishedOnly(target, state),
   shape: attribute.shape,
+  seen: null,
 });
 
-/** @param root the type of a list that is sorted; not that of populated entries, which are few. */
-const planSort = ({ steps, attribute, direction }: SortKey, root?: EntryType): PlanSort => ({
+const planSort = ({ steps, attribute, direction }: SortKey, isIndexed = false): PlanSort => ({
   steps: steps.map(planStep),
   column: attribute.column,
   columnKind: scalarTypes[attribute.type].column,
   direction,
-  isIndexed:
-    steps.length === 0 &&
-    root !== undefined &&
-    root.indexes.some(([first]) => first?.attribute.name === attribute.name),
+  isIndexed,
 });
+
+/** The order of a list. Populated entries are few: their orders need no index. */
+const planOrder = (sort: readonly SortKey[], { indexes }: EntryType): readonly PlanSort[] =>
+  sort.map((key, place) =>
+    planSort(
+      key,
+      indexes.some((it) => isOrderOf(it, sort.slice(0, place + 1))),
+    ),
+  );
+
+/** Whether the index begins with what is sorted by, in the same directions or in all the opposite ones. */
+const isOrderOf = (index: EntryType['indexes'][number], sort: readonly SortKey[]): boolean => {
+  const isReversed = index[0]?.direction !== sort[0]?.direction;
+  return sort.every(({ steps, attribute, direction }, place) => {
+    const key = index[place];
+    return steps.length === 0 && key?.attribute.name === attribute.name && (key.direction !== direction) === isReversed;
+  });
+};
+
+/** A window of a list: how its entries are read, and the entry that has it. */
+export interface WindowPlan extends Pick<ReadPlan, 'shape' | 'values'> {
+  /** Equal for plans with equal SQL texts on the same list, and no others. */
+  readonly key: string;
+  /** Hides entries of the list from the caller; null for none. */
+  readonly seen: PlanFilter | null;
+  /** The condition on the entry that has the list; null for none. */
+  readonly owner: PlanFilter | null;
+  /** Whether that entry must be published. */
+  readonly isOwnerPublished: boolean;
+  /** The slot of its id, behind all values of the plan; those of the components on the way to the list follow. */
+  readonly ownerSlot: number;
+}
+
+/** @param type that of the entry that has the list. */
+export const planWindow = (
+  { entries, seen, owner }: WindowQuery,
+  type: EntryType,
+  options: Pick<PlanOptions, 'nests'>,
+): WindowPlan => {
+  const { shape, shapeKey, values } = planRead(entries, options);
+  const given: Given = { values: [...values], operands: [] };
+  const conditions = {
+    seen: seen && planFilter(seen, given),
+    owner: owner && planFilter(owner, given),
+  };
+  const isOwnerPublished = isPublishedOnly(type, entries.selection.state);
+  return {
+    shape,
+    values: given.values,
+    key: `${JSON.stringify([conditions, isOwnerPublished])} ${shapeKey}`,
+    ...conditions,
+    isOwnerPublished,
+    ownerSlot: given.values.length,
+  };
+};
 
 /** The same plan with the offset counted from an entry, for lists in the order of one indexed column. */
 export const anchoredPlan = (plan: ReadPlan): ReadPlan => {

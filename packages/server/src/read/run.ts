@@ -189,8 +189,8 @@ function* runWhole(
 }
 
 /** Numbers as a statement joins them. */
-type Joined = string | number | null;
-const numbersIn = (joined: Joined): readonly number[] =>
+export type Joined = string | number | null;
+export const numbersIn = (joined: Joined): readonly number[] =>
   joined === null || joined === '' ? [] : String(joined).split(',').map(Number);
 
 /** The ids of a page, and the number of entries on all pages. */

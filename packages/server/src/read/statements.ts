@@ -57,12 +57,16 @@ export interface CompiledNode {
 }
 
 /**
- * Whether a list is in the order of the ids, or of a column that has an index, so that a later page can start from an entry
+ * Whether a list is in the order of the ids, or of columns that have an index, so that a later page can start from an entry
  * before it; and a name of that order.
  */
-export const anchorOrder = ({ sort: [key, ...others] }: ReadShape): string | null => {
-  if (!key) return 'id';
-  return key.isIndexed && others.length === 0 ? `${key.column} ${key.direction}` : null;
+export const anchorOrder = ({ sort }: ReadShape): string | null => {
+  if (sort.length === 0) return 'id';
+  const isInOrder = (key: PlanSort): boolean =>
+    key.isIndexed &&
+    // rows edited by hand may be elsewhere in the index (`isOdd`), which only orders of one column allow for
+    (sort.length === 1 || (key.columnKind !== 'datetime' && key.columnKind !== 'time'));
+  return sort.every(isInOrder) ? sort.map(({ column: name, direction }) => `${name} ${direction}`).join() : null;
 };
 
 export const compileRead = (shape: ReadShape, dialect: Dialect): CompiledRead => {
@@ -237,31 +241,43 @@ const pageRows = (shape: ReadShape, slice: PlanSlice, selected: readonly Sql[], 
   ];
   const odd = idsAroundOdd(shape, slice, conditions, root, dialect);
   if (odd) return odd;
-  const [key] = shape.sort;
+  const [key, ...others] = shape.sort;
   const where = all([
     ...conditions,
-    ...(key && slice.isAnchored ? afterAnchor(key, column('e', key.column), slice, root, dialect) : []),
+    ...(key && slice.isAnchored ? afterAnchor([key, ...others], column('e', key.column), slice, root, dialect) : []),
   ]);
   const order = [...shape.sort.map((it) => sortExpression(it, 'e', dialect)), column('e', 'id')];
   return sql`select ${sql.join(selected)} from ${sql.table(root.table)} e${where} order by ${sql.join(order)} ${rowsOf(slice, dialect)}`;
 };
 
 /**
- * Entries behind the anchor in the order of an indexed column and the id: a range of the index, and few to leave out.
- * @param value of the column, as the order compares it.
+ * Entries behind the anchor in the order of indexed columns and the id: a range of the index, and few to leave out.
+ * @param value of the first column, as the order compares it.
  */
 const afterAnchor = (
-  key: PlanSort,
+  [key, ...others]: readonly [PlanSort, ...PlanSort[]],
   value: Sql,
   { after }: PlanSlice,
   root: PlanNode,
   dialect: Dialect,
 ): readonly Sql[] => {
   const id = slotParameter('integer', after);
-  const than = sql.raw(key.direction === 'asc' ? '>' : '<');
-  const stored = dialect.comparable(key.columnKind, column('a', key.column));
-  const anchor = sql`(select ${stored} from ${sql.table(root.table)} a where ${column('a', 'id')} = ${id})`;
-  return [sql`${value} ${than}= ${anchor}`, sql`(${value} ${than} ${anchor} or ${column('e', 'id')} > ${id})`];
+  const than = ({ direction }: PlanSort): Sql => sql.raw(direction === 'asc' ? '>' : '<');
+  const anchorOf = ({ columnKind, column: name }: PlanSort): Sql => {
+    const stored = dialect.comparable(columnKind, column('a', name));
+    return sql`(select ${stored} from ${sql.table(root.table)} a where ${column('a', 'id')} = ${id})`;
+  };
+  // unlike the first column, whose entries without a value no range has, the others tell nulls from values
+  const amongEqual = others.reduceRight(
+    (behind, other) => {
+      const [own, anchor] = [column('e', other.column), anchorOf(other)];
+      const [empty, full] = (other.direction === 'asc') === dialect.nullsAreLow ? [anchor, own] : [own, anchor];
+      return sql`(${own} ${than(other)} ${anchor} or (${empty} is null and ${full} is not null) or (${own} is not distinct from ${anchor} and ${behind}))`;
+    },
+    sql`${column('e', 'id')} > ${id}`,
+  );
+  const anchor = anchorOf(key);
+  return [sql`${value} ${than(key)}= ${anchor}`, sql`(${value} ${than(key)} ${anchor} or ${amongEqual})`];
 };
 
 /**
@@ -281,7 +297,7 @@ const idsAroundOdd = (
   const isOdd = dialect.isOdd(key.columnKind, stored);
   if (!isOdd) return null;
   const part = (value: Sql, condition: Sql): Sql => {
-    const behind = slice.isAnchored ? afterAnchor(key, value, slice, root, dialect) : [];
+    const behind = slice.isAnchored ? afterAnchor([key], value, slice, root, dialect) : [];
     return sql`select ${value} as value, ${column('e', 'id')} from ${sql.table(root.table)} e${all([...conditions, condition, ...behind])}`;
   };
   const usual = part(stored, sql`(${isOdd}) is not true`);
@@ -299,7 +315,7 @@ const readsAllToSort = ({ filter, sort, slice }: ReadShape): boolean =>
   sort.length > 0 &&
   (isThroughRelation(filter) || sort.some((it) => it.steps.length > 0));
 
-const isThroughRelation = (filter: PlanFilter): boolean => {
+export const isThroughRelation = (filter: PlanFilter): boolean => {
   switch (filter.kind) {
     case 'and':
     case 'or':

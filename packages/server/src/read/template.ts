@@ -5,10 +5,10 @@
 import { scalarTypes } from '../model/attributes.js';
 import { parseOperand } from '../query/filters.js';
 import { operandKind } from '../query/operators.js';
-import { otherPage } from '../query/page.js';
+import { boundsOf, otherPage } from '../query/page.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { DbValue } from '../sql/dialect.js';
-import { boundsOf, operandsOf, type ReadPlan } from './plan.js';
+import { operandsOf, type ReadPlan } from './plan.js';
 
 /** Whether every blank of a template is nothing but a value of the plan. */
 export const isFillable = ({ blanks }: ReadPlan, texts: readonly string[]): boolean => {

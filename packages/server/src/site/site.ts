@@ -2,12 +2,16 @@
  * A site: one model over one database, with everything between the two and HTTP. `start` creates one, and so does each
  * command that reads or writes content.
  */
+import { newAdminTokens } from '../access/admin-tokens.js';
+import { newAdminRoleStore } from '../access/administrators.js';
 import { type Callers, type KnownCaller, newCallers } from '../access/caller.js';
 import { newJwts } from '../access/jwt.js';
 import { newPermissionStore } from '../access/permissions.js';
-import type { AccountDeps } from '../accounts/account.js';
+import type { AccountDeps, UserReads } from '../accounts/account.js';
 import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { MailSender } from '../accounts/mail.js';
+import { type AdminActions, newAdminActions } from '../administration/endpoints.js';
+import { newSessions } from '../administration/sessions.js';
 import { type Notifier, type NotifierOptions, newNotifier } from '../events/notifier.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -17,6 +21,7 @@ import type { Model, Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { newReader, type Reader } from '../read/find.js';
 import { type LocaleStore, newLocaleStore } from '../read/locales.js';
+import { newWindowReader, type WindowReader } from '../read/window.js';
 import type { Db } from '../sql/dialect.js';
 import { newWriter, type Writer } from '../write/apply.js';
 import type { HooksOf, RunHook } from '../write/request.js';
@@ -27,9 +32,12 @@ export interface SiteOptions {
   readonly handlers: HandlersByType;
   /** Hooks besides those of the handlers; they run after them. */
   readonly hooks?: HooksOf | undefined;
+  readonly userReads?: UserReads | undefined;
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
+  /** Attributes that a registration may give, beside those that it needs; null, the default: all that are not private. */
+  readonly registerFields?: readonly string[] | null;
   /** `open` lets anyone read and change all content. */
   readonly mode: 'roles' | 'open';
   readonly mail: MailSender;
@@ -46,6 +54,8 @@ export interface SiteOptions {
   readonly handlerMsMax?: number | undefined;
   /** Without it webhooks are sent as v4 sends them, and nobody hears of what comes of it. */
   readonly webhooks?: NotifierOptions;
+  /** In development the first administrator may register by a link; `production` by default. */
+  readonly environment?: 'development' | 'production';
   /** Milliseconds since 1970 UTC. */
   readonly now?: () => number;
   /** Called with background errors: a mail could not be sent, the last use of a token could not be stored, an upload not be removed. */
@@ -60,20 +70,26 @@ export interface Secrets {
   readonly jwtSecret: string;
   /** The HMAC key for API tokens. */
   readonly apiTokenSalt: string;
+  /** The secret of the tokens of administrators; null if they do not sign in here. */
+  readonly adminJwtSecret: string | null;
 }
 
 export interface Site {
+  readonly db: Db;
   readonly model: Model;
   readonly handlers: HandlersByType;
   readonly handlerMsMax: number | undefined;
   readonly settings: SiteSettings;
   readonly locales: LocaleStore;
   readonly reader: Reader;
+  readonly windows: WindowReader;
   readonly writer: Writer;
   readonly callers: Callers;
   /** Told of each request for content that lacks a permission. */
   readonly onForbidden?: (who: KnownCaller['who'], permission: string) => void;
   readonly accounts: Accounts;
+  /** Null if administrators do not sign in here. */
+  readonly administration: AdminActions | null;
   readonly media: Media;
   readonly notifier: Notifier;
   /** Dependencies of account functions that the commands call without an endpoint. */
@@ -103,7 +119,18 @@ export const newSite = (options: SiteOptions): Site => {
   const permissions = newPermissionStore(db, () => performance.now());
   const jwts = newJwts({ secret: secrets.jwtSecret, lifetimeMs: options.jwtLifetimeMs, now });
   const { apiTokenSalt } = secrets;
-  const callers = newCallers({ db, permissions, jwts, apiTokenSalt, now, mode: options.mode, onFault });
+  const admins = secrets.adminJwtSecret === null ? null : newAdmins(secrets.adminJwtSecret, db, now);
+  const callers = newCallers({
+    db,
+    permissions,
+    jwts,
+    admins,
+    model,
+    apiTokenSalt,
+    now,
+    mode: options.mode,
+    onFault,
+  });
   const accountDeps: AccountDeps = {
     db,
     model,
@@ -115,25 +142,44 @@ export const newSite = (options: SiteOptions): Site => {
     mail,
     settings,
     apiUrl,
+    registerFields: options.registerFields ?? null,
+    userReads: options.userReads,
     now,
     onFault,
   };
   const hasUpdateHandler = (uid: Uid): boolean => handlerFor(handlers.get(uid), 'update') !== undefined;
   const media = newMedia({ ...options.media, db, model, reader, writer, settings, hasUpdateHandler, onFault });
   return {
+    db,
     model,
     handlers,
     handlerMsMax: options.handlerMsMax,
     settings,
     locales,
     reader,
+    windows: newWindowReader(db),
     writer,
     callers,
     accounts: newAccounts(accountDeps),
+    administration:
+      admins &&
+      newAdminActions({
+        accounts: accountDeps,
+        ...admins,
+        apiTokenSalt,
+        mode: options.environment ?? 'production',
+      }),
     media,
     notifier,
     accountDeps,
   };
+};
+
+const newAdmins = (secret: string, db: Db, now: () => number) => {
+  const tokens = newAdminTokens({ secret, now });
+  const sessions = newSessions({ db, tokens, now });
+  const roles = newAdminRoleStore(db, () => performance.now());
+  return { tokens, sessions, roles, ready: sessions.ready };
 };
 
 const asInV4: NotifierOptions = { defaultHeaders: {}, signingKey: null, onOutcome: () => undefined };

@@ -92,7 +92,7 @@ export interface PlannedRead<Plan extends object, Values, T> {
   readonly values: Values;
   /** The thread's own copy of this function makes the program there. */
   readonly begin: (plan: Plan, values: Values, binding: Binding) => ReadProgram<T>;
-  /** One statement, of few rows that are expected to be found without looking at many. */
+  /** Whether it looks at few rows, so that it may be run at once where others wait for it. */
   readonly isSmall?: boolean;
 }
 
@@ -197,8 +197,11 @@ export interface TableRead {
   readonly table: string;
   /** Null: the rows themselves, in the order of their ids or as they are stored. */
   readonly index: string | null;
-  /** `some`: rows with given values; `range`: of values; `ordered`: one row after the other until enough are found; `all`. */
-  readonly extent: 'some' | 'range' | 'ordered' | 'all';
+  /**
+   * `some`: rows with given values; `range`: of values; `ordered`: one row after the other until enough are found; `locale`: all
+   * rows of a locale; `all`.
+   */
+  readonly extent: 'some' | 'range' | 'ordered' | 'locale' | 'all';
   /** Rows that the engine expects to find, or those of the table; null if unknown. */
   readonly rows: number | null;
 }
@@ -284,6 +287,8 @@ export interface Dialect extends Binding {
    * there are none.
    */
   isOdd(kind: ColumnKind, column: Sql): Sql | null;
+  /** Whether orders have nulls below all values, or above them. */
+  readonly nullsAreLow: boolean;
   /** A numeric column as text, with the digits that responses show. */
   numberText(column: Sql, kind: ColumnKind): Sql;
   /** Case-folded text (Unicode). */
@@ -324,6 +329,8 @@ export interface Dialect extends Binding {
    * Null where the planner does so by itself.
    */
   readonly preferIndexes: Statement | null;
+  /** One row: name and version of the engine, and the size of the database in bytes. */
+  readonly engine: Statement;
   /** How a statement with its values would be run. */
   explain(statement: Statement): ReadProgram<readonly TableRead[]>;
   /**
@@ -355,12 +362,14 @@ export interface Db {
    * @param begin creates the program; called again to retry a read whose connection was lost.
    */
   read<T>(begin: () => ReadProgram<T>): Promise<T>;
-  /** The same; where the database has threads, all of it runs in one of them, and only plain data cross over. */
+  /**
+   * The same; where the database has threads, all of it runs in one of them, and only plain data cross over. A small read may be
+   * run at once.
+   */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
   /**
    * `readPlanned`; afterwards `changes` knows every commit that the result may show, and this takes no further round trip.
-   * If none of the tables concerned has changed since before the call, the result fits what was read from them earlier. A small
-   * read may be done at once.
+   * If none of the tables concerned has changed since before the call, the result fits what was read from them earlier.
    */
   readThenCatchUp<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Ready<T>;
   /** The same as `read` for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */

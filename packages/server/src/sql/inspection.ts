@@ -14,8 +14,6 @@ export interface Inspection {
   readonly triggers: Statement;
   /** Rows of a table, its sequence of ids (null: none, so that no row can be inserted) and the last id that it gave; null on engines without. */
   readonly sequences: Statement | null;
-  /** One row: the version of the engine, and the size of the database in bytes. */
-  readonly engine: Statement;
   /** One row: whether tables and indexes can be created; the role or file that cannot. */
   readonly rights: Statement | null;
 }

@@ -1,27 +1,31 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
+import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
-import type { Caller } from '../access/access.js';
+import type { UserReads } from '../accounts/account.js';
 import type { MailSender } from '../accounts/mail.js';
 import { USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { HooksOf } from '../write/request.js';
-import { type CodeConfig, newEnv, readCodeConfig } from './config.js';
+import { type CodeConfig, readCodeConfig } from './config.js';
 import { newCoreController, newCoreService, type RestLimits } from './core.js';
+import { type CronDeps, newCron } from './cron.js';
 import { type Entity, newEntities } from './entities.js';
 import { newEntityService } from './entity-service.js';
+import { describeFault, newEnv } from './env.js';
 import { hooksOf } from './hooks.js';
-import { newLifecycles, type Operated } from './lifecycles.js';
-import { CodeFault, newLoader } from './load.js';
-import type { CodeContext, Native } from './native.js';
-import { newPackages, type PackageSite } from './packages.js';
+import { describeModel, newLifecycles, type Operated } from './lifecycles.js';
+import { CodeFault, type LoadModule, moduleAt, newLoader } from './load.js';
+import type { Native } from './native.js';
+import { newPackages, type PackageSite, type Packages } from './packages.js';
 import { type CoreAction, isCallable, isMembers, type Members } from './parts.js';
 import { newPlugins } from './plugins.js';
 import { readProjectCode } from './read.js';
 import { newRegistry, type Registry } from './registry.js';
 import { newRouteTable, type RouteTable } from './routes.js';
 import { newStrapi, type Strapi } from './strapi.js';
+import { newUserReads } from './user-reads.js';
 import { newViews } from './views.js';
 
 export interface CodeOptions {
@@ -30,11 +34,12 @@ export interface CodeOptions {
   readonly variables: Readonly<Record<string, string | undefined>>;
   /** `NODE_ENV`. */
   readonly environment: string;
+  /** Files that are not loaded, relative to the folder. */
+  readonly ignored: ReadonlySet<string>;
 }
 
-/** The configuration of a v4 project and its code, as they were loaded. Nothing has run but the modules themselves. */
+/** The code of a v4 project as it was loaded. Nothing has run but the modules themselves. */
 export interface LoadedCode {
-  readonly config: CodeConfig;
   bind(binding: Binding): Promise<BoundCode>;
 }
 
@@ -48,110 +53,143 @@ export interface Binding {
   readonly prefix: string;
   readonly jwtSecret: string;
   readonly jwtSeconds: number;
+  /** Whether cron tasks run in this process. */
+  readonly runsCron: boolean;
 }
 
 export interface BoundCode {
   /** For the site's writer. */
   readonly hooks: HooksOf;
+  readonly userReads: UserReads;
   /** The whole row with its role, as `ctx.state.user` has it. */
   readonly findUser: (id: number) => Promise<Entity | null>;
-  /** Middlewares of `config/middlewares` that are the project's own, in order; they see every request. */
+  /**
+   * Middlewares that see every request, in order: those of `register`, the project's own of `config/middlewares` and, once
+   * it has started, those of `bootstrap`.
+   */
   readonly globals: readonly Middleware[];
   readonly table: RouteTable;
+  /** `includeUnparsed` of `strapi::body`: bodies have their text beside what it says. */
+  readonly includesUnparsed: boolean;
   /** `app.keys` of `config/server`, which sign cookies. */
   readonly cookieKeys: readonly string[];
   /** To be called once the site exists, before anything else: `register`, `bootstrap`. */
-  start(site: Site, native: Native & NativeRoutes): Promise<void>;
+  start(site: Site, native: Native): Promise<void>;
+  /** Runs cron tasks from now on, if this is the process that runs them. */
+  runTasks(): void;
+  /** To be called once another process or generation runs them. */
+  stopTasks(): void;
   /** `destroy`. */
   stop(): Promise<void>;
 }
 
-export interface NativeRoutes {
-  /** Sets `ctx.state.auth` and `ctx.state.user`. */
-  authenticate(ctx: object): Promise<Caller>;
-  skipAuthentication(ctx: object): void;
-  callerOfAuth(auth: unknown): Caller | null;
-  answerNatively(ctx: CodeContext): Promise<void>;
+/** The configuration of a v4 project, and its code before any of it was loaded. */
+export interface OpenedCode {
+  readonly config: CodeConfig;
+  load(): Promise<LoadedCode>;
 }
 
-export const loadCode = async ({ dir, variables, environment }: CodeOptions): Promise<LoadedCode> => {
+/** Evaluates `config/`. */
+export const openCode = async ({ dir, variables, environment, ignored }: CodeOptions): Promise<OpenedCode> => {
   let site: PackageSite | null = null;
   const bound = (): PackageSite => {
     if (!site) throw new CodeFault('the server has not started yet: use this inside a function');
     return site;
   };
-  const yup = await import('yup');
-  const packages = newPackages(variables, bound, yup);
+  const packages = newPackages(variables, bound);
   const load = await newLoader(dir, packages.modules);
-  const config = await readCodeConfig({ dir, env: newEnv(variables), environment, load });
+  const config = await readCodeConfig({ dir, env: newEnv((name) => variables[name]), environment, load, ignored });
+  return {
+    config,
+    load: async () => {
+      packages.useYup(await import('yup'));
+      const { Cron: Scheduler } = await import('croner');
+      return loadCode({
+        Scheduler,
+        dir,
+        config,
+        load,
+        packages,
+        ignored,
+        bindSite: (it) => {
+          site = it;
+        },
+      });
+    },
+  };
+};
+
+interface LoadOptions extends Pick<CodeOptions, 'dir' | 'ignored'>, Pick<CronDeps, 'Scheduler'> {
+  readonly config: CodeConfig;
+  readonly load: LoadModule;
+  readonly packages: Packages;
+  readonly bindSite: (site: PackageSite) => void;
+}
+
+const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
+  const { dir, config, load, packages, ignored, bindSite, Scheduler } = options;
+  const hold: {
+    strapi: Strapi | null;
+    site: Site | null;
+    native: Native | null;
+    registry: Registry | null;
+  } = { strapi: null, site: null, native: null, registry: null };
+  const started = <T>(value: T | null, what: string): T => {
+    if (value === null) throw new CodeFault(`${what} is not available before bootstrap`);
+    return value;
+  };
+  // modules may name the global `strapi` while they are loaded
+  (globalThis as { strapi?: unknown }).strapi = later(() => started(hold.strapi, 'strapi'));
+  const code = await readProjectCode({ dir, load, ignored });
 
   const bind = async (binding: Binding): Promise<BoundCode> => {
     const { model, db, log, rest } = binding;
     const api = (config.tree['api'] ?? {}) as Record<string, unknown>;
     config.tree['api'] = {
       ...api,
-      rest: { prefix: binding.prefix, ...rest, ...(isMembers(api['rest']) ? api['rest'] : {}) },
+      rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
-    // modules may use the global `strapi` while they are loaded
-    const hold: {
-      strapi: Strapi | null;
-      site: Site | null;
-      native: (Native & NativeRoutes) | null;
-      registry: Registry | null;
-    } = {
-      strapi: null,
-      site: null,
-      native: null,
-      registry: null,
-    };
-    const started = <T>(value: T | null, what: string): T => {
-      if (value === null) throw new CodeFault(`${what} is not available before bootstrap`);
-      return value;
-    };
-    const nativeLater: Native & NativeRoutes = {
-      perform: (...given) => started(hold.native, 'the content API').perform(...given),
-      validateQuery: (...given) => started(hold.native, 'the content API').validateQuery(...given),
-      queryOf: (ctx) => started(hold.native, 'the content API').queryOf(ctx),
-      allowedQuery: (...given) => started(hold.native, 'the content API').allowedQuery(...given),
-      callerOf: (ctx) => started(hold.native, 'the content API').callerOf(ctx),
-      refuse: (code) => started(hold.native, 'the content API').refuse(code),
-      authenticate: (ctx) => started(hold.native, 'the content API').authenticate(ctx),
-      skipAuthentication: (ctx) => started(hold.native, 'the content API').skipAuthentication(ctx),
-      callerOfAuth: (auth) => started(hold.native, 'the content API').callerOfAuth(auth),
-      answerNatively: (ctx) => started(hold.native, 'the content API').answerNatively(ctx),
-    };
-    (globalThis as { strapi?: unknown }).strapi = new Proxy(
-      {},
-      {
-        get: (_target, name) => Reflect.get(started(hold.strapi, `strapi.${String(name)}`), name) as unknown,
-        set: (_target, name, value) => Reflect.set(started(hold.strapi, 'strapi'), name, value),
-        has: (_target, name) => Reflect.has(started(hold.strapi, 'strapi'), name),
-      },
-    );
-    const code = await readProjectCode(dir, load);
+    const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
-    const lifecycles = newLifecycles(views.open, code.lifecycles);
+    const lifecycles = newLifecycles({ model: views.open, own: code.lifecycles, warn: (text) => log.warn(text) });
     const lateSite = (): Site => started(hold.site, 'the database');
     const entities = newEntities({
       views,
       reader: () => lateSite().reader,
       writer: () => lateSite().writer,
       locales: () => lateSite().locales,
+      media: () => lateSite().media,
     });
     const entityService = newEntityService({ entities, lifecycles });
     const findUser = (id: number): Promise<Entity | null> =>
       entityService.findOne(USER_UID, id, { populate: ['role'] });
     const plugins = newPlugins({
       config,
+      entities,
       entityService,
       findUser,
       jwtSecret: binding.jwtSecret,
       jwtSeconds: binding.jwtSeconds,
       mail: binding.mail,
-      answerNatively: (ctx) => nativeLater.answerNatively(ctx),
+      native,
+      locales: () => lateSite().locales.list(),
+      defaultLocale: () => lateSite().locales.defaultCode(),
+      media: () => lateSite().media,
+      contentTypesOf: (plugin) =>
+        Object.fromEntries(
+          [...model.types.keys()]
+            .filter((uid) => uid.startsWith(`plugin::${plugin}.`))
+            .map((uid) => [
+              uid.slice(`plugin::${plugin}.`.length),
+              { schema: structuredClone(describeModel(views.open, uid)) },
+            ]),
+        ),
+      warn: (text) => log.warn(text),
       strapi: () => started(hold.strapi, 'strapi'),
     });
-    const strapi = newStrapi({
+    const globals: Middleware[] = [];
+    const cron = newCron({ Scheduler, strapi: () => strapi, log, isRunner: binding.runsCron });
+    const strapi: Strapi = newStrapi({
       dir,
       db,
       code,
@@ -160,11 +198,16 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       entityService,
       lifecycles,
       plugins,
+      cron,
       registry: () => started(hold.registry, 'strapi'),
+      use: (middleware) => {
+        if (strapi['isLoaded'] === true) throw new Error('strapi.server.use: call it in register or bootstrap');
+        globals.push(middleware);
+      },
       log,
     });
     hold.strapi = strapi;
-    site = { model, callerOf: (auth) => nativeLater.callerOfAuth(auth), allowedQuery: nativeLater.allowedQuery };
+    bindSite({ model, native });
 
     const operatedOf: Readonly<Record<CoreAction, readonly Operated[]>> = {
       find: ['FindMany', 'FindOne', 'Count'],
@@ -177,13 +220,23 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       model,
       entityService,
       rest,
-      native: nativeLater,
+      native,
       serviceOf: (uid: string) => started(hold.registry, 'strapi').service(uid),
       isPlain: (uid: string, action: CoreAction) =>
         started(hold.registry, 'strapi').isCoreService(uid) &&
         operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
-    await plugins.extend(code.extensions);
+    /** What fails there stops the start. */
+    const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {
+      try {
+        await plugins.run(hook);
+        await call(code.index, hook, strapi);
+      } catch (fault) {
+        log.error({ err: fault }, `${hook} of the project failed`);
+        throw new CodeFault(describeFault(fault, dir, { file: 'src', what: `${hook} failed` }), { cause: fault });
+      }
+    };
+    for (const [uid, hooks] of await plugins.extend(code.extensions)) lifecycles.subscribe({ models: [uid], ...hooks });
     const registry = newRegistry({
       code,
       types: model.types,
@@ -194,54 +247,109 @@ export const loadCode = async ({ dir, variables, environment }: CodeOptions): Pr
       coreRouters: packages.coreRouters,
     });
     hold.registry = registry;
-    await call(code.index, 'register', strapi);
+    plugins.check();
+    const { enabled, tasks } = (config.get('server.cron') ?? {}) as Members;
+    if (enabled !== false && isMembers(tasks)) cron.add(tasks);
+    await run('register');
+    globals.push(...(await globalsOf(config.tree['middlewares'], { dir, load, registry, strapi })));
     const table = newRouteTable({
       registry,
       types: model.types,
       prefix: binding.prefix,
-      authenticate: nativeLater.authenticate,
-      skipAuthentication: nativeLater.skipAuthentication,
+      native,
       isPlain: core.isPlain,
+      isHeard: (plugin) => lifecycles.hearsAny((uid) => uid.startsWith(`${plugin}.`)),
       strapi,
+      warn: (text) => log.warn(text),
     });
     return {
       hooks: hooksOf(lifecycles, () => entities),
+      userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       // an extension may have replaced it
       findUser: (id) => {
         const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
         return (fetchAuthenticatedUser as typeof findUser)(id);
       },
-      globals: globalsOf(config.tree['middlewares'], registry, strapi),
+      globals,
       table,
+      includesUnparsed: bodyConfigOf(config.tree['middlewares'])['includeUnparsed'] === true,
       cookieKeys: keysOf(config.get('server.app.keys')),
       start: async (own, native) => {
         hold.site = own;
         hold.native = native;
-        await call(code.index, 'bootstrap', strapi);
+        await run('bootstrap');
         strapi['isLoaded'] = true;
       },
-      stop: () => call(code.index, 'destroy', strapi),
+      runTasks: () => void cron.start(),
+      stopTasks: () => void cron.stop(),
+      stop: async () => {
+        cron.destroy();
+        await call(code.index, 'destroy', strapi);
+        await plugins.run('destroy');
+      },
     };
   };
-  return { config, bind };
+  return { bind };
 };
+
+/** Stands for an object that is made later. */
+const later = <T extends object>(get: () => T): T =>
+  new Proxy({} as T, {
+    get: (_target, name) => Reflect.get(get(), name) as unknown,
+    set: (_target, name, value) => Reflect.set(get(), name, value),
+    has: (_target, name) => Reflect.has(get(), name),
+  });
 
 const keysOf = (given: unknown): readonly string[] =>
   Array.isArray(given) ? given.filter((it): it is string => typeof it === 'string') : [];
+
+const bodyConfigOf = (listed: unknown): Members => {
+  const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
+  const body = all.find((it) => isMembers(it) && it['name'] === 'strapi::body');
+  const config = isMembers(body) ? body['config'] : undefined;
+  return isMembers(config) ? config : {};
+};
 
 const call = async (index: Members, name: string, strapi: Strapi): Promise<void> => {
   const hook = index[name];
   if (isCallable(hook)) await hook.call(index, { strapi });
 };
 
+interface GlobalsDeps {
+  readonly dir: string;
+  readonly load: LoadModule;
+  readonly registry: Registry;
+  readonly strapi: Strapi;
+}
+
 /** The project's own among `config/middlewares`; Strapi's are the server's work. */
-const globalsOf = (listed: unknown, registry: Registry, strapi: Strapi): readonly Middleware[] => {
+const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly Middleware[]> => {
   if (!Array.isArray(listed)) return [];
-  return listed.flatMap((given: unknown): readonly Middleware[] => {
-    const { name, config = {} } = isMembers(given) ? given : { name: given };
-    if (typeof name !== 'string' || name.startsWith('strapi::')) return [];
-    const factory = registry.middleware(name, '');
-    if (!factory) throw new CodeFault(`config/middlewares: there is no middleware "${name}"`);
-    return [factory(config, { strapi }) as Middleware];
-  });
+  const globals: Middleware[] = [];
+  for (const given of listed as readonly unknown[]) {
+    const { name, resolve, config = {}, enabled } = isMembers(given) ? given : { name: given };
+    const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
+    if (enabled === false || isOfStrapi) continue;
+    const factory =
+      typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
+    if (!isCallable(factory)) throw new CodeFault(`config/middlewares: there is no middleware "${name ?? resolve}"`);
+    globals.push(factory(config, { strapi: deps.strapi }) as Middleware);
+  }
+  return globals;
+};
+
+/** A package of the project, or a place in its folder. */
+const resolved = async (given: string, { dir, load }: GlobalsDeps): Promise<unknown> => {
+  const { createRequire } = process.getBuiltinModule('node:module');
+  const require = createRequire(path.join(dir, 'package.json'));
+  const find = (name: string): string | null => {
+    try {
+      return require.resolve(name);
+    } catch {
+      return null;
+    }
+  };
+  const folder = path.resolve(dir, given);
+  const file = find(given) ?? find(folder) ?? moduleAt(path.dirname(folder), path.basename(folder));
+  return file === null ? undefined : load(file);
 };

@@ -1,57 +1,12 @@
 /** `config/*` of a v4 project: files of objects or functions of `{ env }`, and those of `config/env/NAME` over them. */
+import fs from 'node:fs';
 import path from 'node:path';
 import get from 'lodash/get.js';
 import has from 'lodash/has.js';
 import merge from 'lodash/merge.js';
 import set from 'lodash/set.js';
-import { type LoadModule, modulesIn } from './load.js';
-
-/** Reads variables of the environment, with casts: `env('HOST', '0.0.0.0')`, `env.int('PORT', 1337)`. */
-export interface Env {
-  (name: string, otherwise?: unknown): unknown;
-  int(name: string, otherwise?: unknown): unknown;
-  float(name: string, otherwise?: unknown): unknown;
-  bool(name: string, otherwise?: unknown): unknown;
-  json(name: string, otherwise?: unknown): unknown;
-  array(name: string, otherwise?: unknown): unknown;
-  date(name: string, otherwise?: unknown): unknown;
-  oneOf(name: string, expected: readonly string[], otherwise?: unknown): unknown;
-}
-
-/** @param variables without those that are not set. */
-export const newEnv = (variables: Readonly<Record<string, string | undefined>>): Env => {
-  const read =
-    (cast: (text: string) => unknown) =>
-    (name: string, otherwise?: unknown): unknown => {
-      const text = variables[name];
-      return text === undefined ? otherwise : cast(text);
-    };
-  return Object.assign(
-    read((text) => text),
-    {
-      int: read((text) => Number.parseInt(text, 10)),
-      float: read((text) => Number.parseFloat(text)),
-      bool: read((text) => text === 'true'),
-      json: (name: string, otherwise?: unknown): unknown =>
-        read((text) => {
-          try {
-            return JSON.parse(text) as unknown;
-          } catch (fault) {
-            throw new Error(`The variable ${name} is not JSON: ${(fault as Error).message}`);
-          }
-        })(name, otherwise),
-      array: read((text) => {
-        const inner = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
-        return inner.split(',').map((it) => it.trim().replace(/^"(.*)"$/, '$1'));
-      }),
-      date: read((text) => new Date(text)),
-      oneOf: (name: string, expected: readonly string[], otherwise?: unknown): unknown => {
-        const text = variables[name];
-        return text !== undefined && expected.includes(text) ? text : otherwise;
-      },
-    },
-  );
-};
+import { describeFault, type Env, withoutExit } from './env.js';
+import { CodeFault, type LoadModule, modulesIn, nameIn } from './load.js';
 
 /** The configuration as a tree; its members can be read as plain properties too. */
 export interface CodeConfig {
@@ -67,14 +22,27 @@ export interface ConfigOptions {
   /** Names the folder below `config/env`: `production`. */
   readonly environment: string;
   readonly load: LoadModule;
+  /** Files that are left out, relative to the folder, with forward slashes. */
+  readonly ignored: ReadonlySet<string>;
 }
 
-export const readCodeConfig = async ({ dir, env, environment, load }: ConfigOptions): Promise<CodeConfig> => {
+export const readCodeConfig = async ({ dir, env, environment, load, ignored }: ConfigOptions): Promise<CodeConfig> => {
+  const isCompiled = fs.existsSync(path.join(dir, 'tsconfig.json'));
+  const evaluated = async (loaded: unknown, file: string): Promise<unknown> => {
+    if (typeof loaded !== 'function') return loaded;
+    try {
+      return await (loaded as (given: object) => unknown)({ env });
+    } catch (fault) {
+      throw new CodeFault(describeFault(fault, dir, { file, what: 'cannot be evaluated' }), { cause: fault });
+    }
+  };
   const readFolder = async (folder: string): Promise<Record<string, unknown>> => {
     const found: Record<string, unknown> = {};
     for (const { name, file } of modulesIn(folder, { withJson: true })) {
-      const loaded = await load(file);
-      found[name] = typeof loaded === 'function' ? await (loaded as (given: object) => unknown)({ env }) : loaded;
+      if (ignored.has(nameIn(dir, file))) continue;
+      // v4 runs what tsc has written to `dist`, and files look around themselves by `__dirname`
+      const place = isCompiled ? path.join(dir, 'dist', nameIn(dir, file)) : file;
+      found[name] = await withoutExit(async () => evaluated(await load(file, place), nameIn(dir, file)));
     }
     return found;
   };

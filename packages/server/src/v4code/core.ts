@@ -3,6 +3,7 @@ import type { EntryType, Model, Uid } from '../model/model.js';
 import type { PageFacts } from './db.js';
 import type { Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
+import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
@@ -12,7 +13,7 @@ export interface CoreDeps {
   readonly entityService: EntityService;
   readonly rest: RestLimits;
   /** The server's own way to run an action of the content API. */
-  readonly native: Native;
+  readonly native: () => Native;
   /** The service of a content type, as the project has made it. */
   readonly serviceOf: (uid: Uid) => Members | undefined;
   /** Whether the server may run an action itself: no service and no hook of the project takes part. */
@@ -76,7 +77,8 @@ interface AskedPage {
   facts(total: number | undefined): Partial<PageFacts> | object;
 }
 
-const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
+/** @param given `pagination` of a query. */
+export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
   const asked = isMembers(given) ? given : {};
   const number = (name: string): number | undefined => (asked[name] === undefined ? undefined : Number(asked[name]));
   const clamp = (wanted: number): number =>
@@ -116,69 +118,71 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
 
   const shared = {
-    validateQuery: async (ctx: CodeContext) => native.validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) => native.allowedQuery(native.queryOf(ctx), type, native.callerOf(ctx)),
-    sanitizeInput: async (data: unknown, ctx: CodeContext) => sanitizeInput(model, data, type, native.callerOf(ctx)),
-    sanitizeOutput: async (data: unknown, ctx: CodeContext) => sanitizeOutput(model, data, type, native.callerOf(ctx)),
+    validateQuery: async (ctx: CodeContext) => native().validateQuery(ctx, type),
+    sanitizeQuery: async (ctx: CodeContext) =>
+      native().allowedQuery(native().queryOf(ctx), type, native().callerOf(ctx)),
+    sanitizeInput: async (data: unknown, ctx: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
+    sanitizeOutput: async (data: unknown, ctx: CodeContext) =>
+      sanitizeOutput(model, data, type, native().callerOf(ctx)),
     transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),
   };
 
   /** Validates, asks the service, and shows what the caller may see. */
   const respond = async (ctx: CodeContext, run: (query: Members) => Promise<Shown>): Promise<unknown> => {
-    native.validateQuery(ctx, type);
-    const { data, meta } = await run(native.queryOf(ctx));
-    return transformResponse(model, sanitizeOutput(model, data, type, native.callerOf(ctx)), meta, type);
+    native().validateQuery(ctx, type);
+    const { data, meta } = await run(native().queryOf(ctx));
+    return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
 
-  const inputOf = (ctx: CodeContext): unknown => {
-    const { body } = ctx.request;
-    const data = isMembers(body) ? body['data'] : undefined;
-    if (!isMembers(data)) return native.refuse('body.missing');
-    return sanitizeInput(model, data, type, native.callerOf(ctx));
+  const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files?: Members } => {
+    const { data, files } = entryBodyOf(ctx.request);
+    if (!isMembers(data)) return native().refuse('body.missing');
+    const input = sanitizeInput(model, data, type, native().callerOf(ctx));
+    return Object.keys(files).length > 0 ? { data: input, files } : { data: input };
   };
 
   const runs = (action: CoreAction): boolean => !isPlain(uid, action);
   const collection = {
     async find(ctx: CodeContext) {
-      if (!runs('find')) return native.perform(ctx, type, 'find');
+      if (!runs('find')) return native().perform(ctx, type, 'find');
       return respond(ctx, async (query) => {
         const found = (await service()['find']!(query)) as { readonly results: unknown; readonly pagination: unknown };
         return { data: found.results, meta: { pagination: found.pagination } };
       });
     },
     async findOne(ctx: CodeContext) {
-      if (!runs('findOne')) return native.perform(ctx, type, 'findOne');
+      if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
       return respond(ctx, async (query) => ({ data: await service()['findOne']!(ctx.params['id'], query) }));
     },
     async create(ctx: CodeContext) {
-      if (!runs('create')) return native.perform(ctx, type, 'create');
-      const data = inputOf(ctx);
-      return respond(ctx, async (query) => ({ data: await service()['create']!({ ...query, data }) }));
+      if (!runs('create')) return native().perform(ctx, type, 'create');
+      const input = inputOf(ctx);
+      return respond(ctx, async (query) => ({ data: await service()['create']!({ ...query, ...input }) }));
     },
     async update(ctx: CodeContext) {
-      if (!runs('update')) return native.perform(ctx, type, 'update');
-      const data = inputOf(ctx);
+      if (!runs('update')) return native().perform(ctx, type, 'update');
+      const input = inputOf(ctx);
       return respond(ctx, async (query) => ({
-        data: await service()['update']!(ctx.params['id'], { ...query, data }),
+        data: await service()['update']!(ctx.params['id'], { ...query, ...input }),
       }));
     },
     async delete(ctx: CodeContext) {
-      if (!runs('delete')) return native.perform(ctx, type, 'delete');
+      if (!runs('delete')) return native().perform(ctx, type, 'delete');
       return respond(ctx, async (query) => ({ data: await service()['delete']!(ctx.params['id'], query) }));
     },
   };
   const single = {
     async find(ctx: CodeContext) {
-      if (!runs('find')) return native.perform(ctx, type, 'find');
+      if (!runs('find')) return native().perform(ctx, type, 'find');
       return respond(ctx, async (query) => ({ data: await service()['find']!(query) }));
     },
     async update(ctx: CodeContext) {
-      if (!runs('update')) return native.perform(ctx, type, 'update');
-      const data = inputOf(ctx);
-      return respond(ctx, async (query) => ({ data: await service()['createOrUpdate']!({ ...query, data }) }));
+      if (!runs('update')) return native().perform(ctx, type, 'update');
+      const input = inputOf(ctx);
+      return respond(ctx, async (query) => ({ data: await service()['createOrUpdate']!({ ...query, ...input }) }));
     },
     async delete(ctx: CodeContext) {
-      if (!runs('delete')) return native.perform(ctx, type, 'delete');
+      if (!runs('delete')) return native().perform(ctx, type, 'delete');
       return respond(ctx, async (query) => ({ data: await service()['delete']!(query) }));
     },
   };

@@ -31,7 +31,11 @@ export interface PageFacts {
   readonly total: number;
 }
 
-export type WriteParams = FindParams & { readonly data?: unknown };
+export type WriteParams = FindParams & {
+  readonly data?: unknown;
+  /** Stored with the entry, by the place of their attribute. */
+  readonly files?: Members | undefined;
+};
 
 /** How rows are written: `entityService` checks rules and hashes passwords, `db.query` does not. */
 export type Rules = 'checked' | 'bare';
@@ -82,7 +86,8 @@ export const newQueryEngine = (
     params: WriteParams,
     write: (operation: Operation) => Promise<number>,
   ): Promise<Entity> => {
-    const operation = lifecycles.begin(uid, operated, { ...params });
+    const { files: _files, ...seen } = params;
+    const operation = lifecycles.begin(uid, operated, seen);
     // one transaction: the row that is returned is the one that was written
     return entities.transaction(async () => {
       const id = await write(operation);
@@ -122,13 +127,13 @@ export const newQueryEngine = (
       ),
     create: (params) =>
       writeOne('Create', params, (operation) =>
-        entities.create(uid, asGiven(type, objectOf(params.data)), { rules, operation }),
+        entities.create(uid, asGiven(type, objectOf(params.data)), { rules, operation, files: params.files }),
       ),
     update: async (params) => {
       const id = await idOf(params);
       if (id === null) return null;
       return writeOne('Update', params, async (operation) => {
-        await entities.update(uid, id, objectOf(params.data), { rules, operation });
+        await entities.update(uid, id, objectOf(params.data), { rules, operation, files: params.files });
         return id;
       });
     },

@@ -1,19 +1,26 @@
 /** Plain entities for project code, on the read and write lines: flat objects with every attribute, in the caller's transaction if it has one. */
+import crypto from 'node:crypto';
+import { Readable } from 'node:stream';
+import type { KnownCaller } from '../access/caller.js';
 import { Refusal, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
+import type { Media } from '../media/media.js';
+import { type FormField, IncomingForm, type Received } from '../media/receive.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Reader } from '../read/find.js';
 import type { LocaleStore } from '../read/locales.js';
 import type { Writer } from '../write/apply.js';
-import { checkData } from '../write/change.js';
+import { AddedFiles, checkData } from '../write/change.js';
 import { hashPasswords } from '../write/passwords.js';
-import type { WriteRequest } from '../write/request.js';
+import type { Data, WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
 import { thrownBy } from './errors.js';
+import { receivedFiles } from './files.js';
 import type { Operation } from './lifecycles.js';
-import { inScope, inTurn } from './scope.js';
+import { isMembers, type Members } from './parts.js';
+import { alone, inScope, inTurn } from './scope.js';
 import { codeGate, type ModelViews } from './views.js';
 
 export type Entity = Record<string, unknown> & { readonly id: number };
@@ -29,6 +36,8 @@ export interface WriteOptions {
   readonly rules: 'checked' | 'bare';
   /** The hooks of the write; null for writes that run none. */
   readonly operation: Operation | null;
+  /** Files that are stored with the entry, by the place of their media attribute: `cover`, `cards[0].picture`. */
+  readonly files?: Members | undefined;
 }
 
 export interface Entities {
@@ -43,6 +52,10 @@ export interface Entities {
   remove(uid: Uid, id: number, options: WriteOptions): Promise<void>;
   /** Joins the transaction of the running code, or begins one. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
+  /** Stores files, and adds them to the entry that the fields name. @returns them as `POST /upload` shows them. */
+  upload(files: readonly Received[], fields: readonly FormField[]): Promise<unknown>;
+  /** Removes a file, with what is stored of it. */
+  removeFile(id: number): Promise<void>;
 }
 
 export interface EntitiesDeps {
@@ -51,9 +64,14 @@ export interface EntitiesDeps {
   readonly reader: () => Reader;
   readonly writer: () => Writer;
   readonly locales: () => LocaleStore;
+  readonly media: () => Media;
 }
 
-export const newEntities = ({ views, reader, writer, locales }: EntitiesDeps): Entities => {
+/** Whose rights code has. */
+const codeCaller: KnownCaller = { version: 'full-access code', who: { kind: 'public' }, may: () => true };
+const askedByCode = { caller: codeCaller, body: undefined, search: '', match: null } as const;
+
+export const newEntities = ({ views, reader, writer, locales, media }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {
     const type = model.types.get(uid);
     if (!type) throw new Error(`Model ${uid} not found`);
@@ -101,8 +119,8 @@ export const newEntities = ({ views, reader, writer, locales }: EntitiesDeps): E
     const given = action === 'delete' ? {} : unwrap(checkData(plain(data)));
     const hashes =
       action === 'delete' || options.rules === 'bare' ? undefined : unwrap(await hashPasswords(given, type, model));
-    const request = { action, type, id, data: given, ...(hashes ? { hashes } : {}) } as WriteRequest;
-    const apply = async (session: Session): Promise<number> => {
+    const apply = async (written: Data, session: Session): Promise<number> => {
+      const request = { action, type, id, data: written, ...(hashes ? { hashes } : {}) } as WriteRequest;
       const context = await contextFor(type, model, session);
       const { operation } = options;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
@@ -110,8 +128,28 @@ export const newEntities = ({ views, reader, writer, locales }: EntitiesDeps): E
         isSilent: operation === null,
       });
     };
-    return inTurn((session) => (session ? inPart(session, () => apply(session)) : writer().transaction(apply)));
+    const files = await receivedFiles(options.files, 'files.');
+    if (files.length === 0) return joined((session) => apply(given, session));
+    return media().withCopies(files, (copies) =>
+      media().attach(copies, { type, data: given, adminId: null }, apply, joined),
+    );
   };
+
+  /** Runs work in the transaction of the running code, or in one of its own. */
+  const joined = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    inTurn((session) => (session ? inPart(session, () => work(session)) : ownTransaction(work)));
+
+  /** The same; hooks of the writes in it join it, too. */
+  const scoped = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    joined((session) => inScope(session, () => work(session)));
+
+  const ownTransaction = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
+    alone((begun) =>
+      writer().transaction((session) => {
+        begun();
+        return work(session);
+      }),
+    );
 
   return {
     model: views.open,
@@ -143,15 +181,32 @@ export const newEntities = ({ views, reader, writer, locales }: EntitiesDeps): E
     create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
     update: (uid, id, data, options) => thrown(async () => void (await write(uid, 'update', id, data, options))),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
-    transaction: (work) =>
-      inTurn((session) =>
-        session ? inPart(session, () => inScope(session, work)) : writer().transaction((own) => inScope(own, work)),
-      ),
+    transaction: (work) => joined((session) => inScope(session, work, { title: 'a transaction of code' })),
+    upload: (files, fields) =>
+      thrown(async () => {
+        const form = new IncomingForm('', Readable.from([]), null);
+        form.received = { files, fields, dir: '' };
+        const asked = { ...askedByCode, form, id: null, transaction: scoped };
+        const answer = unwrap(await media().files.upload(asked));
+        return JSON.parse(answer.body.toString());
+      }),
+    removeFile: (id) =>
+      thrown(async () => {
+        unwrap(await media().files.destroy({ ...askedByCode, form: null, id, transaction: scoped }));
+      }),
   };
 };
 
+/** Files that are added to a list, which no text holds. */
+const ADDED = crypto.randomUUID();
+
 /** Dates and the like as JSON writes them. */
-export const plain = (data: object): unknown => JSON.parse(JSON.stringify(data));
+export const plain = (data: object): unknown =>
+  JSON.parse(
+    JSON.stringify(data, (_name, value: unknown) => (value instanceof AddedFiles ? { [ADDED]: value.connect } : value)),
+    (_name, value: unknown) =>
+      isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
+  );
 
 /** Refusals as the errors that project code expects. */
 const thrown = async <T>(work: () => Promise<T>): Promise<T> => {

@@ -3,7 +3,7 @@ import type { EntryType, Uid } from '../model/model.js';
 import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
-import type { Members } from './parts.js';
+import { isMembers, type Members } from './parts.js';
 import { type FindParams, filtersOf } from './queries.js';
 
 export type EntityParams = FindParams & Members;
@@ -69,14 +69,15 @@ export const newEntityService = (deps: {
       return given === null ? null : engineOf(uid).findOne({ where: { id: given }, ...shownBy(params) });
     },
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
-    create: (uid, params) => engineOf(uid).create({ data: params['data'], ...shownBy(params) }),
+    create: (uid, params) => engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownBy(params) }),
     update: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
       // v4 reads the entry first, which hooks hear of
       if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOf(uid).findOne({ where: { id: given } })))
         return null;
-      return engineOf(uid).update({ where: { id: given }, data: params['data'], ...shownBy(params) });
+      const written = { data: params['data'] ?? {}, files: filesIn(params) };
+      return engineOf(uid).update({ where: { id: given }, ...written, ...shownBy(params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
@@ -89,6 +90,8 @@ export const newEntityService = (deps: {
   };
   return service;
 };
+
+const filesIn = ({ files }: EntityParams): Members | undefined => (isMembers(files) ? files : undefined);
 
 /** Ids may be texts, as they come from paths. */
 const idOf = (given: unknown): number | null => {

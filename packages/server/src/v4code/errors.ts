@@ -1,21 +1,25 @@
 /** The errors of `@strapi/utils`, and what each becomes as a response. */
 import { formatIssue, type Issue, issueKinds, Refusal, statusOf } from '../errors.js';
 
-/** What project code throws to refuse a request: `message` and `details` are sent to the client. */
-export class ApplicationError extends Error {
-  override name = 'ApplicationError';
+/** An error with details. Each class has a message for those that are thrown without one. */
+class DetailedError extends Error {
+  protected static readonly usual: string;
   details: unknown;
-  constructor(message = 'An application error occurred', details: unknown = {}) {
-    super(message);
+  constructor(message?: string, details: unknown = {}) {
+    super(message ?? new.target.usual);
     this.details = details;
   }
 }
 
+/** What project code throws to refuse a request: `message` and `details` are sent to the client. */
+export class ApplicationError extends DetailedError {
+  protected static override readonly usual: string = 'An application error occurred';
+  override name = 'ApplicationError';
+}
+
 export class ValidationError extends ApplicationError {
+  protected static override readonly usual: string = 'Validation error';
   override name = 'ValidationError';
-  constructor(message?: string, details?: unknown) {
-    super(message ?? 'Validation error', details);
-  }
 }
 
 /** The faults of a yup schema, as v4 words them. */
@@ -41,68 +45,48 @@ export interface YupFault {
 }
 
 export class PaginationError extends ApplicationError {
+  protected static override readonly usual = 'Invalid pagination';
   override name = 'PaginationError';
-  constructor(message = 'Invalid pagination', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class NotFoundError extends ApplicationError {
+  protected static override readonly usual = 'Entity not found';
   override name = 'NotFoundError';
-  constructor(message = 'Entity not found', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class ForbiddenError extends ApplicationError {
+  protected static override readonly usual: string = 'Forbidden access';
   override name = 'ForbiddenError';
-  constructor(message = 'Forbidden access', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class PolicyError extends ForbiddenError {
+  protected static override readonly usual = 'Policy Failed';
   override name = 'PolicyError';
-  constructor(message = 'Policy Failed', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class UnauthorizedError extends ApplicationError {
+  protected static override readonly usual = 'Unauthorized';
   override name = 'UnauthorizedError';
-  constructor(message = 'Unauthorized', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class PayloadTooLargeError extends ApplicationError {
+  protected static override readonly usual = 'Entity too large';
   override name = 'PayloadTooLargeError';
-  constructor(message = 'Entity too large', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class RateLimitError extends ApplicationError {
+  protected static override readonly usual = 'Too many requests, please try again later.';
   override name = 'RateLimitError';
-  constructor(message = 'Too many requests, please try again later.', details?: unknown) {
-    super(message, details);
-  }
 }
 
 export class NotImplementedError extends ApplicationError {
+  protected static override readonly usual = 'This feature is not implemented yet';
   override name = 'NotImplementedError';
-  constructor(message = 'This feature is not implemented yet', details?: unknown) {
-    super(message, details);
-  }
 }
 
-export class HttpError extends Error {
+export class HttpError extends DetailedError {
+  protected static override readonly usual = 'An HTTP error occurred';
   override name = 'HttpError';
-  details: unknown;
-  constructor(message = 'An HTTP error occurred', details: unknown = {}) {
-    super(message);
-    this.details = details;
-  }
 }
 
 /** `require('@strapi/utils').errors`. */

@@ -35,6 +35,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       return operation;
     };
 
+    const titleOf = (when: string, action: WriteAction): string => `${when}${operatedBy[action]} of ${type.uid}`;
+
     const before =
       (action: WriteAction): RunHook =>
       async ({ id, data, session }) => {
@@ -43,7 +45,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         if (data) operation.params['data'] = data;
         if (action === 'delete' && operation.result === undefined && id !== null)
           operation.result = await inScope(session, () => entities().findOne(type.uid, id, {}));
-        await inScope(session, () => operation.before());
+        await inScope(session, () => operation.before(), { title: titleOf('before', action) });
         // what the hooks have set is data of the write: dates become their texts
         if (data) Object.assign(data, plain(operation.params['data'] as object));
       };
@@ -53,10 +55,14 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       async ({ id, session }) => {
         if (isSilent()) return;
         const operation = operationOf(action, session, 'after', id);
-        await inScope(session, async () => {
-          const result = action === 'delete' ? operation.result : await shown(operation, id);
-          await operation.after(result);
-        });
+        await inScope(
+          session,
+          async () => {
+            const result = action === 'delete' ? operation.result : await shown(operation, id);
+            await operation.after(result);
+          },
+          { title: titleOf('after', action) },
+        );
       };
 
     const shown = async ({ params }: Operation, id: number | null): Promise<unknown> => {

@@ -1,5 +1,6 @@
 /** `lifecycles.js` of content types and `strapi.db.lifecycles.subscribe`: who hears of which operation, with v4's events. */
-import type { EntryType, Model, Uid } from '../model/model.js';
+import { type EntryType, type Model, type Uid, USER_UID } from '../model/model.js';
+import { CodeFault } from './load.js';
 import { type Callable, isCallable, isMembers, type Members } from './parts.js';
 
 export type Operated =
@@ -40,6 +41,8 @@ export interface Lifecycles {
   begin(uid: Uid, operated: Operated, params: Record<string, unknown>): Operation;
   /** Whether anyone would hear of it. */
   hears(uid: Uid, operated: Operated): boolean;
+  /** Whether there is a listener of any of the types. */
+  hearsAny(isType: (uid: Uid) => boolean): boolean;
 }
 
 interface Listener {
@@ -48,9 +51,32 @@ interface Listener {
   readonly listen: Callable | Members;
 }
 
-/** @param own the hooks of content types by uid, which run before any subscriber. */
-export const newLifecycles = (model: Model, own: ReadonlyMap<Uid, Members>): Lifecycles => {
+export interface LifecycleDeps {
+  readonly model: Model;
+  /** The hooks of content types by uid, which run before any subscriber. */
+  readonly own: ReadonlyMap<Uid, Members>;
+  readonly warn: (text: string) => void;
+}
+
+export const newLifecycles = ({ model, own, warn }: LifecycleDeps): Lifecycles => {
   const listeners: Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
+
+  /** The server itself reads types of plugins for its own endpoints: a hook that guards these would be missed. */
+  const watchReads = (models: readonly unknown[] | null, hooks: Members): void => {
+    const reads = Object.keys(hooks).filter((it) => /^(?:before|after)(?:FindOne|FindMany|Count)$/.test(it));
+    if (reads.length === 0) return;
+    if (models === null) {
+      warn(
+        `${reads.join(', ')} of every content type: the server's own endpoints of roles, files and locales call no hooks of reads`,
+      );
+      return;
+    }
+    const [missed] = models.filter((it) => typeof it === 'string' && it.startsWith('plugin::') && it !== USER_UID);
+    if (missed !== undefined)
+      throw new CodeFault(
+        `${reads.join(', ')} of ${String(missed)}: the server's own endpoints call no hooks of its reads; guard them by permissions, policies or middlewares`,
+      );
+  };
 
   const hearing = (
     uid: Uid,
@@ -69,6 +95,7 @@ export const newLifecycles = (model: Model, own: ReadonlyMap<Uid, Members>): Lif
       if (!isCallable(subscriber) && !isMembers(subscriber))
         throw new TypeError('strapi.db.lifecycles.subscribe takes a function or an object of hooks');
       const models = isMembers(subscriber) && Array.isArray(subscriber['models']) ? subscriber['models'] : null;
+      if (isMembers(subscriber)) watchReads(models, subscriber);
       const listener: Listener = { models, listen: subscriber };
       listeners.push(listener);
       return () => void listeners.splice(listeners.indexOf(listener), 1);
@@ -76,6 +103,8 @@ export const newLifecycles = (model: Model, own: ReadonlyMap<Uid, Members>): Lif
     hears: (uid, operated) =>
       listeners.length > 0 &&
       (hearing(uid, `before${operated}`).length > 0 || hearing(uid, `after${operated}`).length > 0),
+    hearsAny: (isType) =>
+      listeners.some(({ models }) => models === null || models.some((it) => typeof it === 'string' && isType(it))),
     begin: (uid, operated, params) => {
       const states = new Map<Listener, unknown>();
       const run = async (action: LifecycleAction, operation: Operation, extra: { readonly result?: unknown }) => {

@@ -5,12 +5,13 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { aliasesOf, describeFault, sourceAt } from './env.js';
 
 /** A file of project code that cannot be used; the message is for its author. */
 export class CodeFault extends Error {}
 
-/** Loads the default export of a file, or what CommonJS exports. */
-export type LoadModule = (file: string) => Promise<unknown>;
+/** Loads the default export of a file, or what CommonJS exports. @param place where it takes itself to be. */
+export type LoadModule = (file: string, place?: string) => Promise<unknown>;
 
 /** @param packages what `@strapi/strapi`, `@strapi/utils` and the like export, by name. */
 export const newLoader = async (
@@ -19,18 +20,28 @@ export const newLoader = async (
 ): Promise<LoadModule> => {
   const { createJiti } = await import('jiti');
   overruleInstalled(projectDir, packages);
-  const jiti = createJiti(path.join(projectDir, 'package.json'), {
-    virtualModules: { ...packages },
-    moduleCache: true,
-  });
-  return async (file) => {
+  const options = { virtualModules: { ...packages }, moduleCache: true, alias: aliasesOf(projectDir) };
+  const jiti = createJiti(path.join(projectDir, 'package.json'), options);
+  /** A module that takes itself to be at another place. */
+  const evaluate = async (file: string, place: string): Promise<unknown> => {
+    const own = createJiti(file, { ...options, interopDefault: true });
+    const loaded: unknown = await own.evalModule(sourceAt(file, place), {
+      filename: file,
+      id: file,
+      ext: path.extname(file),
+      async: true,
+      // Node would import the file as it is
+      forceTranspile: true,
+    });
+    return loaded !== null && typeof loaded === 'object' && 'default' in loaded ? loaded.default : loaded;
+  };
+  return async (file, place = file) => {
     if (file.endsWith('.json')) return readJson(file);
     try {
-      return await jiti.import<unknown>(file, { default: true });
+      return place === file ? await jiti.import<unknown>(file, { default: true }) : await evaluate(file, place);
     } catch (fault) {
-      throw new CodeFault(`${path.relative(projectDir, file)}: cannot be loaded: ${messageOf(fault)}`, {
-        cause: fault,
-      });
+      const name = nameIn(projectDir, file);
+      throw new CodeFault(describeFault(fault, projectDir, { file: name, what: 'cannot be loaded' }), { cause: fault });
     }
   };
 };
@@ -67,12 +78,11 @@ const overruleInstalled = (projectDir: string, packages: Readonly<Record<string,
 const readJson = (file: string): unknown => {
   try {
     return JSON.parse(fs.readFileSync(file, 'utf8'));
-  } catch (fault) {
-    throw new CodeFault(`${file}: is not JSON: ${messageOf(fault)}`);
+  } catch {
+    // the message would quote the text, which may hold secrets
+    throw new CodeFault(`${file}: is not JSON`);
   }
 };
-
-const messageOf = (fault: unknown): string => (fault instanceof Error ? fault.message : String(fault));
 
 /** A code file in a folder: its name without extension is that of what it defines. */
 export interface Module {
@@ -98,12 +108,5 @@ export const modulesIn = (dir: string, { withJson = false } = {}): readonly Modu
 export const moduleAt = (dir: string, name: string): string | null =>
   modulesIn(dir).find((it) => it.name === name)?.file ?? null;
 
-/** The folders in a folder, sorted. */
-export const foldersIn = (dir: string): readonly string[] =>
-  fs.existsSync(dir)
-    ? fs
-        .readdirSync(dir, { withFileTypes: true })
-        .filter((it) => it.isDirectory() && !it.name.startsWith('.'))
-        .map((it) => it.name)
-        .sort()
-    : [];
+/** A file as messages name it: relative to the project folder, with forward slashes. */
+export const nameIn = (dir: string, file: string): string => path.relative(dir, file).split(path.sep).join('/');

@@ -1,21 +1,36 @@
 /** What the code of a project asks of the server while it handles a request. `http` implements it. */
 import type { Caller } from '../access/access.js';
+import type { AccountEndpoint } from '../accounts/endpoints.js';
+import type { FileActions } from '../media/files.js';
 import type { EntryType } from '../model/model.js';
+import type { Answer } from '../read/find.js';
+import type { Ready } from '../ready.js';
 import type { CoreAction, Members } from './parts.js';
 
 /** Koa's context, as far as this layer itself uses it. */
 export interface CodeContext {
   readonly params: Record<string, string | undefined>;
   query: Record<string, unknown>;
-  readonly request: { body?: unknown; query: Record<string, unknown>; readonly header: Members };
+  readonly request: { body?: unknown; files?: unknown; query: Record<string, unknown>; readonly header: Members };
   readonly state: Record<string, unknown>;
   status: number;
   body: unknown;
 }
 
-export interface Native {
-  /** Runs the action itself, with the query and body of the context. The result stays bytes until it is looked into. */
-  perform(ctx: CodeContext, type: EntryType, action: CoreAction): Promise<unknown>;
+/** The server's own endpoints of the plugins that it stands for. */
+export interface NativeEndpoints {
+  /** Counts an attempt of the client's, and throws if there were too many. */
+  countAttempt(ctx: object): Promise<void>;
+  /** Runs the action of an endpoint, without asking for its permission. */
+  answerAccount(ctx: CodeContext, endpoint: AccountEndpoint): Promise<void>;
+  answerFiles(ctx: CodeContext, action: keyof FileActions): Promise<void>;
+}
+
+export interface Native extends NativeEndpoints {
+  /** The answer of an action, with the query and body of the context. Throws the refusal, or rejects with it. */
+  answer(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<Answer>;
+  /** The same as `{ data, meta }`, which stays bytes until it is looked into. */
+  perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
   /** Throws the refusal of an invalid query. */
   validateQuery(ctx: CodeContext, type: EntryType): void;
   /** The query without parameters that are not of the content API. */
@@ -25,4 +40,12 @@ export interface Native {
   /** Whose rights the request has. */
   callerOf(ctx: CodeContext): Caller;
   refuse(code: 'body.missing'): never;
+  /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */
+  authenticate(ctx: object): Ready<Caller>;
+  /** A request to a route with `auth: false`. */
+  skipAuthentication(ctx: object): void;
+  /** Whose rights `ctx.state.auth` stands for; null where it says nothing. */
+  callerOfAuth(auth: unknown): Caller | null;
+  /** Receives the form of a request, if it is one, and runs the work: its files exist until that has ended. */
+  withForm(ctx: object, work: () => Ready<void>): Ready<void>;
 }

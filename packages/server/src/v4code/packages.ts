@@ -1,9 +1,9 @@
 /** What project code imports from Strapi's packages. */
-import type { Caller } from '../access/access.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
-import { newEnv } from './config.js';
 import { CoreDefinition, type CoreRouterOptions } from './core.js';
+import { newEnv } from './env.js';
 import { errors, YupValidationError } from './errors.js';
+import { entryBodyOf } from './files.js';
 import type { Native } from './native.js';
 import { isMembers, type Members } from './parts.js';
 import { CoreRouterDefinition } from './routes.js';
@@ -14,21 +14,24 @@ export interface Packages {
   readonly modules: Readonly<Record<string, unknown>>;
   /** Every core router made so far, which the types are told to. */
   readonly coreRouters: readonly CoreRouterDefinition[];
+  /** It is loaded with the code, not with the configuration. */
+  readonly useYup: (loaded: unknown) => void;
 }
 
 /** What the packages need of the site, once there is one. */
 export interface PackageSite {
   readonly model: Model;
-  /** The caller behind `ctx.state.auth`; null where it says nothing. */
-  readonly callerOf: (auth: unknown) => Caller | null;
-  readonly allowedQuery: Native['allowedQuery'];
+  readonly native: () => Pick<Native, 'allowedQuery' | 'callerOfAuth'>;
 }
+
+/** The key under which code finds the text of a body: `includeUnparsed` of `strapi::body`. */
+export const UNPARSED = Symbol.for('unparsedBody');
 
 export const newPackages = (
   variables: Readonly<Record<string, string | undefined>>,
   site: () => PackageSite,
-  yup: unknown,
 ): Packages => {
+  let yup: unknown = null;
   const coreRouters: CoreRouterDefinition[] = [];
   const factories = {
     createCoreController: (uid: Uid, own?: unknown) => new CoreDefinition('controller', uid, own),
@@ -45,19 +48,19 @@ export const newPackages = (
   const sanitizer =
     (sanitize: typeof sanitizeOutput) =>
     async (data: unknown, described: unknown, { auth }: { readonly auth?: unknown } = {}): Promise<unknown> => {
-      const { model, callerOf } = site();
+      const { model, native } = site();
       const type = typeOf(described);
       if (!type) throw new TypeError('sanitize takes the content type: strapi.getModel(uid)');
-      return sanitize(model, data, type, auth === undefined ? null : callerOf(auth));
+      return sanitize(model, data, type, auth === undefined ? null : native().callerOfAuth(auth));
     };
   const contentAPI = {
     output: sanitizer(sanitizeOutput),
     input: sanitizer(sanitizeInput),
     query: async (query: unknown, described: unknown, { auth }: { readonly auth?: unknown } = {}): Promise<unknown> => {
-      const { allowedQuery, callerOf } = site();
+      const { allowedQuery, callerOfAuth } = site().native();
       const type = typeOf(described);
       if (!type) throw new TypeError('sanitize takes the content type: strapi.getModel(uid)');
-      return isMembers(query) ? allowedQuery(query, type, auth === undefined ? null : callerOf(auth)) : query;
+      return isMembers(query) ? allowedQuery(query, type, auth === undefined ? null : callerOfAuth(auth)) : query;
     },
   };
 
@@ -73,7 +76,7 @@ export const newPackages = (
 
   const utils = {
     errors,
-    env: newEnv(variables),
+    env: newEnv((name) => variables[name]),
     sanitize: { contentAPI },
     contentTypes: {
       hasDraftAndPublish: (described: unknown) => typeOf(described)?.draftAndPublish === true,
@@ -89,24 +92,26 @@ export const newPackages = (
       },
     },
     /** `{ data, files }` of a form, as the request has it. */
-    parseMultipartData: (ctx: { readonly request: { readonly body?: unknown; readonly files?: unknown } }) => {
-      const body = isMembers(ctx.request.body) ? ctx.request.body : {};
-      const given = body['data'];
-      return {
-        data: typeof given === 'string' ? (JSON.parse(given) as unknown) : (given ?? {}),
-        files: ctx.request.files ?? {},
-      };
-    },
+    parseMultipartData: ({ request }: { readonly request: { readonly body?: unknown; readonly files?: unknown } }) =>
+      request.files === undefined ? { data: request.body, files: {} } : entryBodyOf(request),
     validateYupSchema,
-    yup,
+    get yup() {
+      return yup;
+    },
   };
   const strapi = { factories };
   return {
     modules: {
       '@strapi/strapi': { ...strapi, default: strapi },
+      // where code looks for the text of a body (`includeUnparsed`)
+      'koa-body/unparsed': UNPARSED,
+      'koa-body/unparsed.js': UNPARSED,
       '@strapi/utils': Object.defineProperty(utils, 'default', { get: () => utils, enumerable: false }),
     },
     coreRouters,
+    useYup: (loaded) => {
+      yup = loaded;
+    },
   };
 };
 

@@ -32,23 +32,23 @@ export const filtersOf = (
   const condition = (value: unknown): unknown => {
     if (value === undefined) throw new Error(`a condition of ${type.uid} is undefined`);
     if (value === null) return { $null: true };
-    if (!isMembers(value) || value instanceof Date) return plainValue(value);
+    if (!isMembers(value) || value instanceof Date) return value;
     return Object.fromEntries(
       Object.entries(value).map(([name, inner]): [string, unknown] => {
         if (inner === null && (name === '$eq' || name === '$eqi')) return ['$null', true];
         if (inner === null && (name === '$ne' || name === '$nei')) return ['$notNull', true];
         if (inner === undefined) throw new Error(`a condition of ${type.uid} is undefined`);
-        return [name, name === '$not' ? condition(inner) : plainValue(inner)];
+        return [name, name === '$not' ? condition(inner) : inner];
       }),
     );
   };
   const group = (value: unknown, at: EntryType): unknown => {
     if (Array.isArray(value)) return value.map((it) => group(it, at));
-    if (!isMembers(value)) return value === null ? { $null: true } : plainValue(value);
+    if (!isMembers(value)) return value === null ? { $null: true } : value;
     return Object.fromEntries(
       Object.entries(value).flatMap(([name, inner]): readonly (readonly [string, unknown])[] => {
         if (name === '$and' || name === '$or' || name === '$not') return [[name, group(inner, at)]];
-        if (isOperatorName(name)) return [[name, plainValue(inner)]];
+        if (isOperatorName(name)) return [[name, inner]];
         const attribute = at.attributes.get(name);
         if (!attribute && name !== 'id' && unknownNames === 'ignore') return [];
         if (!attribute || attribute.kind === 'scalar') return [[name, condition(inner)]];
@@ -60,9 +60,6 @@ export const filtersOf = (
   };
   return group(given ?? {}, type) as FilterObject;
 };
-
-/** Dates and numbers as the query language writes them. */
-const plainValue = (value: unknown): unknown => (Array.isArray(value) ? value.map(plainValue) : value);
 
 /** `populate` in any of v4's forms, at any depth; `true` is everything. */
 export const populateOf = (given: unknown, type: EntryType, model: Model): PopulateObject | undefined => {

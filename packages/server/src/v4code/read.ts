@@ -1,13 +1,26 @@
 /** Finds and loads the code of a v4 project: where v4 looks for it, and nothing else. */
 import path from 'node:path';
-import { CodeFault, foldersIn, type LoadModule, moduleAt, modulesIn } from './load.js';
+import { foldersIn } from '../model/files.js';
+import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './load.js';
 import { type Api, isMembers, type Members, type ProjectCode } from './parts.js';
 
-export const readProjectCode = async (dir: string, load: LoadModule): Promise<ProjectCode> => {
+export interface ReadOptions {
+  readonly dir: string;
+  readonly load: LoadModule;
+  /** Files that are left out, relative to the folder, with forward slashes. */
+  readonly ignored: ReadonlySet<string>;
+}
+
+export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Promise<ProjectCode> => {
+  const isIgnored = (file: string): boolean => ignored.has(nameIn(dir, file));
   const loadFolder = async (folder: string): Promise<ReadonlyMap<string, unknown>> => {
     const found = new Map<string, unknown>();
-    for (const { name, file } of modulesIn(folder)) found.set(name, await load(file));
+    for (const { name, file } of modulesIn(folder)) if (!isIgnored(file)) found.set(name, await load(file));
     return found;
+  };
+  const loadAt = async (folder: string, name: string): Promise<Members | null> => {
+    const file = moduleAt(folder, name);
+    return file === null || isIgnored(file) ? null : loadMembers(file);
   };
   const loadMembers = async (file: string): Promise<Members> => {
     const loaded = await load(file);
@@ -29,22 +42,21 @@ export const readProjectCode = async (dir: string, load: LoadModule): Promise<Pr
       routers: [...(await loadFolder(path.join(at, 'routes'))).values()],
     });
     for (const type of foldersIn(path.join(at, 'content-types'))) {
-      const file = moduleAt(path.join(at, 'content-types', type), 'lifecycles');
-      if (file !== null) lifecycles.set(`api::${name}.${type}`, await loadMembers(file));
+      const hooks = await loadAt(path.join(at, 'content-types', type), 'lifecycles');
+      if (hooks !== null) lifecycles.set(`api::${name}.${type}`, hooks);
     }
   }
   const extensions = new Map<string, unknown>();
   for (const plugin of foldersIn(path.join(dir, 'src/extensions'))) {
     const file = moduleAt(path.join(dir, 'src/extensions', plugin), 'strapi-server');
-    if (file !== null) extensions.set(plugin, await load(file));
+    if (file !== null && !isIgnored(file)) extensions.set(plugin, await load(file));
   }
-  const index = moduleAt(path.join(dir, 'src'), 'index');
   return {
     apis,
     policies: await loadFolder(path.join(dir, 'src/policies')),
     middlewares: await loadFolder(path.join(dir, 'src/middlewares')),
     lifecycles,
     extensions,
-    index: index === null ? {} : await loadMembers(index),
+    index: (await loadAt(path.join(dir, 'src'), 'index')) ?? {},
   };
 };

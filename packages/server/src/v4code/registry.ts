@@ -39,18 +39,26 @@ export interface RegistryDeps {
 
 export const newRegistry = (deps: RegistryDeps): Registry => {
   const { code, types, plugins, strapi } = deps;
-  const made = new Map<string, { readonly members: Members; readonly own: Members | null } | null>();
+  type Made = { readonly members: Members; readonly own: Members | null };
+  const made = { controllers: new Map<string, Made>(), services: new Map<string, Made>() };
 
   const make = (kind: 'controllers' | 'services', name: string) => {
-    const key = `${kind} ${name}`;
-    const known = made.get(key);
+    const known = made[kind].get(name);
     if (known !== undefined) return known;
     const [, api = '', local = ''] = /^api::([^.]+)\.(.+)$/.exec(name) ?? [];
-    const definition = code.apis.get(api)?.[kind].get(local);
-    const result = definition === undefined ? null : build(definition, kind, name);
-    made.set(key, result);
+    const definition = code.apis.get(api)?.[kind].get(local) ?? coreDefinition(kind, name);
+    // not kept: code may ask for any name
+    if (definition === undefined) return null;
+    const result = build(definition, kind, name);
+    made[kind].set(name, result);
     return result;
   };
+
+  /** That of a type without a file of its own: its routes name it. */
+  const coreDefinition = (kind: 'controllers' | 'services', uid: string): CoreDefinition | undefined =>
+    uid.startsWith('api::') && types.has(uid)
+      ? new CoreDefinition(kind === 'controllers' ? 'controller' : 'service', uid, undefined)
+      : undefined;
 
   const build = (definition: unknown, kind: 'controllers' | 'services', name: string) => {
     if (!(definition instanceof CoreDefinition)) return bound(definedBy(definition, strapi), kind);

@@ -1,24 +1,14 @@
-/** The routes of a project in v4's order, each with its chain: authentication, policies, middlewares, action. */
-import type Koa from 'koa';
-import type { Middleware } from 'koa';
-import compose from 'koa-compose';
+/** The routes of a project in v4's order, and which of them a request is for. */
+import { LRUCache } from 'lru-cache';
 import { type MatchFunction, match } from 'path-to-regexp';
-import type { Caller } from '../access/access.js';
+import { limits } from '../limits.js';
+import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
 import type { CoreRouterOptions } from './core.js';
-import { ForbiddenError, UnauthorizedError } from './errors.js';
 import { CodeFault } from './load.js';
-import {
-  type Callable,
-  type CoreAction,
-  coreActions,
-  type DeclaredRoute,
-  isCallable,
-  isMembers,
-  type PlacedRoute,
-} from './parts.js';
-import type { ContentTypes, Registry } from './registry.js';
+import { type CoreAction, coreActions, type DeclaredRoute, isMembers, type PlacedRoute } from './parts.js';
+import type { ContentTypes } from './registry.js';
 
-export interface CodeRoute {
+export interface CodeRoute extends Chain {
   readonly method: string;
   /** With the prefix of the content API. */
   readonly path: string;
@@ -26,40 +16,34 @@ export interface CodeRoute {
   readonly isNative: boolean;
   /** Set if the server's own route for the path does the same, as long as no service or hook takes part. */
   readonly plain: PlainRoute | null;
-  /** Whether its action may be the server's own endpoint of a plugin. */
-  readonly isOfPlugin: boolean;
+  /** `api::tool` or `plugin::users-permissions`: whose it is. */
+  readonly namespace: string;
   /** The parameters of a path; false if it is another one. */
   readonly match: MatchFunction;
-  readonly chain: Middleware;
 }
 
-/** An action of the content API that the server may serve by itself, under its usual path. */
-export interface PlainRoute {
-  readonly uid: string;
-  readonly action: CoreAction;
+export interface FoundRoute {
+  readonly route: CodeRoute;
+  readonly params: Record<string, string>;
 }
 
 export interface RouteTable {
   /** The first route for the method and path; null if the server answers it by itself. */
-  find(method: string, path: string): { readonly route: CodeRoute; readonly params: Record<string, string> } | null;
+  find(method: string, path: string): FoundRoute | null;
+  /** The same for a request that code has given another method or path: also where the server would answer by itself. */
+  findAny(method: string, path: string): FoundRoute | null;
   /** Methods of routes with the path; none if there is no such route. */
   methodsOf(path: string): readonly string[];
   /** Actions of content types that no route serves under its usual path, by uid. */
   readonly unserved: ReadonlyMap<string, readonly string[]>;
 }
 
-export interface RouteDeps {
-  readonly registry: Registry;
-  readonly types: ContentTypes;
+export interface RouteDeps extends ChainDeps {
+  /** Whether hooks of the project hear of a plugin's content types: they are told whose request it is. */
+  readonly isHeard: (plugin: string) => boolean;
   /** `/api`. */
   readonly prefix: string;
-  /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */
-  readonly authenticate: (ctx: object) => Promise<Caller>;
-  /** A request to a route with `auth: false`. */
-  readonly skipAuthentication: (ctx: object) => void;
-  /** Whether no service and no hook of the project takes part in an action. */
-  readonly isPlain: (uid: string, action: CoreAction) => boolean;
-  readonly strapi: unknown;
+  readonly warn: (text: string) => void;
 }
 
 /** A core router: its options are known at once, its routes once the types are. */
@@ -118,7 +102,14 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const all = placedRoutes(deps);
   for (const placed of all) {
     const { declared, prefix: own } = placed;
-    const at = `${prefix}${declared.config?.prefix ?? own}${declared.path}`;
+    const at = `${prefix}${declared.config?.prefix ?? own}${declared.path}`.replace(/(?<=.)\/$/, '');
+    // in v4 only administrators pass, below another path: served here, everybody who is signed in would
+    if (isOfAdmin(placed)) {
+      deps.warn(
+        `the route ${declared.method} ${declared.path} has the type admin: it is for v4's admin panel, and not served`,
+      );
+      continue;
+    }
     const plain = plainRoute(placed, at, deps);
     if (plain) served.set(plain.uid, (served.get(plain.uid) ?? new Set()).add(plain.action));
     routes.push({
@@ -126,9 +117,9 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       path: at,
       isNative: placed.isNative,
       plain,
-      isOfPlugin: placed.namespace.startsWith('plugin::'),
+      namespace: placed.namespace,
       match: matcher(at),
-      chain: chainOf(placed, deps),
+      ...chainOf(placed, deps),
     });
   }
   const unserved = new Map(
@@ -137,27 +128,41 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       .map((uid) => [uid, coreActions.filter((action) => served.get(uid)?.has(action) !== true)] as const),
   );
   const candidatesFor = newCandidates(routes);
-  const matching = function* (path: string) {
-    for (const route of candidatesFor(path)) {
-      const found = route.match(path);
-      if (found) yield { route, params: { ...(found.params as Record<string, string>) } };
-    }
+  /** Routes of the paths that were asked for lately: most are asked for again. */
+  const known = new LRUCache<string, readonly MatchedRoute[]>({ max: limits.pathsKept });
+  const matching = (path: string): readonly MatchedRoute[] => {
+    const kept = known.get(path);
+    if (kept) return kept;
+    const found = candidatesFor(path).flatMap((route) => {
+      const matched = route.match(path);
+      return matched ? [{ route, params: matched.params as Readonly<Record<string, string>> }] : [];
+    });
+    if (path.length <= limits.pathKeptCharacters) known.set(path, found);
+    return found;
+  };
+  const findAny = (method: string, path: string): FoundRoute | null => {
+    const wanted = method === 'HEAD' ? 'GET' : method;
+    for (const { route, params } of matching(path))
+      if (route.method === wanted || route.method === 'ALL') return { route, params: { ...params } };
+    return null;
   };
   return {
     find: (method, path) => {
-      const wanted = method === 'HEAD' ? 'GET' : method;
-      for (const found of matching(path))
-        if (found.route.method === wanted || found.route.method === 'ALL') {
-          const { plain, isNative } = found.route;
-          if (isNative) return null;
-          return plain && deps.isPlain(plain.uid, plain.action) ? null : found;
-        }
-      return null;
+      const found = findAny(method, path);
+      if (!found || (found.route.isNative && !deps.isHeard(found.route.namespace))) return null;
+      const { plain } = found.route;
+      return plain && deps.isPlain(plain.uid, plain.action) ? null : found;
     },
+    findAny,
     methodsOf: (path) => [...matching(path)].map(({ route }) => route.method),
     unserved,
   };
 };
+
+interface MatchedRoute {
+  readonly route: CodeRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
 
 /** The routes whose first segments may be those of a path, in their order: projects have hundreds, and each is an expression. */
 const newCandidates = (routes: readonly CodeRoute[]): ((path: string) => readonly CodeRoute[]) => {
@@ -199,6 +204,8 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
   ...registry.pluginRoutes,
 ];
 
+const isOfAdmin = ({ declared, info }: PlacedRoute): boolean => ({ ...info, ...declared.info }).type === 'admin';
+
 /** A core action as it is, under the path that the server itself gives it. */
 const plainRoute = (
   { declared, namespace }: PlacedRoute,
@@ -217,117 +224,4 @@ const plainRoute = (
   return usual && usual.method === method.toUpperCase() && prefix + usual.path === at
     ? { uid, action: action as CoreAction }
     : null;
-};
-
-// ---- chains
-
-const chainOf = (placed: PlacedRoute, deps: RouteDeps): Middleware => {
-  const { declared, namespace, info } = placed;
-  const { config = {} } = declared;
-  const where = `the route ${declared.method} ${declared.path}`;
-  const { action, scope } = actionOf(placed, deps, where);
-  const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
-  const steps: Middleware[] = [
-    (ctx, next) => {
-      ctx.state['route'] = route;
-      return next();
-    },
-    authentication(config.auth, scope, deps),
-    ...(config.policies ?? []).map((it) => policyStep(it, namespace, deps, where)),
-    ...(config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where)),
-    ...action,
-  ];
-  return compose(steps);
-};
-
-const authentication = (
-  auth: false | { readonly scope?: string | readonly string[] } | undefined,
-  scope: string | null,
-  { authenticate, skipAuthentication }: RouteDeps,
-): Middleware => {
-  if (auth === false)
-    return (ctx, next) => {
-      skipAuthentication(ctx);
-      return next();
-    };
-  const given = auth?.scope ?? scope;
-  const scopes = given === null ? null : [given].flat();
-  return async (ctx, next) => {
-    const caller = await authenticate(ctx);
-    if (scopes === null) refuseWithoutScope(ctx as Koa.Context, caller);
-    else if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();
-    return next();
-  };
-};
-
-/** A route that names no permission, because its handler is a function, is open to users and to full-access tokens only. */
-const refuseWithoutScope = ({ state }: Koa.Context, caller: Caller): void => {
-  const { credentials, strategy } = state['auth'] as {
-    readonly credentials?: unknown;
-    readonly strategy: { readonly name: string };
-  };
-  if (credentials === undefined) throw new UnauthorizedError();
-  // only full access includes a permission that does not exist
-  if (strategy.name === 'api-token' && !caller.may('')) throw new ForbiddenError();
-};
-
-/** What the action is called with: koa's context and next. */
-const actionOf = (
-  { declared, namespace }: PlacedRoute,
-  { registry }: RouteDeps,
-  where: string,
-): { readonly action: readonly Middleware[]; readonly scope: string | null } => {
-  const { handler } = declared;
-  const functions = Array.isArray(handler) ? handler : [handler];
-  if (functions.every(isCallable)) return { action: functions.map((it) => answering(it)), scope: null };
-  if (typeof handler !== 'string') throw new CodeFault(`${where}: the handler is neither a name nor a function`);
-  const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
-  const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
-  const controller = registry.controller(name);
-  if (!controller || !isCallable(controller[action])) throw new CodeFault(`${where}: there is no action "${full}"`);
-  // looked up again for each request: extensions may replace it later
-  return { action: [answering((...given) => (registry.controller(name)![action] as Callable)(...given))], scope: full };
-};
-
-/** What an action returns is the body, unless it has set one. */
-const answering =
-  (action: Callable): Middleware =>
-  async (ctx, next) => {
-    const returned = await action(ctx, next);
-    if (ctx.body === undefined || ctx.body === null)
-      if (returned !== undefined && returned !== null) ctx.body = returned;
-  };
-
-const policyStep = (given: unknown, namespace: string, { registry, strapi }: RouteDeps, where: string): Middleware => {
-  const { name, config = {} } = isMembers(given) ? given : { name: given };
-  const policy = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
-  if (!policy) throw new CodeFault(`${where}: there is no policy ${JSON.stringify(name ?? given)}`);
-  return async (ctx, next) => {
-    const passed = await policy(policyContextOf(ctx as Koa.Context), config, { strapi });
-    if (passed !== true && passed !== undefined) throw new ForbiddenError();
-    return next();
-  };
-};
-
-/** A policy sees the request and its state, but has none of the shorthands of `ctx`. */
-const policyContextOf = (ctx: Koa.Context): object => ({
-  type: 'koa',
-  is: (name: string) => name === 'koa',
-  state: ctx.state,
-  params: ctx['params'],
-  request: ctx.request,
-  response: ctx.response,
-});
-
-const middlewareStep = (
-  given: unknown,
-  namespace: string,
-  { registry, strapi }: RouteDeps,
-  where: string,
-): Middleware => {
-  if (isCallable(given)) return given as unknown as Middleware;
-  const { name, config = {} } = isMembers(given) ? given : { name: given };
-  const factory = typeof name === 'string' ? registry.middleware(name, namespace) : undefined;
-  if (!factory) throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? given)}`);
-  return factory(config, { strapi }) as Middleware;
 };

@@ -15,8 +15,9 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
     // what hooks and services have added stays
     if (!attribute) shown[name] = value;
     else if (attribute.hidden) continue;
-    else if (attribute.kind === 'scalar') shown[name] = value;
-    else if (isCreator(attribute)) continue;
+    else if (attribute.kind === 'scalar') {
+      if (!gate || gate.allows(type, attribute, 'select')) shown[name] = value;
+    } else if (isCreator(attribute)) continue;
     else if (!gate || gate.allows(type, attribute, 'populate'))
       shown[name] = mapNested(model, attribute, value, (it, target) => sanitizeOutput(model, it, target, caller));
   }

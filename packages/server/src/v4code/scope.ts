@@ -3,6 +3,7 @@
  * work that it started without awaiting finds that write over, and has transactions of its own.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { limits } from '../limits.js';
 import type { Session } from '../write/session.js';
 import type { Operation } from './lifecycles.js';
 
@@ -11,12 +12,19 @@ interface Scope {
   /** Calls of one scope run one after the other: they share a connection, and each sees what those before it wrote. */
   last: Promise<unknown>;
   isOver: boolean;
+  /** Why its calls fail: it took too long, so its transaction was undone, and its code still runs. */
+  fault: Error | null;
+  /** The one that it began in, if that was not over. */
+  readonly outer: Scope | null;
+  readonly since: number;
   /** The operation whose write is being made; null for writes without hooks of their own (`createMany`). */
   readonly operation: Operation | null;
   readonly isSilent: boolean;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
+/** Those whose code runs. */
+const open = new Set<Scope>();
 const requests = new AsyncLocalStorage<object>();
 
 /** Koa's context of the request that the running code handles; undefined outside of requests. */
@@ -26,7 +34,13 @@ export const inRequest = <T>(ctx: object, work: () => T): T => requests.run(ctx,
 
 const current = (): Scope | null => {
   const scope = scopes.getStore();
+  if (scope) refuseLate(scope);
   return scope && !scope.isOver ? scope : null;
+};
+
+/** What code does after it took too long must not remain without the rest of its transaction. */
+const refuseLate = (scope: Scope): void => {
+  for (let it: Scope | null = scope; it; it = it.outer) if (it.fault) throw it.fault;
 };
 
 /** The open transaction that the running code belongs to. */
@@ -38,30 +52,100 @@ export const currentOperation = (): Operation | null => current()?.operation ?? 
 /** Whether writes run no hooks of single entries. */
 export const isSilent = (): boolean => current()?.isSilent === true;
 
+interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
+  /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */
+  readonly title?: string;
+}
+
 /** Runs code inside a transaction; calls that it makes join it until it ends. */
 export const inScope = async <T>(
   session: Session,
   work: () => Promise<T> | T,
-  { operation = null, isSilent: silent = false }: Partial<Pick<Scope, 'operation' | 'isSilent'>> = {},
+  { operation = null, isSilent: silent = false, title }: ScopeOptions = {},
 ): Promise<T> => {
-  const scope: Scope = { session, last: Promise.resolve(), isOver: false, operation, isSilent: silent };
-  try {
-    return await scopes.run(scope, async () => work());
-  } finally {
-    // what was started and not awaited ends before the transaction does
-    for (let last: Promise<unknown> | null = null; last !== scope.last; ) {
-      last = scope.last;
-      await last.catch(() => undefined);
+  const since = performance.now();
+  const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
+  const scope: Scope = { session, since, ...state, operation, isSilent: silent };
+  open.add(scope);
+  const running = scopes.run(scope, async () => {
+    try {
+      return await work();
+    } finally {
+      // what was started and not awaited ends before the transaction does
+      for (let last: Promise<unknown> | null = null; last !== scope.last; ) {
+        last = scope.last;
+        await last.catch(() => undefined);
+      }
+      // in the same turn: a call between the two would join a transaction that nobody waits for
+      scope.isOver = true;
+      scope.fault = null;
     }
+  });
+  try {
+    return await (title === undefined ? running : within(limits.codeHoldsMsMax, running, title, scope));
+  } finally {
     scope.isOver = true;
+    open.delete(scope);
   }
 };
 
+const within = async <T>(msMax: number, running: Promise<T>, title: string, scope: Scope): Promise<T> => {
+  let timer: NodeJS.Timeout | undefined;
+  const tooLong = new Promise<never>((_resolve, reject) => {
+    timer = setTimeout(() => {
+      scope.fault = new Error(`${title} did not end within ${msMax} ms, in which it held its transaction`);
+      reject(scope.fault);
+    }, msMax);
+  });
+  try {
+    return await Promise.race([running, tooLong]);
+  } finally {
+    clearTimeout(timer);
+  }
+};
+
+/**
+ * Runs a transaction that belongs to no other. SQLite has one at a time: if code holds one and waits for this (a queue of the
+ * project, an event that is handled elsewhere), neither would ever end, so it fails after some time.
+ * @param run calls `begun` once the transaction has begun.
+ */
+export const alone = <T>(run: (begun: () => void) => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const askedAt = performance.now();
+    let state: 'waiting' | 'begun' | 'given up' = 'waiting';
+    const look = (): void => {
+      const isHeld = [...open].some(
+        ({ since }) => performance.now() - Math.max(since, askedAt) >= limits.codeWaitMsMax,
+      );
+      if (state !== 'waiting' || !isHeld) return;
+      state = 'given up';
+      clearInterval(timer);
+      reject(
+        new Error(
+          `a write waited ${limits.codeWaitMsMax} ms for a transaction in which code of the project still runs. If that code awaits this write, neither can end: begin it in the hook or transaction itself, so that it joins, or do not await it there`,
+        ),
+      );
+    };
+    const timer = setInterval(look, limits.codeWaitMsMax / 4).unref();
+    const begun = (): void => {
+      // nobody waits for it any more
+      if (state === 'given up') throw new Error('the write was given up before it began');
+      state = 'begun';
+      clearInterval(timer);
+    };
+    run(begun)
+      .then(resolve, reject)
+      .finally(() => clearInterval(timer));
+  });
+
 /** Runs one call in the order of its scope; without a scope at once. */
-export const inTurn = <T>(call: (session: Session | null) => Promise<T>): Promise<T> => {
+export const inTurn = async <T>(call: (session: Session | null) => Promise<T>): Promise<T> => {
   const scope = current();
   if (!scope) return call(null);
-  const turn = scope.last.then(() => (scope.isOver ? call(null) : call(scope.session)));
+  const turn = scope.last.then(() => {
+    refuseLate(scope);
+    return scope.isOver ? call(null) : call(scope.session);
+  });
   scope.last = turn.catch(() => undefined);
   return turn;
 };

@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { type Db, readRows, type Tx } from '../sql/dialect.js';
 import { isMembers } from './parts.js';
-import { currentSession, inTurn } from './scope.js';
+import { alone, currentSession, inTurn } from './scope.js';
 
 interface StoreName {
   readonly type?: string;
@@ -35,7 +35,16 @@ export const newStore = (db: Db, base: StoreName = {}): Store => {
     return rows[0];
   };
   const write = (work: (tx: Tx) => Promise<void>): Promise<void> =>
-    inTurn((session) => (session ? work(session.tx) : db.write(work)));
+    inTurn((session) =>
+      session
+        ? work(session.tx)
+        : alone((begun) =>
+            db.write((tx) => {
+              begun();
+              return work(tx);
+            }),
+          ),
+    );
   return {
     get: async (given) => {
       const row = await read(keyOf(given));

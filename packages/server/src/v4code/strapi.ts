@@ -1,12 +1,15 @@
 /** The object `strapi`, with what projects use of it. Anything else throws an error that names what is missing. */
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
+import type { Middleware } from 'koa';
 import type { Uid } from '../model/model.js';
 import type { Db } from '../sql/dialect.js';
 import type { CodeConfig } from './config.js';
+import type { Cron } from './cron.js';
 import { newQueryEngine, type QueryEngine } from './db.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
+import { newEventHub } from './event-hub.js';
 import { describeModel, type Lifecycles } from './lifecycles.js';
 import { isMembers, type Members, type ProjectCode } from './parts.js';
 import type { Plugins } from './plugins.js';
@@ -23,7 +26,10 @@ export interface StrapiDeps {
   readonly entityService: EntityService;
   readonly lifecycles: Lifecycles;
   readonly plugins: Plugins;
+  readonly cron: Cron;
   readonly registry: () => Registry;
+  /** Adds a middleware to those that see every request. */
+  readonly use: (middleware: Middleware) => void;
   readonly log: FastifyBaseLogger;
 }
 
@@ -31,7 +37,7 @@ export interface StrapiDeps {
 export type Strapi = Record<string, unknown>;
 
 export const newStrapi = (deps: StrapiDeps): Strapi => {
-  const { dir, db, code, config, entities, entityService, lifecycles, plugins, registry, log } = deps;
+  const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, registry, use, log } = deps;
   const engines = new Map<Uid, QueryEngine>();
   const query = (uid: Uid): QueryEngine => {
     const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
@@ -130,21 +136,17 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       app: { root: dir, src: path.join(dir, 'src'), api: path.join(dir, 'src/api'), config: path.join(dir, 'config') },
       static: { public: path.join(dir, 'public') },
     },
-    eventHub: {
-      emit: () => undefined,
-      on: () => notDone('strapi.eventHub.on: nothing is emitted here', () => undefined),
-      once: () => notDone('strapi.eventHub.once: nothing is emitted here', () => undefined),
-      off: () => undefined,
-    },
+    eventHub: newEventHub((text) => log.warn(text)),
     telemetry: { send: () => Promise.resolve(true), isDisabled: true },
-    cron: {
-      add: () => notDone('strapi.cron.add: cron tasks do not run here', undefined),
-      remove: () => undefined,
-      jobs: [],
-    },
+    cron,
     fetch: (url: string, options?: RequestInit) => fetch(url, options),
     isLoaded: false,
-    server: { httpServer: {}, use: () => undefined, routes: () => undefined },
+    server: withMissing('strapi.server', {
+      httpServer: {},
+      use,
+      app: withMissing('strapi.server.app', { use }),
+      routes: () => notDone('strapi.server.routes: these routes are a 404 here; declare them in src/api', undefined),
+    }),
     sanitizers: undefined,
     admin: undefined,
     EE: false,

@@ -80,11 +80,13 @@ export const applyAndAnswer = async (
 };
 
 /** What v5's parameters say of the entry itself (VF4, VF8); the body must not say anything else of its locale. */
-const withParameters = (request: WriteRequest, query: QuerySource, { format }: ResolveContext): WriteRequest => {
+const withParameters = (request: WriteRequest, query: QuerySource, { format, gate }: ResolveContext): WriteRequest => {
   if (format !== 'v5') return request;
   const locale = readDocumentLocale(request.type, request.action, query);
   if (request.action === 'delete') return request;
-  const isDraft = readQueryStatus(request.type, request.action, query) === 'draft';
+  const status = readQueryStatus(request.type, request.action, query);
+  // whoever may not publish is refused, rather than given the draft that silence would be (AD13)
+  const isAsked = status === 'draft' || (status === 'published' && gate.changes !== undefined);
   const { data } = request;
   const given = data['locale'] ?? locale;
   if (locale !== undefined && given !== locale)
@@ -96,7 +98,7 @@ const withParameters = (request: WriteRequest, query: QuerySource, { format }: R
     data: {
       ...data,
       ...(locale === undefined ? {} : { locale }),
-      ...(isDraft && data['publishedAt'] === undefined ? { publishedAt: null } : {}),
+      ...(isAsked && data['publishedAt'] === undefined ? { publishedAt: status === 'draft' ? null : Date.now() } : {}),
     },
   };
 };

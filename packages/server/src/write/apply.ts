@@ -18,6 +18,7 @@ import {
   type WriteRequest,
   type Written,
 } from './request.js';
+import { governed } from './rights.js';
 import { newSession, type Session } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import { acceptData, findEntry, givenOf, isDraftAfter, leaveOutIgnored, takeLocks, type Write } from './writing.js';
@@ -109,7 +110,9 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
   }
 };
 
-const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
+const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
+  const { changes } = given.context.gate;
+  const write = changes ? await governed(given, changes) : given;
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
@@ -126,16 +129,16 @@ const prepareWrite = async (write: Write): Promise<PreparedWrite> => {
     await takeLocks([`single ${type.table}`], write);
     stored = await find();
   }
-  const given = givenOf(request);
-  const event = { id: stored?.id ?? null, data: given.data, session };
+  const input = givenOf(request);
+  const event = { id: stored?.id ?? null, data: input.data, session };
   const hook = hooks?.before(stored === null ? 'create' : 'update');
   await hook?.(event);
   // the hook itself may have created the entry of a single type
   if (hook && stored === null && !isNew) stored = await find();
-  leaveOutIgnored(write, given.data, stored);
-  const publishedAt = unwrap(readPublishedAt(type, given.data));
-  if (stored === null) return prepareCreate(write, given, publishedAt, source);
+  leaveOutIgnored(write, input.data, stored);
+  const publishedAt = unwrap(readPublishedAt(type, input.data));
+  if (stored === null) return prepareCreate(write, input, publishedAt, source);
   const isDraft = isDraftAfter(type, stored, publishedAt);
-  const change = await acceptData(write, given.data, stored.id, isDraft);
-  return prepareUpdate(write, stored.id, { ...given, publishedAt, change, isDraft });
+  const change = await acceptData(write, input.data, stored.id, isDraft);
+  return prepareUpdate(write, stored.id, { ...input, publishedAt, change, isDraft });
 };

@@ -203,6 +203,7 @@ describe.each(dialects)('dovetail-client on %s', (dialect) => {
       expect(await files.replace(file!.id, other)).toMatchObject({ id: file!.id, url: file!.url });
       expect(await files.findOne(file!.id)).toMatchObject({ mime: 'image/png' });
       expect((await files.find()).some(({ id }) => id === file!.id)).toBe(true);
+      expect(await files.count({ filters: { id: file!.id } })).toBe(1);
       await files.delete(file!.id);
       expect((await faultOf(files.findOne(file!.id))).status).toBe(404);
     });

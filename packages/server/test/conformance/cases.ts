@@ -15,7 +15,11 @@ export type Suite = (typeof suites)[number];
 /** All passwords of the recorded data. */
 export const password = 'Passw0rd!';
 /** The secrets with which the recorded tokens were signed and hashed. */
-export const secrets = { jwtSecret: 'conformance-jwt-secret', apiTokenSalt: 'conformance-token-salt' } as const;
+export const secrets = {
+  jwtSecret: 'conformance-jwt-secret',
+  apiTokenSalt: 'conformance-token-salt',
+  adminJwtSecret: null,
+} as const;
 
 export interface RecordedRequest {
   readonly method: string;

@@ -10,11 +10,9 @@ import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
 import { bringUp } from '../../src/cli/layout.js';
 import { openDatabase, openProject } from '../../src/cli/project.js';
-import { serverSettingsOf, siteToServe } from '../../src/cli/site.js';
 import { exportContent } from '../../src/cli/transfer/export.js';
 import { importContent } from '../../src/cli/transfer/import.js';
-import { bindCode } from '../../src/cli/v4code.js';
-import { newServer } from '../../src/http/server.js';
+import { serveProject } from '../world/code-server.js';
 import { copiedDatabase, dialects, type TestDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
@@ -35,7 +33,7 @@ const newProject = (overlay: string | null): string => {
   const dir = newFolder();
   fs.cpSync(path.join(kit, 'project'), dir, { recursive: true });
   if (overlay !== null) fs.cpSync(path.join(kit, overlay), dir, { recursive: true });
-  const config = { project: { runCode: true }, users: { attemptsPerMinute: 0 } };
+  const config = { users: { attemptsPerMinute: 0 } };
   fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
   const { jwtSecret, apiTokenSalt } = secrets;
   fs.writeFileSync(path.join(dir, '.env'), `JWT_SECRET=${jwtSecret}\nAPI_TOKEN_SALT=${apiTokenSalt}\n`);
@@ -44,37 +42,20 @@ const newProject = (overlay: string | null): string => {
 
 const silent = pino({ level: 'silent' });
 
-interface CodeServer extends Target {
+interface Served extends Target {
   close(): Promise<void>;
 }
 
-/** A server as `start` makes it. */
-const serve = async (dir: string, database: TestDatabase, logins: Map<string, string>): Promise<CodeServer> => {
+const serve = async (dir: string, database: TestDatabase, logins: Map<string, string>): Promise<Served> => {
   using(database.env);
-  const opened = await openProject(dir);
-  const db = await openDatabase(opened);
-  const prepared = await bringUp(opened, db, silent);
-  const { code, project } = await bindCode(prepared, { secrets, db, logger: silent });
-  const site = await siteToServe({
-    project,
-    db,
-    secrets,
-    handlers: new Map(),
-    hooks: code?.hooks,
-    logger: silent,
-  });
-  const settings = serverSettingsOf(project, code);
-  const app = await newServer({ site, code, settings, logger: silent, isHealthy: async () => true });
-  const base = await app.listen({ host: '127.0.0.1', port: 0 });
+  const { base, close } = await serveProject(dir);
   const agent = new http.Agent({ keepAlive: true });
   return {
     logins,
     send: (request) => send({ base, files: kit, agent }, request),
     close: async () => {
       agent.destroy();
-      await app.close();
-      await code?.stop();
-      await db.close();
+      await close();
       await database.drop();
     },
   };
@@ -95,7 +76,7 @@ describe.each(dialects)('the code of a v4 project on %s', (dialect) => {
     const cases = readCases(path.join(kit, file)).filter((it) => dialect === 'sqlite' || !onSqliteOnly.has(it.id));
     const logins = new Map<string, string>();
     let dir: string;
-    let server: CodeServer | null = null;
+    let server: Served | null = null;
     /** The recorded rows, as an export that either database reads. */
     let rows: string | null = null;
     beforeAll(async () => {

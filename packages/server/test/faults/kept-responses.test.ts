@@ -1,7 +1,8 @@
 /** Cached responses while connections, servers and poolers come and go: fewer are kept then, and none is stale. */
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newRandom, seedOfRun } from '../oracle/random.js';
+import { ownPostgres } from '../world/databases.js';
 import { type PoolMode, startPgBouncer } from '../world/pgbouncer.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newProcess, type Process } from '../world/processes.js';
@@ -142,7 +143,7 @@ describe.each([0, 2])('two processes on one SQLite file, threads: %i', (threads)
 
 describe.each<PoolMode>(['session', 'transaction'])('two processes behind PgBouncer in %s mode', (mode) => {
   it("see each other's writes", async () => {
-    const pooler = await startPgBouncer(inject('postgresUrl'), mode);
+    const pooler = await startPgBouncer(ownPostgres(), mode);
     const world = await newRelationsWorld('postgres');
     const through = { ...world, env: { DATABASE_URL: pooler.through(world.env['DATABASE_URL']!) } };
     const processes = [await newProcess(through), await newProcess(through)];

@@ -3,7 +3,8 @@
  * clients see only 200 and 503, and every write that was answered 200 is completely stored.
  */
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ownPostgres } from '../world/databases.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { type Served, serveInProcess } from '../world/process.js';
 import { type Entry, newRelationsWorld, type RelationsWorld, relationsProjectDir } from '../world/relations/world.js';
@@ -126,7 +127,7 @@ const connected = async (url: string): Promise<Client> => {
 describe('connections closed by PostgreSQL', () => {
   it('all of them terminated one after the other under load, 30 times', async () => {
     const world = await newRelationsWorld('postgres');
-    const admin = await connected(inject('postgresUrl'));
+    const admin = await connected(ownPostgres());
     const served = await serveInProcess(relationsProjectDir, envOf(world));
     const database = new URL(world.env['DATABASE_URL']!).pathname.slice(1);
     let terminated = 0;

@@ -4,12 +4,13 @@
  */
 import { sql } from 'kysely';
 import { Client } from 'pg';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type Db, readRows, type Statement } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
+import { ownPostgres } from '../world/databases.js';
 import { type Pooler, type PoolMode, startPgBouncer } from '../world/pgbouncer.js';
 import { type Entry, idsOf, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
-import { newTestServer, type TestServer } from '../world/server.js';
+import { newTestServer, type TestAnswer, type TestServer } from '../world/server.js';
 import { newWorld, type World } from '../world/world.js';
 import { shownState, stateOf, stateQuery } from './states.js';
 
@@ -44,13 +45,20 @@ const compiled = (db: Db, text: string): Statement => db.dialect.compile(sql`${s
 
 /** States of the connections to a database, as the server sees them, except the one that asks. */
 const statesOf = async (url: string): Promise<readonly string[]> => {
-  const admin = new Client(inject('postgresUrl'));
+  const admin = new Client(ownPostgres());
   await admin.connect();
   const { rows } = await admin.query<{ state: string }>('select state from pg_stat_activity where datname = $1', [
     new URL(url).pathname.slice(1),
   ]);
   await admin.end();
   return rows.map((it) => it.state);
+};
+
+/** A backend says that its transaction has ended a moment after its client knows. */
+const untilNoneIsInTransaction = async (url: string): Promise<void> => {
+  await expect
+    .poll(async () => (await statesOf(url)).filter((it) => it?.startsWith('idle in transaction')), { timeout: 60_000 })
+    .toEqual([]);
 };
 
 /** More failing statements inside transactions than there are connections. */
@@ -83,8 +91,7 @@ describe('an error inside a transaction', () => {
     const world = await newRelationsWorld('postgres');
     try {
       await failOften(world.db);
-      expect(await statesOf(world.env['DATABASE_URL']!)).not.toContain('idle in transaction (aborted)');
-      expect(await statesOf(world.env['DATABASE_URL']!)).not.toContain('idle in transaction');
+      await untilNoneIsInTransaction(world.env['DATABASE_URL']!);
     } finally {
       await world.close();
     }
@@ -102,7 +109,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
     return { db, server: await newTestServer(db, world.model) };
   };
   beforeAll(async () => {
-    pooler = await startPgBouncer(inject('postgresUrl'), mode);
+    pooler = await startPgBouncer(ownPostgres(), mode);
     films = await newWorld('postgres');
     shelves = await newRelationsWorld('postgres');
     pooledFilms = await open(films);
@@ -155,19 +162,23 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
 
   it('serves 24 concurrent readers and writers', async () => {
     const books = await shelves.createMany('books', 4);
-    const { server } = pooledShelves;
+    // whoever waits too long for a connection on a busy machine is told to try again, and nothing has changed
+    const send = async (...request: Parameters<TestServer['send']>): Promise<TestAnswer> => {
+      const answer = await pooledShelves.server.send(...request);
+      return answer.status === 503 ? send(...request) : answer;
+    };
     await Promise.all(
       Array.from({ length: 24 }, async (_it, client) => {
-        const made = await server.send('POST', '/api/holders', { body: { data: stateOf(client, books) } });
+        const made = await send('POST', '/api/holders', { body: { data: stateOf(client, books) } });
         expect(made.status, made.text).toBe(200);
         const { id } = (made.body as { data: Entry }).data;
         for (let v = 0; v < 8; v++) {
-          const changed = await server.send('PUT', `/api/holders/${id}?${stateQuery}`, {
+          const changed = await send('PUT', `/api/holders/${id}?${stateQuery}`, {
             body: { data: stateOf(v, books) },
           });
           expect(changed.status, changed.text).toBe(200);
           expect(shownState((changed.body as { data: Entry }).data)).toEqual(stateOf(v, books));
-          const read = await server.get(`/api/holders/${id}?${stateQuery}`);
+          const read = await send('GET', `/api/holders/${id}?${stateQuery}`);
           expect(read.status, read.text).toBe(200);
           expect(shownState((read.body as { data: Entry }).data)).toEqual(stateOf(v, books));
         }
@@ -182,9 +193,7 @@ describe.each(modes)('PgBouncer in %s mode', (mode) => {
 
   it('an error inside a transaction releases its connection', async () => {
     await failOften(pooledShelves.db);
-    const states = await statesOf(shelves.env['DATABASE_URL']!);
-    expect(states).not.toContain('idle in transaction (aborted)');
-    expect(states).not.toContain('idle in transaction');
+    await untilNoneIsInTransaction(shelves.env['DATABASE_URL']!);
     expect((await pooledShelves.server.get('/api/shelves')).status).toBe(200);
   });
 

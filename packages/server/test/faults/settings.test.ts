@@ -1,9 +1,9 @@
 /** Statements on PostgreSQL run under the same settings whether or not they have a transaction, and behind a pooler too. */
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { fixedStatement } from '../../src/sql/compile.js';
 import { type Db, type ReadProgram, type Rows, readRows } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
-import { newDatabase, type TestDatabase } from '../world/databases.js';
+import { newDatabase, ownPostgres, type TestDatabase } from '../world/databases.js';
 import { type Pooler, type PoolMode, startPgBouncer } from '../world/pgbouncer.js';
 
 const names = ['statement_timeout', 'lock_timeout', 'jit', 'search_path', 'plan_cache_mode'];
@@ -52,7 +52,7 @@ describe.each<PoolMode>(['session', 'transaction'])('settings behind PgBouncer i
   let db: Db;
   beforeAll(async () => {
     database = await newDatabase('postgres');
-    pooler = await startPgBouncer(inject('postgresUrl'), mode);
+    pooler = await startPgBouncer(ownPostgres(), mode);
     db = await openPostgres(withPath(pooler.through(database.env['DATABASE_URL']!)));
   });
   afterAll(async () => {

@@ -36,11 +36,16 @@ describe('a full disk for temporary files', () => {
         LOG_LEVEL: 'warn',
       });
       const health = url.replace(/api$/, '_health');
-      const sorted = `${url}/reels?fields=id&filters[label]=wide&sort=remark&pagination[start]=${start}`;
+      const address = `${url}/reels?fields=id&filters[label]=wide&sort=remark&pagination[start]=${start}`;
+      // on a busy machine a statement may reach its deadline before it fills the disk
+      const sort = async (): Promise<Response> => {
+        const answer = await fetch(address);
+        return answer.status === 400 && (await answer.clone().text()).includes('read.too-slow') ? sort() : answer;
+      };
       try {
         disk.fill();
         for (let i = 0; i < 3 * limits.sqliteReadersMax; i++) {
-          const answer = await fetch(sorted);
+          const answer = await sort();
           expect(answer.headers.get('retry-after')).toBe(String(limits.retryAfterS));
           expect(await answer.json()).toMatchObject(full);
         }
@@ -49,7 +54,7 @@ describe('a full disk for temporary files', () => {
         // once, not for each request
         expect(log().match(/database or disk is full/g)).toHaveLength(1);
         disk.makeRoom();
-        const answer = await fetch(sorted);
+        const answer = await sort();
         expect(answer.status).toBe(200);
         expect(((await answer.json()) as { data: unknown[] }).data).toHaveLength(25);
       } finally {

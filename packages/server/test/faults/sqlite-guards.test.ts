@@ -11,7 +11,7 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   const { limits } = await importOriginal();
   const { sqliteStatementMsMax } = limits;
   const get = (): number => (bounds.hasTime ? sqliteStatementMsMax : -1);
-  return { limits: Object.defineProperty({ ...limits }, 'sqliteStatementMsMax', { get }) };
+  return { limits: Object.defineProperties({ ...limits }, { sqliteStatementMsMax: { get }, smallReadMsMax: { get } }) };
 });
 
 /** Enough rows for a check of some rows to happen. */

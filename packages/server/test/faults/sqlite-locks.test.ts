@@ -18,6 +18,7 @@ import { newCommits } from '../../src/sql/sqlite/commits.js';
 import { type Connection, connect } from '../../src/sql/sqlite/connection.js';
 import { newInlineEngine } from '../../src/sql/sqlite/inline.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
+import { secretsGiven } from '../world/process.js';
 import { relationsProjectDir, useRelationsWorld } from '../world/relations/world.js';
 
 const busy = { data: null, error: { status: 503, details: { errors: [{ code: 'http.busy' }] } } };
@@ -145,13 +146,7 @@ describe('an exclusive lock of another program', () => {
     const main = path.join(path.dirname(fileURLToPath(import.meta.url)), '../../dist/cli/main.js');
     const run = async (...args: readonly string[]) => {
       const child = spawn(process.execPath, [main, ...args, '--project', relationsProjectDir], {
-        env: {
-          ...process.env,
-          DATABASE_CLIENT: 'sqlite',
-          DATABASE_FILENAME: file,
-          JWT_SECRET: 's'.repeat(32),
-          API_TOKEN_SALT: 's'.repeat(32),
-        },
+        env: { ...process.env, ...secretsGiven, DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file },
         stdio: ['ignore', 'ignore', 'pipe'],
       });
       let said = '';

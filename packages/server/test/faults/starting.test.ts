@@ -13,7 +13,7 @@ import { readRows } from '../../src/sql/dialect.js';
 import { newDatabase, type TestDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { type PostgresServer, startPostgres } from '../world/postgres.js';
-import { freePort, serveInProcess } from '../world/process.js';
+import { freePort, secretsGiven, serveInProcess } from '../world/process.js';
 
 const root = path.join(import.meta.dirname, '../../../..');
 const magazine = path.join(root, 'examples/magazine');
@@ -24,9 +24,8 @@ const run = async (
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<{ readonly code: number; readonly said: string }> => {
-  const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
   const child = spawn(process.execPath, [main, ...args], {
-    env: { ...process.env, ...secrets, ...env, LOG_LEVEL: 'silent' },
+    env: { ...process.env, ...secretsGiven, ...env, LOG_LEVEL: 'silent' },
     stdio: ['ignore', 'ignore', 'pipe'],
   });
   let said = '';
@@ -172,5 +171,21 @@ describe('a server that refuses connections', () => {
     const { host } = new URL(postgres.url);
     const url = postgres.url.replace(host, `127.0.0.1:${await freePort()},${host}`);
     expect((await run(['check', '--project', magazine], { DATABASE_URL: url })).said).toBe('');
+  });
+});
+
+describe('code of a v4 project that fails at the start', () => {
+  it.each(['register', 'bootstrap'])('%s: ends it with its place, also if it has begun other work', async (hook) => {
+    const dir = newFolder();
+    const index = `module.exports = {\n  async ${hook}() {\n    setInterval(() => undefined, 1000);\n    throw new Error('not today');\n  },\n};\n`;
+    fs.mkdirSync(path.join(dir, 'src'));
+    fs.writeFileSync(path.join(dir, 'package.json'), '{}');
+    fs.writeFileSync(path.join(dir, 'src/index.js'), index);
+    const { code, said } = await run(['start', '--project', dir], {
+      DATABASE_CLIENT: 'sqlite',
+      PORT: String(await freePort()),
+    });
+    expect([code, said]).toEqual([1, expect.stringContaining(`${hook} failed: not today (src/index.js:4)`)]);
+    fs.rmSync(dir, { recursive: true });
   });
 });

@@ -210,21 +210,28 @@ describe('workers', () => {
     await logged(/^serving /, from, 2);
   });
 
-  it('AC14: attempts to log in are counted over all of them', async () => {
+  it('AC14, AD6: attempts to log in, of users and of administrators, are counted over all of them', async () => {
     const { origin, pidOf } = await serve();
-    const guess = async () =>
-      (await send('POST', `${origin}/api/auth/local`, { identifier: 'nobody', password: 'wrong-word' })).status;
-    const guesses = async (count: number): Promise<readonly number[]> => {
+    const attempts = {
+      users: ['/api/auth/local', { identifier: 'nobody', password: 'wrong-word' }],
+      administrators: ['/admin/login', { email: 'nobody@example.org', password: 'wrong-word' }],
+    } as const;
+    const guess = async (who: keyof typeof attempts) => {
+      const [path, body] = attempts[who];
+      return (await send('POST', `${origin}${path}`, body)).status;
+    };
+    const guesses = async (who: keyof typeof attempts, count: number): Promise<readonly number[]> => {
       const found: number[] = [];
-      for (let i = 0; i < count; i++) found.push(await guess());
+      for (let i = 0; i < count; i++) found.push(await guess(who));
       return found;
     };
     const [first, second] = [pidOf(1), pidOf(2)];
     process.kill(second, 'SIGSTOP');
-    expect(new Set(await guesses(limits.attemptsMax))).toEqual(new Set([400]));
+    for (const who of ['users', 'administrators'] as const)
+      expect([who, ...new Set(await guesses(who, limits.attemptsMax))]).toEqual([who, 400]);
     process.kill(second, 'SIGCONT');
     process.kill(first, 'SIGSTOP');
-    expect(await guess()).toBe(429);
+    for (const who of ['users', 'administrators'] as const) expect([who, await guess(who)]).toEqual([who, 429]);
     process.kill(first, 'SIGCONT');
   });
 });

@@ -64,37 +64,44 @@ const places: readonly (readonly [plural: string, before: string, after: string]
   ['holders', '{"data":{"zone":[{"__component":"parts.note","text":', '}]}}'],
 ];
 
+/** Values of which parts reach the database: the others are refused before, which one database shows. */
+const reaching = hostile.filter(([name]) => /text|ids|NUL|zeros/.test(name));
+
 describe.each(dialects)('deep and wide bodies on %s', (dialect) => {
   const world = useRelationsWorld(dialect);
 
-  it.each(hostile)('R6, CO3, BO15: %s in place of any value is a 4xx', { timeout: 120_000 }, async (name, value) => {
-    // long texts are valid texts, and an id in a body is ignored
-    const isHarmless = /text|ids/.test(name);
-    const [shelf] = await world.createMany('shelves', 1);
-    const before = await world.dump();
-    for (const [plural, opening, closing] of places) {
-      const body = `${opening}${value}${closing}`;
-      const where = `${plural} ${opening}…${closing} with ${name}`;
-      for (const [method, url] of [
-        ['POST', `/api/${plural}`],
-        ...(plural === 'shelves' ? [['PUT', `/api/shelves/${shelf}`] as const] : []),
-      ] as const) {
-        const answer = await world.send(method, url, body, json);
-        if (answer.status === 200 && isHarmless) continue;
-        expect
-          .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
-          .toSatisfy((it: number) => it >= 400 && it < 500);
-        if (answer.status !== 400) continue;
-        const { error } = answer.body as {
-          error: { message: string; details: { errors: readonly { message: string }[] } };
-        };
-        const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
-        expect.soft(longest, where).toBeLessThan(2000);
-        expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
+  it.each(dialect === dialects[0] ? hostile : reaching)(
+    'R6, CO3, BO15: %s in place of any value is a 4xx',
+    { timeout: 120_000 },
+    async (name, value) => {
+      // long texts are valid texts, and an id in a body is ignored
+      const isHarmless = /text|ids/.test(name);
+      const [shelf] = await world.createMany('shelves', 1);
+      const before = await world.dump();
+      for (const [plural, opening, closing] of places) {
+        const body = `${opening}${value}${closing}`;
+        const where = `${plural} ${opening}…${closing} with ${name}`;
+        for (const [method, url] of [
+          ['POST', `/api/${plural}`],
+          ...(plural === 'shelves' ? [['PUT', `/api/shelves/${shelf}`] as const] : []),
+        ] as const) {
+          const answer = await world.send(method, url, body, json);
+          if (answer.status === 200 && isHarmless) continue;
+          expect
+            .soft(answer.status, `${where}: ${answer.text.slice(0, 300)}`)
+            .toSatisfy((it: number) => it >= 400 && it < 500);
+          if (answer.status !== 400) continue;
+          const { error } = answer.body as {
+            error: { message: string; details: { errors: readonly { message: string }[] } };
+          };
+          const longest = Math.max(...[error, ...error.details.errors].map((it) => it.message.length));
+          expect.soft(longest, where).toBeLessThan(2000);
+          expect.soft(error.details.errors.length, where).toBeLessThanOrEqual(limits.issuesMax);
+        }
       }
-    }
-    if (!isHarmless) expect((await world.dump()) === before, `${name} changes rows`).toBe(true);
-  });
+      if (!isHarmless) expect((await world.dump()) === before, `${name} changes rows`).toBe(true);
+    },
+  );
 
   it('BO5: json accepts wide values and refuses deep ones', async () => {
     for (const value of [wide('0'), wide('{}'), manyKeys])

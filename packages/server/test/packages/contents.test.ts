@@ -97,7 +97,9 @@ describe('the package dovetail', () => {
       'dist/bundle',
       'dist/cli',
       'dist/handlers',
+      'dist/studio',
       'dist/types',
+      'dist/v4code',
       'package.json',
       'templates',
     ]);

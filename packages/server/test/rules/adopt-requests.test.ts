@@ -119,7 +119,7 @@ describe('requests are judged', () => {
       'GET /api/dishes/soup',
     );
     expect(elsewhere.map((it) => it.what)).toEqual([
-      'GET /api/dishes/today, a route of the project: not run',
+      'GET /api/dishes/today, a route of the project: runs',
       'files below /uploads: served',
       'the admin panel: not served',
       'GraphQL: not served',

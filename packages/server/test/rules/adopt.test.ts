@@ -102,7 +102,7 @@ describe.each(dialects)('the default starter, on %s', (dialect) => {
       methods.filter((it) => it.isPublic).map((it) => `${it.method} ${at}`),
     );
     expect(open_).toEqual(['GET /api/dishes', 'GET /api/dishes/:id']);
-    expect(report.code.filter((it) => it.verdict === 'not needed')).toHaveLength(9);
+    expect(report.code.filter((it) => it.verdict === 'not needed')).toHaveLength(7);
     expect(report.settings.filter((it) => it.state === 'set')).toEqual([]);
     expect(report.serve).toMatchObject({ variables: [], config: null });
     expect(report.differences.map((it) => it.code)).toEqual(
@@ -173,6 +173,11 @@ describe.each(dialects)('a TypeScript project with settings for production, on %
       .replace(/DATABASE_(HOST|PORT|NAME|PASSWORD)/g, 'PG_$1')
       .replace('DATABASE_USERNAME', 'PG_USER');
     fs.writeFileSync(path.join(dir, '.env'), renamed);
+    const obeyed = await inspect(dir, { ...plain, environment: 'production' });
+    expect(codesOf(obeyed)).toEqual([]);
+    expect(obeyed.serve).toMatchObject({ variables: [], config: null });
+    expect(obeyed.serve?.beside[0]).toMatch(/^PORT=1338 NODE_ENV=production npx dovetail start/);
+    writeFiles(dir, withoutCode);
     const report = await inspect(dir, { ...plain, environment: 'production' });
     expect(codesOf(report)).toEqual([]);
     expect(report).toMatchObject({
@@ -218,9 +223,31 @@ describe.each(dialects)('a TypeScript project with settings for production, on %
   });
 });
 
+/** Neither code nor configuration of v4 is run. */
+const withoutCode: Files = { 'dovetail.config.json': { project: { runCode: false } } };
+
 describe('a project with plugins, extensions and policies', () => {
-  it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {
+  it('can be served as it stands, and nothing has to be set', async () => {
     const { dir } = await open('sqlite', withCode, starterRows);
+    const report = await inspect(dir, plain);
+    expect(codesOf(report)).toEqual([]);
+    const verdicts = Object.fromEntries(report.code.map((it) => [it.file, it.verdict]));
+    expect(verdicts).toMatchObject({
+      'src/api/dish/routes/dish.js': 'runs',
+      'src/api/dish/policies/is-open.js': 'runs',
+      'src/api/dish/content-types/dish/lifecycles.js': 'runs',
+      'src/extensions/users-permissions/strapi-server.js': 'runs',
+      'src/api/dish/controllers/dish.js': 'not needed',
+      'src/api/menu/handlers.ts': 'runs',
+      'config/server.js': 'obeyed',
+    });
+    expect(report.settings.filter((it) => it.state === 'set')).toEqual([]);
+    expect(report.served?.prefix).toBe('/v1');
+    expect(report.serve).toMatchObject({ variables: [], config: null });
+  });
+
+  it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {
+    const { dir } = await open('sqlite', { ...withCode, ...withoutCode }, starterRows);
     const report = await inspect(dir, plain);
     expect(codesOf(report)).toEqual(['code.guards', 'settings.exposed']);
     expect(report.obstacles[0]?.message).toContain('src/api/dish/routes/dish.js');
@@ -253,7 +280,7 @@ describe('a project with plugins, extensions and policies', () => {
     ]);
     expect(report.serve?.config).toEqual({
       api: { rest: { prefix: '/v1', maxLimit: null }, responses: { privateAttributes: ['price'] } },
-      users: { jwtDays: 7 },
+      users: { jwtDays: 7, registerFields: ['nickname'] },
       upload: {
         sizeLimit: 1_000_000,
         s3: { bucket: 'dishes', region: 'eu-central-1', publicUrl: 'https://cdn.example.org', prefix: 'cms/' },
@@ -267,9 +294,14 @@ describe('a project with plugins, extensions and policies', () => {
   });
 
   it('with the configuration that it prints, it can be served, and nothing differs any more', async () => {
-    const { dir } = await open('sqlite', withCode, starterRows);
+    const { dir } = await open('sqlite', { ...withCode, ...withoutCode }, starterRows);
     const { serve } = await inspect(dir, plain);
-    writeFiles(dir, { 'dovetail.config.json': serve!.config });
+    writeFiles(dir, {
+      'dovetail.config.json': {
+        ...serve!.config,
+        project: { ...(serve!.config as { project?: object }).project, runCode: false },
+      },
+    });
     const report = await inspect(dir, plain);
     expect(codesOf(report)).toEqual([]);
     expect(report.settings.filter((it) => it.state === 'set')).toEqual([]);
@@ -378,7 +410,7 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     const before = await world.fingerprint();
     const report = await inspect(world.dir, plain);
     expect(await world.fingerprint()).toEqual(before);
-    expect(report.settings).toContainEqual(expect.objectContaining({ name: 'upload.sizeLimit', v4: 5, state: 'set' }));
+    expect(report.settings).toContainEqual(expect.objectContaining({ name: 'upload.sizeLimit', v4: 5, state: 'same' }));
     expect(report.ok).toBe(true);
   });
 
@@ -389,10 +421,11 @@ describe('the configuration of v4 is evaluated without the right to change anyth
       'config/plugins.js': 'module.exports = () => { process.exit(3); };',
     });
     const report = await inspect(world.dir, plain);
-    expect(report).toMatchObject({ ok: true, database: { client: 'sqlite', from: 'the environment' } });
+    expect(report).toMatchObject({ ok: false, database: { client: 'sqlite', from: 'the environment' } });
+    expect(codesOf(report)).toEqual(['config.invalid']);
     expect(report.configFaults).toEqual([
       expect.stringMatching(/^config\/database\.js: Cannot find module/),
-      'config/plugins.js: calls process.exit(3)',
+      'config/plugins.js: calls process.exit(3), in line 1',
     ]);
     const { out } = await printed(() => adopt(world.dir, plain));
     expect(out).toContain('Configuration that cannot be evaluated');
@@ -415,7 +448,7 @@ describe('the configuration of v4 is evaluated without the right to change anyth
     for (const json of [true, false]) {
       const { out } = await printed(() => adopt(world.dir, { ...plain, json }));
       expect(out).not.toContain('hunter2');
-      expect(out).toContain('https://…@example.com');
+      if (json) expect(out).toContain('https://…@example.com');
       expect(out).toContain('config/api.js: the variable MAIL is not JSON');
       expect(out).toContain('config/admin.json: it is not JSON');
       expect(out).toContain('cannot log in with …');

@@ -83,6 +83,7 @@ describe('secrets', () => {
     expect(read({ ...production, JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' }).found).toEqual({
       jwtSecret: '16 characters at',
       apiTokenSalt: 'y',
+      adminJwtSecret: null,
     });
   });
 
@@ -91,6 +92,18 @@ describe('secrets', () => {
     expect(() => read(weak)).toThrow(/JWT_SECRET is too easy to guess/);
     expect(() => read({ ...weak, JWT_SECRET: 'a'.repeat(40) })).toThrow(/too easy to guess/);
     expect(read({ ...weak, NODE_ENV: 'development' }).found.jwtSecret).toBe('aaaa');
+  });
+
+  it('AD3: that of administrators is needed where they sign in, and only there', () => {
+    const production = { NODE_ENV: 'production', JWT_SECRET: '16 characters at', API_TOKEN_SALT: 'y' };
+    const withAdmins = (env: Record<string, string>) =>
+      readSecrets(dir, environmentSchema.parse(env), () => undefined, { withAdmins: true });
+    expect(() => withAdmins(production)).toThrow(/ADMIN_JWT_SECRET is missing/);
+    expect(() => withAdmins({ ...production, ADMIN_JWT_SECRET: 'short' })).toThrow(/ADMIN_JWT_SECRET is too easy/);
+    expect(read({ ...production, ADMIN_JWT_SECRET: 'short' }).found.adminJwtSecret).toBeNull();
+    const { adminJwtSecret } = withAdmins({});
+    expect(adminJwtSecret).toMatch(/^[\w+/]{43}=$/);
+    expect(file()).toContain(`ADMIN_JWT_SECRET=${adminJwtSecret}\n`);
   });
 
   it('generated ones are kept out of git, unless the project has a .gitignore', () => {

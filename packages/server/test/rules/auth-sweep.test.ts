@@ -56,6 +56,7 @@ const accountTable: readonly Row[] = `
 const uploadTable: readonly Row[] = [
   ['POST', '/upload', 'upload'],
   ['GET', '/upload/files', 'find'],
+  ['GET', '/upload/files/count', 'find'],
   ['GET', '/upload/files/:id', 'findOne'],
   ['DELETE', '/upload/files/:id', 'destroy'],
 ].map(([method = '', path, action]) => ({
@@ -211,7 +212,7 @@ describe.each(dialects)('access on %s', (dialect) => {
         '/api/api-tokens',
         '/api/up_users',
         '/api/users/1/role',
-        '/admin/users',
+        '/admin/content-manager',
         '/users',
         '/auth/local',
       ]) {

@@ -59,6 +59,7 @@ const countIn = (name: string): number => {
     db.close();
   }
 };
+const modeOf = (name: string): number => fs.statSync(file(name)).mode & 0o777;
 const listed = (): readonly string[] => fs.readdirSync(dir).sort();
 
 describe('backup and restore', () => {
@@ -78,6 +79,7 @@ describe('backup and restore', () => {
     expect(countIn('a.db')).toBeGreaterThanOrEqual(before);
     expect(countIn('a.db')).toBeLessThanOrEqual(await total());
     expect(listed().filter((it) => it.startsWith('a.db'))).toEqual(['a.db']);
+    expect(modeOf('a.db'), 'it holds password hashes').toBe(0o600);
     await expect(backup(dir, { out: file('a.db'), uploads: false })).rejects.toThrow(/a\.db exists already/);
   });
 
@@ -93,6 +95,8 @@ describe('backup and restore', () => {
     await expect(restore(dir, file('a.db'), { force: true })).rejects.toThrow(/data\.db is being served/);
     expect(await total()).toBe(2);
     await stop();
+    // as a server that runs as another user of the group needs it
+    fs.chmodSync(file('.tmp/data.db'), 0o660);
     await expect(restore(dir, file('a.db'), { force: false })).rejects.toThrow(
       /data\.db and .*uploads would be replaced/,
     );
@@ -105,6 +109,7 @@ describe('backup and restore', () => {
     const { stdout } = spawnSync('git', ['status', '--porcelain', '-uall'], { cwd: dir, encoding: 'utf8' });
     expect(stdout).toContain('?? dovetail.config.json');
     expect(stdout).not.toMatch(/backup-|before-restore/);
+    expect(modeOf('.tmp/data.db')).toBe(0o660);
     await start();
     expect(await total()).toBe(1);
     expect(fs.readdirSync(file('public/uploads')).sort()).toEqual(['one.txt']);

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { environmentSchema, misspeltVariables, readEnvironment } from '../../src/cli/config.js';
+import { freePort } from '../world/process.js';
 
 const root = path.join(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const main = path.join(root, 'dist/cli/main.js');
@@ -76,6 +77,25 @@ describe('the command line', () => {
     });
     await once(child, 'close');
     expect(said).not.toContain('EPIPE');
+  });
+
+  it('a server goes on when nobody reads its output any more, whatever the project prints', async () => {
+    makeProject();
+    fs.writeFileSync(path.join(dir, 'dovetail.config.json'), '{ "permissions": { "enabled": false } }');
+    fs.writeFileSync(
+      path.join(dir, 'src/api/note/handlers.mjs'),
+      'export default { find: () => { console.log("printed"); return { data: [] }; } };',
+    );
+    const port = await freePort();
+    const env = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: String(port) };
+    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'ignore'] });
+    let log = '';
+    while (!log.includes('serving ')) log += String((await once(child.stdout, 'data'))[0]);
+    child.stdout.destroy();
+    for (let i = 0; i < 3; i++)
+      expect(await (await fetch(`http://127.0.0.1:${port}/api/notes`)).json()).toEqual({ data: [] });
+    child.kill();
+    expect(await once(child, 'exit')).toEqual([0, null]);
   });
 
   it('any other failure exits with 1', async () => {

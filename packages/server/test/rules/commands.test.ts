@@ -209,7 +209,7 @@ describe('configuration', () => {
   ])('Q16: package.json %s and configuration %j: strict is %s', async (packageJson, config, strict) => {
     if (packageJson !== null) fs.writeFileSync(path.join(dir, 'package.json'), packageJson);
     if (config !== null) fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify(config));
-    expect((await readConfig(dir)).api.strict).toBe(strict);
+    expect((await readConfig(dir)).config.api.strict).toBe(strict);
   });
 
   it.each([
@@ -265,6 +265,11 @@ describe('configuration', () => {
       'dovetail.config.json',
       '{ "customFields": { "plugin::score.stars": "nmber" } }',
       /customFields\.plugin::score\.stars: must be string, text, .* or [a-z]+, not "nmber"/,
+    ],
+    [
+      'dovetail.config.json',
+      '{ "server": { "securityHeaders": { "x-frame-options": "a\\nb" } } }',
+      /securityHeaders\.x-frame-options: must be a string or null, not "a\\nb"\. A header has no line breaks/,
     ],
   ])('%s with an error: %s', async (name, text, words) => {
     fs.writeFileSync(path.join(dir, name), text);

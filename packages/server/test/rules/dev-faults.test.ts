@@ -186,6 +186,7 @@ describe('dev', () => {
   it('serves a v4 project whose code is not run, says that start would refuse it, and which permissions a new type needs', async () => {
     const dir = newFolder();
     writeFiles(dir, {
+      'dovetail.config.json': JSON.stringify({ project: { runCode: false } }),
       [typeFile('article')]: article,
       'src/api/article/routes/article.js': `module.exports = { routes: [{ method: 'GET', path: '/a', handler: 'a.a', config: { policies: ['secret'] } }] };`,
     });

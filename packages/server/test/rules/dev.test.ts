@@ -3,7 +3,8 @@ import { once } from 'node:events';
 import fs from 'node:fs';
 import http from 'node:http';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { claimFile } from '../../src/sql/sqlite/claim.js';
 import { dialects, newDatabase, type TestDatabase } from '../world/databases.js';
 import { type Dev, saveByRename, startDev } from '../world/dev.js';
 import { newFolder } from '../world/folders.js';
@@ -337,6 +338,16 @@ describe('dev', () => {
     writeFiles(dir, { '.env': 'DATABASE_FILENAME=.tmp/other.db\n' });
     expect((await dev.said('live in')).changes).toEqual(['.env: DATABASE_FILENAME .tmp/data.db → .tmp/other.db']);
     expect(await dev.get('/api/articles')).toMatchObject({ body: { meta: { pagination: { total: 1 } } } });
+    // the first database is free for other programs, and may be served again
+    await vi.waitFor(() => {
+      const claim = claimFile(path.join(dir, '.tmp/data.db'));
+      claim?.release();
+      expect(claim).not.toBeNull();
+    }, 5000);
+    writeFiles(dir, { '.env': 'DATABASE_FILENAME=.tmp/data.db\n' });
+    await dev.said('live in');
+    expect(await dev.get('/api/articles')).toMatchObject({ body: { meta: { pagination: { total: 2 } } } });
+    expect(dev.lines.filter((it) => it.msg.includes('also served'))).toEqual([]);
     expect(await dev.stop()).toBe(0);
     const again = await startDev(dir, { PORT: '0', DATABASE_FILENAME: '.tmp/data.db' });
     expect(again.lines.some((it) => /^serving/.test(it.msg))).toBe(true);

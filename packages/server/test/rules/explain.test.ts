@@ -116,11 +116,15 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
           },
         },
         owner: { attributes: { name: { type: 'string' } } },
+        leaf: {
+          pluginOptions: { i18n: { localized: true } },
+          attributes: { title: { type: 'string' }, size: { type: 'integer' }, body: { type: 'text' } },
+        },
       },
     });
     fs.writeFileSync(
       path.join(dir, 'dovetail.config.json'),
-      '{ "permissions": { "enabled": false }, "indexes": { "api::note.note": ["size", "kind,size", "publishedAt"] } }',
+      '{ "permissions": { "enabled": false }, "indexes": { "api::note.note": ["size", "kind,size", "publishedAt"], "api::leaf.leaf": ["size"] } }',
     );
     const project = await bringUp(await openProject(dir), database.db, pino({ level: 'silent' }));
     const tables = new Map(tablesOf(project.model).map((it) => [it.name, it]));
@@ -134,6 +138,13 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
       published_at: i % 10 === 0 ? null : i,
     }));
     await insertRows(database.db, tables.get('notes')!, notes);
+    const leaves = Array.from({ length: ROWS }, (_it, i) => ({
+      title: `leaf ${i}`,
+      size: i,
+      body: 'x'.repeat(1_000),
+      locale: i % 20 === 0 ? 'de' : 'en',
+    }));
+    await insertRows(database.db, tables.get('leafs')!, leaves);
     await insertRows(database.db, tables.get('owners')!, [{ name: 'Ada' }]);
     await insertRows(database.db, tables.get('up_roles')!, [{ name: 'Public', type: 'public' }]);
     if (dialect === 'postgres') await showToIndexes();
@@ -143,6 +154,7 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     for (let tries = 0; tries < 200; tries++) {
       await queryOf(database, 'checkpoint');
       await queryOf(database, 'vacuum analyze notes');
+      await queryOf(database, 'vacuum analyze leafs');
       const [seen] = await queryOf(database, `select relallvisible, relpages from pg_class where relname = 'notes'`);
       if (Number(seen?.['relallvisible']) === Number(seen?.['relpages'])) return;
     }
@@ -160,8 +172,12 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     readonly advice: { readonly index: unknown; readonly text: string } | null;
     readonly ran?: { readonly times: number; readonly rows: number; readonly ms: number };
   }
-  const explained = async (query: string, analyze = false): Promise<Readonly<Record<string, Explained>>> => {
-    const { out } = await printed(() => explain(dir, `/api/notes?${query}`, { json: true, analyze }));
+  const explained = async (
+    query: string,
+    analyze = false,
+    path = '/api/notes',
+  ): Promise<Readonly<Record<string, Explained>>> => {
+    const { out } = await printed(() => explain(dir, `${path}?${query}`, { json: true, analyze }));
     const { statements } = JSON.parse(out) as { readonly statements: readonly Explained[] };
     return Object.fromEntries(statements.map((it) => [it.fetches, it]));
   };
@@ -221,6 +237,29 @@ describe.each(dialects)('what explain says of reading on %s', (dialect) => {
     expect(found!.reads.some((it) => it.table === 'notes' && it.extent === 'all')).toBe(true);
     expect(found!.advice).toEqual({ index: null, text: `no index ends this: ${why}` });
   });
+
+  it.each([
+    ['sort=title', 'page', 'title'],
+    ['filters[title]=leaf 3', 'count', 'title'],
+    ['locale=de&filters[title]=leaf 3&sort=size', 'page', 'title,size'],
+  ])(
+    'ST16: of a localized type, %s reads all entries of the locale in its %s, which an index on %s would end',
+    async (query, what, keys) => {
+      const { [what]: found } = await explained(query, false, '/api/leafs');
+      expect(found!.advice).toEqual({
+        index: { type: 'api::leaf.leaf', keys },
+        text: `to end this, add to dovetail.config: "indexes": {"api::leaf.leaf":["${keys}"]}`,
+      });
+    },
+  );
+
+  it.each(['', 'locale=de', 'sort=size', 'sort=size:desc&locale=de', 'filters[size]=5'])(
+    'ST16: of a localized type, there is nothing to advise on %j',
+    async (query) => {
+      const { page, count } = await explained(query, false, '/api/leafs');
+      expect([page!.advice, count?.advice ?? null]).toEqual([null, null]);
+    },
+  );
 
   it('--analyze runs the statements and shows rows and times, in words too', async () => {
     const { page, count } = await explained('sort=size&pagination[pageSize]=7', true);

@@ -291,4 +291,42 @@ describe('http faults', () => {
     expect((await app.inject('/api/genres/1')).statusCode).toBe(200);
     expect(lines).toEqual([]);
   });
+
+  it('ER1: a client that leaves while its response is compressed is no fault', async () => {
+    const logger = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
+    const open = await newServer({ ...newTestDeps(world.db, world.model, { isModelOpen: true }), logger });
+    const closed = new Promise((resolve) => {
+      open.addHook('onSend', ({ raw }, reply, payload, done) => {
+        reply.raw.once('close', () => setImmediate(resolve, null));
+        raw.socket.destroy();
+        done(null, payload);
+      });
+    });
+    await open.listen({ host: '127.0.0.1', port: 0 });
+    lines.length = 0;
+    const socket = net.connect((open.server.address() as AddressInfo).port, '127.0.0.1').on('error', () => undefined);
+    const body = '{"url":"/api/films?populate=*"}';
+    const head = `POST /_dovetail/explain HTTP/1.1\r\nHost: x\r\n${json}\r\nAccept-Encoding: gzip\r\nContent-Length: ${body.length}`;
+    socket.write(`${head}\r\n\r\n${body}`);
+    await closed;
+    await open.close();
+    expect(lines).toEqual([]);
+  });
+
+  it('AC14: an attempt whose client has left before it is counted is no fault', async () => {
+    const logger = pino({ level: 'error' }, { write: (line: string) => lines.push(line) });
+    const counting = await newServer({ ...newTestDeps(world.db, world.model, { attemptsMax: 3 }), logger });
+    const answered = new Promise((resolve) => {
+      counting.addHook('onSend', async () => resolve(null));
+    });
+    counting.server.prependListener('request', ({ socket }) => socket.destroy());
+    await counting.listen({ host: '127.0.0.1', port: 0 });
+    lines.length = 0;
+    const socket = net.connect((counting.server.address() as AddressInfo).port, '127.0.0.1');
+    socket.write('GET /api/connect/github HTTP/1.1\r\nHost: x\r\n\r\n');
+    socket.on('error', () => undefined);
+    await answered;
+    await counting.close();
+    expect(lines).toEqual([]);
+  });
 });

@@ -2,7 +2,7 @@
  * Entries that a page has shown are kept with all that they show, so that other pages, filters and sorts read only ids. Responses
  * are those of a reader that keeps nothing, byte by byte, and never stale (RQ19).
  */
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Caller, newGate, serverGate } from '../../src/access/access.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { objectQuery } from '../../src/query/objects.js';
@@ -10,7 +10,6 @@ import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader } from '../../src/read/find.js';
 import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
 import { dialectsAndThreads, threadOptions } from '../world/databases.js';
-import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
 const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
@@ -43,7 +42,6 @@ const ROWS = 120;
 const isDraft = (id: number): boolean => id % 10 === 0;
 
 describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, threads) => {
-  let postgres: PostgresServer | null = null;
   let world: SmallWorld;
   let context: ResolveContext;
   /** Keeps entries, and no responses. */
@@ -90,13 +88,8 @@ describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, t
     },
   });
 
-  beforeAll(async () => {
-    // ids of transactions are those of a whole server
-    if (dialect === 'postgres') postgres = await startPostgres();
-  });
-  afterAll(() => postgres?.stop());
   beforeEach(async () => {
-    world = await newSmallWorld(dialect, project, postgres ? { server: postgres.url } : {});
+    world = await newSmallWorld(dialect, project);
     const { db, model } = world;
     await world.insert(
       'authors',

@@ -4,7 +4,6 @@ import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Handlers } from '../../src/handlers/handlers.js';
 import { dialectsAndThreads } from '../world/databases.js';
-import { type PostgresServer, startPostgres } from '../world/postgres.js';
 import { newProcess, type Process } from '../world/processes.js';
 import { files, newRelationsWorld, type RelationsWorld } from '../world/relations/world.js';
 import type { TestServer } from '../world/server.js';
@@ -40,13 +39,10 @@ const handlers: ReadonlyMap<string, Handlers> = new Map<string, Handlers>([
 ]);
 
 describe.each(dialectsAndThreads)('cached responses on %s, threads: %i', (dialect, threads) => {
-  let postgres: PostgresServer | null = null;
   let world: RelationsWorld;
   let one: Process;
   beforeAll(async () => {
-    // ids of transactions are those of a whole server
-    if (dialect === 'postgres') postgres = await startPostgres();
-    world = await newRelationsWorld(dialect, {}, undefined, postgres?.url);
+    world = await newRelationsWorld(dialect);
   });
   beforeEach(async () => {
     const before = await listening();
@@ -61,7 +57,6 @@ describe.each(dialectsAndThreads)('cached responses on %s, threads: %i', (dialec
   afterEach(() => one.close());
   afterAll(async () => {
     await world.close();
-    await postgres?.stop();
   });
 
   const post = async ({ server }: Process, plural: string, data: object = {}): Promise<number> => {

@@ -22,7 +22,7 @@ const plainUrls = [
   '/api/films?populate[0]=director&populate[1]=genres&sort=title:desc',
   '/api/films?filters[title][$contains]=%C3%A9',
   '/api/films?pagination[pageSize]=100&publicationState=preview&populate=*',
-  '/api/films?fields=id#fragment',
+  '/api/films?fields=id',
   '/api/films/1',
   '/api/films/1?populate=*',
   '/api/films/6',
@@ -54,6 +54,7 @@ const otherUrls = [
   '/api/films/0',
   '/api/films/abc',
   '/api/films/2147483648',
+  '/api/films?fields=id#fragment',
   '/api/films/1#x?y',
   '/api/films/1;x',
   '/api//films',
@@ -244,6 +245,14 @@ describe('the lane', () => {
           new RegExp(`\\r\\ncontent-encoding: ${encoding}\\r\\ncontent-length: \\d+\\r\\n`),
         );
       }
+    await app.close();
+  });
+
+  it('a response whose headers cannot be sent ends the connection, and nothing else', async () => {
+    const { app, port } = await start({ securityHeaders: { 'x-broken': 'a\nb' } });
+    const write = 'PUT /api/films/1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 4\r\n\r\n';
+    for (const sent of [bytesOf(plain('/api/films')), `${write}null`, `${write}{bad`])
+      expect(String(await exchange(port, sent))).toBe('');
     await app.close();
   });
 

@@ -59,8 +59,14 @@ describe.each(dialects)('metrics on %s', (dialect) => {
   });
 
   it('what was kept, plans, the database, writes, and the process', async () => {
+    // other databases of the cluster may commit between two requests, which drops what was kept: asked until nothing did
+    await expect
+      .poll(async () => {
+        await (await fetch(`${served.url}/notes`)).text();
+        return (await read(port)).get('dovetail_kept_responses_total{result="found"}');
+      })
+      .toBeGreaterThanOrEqual(1);
     const found = await read(port);
-    expect(found.get('dovetail_kept_responses_total{result="found"}')).toBeGreaterThanOrEqual(1);
     expect(found.get('dovetail_kept_entries_total{result="found"}')).toBeGreaterThanOrEqual(0);
     expect(found.get('dovetail_plans_total{result="made"}')).toBeGreaterThanOrEqual(3);
     expect(found.get('dovetail_database_connections{state="open"}')).toBeGreaterThanOrEqual(1);

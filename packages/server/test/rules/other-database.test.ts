@@ -23,6 +23,9 @@ const configure = (client: string, connection: object): void =>
     `module.exports = () => (${JSON.stringify({ connection: { client, connection } })});`,
   );
 
+const withoutCode = (): void =>
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), '{ "project": { "runCode": false } }');
+
 const open = async (): Promise<void> => {
   const db = await openDatabase(await openProject(dir));
   await db.close();
@@ -30,6 +33,15 @@ const open = async (): Promise<void> => {
 const isThere = (): boolean => fs.existsSync(path.join(dir, '.tmp/data.db'));
 
 describe('ST1: the database of a v4 project', () => {
+  it('is the one that its configuration names', async () => {
+    configure('sqlite', { filename: path.join(dir, 'shop.db') });
+    await open();
+    expect([fs.existsSync(path.join(dir, 'shop.db')), isThere()]).toEqual([true, false]);
+  });
+});
+
+describe('ST1: the database of a v4 project whose configuration is not read', () => {
+  beforeEach(withoutCode);
   it('is not another one than its configuration names: a file that is there', async () => {
     fs.writeFileSync(path.join(dir, 'shop.db'), '');
     configure('sqlite', { filename: path.join(dir, 'shop.db') });
@@ -66,4 +78,10 @@ describe('ST1: the database of a v4 project', () => {
     await open();
     expect(isThere()).toBe(true);
   });
+});
+
+it('ST1: MySQL is refused by name', async () => {
+  configure('mysql', { host: 'db.example' });
+  await expect(open()).rejects.toThrow('MySQL');
+  expect(isThere()).toBe(false);
 });

@@ -1,9 +1,9 @@
-/** A v4 project's own code is not run, and is always reported; routes with guards refuse the start. */
+/** What becomes of a v4 project's own code: it is always reported, and where it does not run, guards refuse the start. */
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findCode, missedCode, unservedActions } from '../../src/cli/code.js';
+import { type CodeFile, findCode, missedCode, needsCode, unservedActions, verdictOf } from '../../src/cli/code.js';
 import { StartFault } from '../../src/cli/config.js';
 import { type CheckReport, check } from '../../src/cli/database.js';
 import { start } from '../../src/cli/start.js';
@@ -22,9 +22,12 @@ afterEach(() => {
   fs.rmSync(dir, { recursive: true });
 });
 
+/** What becomes of the files where code does not run. */
+const find = (ignoreCode: readonly string[] = []): readonly CodeFile[] =>
+  findCode(dir, { runCode: false, ignoreCode: [...ignoreCode] });
 const kindOf = (file: string, source: string): string | undefined => {
   writeFiles(dir, { [file]: source });
-  return findCode(dir, []).find((it) => it.file === file)?.kind;
+  return find().find((it) => it.file === file)?.kind;
 };
 const route = 'src/api/book/routes/book.js';
 const routes = (config: string): string =>
@@ -78,7 +81,6 @@ describe('code that is not run', () => {
     ['src/extensions/users-permissions/strapi-server.ts', ''],
     ['src/policies/is-admin.js', ''],
     ['src/middlewares/limit.js', ''],
-    ['src/plugins/shop/server/services/pay.js', ''],
     ['src/index.js', 'module.exports = { bootstrap({ strapi }) { strapi.cron.add({}); } };'],
     ['config/server.js', ''],
     ['config/api.json', '{}'],
@@ -113,7 +115,7 @@ describe('code that is not run', () => {
       'src/api/book/routes/README.md': '',
       'dovetail.config.json': '{}',
     });
-    expect(findCode(dir, [])).toEqual([]);
+    expect(find()).toEqual([]);
   });
 });
 
@@ -206,10 +208,10 @@ describe('core routers with only or except', () => {
     [`, { 'only': [] }`, ['find', 'findOne', 'create', 'update', 'delete']],
   ])('%s is obeyed', (options, unserved) => {
     expect(kindOf(route, core(options))).toBe('router');
-    const code = findCode(dir, []);
+    const code = find();
     expect(missedCode(code)).toEqual([]);
     expect(unservedActions(dir, code)).toEqual(new Map([['api::book.book', unserved]]));
-    expect(unservedActions(dir, findCode(dir, [route]))).toEqual(new Map());
+    expect(unservedActions(dir, find([route]))).toEqual(new Map());
   });
 
   it('what one of several routers serves is served', () => {
@@ -217,7 +219,7 @@ describe('core routers with only or except', () => {
       'src/api/book/routes/a.js': core(`, { only: ['find'] }`),
       'src/api/book/routes/b.js': core(`, { except: ['delete'] }`),
     });
-    expect(unservedActions(dir, findCode(dir, []))).toEqual(new Map([['api::book.book', ['delete']]]));
+    expect(unservedActions(dir, find())).toEqual(new Map([['api::book.book', ['delete']]]));
   });
 });
 
@@ -252,7 +254,11 @@ describe.each(dialects)('RQ4: actions without a route on %s', (dialect) => {
 });
 
 describe('start', () => {
-  const guarded: Files = { ...sound, [route]: routes(`, config: { policies: ['is-owner'] }`) };
+  const guarded: Files = {
+    ...sound,
+    [route]: routes(`, config: { policies: ['is-owner'] }`),
+    'dovetail.config.json': '{ "project": { "runCode": false } }',
+  };
 
   it('is refused with the file and what to do, before a database is created', async () => {
     writeFiles(dir, guarded);
@@ -266,8 +272,8 @@ describe('start', () => {
 
   it.each([route, 'src/api/book', './src/api/'])('is allowed if the configuration lists the file: %s', (name) => {
     writeFiles(dir, guarded);
-    expect(missedCode(findCode(dir, [name]))).toEqual([]);
-    expect(findCode(dir, [name])).toEqual([{ file: route, kind: 'guard', ignored: true }]);
+    expect(missedCode(find([name]))).toEqual([]);
+    expect(find([name])).toEqual([{ file: route, kind: 'guard', ignored: true }]);
   });
 
   it.each([
@@ -276,7 +282,6 @@ describe('start', () => {
       'src/extensions/users-permissions/strapi-server.js',
       "plugin.routes['content-api'].routes.push({ policies: ['own'] });",
     ],
-    ['src/plugins/p/server/routes/index.js', "module.exports = [{ path: '/p', config: { policies: ['own'] } }];"],
     ['src/index.js', "strapi.server.routes([{ path: '/i', config: { middlewares: ['own'] } }]);"],
     ['src/index.js', 'module.exports = { register({ strapi }) { strapi.server.use(async (ctx, next) => next()); } };'],
     ['config/middlewares.js', `module.exports = ['strapi::logger', 'global::closed-paths'];`],
@@ -296,7 +301,7 @@ describe('start', () => {
 
   it('a configured name that matches no file is refused, with the nearest one', () => {
     writeFiles(dir, guarded);
-    expect(() => findCode(dir, ['src/api/book/routes/bok.js'])).toThrow(
+    expect(() => find(['src/api/book/routes/bok.js'])).toThrow(
       `project.ignoreCode: no code file matches "src/api/book/routes/bok.js"; did you mean "${route}"?`,
     );
   });
@@ -308,16 +313,109 @@ it('check lists every file, and what it means', async () => {
     [route]: routes(', config: { auth: false }'),
     'src/api/author/routes/author.js': core('').replace('book.book', 'author.author'),
     'src/api/book/content-types/book/lifecycles.js': '',
-    'dovetail.config.json': JSON.stringify({ project: { ignoreCode: ['src/api/book/content-types'] } }),
+    'dovetail.config.json': JSON.stringify({ project: { runCode: false, ignoreCode: ['src/api/book/content-types'] } }),
   });
   const report = JSON.parse((await printed(() => check(dir, { json: true }))).out) as CheckReport;
-  expect(report.code).toEqual(findCode(dir, ['src/api/book/content-types']));
+  expect(report.code).toEqual(find(['src/api/book/content-types']).map((it) => ({ ...it, ...verdictOf(it) })));
   expect(report.code.length).toBeGreaterThan(2);
   const { out } = await printed(() => check(dir, { json: false }));
-  const [, section = ''] = out.split(/Code of the project that is not run[^\n]*\n/);
+  const [, section = ''] = out.split(/Code and configuration of v4[^\n]*\n/);
   expect(section.split('\n').slice(0, 3)).toEqual([
-    '  src/api/author/routes/author.js: not needed',
-    '  src/api/book/content-types/book/lifecycles.js: not run (ignored by the configuration)',
+    expect.stringMatching(/^ {2}src\/api\/author\/routes\/author\.js: not needed/),
+    expect.stringMatching(/^ {2}src\/api\/book\/content-types\/book\/lifecycles\.js: not run .*\(ignored by the conf/),
     expect.stringContaining(`  ${route}: not run, and it declares policies, middlewares or auth, or `),
   ]);
+});
+
+describe('where code runs', () => {
+  const kinds = (ignoreCode: string[] = []): Readonly<Record<string, string>> =>
+    Object.fromEntries(findCode(dir, { runCode: true, ignoreCode }).map(({ file, kind }) => [file, kind]));
+
+  it('each file runs, is read, is not needed or does not run', () => {
+    writeFiles(dir, {
+      [route]: routes(`, config: { policies: ['is-owner'] }`),
+      'src/api/author/routes/author.js': core(`, { only: ['find'] }`),
+      'src/api/author/controllers/author.js': core('').replaceAll('Router', 'Controller'),
+      'src/api/book/content-types/book/lifecycles.js': '',
+      'src/api/book/index.js': '',
+      'src/extensions/users-permissions/strapi-server.js': '',
+      'src/extensions/seo/strapi-server.js': `plugin.routes['content-api'].routes.push({ policies: ['own'] });`,
+      'src/functions/tidy.js': '',
+      'src/plugins/shop/server/routes/index.js': `module.exports = [{ path: '/p', config: { policies: ['own'] } }];`,
+      'src/plugins/idle/server/routes/index.js': `module.exports = [{ path: '/p', config: { policies: ['own'] } }];`,
+      'plugins/far/server/services/far.js': '',
+      'config/plugins.js': `module.exports = { shop: { enabled: true, resolve: './src/plugins/shop' }, far: { resolve: './plugins/far/' } };`,
+      'config/server.js': '',
+      'database/migrations/1.js': '',
+    });
+    expect(kinds()).toEqual({
+      [route]: 'run',
+      'src/api/author/routes/author.js': 'router',
+      'src/api/author/controllers/author.js': 'default',
+      'src/api/book/content-types/book/lifecycles.js': 'run',
+      'src/api/book/index.js': 'code',
+      'src/extensions/users-permissions/strapi-server.js': 'run',
+      'src/extensions/seo/strapi-server.js': 'guard',
+      'src/functions/tidy.js': 'unused',
+      'src/plugins/shop/server/routes/index.js': 'guard',
+      'src/plugins/idle/server/routes/index.js': 'unused',
+      'plugins/far/server/services/far.js': 'code',
+      'config/plugins.js': 'config',
+      'config/server.js': 'config',
+      'database/migrations/1.js': 'code',
+    });
+  });
+
+  it('a listed file does not', () => {
+    writeFiles(dir, { [route]: routes(`, config: { policies: ['is-owner'] }`) });
+    expect(kinds([route])).toEqual({ [route]: 'guard' });
+  });
+
+  it('nothing is loaded if all of it is as v4 generates it', () => {
+    writeFiles(dir, {
+      [route]: core(''),
+      'config/server.js': 'module.exports = {};',
+      'src/index.js': 'module.exports = {};',
+    });
+    expect(needsCode(findCode(dir, { runCode: true, ignoreCode: [] }))).toBe(false);
+  });
+
+  it.each([
+    [
+      'a guard that does not run',
+      {
+        'src/extensions/seo/strapi-server.js': `plugin.routes['content-api'].routes.push({ policies: [] , auth: 1 });`,
+      },
+      /src\/extensions\/seo\/strapi-server\.js/,
+    ],
+    [
+      'a policy that is not there',
+      { [route]: routes(`, config: { policies: ['is-owner'] }`).replace('book.mine', 'book.find') },
+      /there is no policy "is-owner"/,
+    ],
+    [
+      'a module that throws',
+      { [route]: `throw new Error('broken');` },
+      /src\/api\/book\/routes\/book\.js:\d+: cannot be loaded: broken/,
+    ],
+  ])('%s refuses the start, and nothing is written', async (_what, files, message) => {
+    const database = path.join(dir, 'data.db');
+    writeFiles(dir, {
+      ...sound,
+      ...files,
+      '.env':
+        'DATABASE_FILENAME=data.db\nJWT_SECRET=a-long-secret-for-tests\nAPI_TOKEN_SALT=salt\nADMIN_JWT_SECRET=another-long-secret\n',
+    });
+    const before = fs.readdirSync(dir).sort();
+    await expect(start(dir)).rejects.toThrow(message);
+    // of an empty file the header that says WAL, and no table
+    const size = fs.existsSync(database) ? fs.statSync(database).size : 0;
+    expect(size).toBeLessThanOrEqual(4096);
+    expect(
+      fs
+        .readdirSync(dir)
+        .filter((it) => !it.startsWith('data.db'))
+        .sort(),
+    ).toEqual(before);
+  });
 });

@@ -84,6 +84,7 @@ describe.each(dialects)('export and import on %s', (dialect) => {
   it('users are exported if they are asked for, and links to them', async () => {
     expect((await exported()).lines.join('\n')).not.toMatch(/ann@example|notes_owner_links|up_permissions/);
     const { file, lines } = await exported(source, 'users');
+    expect(fs.statSync(file).mode & 0o777, 'it holds password hashes').toBe(0o600);
     expect(lines.join('\n')).toMatch(/notes_owner_links/);
     await imported(file);
     expect(await target.rows('select user_id from notes_owner_links')).toEqual([[1]]);
@@ -133,6 +134,26 @@ describe.each(dialects)('export and import on %s', (dialect) => {
     expect(await fault(file)).toMatch(/--replace would delete:\n {2}tags: 1 row$/);
     await imported(file, true);
     expect(await target.rows('select id from tags order by id')).toEqual([[5], [7]]);
+  });
+
+  it('files of the replaced library that are in no row any more are named', async () => {
+    const file = (name: string, formats: string) =>
+      `insert into files (name, url, formats, provider) values ('${name}', '/uploads/${name}', '${formats}', 'local')`;
+    await source.run(file('kept.png', 'null'));
+    await target.run(
+      file('kept.png', 'null'),
+      file('old.png', '{"small":{"url":"/uploads/small_old.png"}}'),
+      file('gone.png', 'null'),
+    );
+    const uploads = path.join(target.dir, 'public/uploads');
+    fs.mkdirSync(uploads, { recursive: true });
+    for (const name of ['kept.png', 'old.png', 'small_old.png', 'other.txt'])
+      fs.writeFileSync(path.join(uploads, name), name);
+    const { file: exportedFile } = await exported();
+    expect(await imported(exportedFile, true)).toMatch(
+      /2 files of the replaced library are in no row any more, and left in public\/uploads; remove what you do not need:\n {2}old\.png\n {2}small_old\.png\n$/,
+    );
+    expect(fs.readdirSync(uploads)).toHaveLength(4);
   });
 
   it('a fault names the line, and leaves the database as it was', async () => {

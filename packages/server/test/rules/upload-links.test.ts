@@ -277,6 +277,12 @@ describe.each(dialects)('files of entries on %s', (dialect) => {
       'filters[nope]=1',
     ])
       expect([query, (await world.send('GET', `/api/upload/files?${query}`)).status]).toEqual([query, 400]);
+    // the same query counts, without its page
+    const count = async (query: string) => (await world.send('GET', `/api/upload/files/count?${query}`)).body;
+    const images = all.filter((it) => it.name.endsWith('.png')).length;
+    expect([await count(''), await count('sort=name&start=1&limit=2')]).toEqual([all.length, all.length]);
+    expect(await count('filters[name][$endsWith]=.png')).toBe(images);
+    expect((await world.send('GET', '/api/upload/files/count?filters[nope]=1')).status).toBe(400);
     for (const id of ['abc', '0', '01', '1e0', '-1', '1.0', '99999999999', '%201'])
       for (const method of ['GET', 'DELETE'])
         expect(await world.send(method, `/api/upload/files/${id}`)).toMatchObject({

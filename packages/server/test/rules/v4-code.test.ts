@@ -1,14 +1,11 @@
 /** The code of a v4 project: guards hold for every spelling of a request, and no fault of the code harms the server. */
 import fs from 'node:fs';
-import http from 'node:http';
-import path from 'node:path';
+import bcrypt from '@node-rs/bcrypt';
+import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
-import { bringUp } from '../../src/cli/layout.js';
-import { openDatabase, openProject } from '../../src/cli/project.js';
-import { serverSettingsOf, siteToServe } from '../../src/cli/site.js';
-import { bindCode } from '../../src/cli/v4code.js';
-import { newServer } from '../../src/http/server.js';
+import type { Db } from '../../src/sql/dialect.js';
+import { type Answered, type CodeServer, serveProject } from '../world/code-server.js';
 import { dialects, newDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';
@@ -32,11 +29,12 @@ const files = {
     },
   }),
   'src/api/book/routes/01-guarded.js': `module.exports = { routes: [
-    { method: 'GET', path: '/books/:id', handler: 'book.findOne', config: { policies: [() => false] } },
+    { method: 'GET', path: '/books/:id', handler: 'book.findOne', config: { policies: [({ req }) => 'x-open' in req.headers] } },
     { method: 'GET', path: '/shelf/own', handler: () => ({ own: true }) },
     { method: 'GET', path: '/shelf/raw', handler: 'book.raw', config: { auth: false } },
     { method: 'GET', path: '/shelf/util', handler: 'book.util', config: { auth: false } },
     { method: 'GET', path: '/shelf/more', handler: 'book.more' },
+    { method: 'GET', path: '/shelf/parts/:how', handler: 'book.parts' },
     { method: 'GET', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
     { method: 'POST', path: '/shelf/:what', handler: 'book.shelf', config: { auth: false } },
   ] };`,
@@ -61,10 +59,25 @@ const files = {
         found.extra = 'kept';
         return found;
       },
+      async parts(ctx) {
+        const { data, meta } = await super.find(ctx);
+        switch (ctx.params.how) {
+          case 'again': return { data, meta };
+          case 'printed': return { text: require('node:util').inspect(data[0].id) + require('node:util').inspect(meta) + Array.isArray(data) };
+          case 'mapped': return { data: data.map((it) => ({ ...it, shown: true })), meta };
+          case 'changed': data[0].attributes.title = 'Changed'; meta.more = 1; return { data, meta };
+          case 'cut': data.length = 1; return { data, meta: { ...meta } };
+          case 'frozen': Object.freeze(data); return { data, meta: Object.seal(meta) };
+          case 'swapped': return { data: meta, meta: data };
+          case 'alone': return data;
+          case 'unread': return { list: data, meta };
+        }
+      },
       async shelf(ctx) {
         const fs = require('node:fs');
         switch (ctx.params.what) {
           case 'missing-file': ctx.body = fs.createReadStream('/nowhere/at/all'); return;
+          case 'thrown': ctx.throw(500, 'nothing works');
           case 'circular': { const it = {}; it.it = it; return it; }
           case 'late-next': return new Promise((resolve) => setTimeout(resolve, 5)).then(() => ({ late: true }));
           case 'taken': ctx.respond = false; ctx.res.statusCode = 201; ctx.res.end('own words'); return;
@@ -99,6 +112,7 @@ const files = {
       if (text.endsWith('fails')) throw new (require('@strapi/utils').errors.ApplicationError)('refused');
     } };`,
   'src/middlewares/tenant.js': `module.exports = () => async (ctx, next) => {
+    if (ctx.path.startsWith('/api/notes')) { ctx.status = 410; return; }
     if (ctx.get('x-only')) ctx.query.filters = { title: ctx.get('x-only') };
     if (ctx.get('x-body')) ctx.request.body = { data: { title: ctx.get('x-body') } };
     await next();
@@ -110,10 +124,20 @@ const files = {
     api.routes = api.routes.filter((it) => it.path !== '/auth/local/register');
     return plugin;
   };`,
-  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+  'src/index.js': `
+    const said = (name) => async (ctx, next) => {
+      ctx.state.said = [...(ctx.state.said ?? []), name];
+      await next();
+      ctx.set('x-said', ctx.state.said.join(' '));
+    };
+    const closed = (ctx, next) => (ctx.path === '/api/closed' || ctx.get('x-closed') ? ctx.throw(410, 'closed') : next());
+    module.exports = {
+      register({ strapi }) { if (process.env.WITH_USED) { strapi.server.use(said('register')); strapi.server.use(closed); } },
+      async bootstrap({ strapi }) {
+    if (process.env.WITH_USED) strapi.server.app.use(said('bootstrap'));
     const roles = strapi.query('plugin::users-permissions.role');
     const role = (await roles.findOne({ where: { type: 'public' } })) ?? (await roles.create({ data: { name: 'Public', type: 'public' } }));
-    for (const action of ['api::book.book.find', 'api::book.book.findOne', 'api::book.book.create', 'api::book.book.more',
+    for (const action of ['api::book.book.find', 'api::book.book.findOne', 'api::book.book.create', 'api::book.book.more', 'api::book.book.parts',
       'api::note.note.find', 'api::note.note.findOne', 'api::note.note.create', 'api::note.note.update', 'api::note.note.delete',
       'plugin::users-permissions.auth.register'])
       await strapi.query('plugin::users-permissions.permission').create({ data: { action, role: role.id } });
@@ -122,20 +146,12 @@ const files = {
   } };`,
 };
 
-const secrets = { jwtSecret: 'a-secret-that-is-long-enough-for-tests', apiTokenSalt: 'salt' };
-const silent = pino({ level: 'silent' });
+/** Errors that were logged. */
+const logged: string[] = [];
+const logger = pino({ level: 'error' }, { write: (line: string) => void logged.push(line) });
 
-interface Answer {
-  readonly status: number;
-  readonly text: string;
-}
-
-interface Served {
-  /** The path is sent as it is written. */
-  ask(
-    path: string,
-    options?: { readonly method?: string; readonly headers?: Readonly<Record<string, string>>; readonly body?: string },
-  ): Promise<Answer>;
+interface Served extends Pick<CodeServer, 'ask'> {
+  readonly db: Db;
   close(): Promise<void>;
 }
 
@@ -147,50 +163,20 @@ const serve = async (
   const dir = newFolder();
   writeFiles(dir, {
     ...files,
-    'dovetail.config.json': JSON.stringify({ project: { runCode: true }, users: { attemptsPerMinute: 0 } }),
-    '.env': `JWT_SECRET=${secrets.jwtSecret}\nAPI_TOKEN_SALT=${secrets.apiTokenSalt}\n`,
+    'dovetail.config.json': JSON.stringify({ users: { attemptsPerMinute: 0 } }),
+    '.env': 'JWT_SECRET=a-secret-that-is-long-enough-for-tests\nAPI_TOKEN_SALT=salt\nADMIN_JWT_SECRET=another\n',
   });
   for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL']) vi.stubEnv(name, database.env[name]);
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   try {
-    const opened = await openProject(dir);
-    const db = await openDatabase(opened);
-    const { code, project } = await bindCode(await bringUp(opened, db, silent), { secrets, db, logger: silent });
-    const site = await siteToServe({ project, db, secrets, handlers: new Map(), hooks: code?.hooks, logger: silent });
-    const settings = serverSettingsOf(project, code);
-    const app = await newServer({ site, code, settings, logger: silent, isHealthy: async () => true });
-    await app.listen({ host: '127.0.0.1', port: 0 });
-    const { port } = app.server.address() as { port: number };
+    const { ask, close } = await serveProject(dir, { logger });
     return {
-      ask: (asked, { method = 'GET', headers = {}, body } = {}) =>
-        new Promise((resolve, reject) => {
-          const request = http.request(
-            {
-              port,
-              host: '127.0.0.1',
-              method,
-              path: asked,
-              agent: false,
-              headers: body === undefined ? headers : { 'content-type': 'application/json', ...headers },
-            },
-            (response) => {
-              const chunks: Buffer[] = [];
-              response.on('data', (chunk: Buffer) => chunks.push(chunk));
-              response.on('end', () =>
-                resolve({ status: response.statusCode!, text: Buffer.concat(chunks).toString() }),
-              );
-              response.on('error', reject);
-            },
-          );
-          request.on('error', reject);
-          request.end(body);
-        }),
+      ask,
+      db: database.db,
       close: async () => {
-        await app.close();
-        await code?.stop();
-        await db.close();
+        await close();
         await database.drop();
-        fs.rmSync(path.join(dir), { recursive: true, force: true });
+        fs.rmSync(dir, { recursive: true, force: true });
       },
     };
   } finally {
@@ -198,7 +184,7 @@ const serve = async (
   }
 };
 
-const titles = ({ text }: Answer): readonly string[] =>
+const titles = ({ text }: Answered): readonly string[] =>
   (JSON.parse(text) as { data: { attributes: { title: string } }[] }).data.map((it) => it.attributes.title);
 
 describe.each(dialects)('on %s', (dialect) => {
@@ -227,6 +213,10 @@ describe.each(dialects)('on %s', (dialect) => {
       for (const method of ['GET', 'HEAD']) expect((await served.ask(spelled, { method })).status).toBe(403);
     });
 
+    it('its policies see Node’s request', async () => {
+      expect((await served.ask('/api/books/1', { headers: { 'x-open': '1' } })).status).toBe(200);
+    });
+
     it.each(['/api/books/%E0', '/api/shelf/%E0%A4%A', '/api/shelf/%00'])('%s is a 400', async (malformed) => {
       expect((await served.ask(malformed)).status).toBe(400);
       expect((await served.ask('/api/shelf/any')).status).toBe(200);
@@ -253,6 +243,33 @@ describe.each(dialects)('on %s', (dialect) => {
       expect(JSON.parse((await served.ask('/api/shelf/more')).text)).toMatchObject({ extra: 'kept' });
     });
 
+    it('what an action takes apart and puts together again is the same answer', async () => {
+      const whole = await served.ask('/api/books?sort=title');
+      const again = await served.ask('/api/shelf/parts/again?sort=title');
+      expect([again.text, again.headers['content-type']]).toEqual([whole.text, whole.headers['content-type']]);
+      expect(again.headers.etag).toBe(whole.headers.etag);
+    });
+
+    it('what an action looks into or changes is what it says', async () => {
+      type Body = { data: { id: number; attributes: { title: string } }[]; meta: { pagination: { total: number } } };
+      const parts = async (how: string): Promise<unknown> =>
+        JSON.parse((await served.ask(`/api/shelf/parts/${how}?sort=title`)).text);
+      const { data, meta } = JSON.parse((await served.ask('/api/books?sort=title')).text) as Body;
+      const [first, ...rest] = data;
+      expect(await parts('mapped')).toEqual({ data: data.map((it) => ({ ...it, shown: true })), meta });
+      expect(await parts('changed')).toEqual({
+        data: [{ ...first, attributes: { ...first!.attributes, title: 'Changed' } }, ...rest],
+        meta: { ...meta, more: 1 },
+      });
+      expect(await parts('cut')).toEqual({ data: [first], meta });
+      expect(await parts('frozen')).toEqual({ data, meta });
+      expect(await parts('swapped')).toEqual({ data: meta, meta: data });
+      expect(await parts('alone')).toEqual(data);
+      expect(await parts('unread')).toEqual({ list: data, meta });
+      const { text } = (await parts('printed')) as { text: string };
+      expect(text).toContain(`${first!.id}{ pagination: { page: 1,`);
+    });
+
     it('routes that an extension has removed are gone', async () => {
       const body = JSON.stringify({ username: 'eve', email: 'eve@example.com', password: 'Passw0rd!' });
       expect((await served.ask('/api/auth/local/register', { method: 'POST', body })).status).toBeOneOf([404, 405]);
@@ -265,8 +282,18 @@ describe.each(dialects)('on %s', (dialect) => {
       expect((await served.ask('/api/shelf/any')).status).toBe(200);
     });
 
+    it.each(['GET', 'POST'])(
+      'what ctx.throw says with a 500 is shown, and logged with its place (%s)',
+      async (method) => {
+        logged.length = 0;
+        const { status, text } = await served.ask('/api/shelf/thrown', { method });
+        expect([status, JSON.parse(text)]).toMatchObject([500, { error: { message: 'nothing works' } }]);
+        expect(logged.join('')).toMatch(/nothing works.*src\/api\/book\/controllers\/book\.js/s);
+      },
+    );
+
     it.each(['GET', 'POST'])('code may answer by itself (%s)', async (method) => {
-      expect(await served.ask('/api/shelf/taken', { method })).toEqual({ status: 201, text: 'own words' });
+      expect(await served.ask('/api/shelf/taken', { method })).toMatchObject({ status: 201, text: 'own words' });
     });
   });
 
@@ -276,7 +303,7 @@ describe.each(dialects)('on %s', (dialect) => {
       served = await serve(dialect);
     });
     afterAll(() => served.close());
-    const post = (text: string): Promise<Answer> =>
+    const post = (text: string): Promise<Answered> =>
       served.ask('/api/notes', { method: 'POST', body: JSON.stringify({ data: { text } }) });
     const written = async (start: string): Promise<readonly string[]> =>
       titles(await served.ask(encodeURI(`/api/books?sort=title&filters[title][$startsWith]=${start}`)));
@@ -332,6 +359,13 @@ describe.each(dialects)('on %s', (dialect) => {
       expect(titles(await served.ask(asked, { headers: { 'x-only': 'Emma' } }))).toEqual(['Emma']);
     });
 
+    it.each(['/api/notes', '/api/%6Eotes', '/%61pi/n%6ftes?sort=id', '/api/n%6Ftes/1'])(
+      'that closes a path closes %s',
+      async (asked) => {
+        expect((await served.ask(asked)).status).toBe(410);
+      },
+    );
+
     it('may replace the body of a write that the server makes', async () => {
       const headers = { 'x-body': 'Sanditon' };
       const { text } = await served.ask('/api/books', { method: 'POST', headers, body: '{"data":{"title":"Other"}}' });
@@ -341,6 +375,71 @@ describe.each(dialects)('on %s', (dialect) => {
     it('may throw after the response was made', async () => {
       for (const asked of ['/api/books', '/api/users/me'])
         expect((await served.ask(asked, { headers: { 'x-throw': '1' } })).status).toBe(500);
+    });
+  });
+
+  describe('a middleware that register or bootstrap adds by strapi.server.use', () => {
+    let served: Served;
+    beforeAll(async () => {
+      served = await serve(dialect, { WITH_USED: '1' });
+    });
+    afterAll(() => served.close());
+
+    it('sees every request, in order', async () => {
+      for (const asked of ['/api/books', '/api/shelf/any', '/api/notes'])
+        expect((await served.ask(asked)).headers['x-said']).toBe('register bootstrap');
+    });
+
+    it('may refuse it', async () => {
+      expect((await served.ask('/api/closed')).status).toBe(410);
+      for (const asked of ['/api/books', '/api/shelf/any'])
+        expect((await served.ask(asked, { headers: { 'x-closed': '1' } })).status).toBe(410);
+      const write = { method: 'POST', headers: { 'x-closed': '1' }, body: '{"data":{"text":"x"}}' };
+      expect((await served.ask('/api/notes', write)).status).toBe(410);
+    });
+  });
+
+  describe('administrators', () => {
+    let served: Served;
+    const hash = bcrypt.hashSync('a long password', { cost: 4, version: '2a' });
+    beforeAll(async () => {
+      served = await serve(dialect);
+      const run = (query: string) => served.db.write((tx) => tx.run(served.db.dialect.compile(sql.raw(query))));
+      for (const [id, code] of ['strapi-super-admin', 'strapi-editor'].entries()) {
+        await run(`insert into admin_roles (id, name, code) values (${id + 1}, '${code}', '${code}')`);
+        await run(
+          `insert into admin_users (id, email, password, is_active) values (${id + 1}, '${code}@example.org', '${hash}', true)`,
+        );
+        await run(`insert into admin_users_roles_links (user_id, role_id) values (${id + 1}, ${id + 1})`);
+      }
+      await run(
+        `insert into admin_permissions (id, action, subject, properties, conditions) values (1, 'plugin::content-manager.explorer.read', 'api::book.book', '{"fields":["title"]}', '[]')`,
+      );
+      await run('insert into admin_permissions_role_links (permission_id, role_id) values (1, 2)');
+    });
+    afterAll(() => served.close());
+    const as = async (code: string) => {
+      const body = JSON.stringify({ email: `${code}@example.org`, password: 'a long password' });
+      const { text } = await served.ask('/admin/login', { method: 'POST', body });
+      const { token } = (JSON.parse(text) as { data: { token: string } }).data;
+      return { Authorization: `Bearer ${token}` };
+    };
+
+    it('AD14: with bounded rights use the server’s own actions, and no code, which knows no bounds', async () => {
+      const headers = await as('strapi-editor');
+      const books = await served.ask('/api/books', { headers });
+      expect([books.status, books.text]).toEqual([200, expect.not.stringContaining('secret')]);
+      for (const asked of ['/api/shelf/more', '/api/shelf/own'])
+        expect((await served.ask(asked, { headers })).status).toBe(403);
+      expect((await served.ask('/api/notes', { headers })).status).toBe(403);
+    });
+
+    it('AD14: super admins use both, and are no users to the code', async () => {
+      const headers = await as('strapi-super-admin');
+      for (const asked of ['/api/shelf/more', '/api/shelf/own', '/api/notes'])
+        expect((await served.ask(asked, { headers })).status).toBe(200);
+      // policies apply to everybody
+      expect((await served.ask('/api/books/1', { headers })).status).toBe(403);
     });
   });
 });

@@ -76,11 +76,23 @@ describe('a delivery', () => {
     expect(await to(closed.url)).toEqual({ ok: false, status: null, fault: expect.stringContaining('ECONNREFUSED') });
     expect(await to('nowhere')).toMatchObject({ ok: false, status: null });
     expect(await to('file:///etc/passwd')).toMatchObject({ ok: false, status: null });
-    const withPassword = await to('http://user:geheim@localhost/hook?token=geheim');
-    expect(withPassword).toMatchObject({ ok: false, status: null, fault: expect.stringContaining('password') });
-    expect(JSON.stringify(withPassword)).not.toContain('geheim');
     expect(await to(receiver.url, { 'X-Bad': 'a\r\nb: c' })).toMatchObject({ ok: false, status: null });
     expect(await to(receiver.url, { 'bad name': 'a' })).toMatchObject({ ok: false, status: null });
+  });
+
+  it('a user and password in the URL are sent as a header, unless the webhook has one of its own', async () => {
+    receiver.answer((response) => void response.end());
+    const url = receiver.url.replace('//', '//user:ge%20heim%25@');
+    const to = (headers = {}) => send({ url, headers }, message, plain, 0);
+    expect(await to()).toEqual({ ok: true, status: 200 });
+    expect(await to({ Authorization: 'Bearer own' })).toEqual({ ok: true, status: 200 });
+    const authorized = receiver.hooks.slice(-2).map((it) => it.headers.authorization);
+    expect(authorized).toEqual([`Basic ${Buffer.from('user:ge heim%').toString('base64')}`, 'Bearer own']);
+    const closed = await newReceiver();
+    await closed.close();
+    const failed = await send({ url: closed.url.replace('//', '//user:geheim@'), headers: {} }, message, plain, 0);
+    expect(failed).toMatchObject({ ok: false, status: null });
+    expect(JSON.stringify(failed)).not.toContain('geheim');
   });
 
   it('is done once a receiver that never stops answering has said so', async () => {

@@ -63,7 +63,7 @@ describe.each(dialects)('locales of writes on %s', (dialect) => {
     expect(await locales()).toEqual(['en', 'de']);
   });
 
-  it('LO5: an entry keeps its locale; what says otherwise has no effect and is named', async () => {
+  it('LO5: the locale of an entry cannot be changed; what says otherwise has no effect and is named', async () => {
     await world.insert('notes', [
       { id: 1, text: 'deutsch', locale: 'de' },
       { id: 2, text: 'before', locale: null },

@@ -45,15 +45,18 @@ const freshName = (): string => {
   return `test_${process.pid}_${serial}_${Math.random().toString(36).slice(2, 8)}`;
 };
 
-/** An empty database. @param server a PostgreSQL; the run's own when it is not given. */
-export const newDatabase = async (dialect: DialectName, server?: string): Promise<TestDatabase> =>
-  dialect === 'sqlite' ? newSqlite() : newPostgres(server ?? inject('postgresUrl'));
+/** URL of the PostgreSQL server of this worker: no other test file commits there meanwhile. */
+export const ownPostgres = (): string => inject('postgresUrls')[Number(process.env['VITEST_POOL_ID']) - 1]!;
+
+/** An empty database. @param server a PostgreSQL; the worker's own when it is not given. */
+export const newDatabase = async (dialect: DialectName, server = ownPostgres()): Promise<TestDatabase> =>
+  dialect === 'sqlite' ? newSqlite() : newPostgres(server);
 
 /** Paths of a database recorded elsewhere: a SQLite file, and an SQL script for PostgreSQL. */
 export type GivenData = Readonly<Record<DialectName, string>>;
 
 interface CopyOptions {
-  /** A PostgreSQL; the run's own when it is not given. */
+  /** A PostgreSQL; the worker's own when it is not given. */
   readonly server?: string | undefined;
   readonly given?: GivenData;
   /** Where a copy for SQLite is to lie; in a folder of its own when it is not given. */
@@ -71,7 +74,7 @@ export const copiedDatabase = async (
   dialect: DialectName,
   name: string,
   fill: Fill,
-  { server = inject('postgresUrl'), given, file }: CopyOptions = {},
+  { server = ownPostgres(), given, file }: CopyOptions = {},
 ): Promise<TestDatabase> => {
   if (dialect === 'sqlite') {
     const template = path.join(inject('templatesDir'), `${name}.db`);
@@ -192,7 +195,10 @@ const urlOf = (server: string, name: string): string => {
 export type NamedRow = Readonly<Record<string, unknown>>;
 
 /** Runs a statement as another program would; PostgreSQL returns all values as text. */
-export const queryOf = async ({ db, env }: TestDatabase, statement: string): Promise<readonly NamedRow[]> => {
+export const queryOf = async (
+  { db, env }: { readonly db: { readonly dialect: { readonly name: DialectName } }; readonly env: TestDatabase['env'] },
+  statement: string,
+): Promise<readonly NamedRow[]> => {
   if (db.dialect.name === 'sqlite') {
     const connection = new Sqlite(env['DATABASE_FILENAME']!);
     try {

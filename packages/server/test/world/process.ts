@@ -1,11 +1,18 @@
 /** The built server in a process of its own, over a world's database; `npm test` builds it. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
-import net, { type AddressInfo } from 'node:net';
+import net from 'node:net';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const script = path.join(path.dirname(fileURLToPath(import.meta.url)), '../faults/serve.mjs');
+
+/** The secrets of a server in a process of its own: those that are not given are written to the project. */
+export const secretsGiven = {
+  JWT_SECRET: 'a secret of the tests',
+  API_TOKEN_SALT: 'a salt of the tests',
+  ADMIN_JWT_SECRET: 'another secret of the tests, for administrators',
+};
 
 export interface Served {
   /** `http://127.0.0.1:1234/api` */
@@ -25,9 +32,7 @@ export const serveInProcess = async (
   nodeOptions: readonly string[] = [],
 ): Promise<Served> => {
   const port = await freePort();
-  // secrets are given, because otherwise they would be written to the project
-  const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
-  const own = { LOG_LEVEL: 'silent', TZ: 'UTC', ...secrets, ...env, PORT: String(port), HOST: '127.0.0.1' };
+  const own = { LOG_LEVEL: 'silent', TZ: 'UTC', ...secretsGiven, ...env, PORT: String(port), HOST: '127.0.0.1' };
   const child = fork(script, [projectDir], {
     env: { ...process.env, ...own },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -50,12 +55,29 @@ export const serveInProcess = async (
   return { url: `http://127.0.0.1:${port}/api`, child, log: () => log };
 };
 
-/** A free port on this machine. */
+/**
+ * A port that nothing listens on. It lies below those that the system gives to connections (32768 and up on Linux, 49152
+ * on macOS), one of which could take it before it is listened on; and workers that run at the same time have ranges of
+ * their own.
+ */
 export const freePort = async (): Promise<number> => {
-  const probe = net.createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  await once(probe, 'close');
-  return port;
+  const worker = Number(process.env['VITEST_POOL_ID'] ?? 0) % workersMax;
+  for (let tried = 0; tried < portsPerWorker; tried++) {
+    const port = portsFrom + worker * portsPerWorker + (nextPort++ % portsPerWorker);
+    if (await isFree(port)) return port;
+  }
+  throw new Error('no port is free');
 };
+
+const portsFrom = 12_000;
+const portsPerWorker = 2_500;
+const workersMax = 8;
+/** Each file has a process of its own: the one after it begins elsewhere. */
+let nextPort = process.pid * 17;
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const probe = net.createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });

@@ -57,10 +57,15 @@ export const defaultSettings: TestSettings = {
 export interface TestSecrets {
   readonly jwtSecret: string;
   readonly apiTokenSalt: string;
+  readonly adminJwtSecret: string | null;
 }
 
 /** Secrets of every test server that is given none. */
-export const secrets: TestSecrets = { jwtSecret: 'secret of the tests', apiTokenSalt: 'salt of the tests' };
+export const secrets: TestSecrets = {
+  jwtSecret: 'secret of the tests',
+  apiTokenSalt: 'salt of the tests',
+  adminJwtSecret: 'another secret of the tests',
+};
 
 export interface TestPeople {
   readonly mail?: MailSender;
@@ -78,6 +83,7 @@ export interface TestPeople {
   /** Memory for kept entries; 0 keeps none. */
   readonly entriesBytesMax?: number | undefined;
   readonly secrets?: TestSecrets;
+  readonly environment?: 'development' | 'production';
   /** How webhooks are sent, once `site.notifier` is started. */
   readonly webhooks?: NotifierOptions;
   /** Where uploads are kept; by default below `uploadsDir`, as in a project. */

@@ -47,8 +47,6 @@ export interface SmallWorld {
 export interface SmallOptions extends TestPeople {
   /** The database that the server gets instead of the real one. */
   readonly watch?: (db: Db) => Db;
-  /** A PostgreSQL of the test's own; that of the run otherwise. */
-  readonly server?: string;
 }
 
 /** Writes the schema files into a folder. */
@@ -88,10 +86,10 @@ export const loadSmall = (project: SmallProject): Model => {
 export const newSmallWorld = async (
   dialect: DialectName,
   project: SmallProject,
-  { watch = (db) => db, server, ...people }: SmallOptions = {},
+  { watch = (db) => db, ...people }: SmallOptions = {},
 ): Promise<SmallWorld> => {
   const model = loadSmall(project);
-  const database = await newDatabase(dialect, server);
+  const database = await newDatabase(dialect);
   const { db } = database;
   const tables = new Map((await createTables(db, model)).map((table) => [table.name, table]));
   const insert: SmallWorld['insert'] = (table, rows) => insertRows(db, tables.get(table)!, rows);

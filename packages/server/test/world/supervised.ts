@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import path from 'node:path';
-import { freePort } from './process.js';
+import { freePort, secretsGiven } from './process.js';
 import { contentType, typeFile, writeFiles } from './schemas.js';
 
 const main = path.join(import.meta.dirname, '../../dist/cli/main.js');
@@ -61,9 +61,8 @@ export const runSupervised = async (
   workers = 2,
 ): Promise<Supervised> => {
   const port = Number(env['PORT'] ?? (await freePort()));
-  const secrets = { JWT_SECRET: 'a secret of the tests', API_TOKEN_SALT: 'a salt of the tests' };
   const child = spawn(process.execPath, [main, 'start', '--project', dir, '--workers', String(workers)], {
-    env: { ...process.env, ...secrets, LOG_LEVEL: 'info', HOST: '127.0.0.1', PORT: String(port), ...env },
+    env: { ...process.env, ...secretsGiven, LOG_LEVEL: 'info', HOST: '127.0.0.1', PORT: String(port), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let log = '';

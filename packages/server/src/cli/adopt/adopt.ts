@@ -22,10 +22,21 @@ import {
   unservedActions,
   verdictOf,
 } from '../code.js';
-import { type Config, defaultConfig, postgresUrl, readConfig, StartFault, UsageFault } from '../config.js';
+import {
+  type Config,
+  defaultConfig,
+  type FoundConfig,
+  postgresUrl,
+  readConfig,
+  StartFault,
+  tlsOf,
+  UsageFault,
+  withV4Settings,
+} from '../config.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
 import { findPlugins } from '../plugins.js';
 import { compareDatabase } from '../project.js';
+import { CLIENT_SETTING, settingGuards } from '../v4-settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';
@@ -33,9 +44,9 @@ import { findProject, type V4Project } from './project.js';
 import type { AdoptReport, CodeFact, DatabaseFacts, Obstacle, ProjectFacts } from './report.js';
 import { judgeRequests } from './requests.js';
 import type { Hide } from './secrets.js';
-import { describeServed, differencesOf, readProviders } from './served.js';
+import { describeServed, differencesOf, ownRoutesOf, readProviders } from './served.js';
 import { planServing, planStart } from './serving.js';
-import { compareSettings, type DatabaseAddress, environmentOf, findAddress } from './settings.js';
+import { compareSettings, type DatabaseAddress, environmentOf, findAddress, settingsOf } from './settings.js';
 import { newTables, type Tables } from './tables.js';
 import { readV4Config, type V4Config } from './v4-config.js';
 
@@ -70,11 +81,32 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const obstacles: Obstacle[] = [];
   const isTypeScript = project.language === 'TypeScript';
   const v4 = await readV4Config(project.dir, { environment, outside: process.env, isTypeScript });
-  const config = await ownConfig(project.dir, obstacles);
+  const given = await ownConfig(project.dir, obstacles);
+  const { runCode: isRead } = given.config.project;
+  const v4Settings = settingsOf(project.dir, v4, given.config.project.ignoreCode);
+  const config = isRead ? withV4Settings(given, v4Settings) : given.config;
+  const faults = v4.faults.filter((it) => !/has been restricted/.test(it));
+  if (isRead && faults.length > 0)
+    obstacles.push({
+      code: 'config.invalid',
+      message: `The start reads config/, and it cannot be evaluated: ${faults.join('; ')}`,
+      cure: 'Mend the files, or set the variables that they need.',
+    });
+  const guards = isRead ? settingGuards(v4Settings, given).filter((it) => it.v4Name !== CLIENT_SETTING) : [];
+  if (guards.length > 0)
+    obstacles.push({
+      code: 'settings.guards',
+      message: `${guards.length === 1 ? 'A setting' : `${guards.length} settings`} of config/ may restrict access and ${guards.length === 1 ? 'is' : 'are'} not supported, so the start is refused: ${guards.map((it) => `${it.v4Name}: ${it.note}`).join('; ')}`,
+      cure: 'Say in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.',
+    });
   const code = codeOf(project.dir, config, obstacles);
   const loaded = loadModel(project.dir, { ...config.api.responses, customFields: config.customFields });
   const model = modelOf(loaded, config, obstacles);
-  const settings = compareSettings(v4, config).map((it) => ({ ...it, v4: v4.hide.value(it.v4) }));
+  const settings = compareSettings(v4Settings, config).map((it) => ({
+    ...it,
+    v4: v4.hide.setting(it.v4Name, it.v4),
+    dovetail: v4.hide.setting(it.v4Name, it.dovetail),
+  }));
   const exposed = settings.find((it) => it.name === 'api.responses.privateAttributes' && it.state === 'set');
   if (exposed && Array.isArray(exposed.v4) && exposed.v4.length > 0)
     obstacles.push({
@@ -171,8 +203,16 @@ const inspectDatabase = async (
     drafts: stored.drafts,
     unlocalized: await readUnlocalized(model, db, diff),
     content,
+    ownActions: ownRoutesOf(facts).flatMap((it) => it.action ?? []),
   });
-  const serving = { dir: project.dir, config: v4, address, settings: known.settings, guards: guardsIn(files) };
+  const serving = {
+    dir: project.dir,
+    config: v4,
+    address,
+    settings: known.settings,
+    isRead: config.project.runCode,
+    guards: guardsIn(files),
+  };
   const isNew = content.roles.length === 0;
   const start = planStart(serving, model, diff, db, {
     isNew,
@@ -213,7 +253,9 @@ const inspectDatabase = async (
             model: asStored(model, stored),
             config,
             file: urls,
-            ownRoutes: facts.flatMap((it) => it.routes),
+            ownRoutes: facts.flatMap(({ routes, verdict }) =>
+              routes.map((it) => ({ ...it, runs: verdict === 'runs' })),
+            ),
             unserved,
             defaultLocale: content.locales?.default ?? 'en',
           }),
@@ -231,24 +273,24 @@ const isRemembered = async (model: Model, tables: Tables): Promise<boolean> => {
 
 // ---- the project
 
-const ownConfig = async (dir: string, obstacles: Obstacle[]): Promise<Config> => {
+const ownConfig = async (dir: string, obstacles: Obstacle[]): Promise<FoundConfig> => {
   try {
     return await readConfig(dir);
   } catch (fault) {
     if (!(fault instanceof StartFault)) throw fault;
     obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
-    return defaultConfig(dir);
+    return { config: defaultConfig(dir), given: {} };
   }
 };
 
 const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code => {
   let files: readonly CodeFile[];
   try {
-    files = findCode(dir, project.ignoreCode, project.runCode);
+    files = findCode(dir, project);
   } catch (fault) {
     if (!(fault instanceof StartFault)) throw fault;
     obstacles.push({ code: 'config.invalid', message: fault.message, cure: 'Mend the configuration file.' });
-    files = findCode(dir, []);
+    files = findCode(dir, { ...project, ignoreCode: [] });
   }
   const routes = declaredRoutes(dir, files);
   const facts = files.map(
@@ -256,9 +298,7 @@ const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code =
       file: it.file,
       ...verdictOf(it),
       ignored: it.ignored,
-      // those of files that run are served
-      routes:
-        it.kind === 'run' ? [] : routes.filter(({ file }) => file === it.file).map(({ file: _, ...route }) => route),
+      routes: routes.filter(({ file }) => file === it.file).map(({ file: _, ...route }) => route),
     }),
   );
   const handlers = findHandlers(dir).map(
@@ -275,8 +315,8 @@ const codeOf = (dir: string, { project }: Config, obstacles: Obstacle[]): Code =
   if (guards.length > 0)
     obstacles.push({
       code: 'code.guards',
-      message: `${guards.length === 1 ? 'A file may restrict' : `${guards.length} files may restrict`} access, and code of the project is not run, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
-      cure: 'Run the code of the project: project.runCode true in dovetail.config (docs/project-code.md). Or do what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them there: project.ignoreCode.',
+      message: `${guards.length === 1 ? 'A file may restrict access, and is not run' : `${guards.length} files may restrict access, and are not run`}, so the start is refused: ${guards.slice(0, 3).join(', ')}${guards.length > 3 ? ` and ${guards.length - 3} more, below` : ''}`,
+      cure: `${project.runCode ? 'Do' : 'Remove project.runCode from dovetail.config, so that the code runs. Or do'} what they do with permissions, or with handlers (src/api/<name>/handlers.ts), and list them in dovetail.config: project.ignoreCode.`,
     });
   return { files, facts: [...facts, ...handlers] };
 };
@@ -305,7 +345,8 @@ const open = async (address: DatabaseAddress, hide: Hide, obstacles: Obstacle[])
   try {
     if (address.client === 'postgres') {
       const { openFrozenPostgres } = await import('../../sql/postgres/frozen.js');
-      return await openFrozenPostgres(postgresUrl(environmentOf(address)));
+      const env = environmentOf(address);
+      return await openFrozenPostgres(postgresUrl(env), tlsOf(env));
     }
     const file = address.given.DATABASE_FILENAME ?? '';
     if (!fs.existsSync(file)) {
@@ -334,7 +375,7 @@ const open = async (address: DatabaseAddress, hide: Hide, obstacles: Obstacle[])
 const describeDatabase = async (db: FrozenDb, address: DatabaseAddress): Promise<DatabaseFacts> => {
   const catalog = await readCatalog(db);
   const tables = newTables(db, catalog);
-  const [[version, bytes] = []] = await tables.run(db.inspection.engine);
+  const [[version, bytes] = []] = await tables.run(db.dialect.engine);
   const [[sync] = []] = tables.has('strapi_database_schema', 'time')
     ? await tables.rows(sql`select time from strapi_database_schema order by id desc limit 1`)
     : [];

@@ -1,11 +1,17 @@
 /**
  * A process of its own that evaluates the configuration files of a v4 project, with Node's permission to read files and none to
- * write, to start programs or to load native code. `v4-config.ts` starts it. It imports nothing of Dovetail's, so that it needs no
- * bundle.
+ * write, to start programs or to load native code. `v4-config.ts` starts it. It imports nothing of Dovetail's but what imports nothing
+ * itself, so that it needs no bundle.
  */
 import fs from 'node:fs';
 import path from 'node:path';
 import { createJiti } from 'jiti';
+
+/** From the sources it is TypeScript, for which Node looks under no other name. */
+const ownFile = new URL(`../../v4code/env.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const { aliasesOf, newEnv, placeOf, sourceAt, withoutExit } = (await import(
+  ownFile.href
+)) as typeof import('../../v4code/env.js');
 
 export interface EvaluateRequest {
   /** The project's folder. */
@@ -18,7 +24,7 @@ export interface EvaluateRequest {
 
 export interface EvaluatedFile {
   readonly file: string;
-  /** Plain JSON; functions are left out. */
+  /** Plain JSON; functions are `[Function]`. */
   readonly value: unknown;
   /** Why it cannot be evaluated; null if it can. */
   readonly error: string | null;
@@ -32,50 +38,12 @@ export interface ReadVariable {
   readonly value: string | null;
 }
 
-type Env = Record<string, unknown> & ((name: string, fallback?: unknown) => unknown);
-
-/** v4's `env`, with its casts. */
-const newEnv = (read: (name: string) => string | undefined): Env => {
-  const cast =
-    (convert: (text: string) => unknown) =>
-    (name: string, fallback?: unknown): unknown => {
-      const text = read(name);
-      return text === undefined ? fallback : convert(text);
-    };
-  const list = (text: string): readonly string[] =>
-    text
-      .replace(/^\[(.*)\]$/, '$1')
-      .split(',')
-      .map((it) => it.trim().replace(/^(['"])(.*)\1$/, '$2'));
-  return Object.assign(
-    cast((text) => text),
-    {
-      int: cast((text) => Number.parseInt(text, 10)),
-      float: cast((text) => Number.parseFloat(text)),
-      bool: cast((text) => text === 'true'),
-      json: (name: string, fallback?: unknown) => {
-        const text = read(name);
-        return text === undefined ? fallback : parseJson(text, `the variable ${name}`);
-      },
-      array: cast(list),
-      date: cast((text) => new Date(text)),
-      oneOf: (name: string, expected: readonly unknown[], fallback?: unknown) => {
-        const text = read(name);
-        return text !== undefined && expected.includes(text) ? text : fallback;
-      },
-    },
-  ) as unknown as Env;
-};
-
 /** @param tell called with each file once it is evaluated: the next one may never end. */
 const evaluateAll = async (
   { dir, files, isCompiled }: EvaluateRequest,
   tell: (evaluated: EvaluatedFile) => void,
 ): Promise<void> => {
   const own = process.env;
-  process.exit = (code) => {
-    throw new Error(`calls process.exit(${code ?? ''})`);
-  };
   let variables: Map<string, string | null> = new Map();
   const read = (name: string): string | undefined => {
     const value = own[name];
@@ -95,10 +63,16 @@ const evaluateAll = async (
     let value: unknown = null;
     let error: string | null = null;
     try {
-      const made = await load(dir, file, isCompiled);
-      value = plain(typeof made === 'function' ? await (made as (given: { env: Env }) => unknown)({ env }) : made);
+      const made = await withoutExit(() => load(dir, file, isCompiled));
+      value = plain(
+        typeof made === 'function'
+          ? await withoutExit(async () => (made as (given: object) => unknown)({ env }))
+          : made,
+      );
     } catch (fault) {
       error = fault instanceof Error ? (fault.message.split('\n')[0] ?? '') : String(fault);
+      const place = placeOf(fault, dir);
+      if (place !== null) error += place.file === file ? `, in line ${place.line}` : ` (${place.file}:${place.line})`;
     }
     tell({
       file,
@@ -110,23 +84,24 @@ const evaluateAll = async (
 };
 
 const load = async (dir: string, file: string, isCompiled: boolean): Promise<unknown> => {
-  const source = fs.readFileSync(path.join(dir, file), 'utf8');
-  if (file.endsWith('.json')) return parseJson(source, 'it');
-  const evaluate = async (place: string): Promise<unknown> => {
-    const jiti = createJiti(place, { fsCache: false, moduleCache: false, interopDefault: true });
-    const module = jiti.evalModule(source, { filename: place, id: place, ext: path.extname(file), async: false }) as {
-      readonly default?: unknown;
-    } | null;
-    return module !== null && typeof module === 'object' && 'default' in module ? module.default : module;
-  };
-  if (!isCompiled) return evaluate(path.join(dir, file));
-  try {
-    return await evaluate(path.join(dir, 'dist', file));
-  } catch (fault) {
-    // what it imports may not have been compiled yet
-    if (!/Cannot find module/.test(String(fault))) throw fault;
-    return evaluate(path.join(dir, file));
-  }
+  const full = path.join(dir, file);
+  if (file.endsWith('.json')) return parseJson(fs.readFileSync(full, 'utf8'), 'it');
+  const jiti = createJiti(full, {
+    fsCache: false,
+    moduleCache: false,
+    interopDefault: true,
+    // what the configuration of a project may need of them; the start has them too, whether they are installed or not
+    virtualModules: { '@strapi/utils': { env: newEnv((name) => process.env[name]) }, '@strapi/strapi': {} },
+    alias: aliasesOf(dir),
+  });
+  const module = (await jiti.evalModule(sourceAt(full, isCompiled ? path.join(dir, 'dist', file) : full), {
+    filename: full,
+    id: full,
+    ext: path.extname(file),
+    async: true,
+    forceTranspile: true,
+  })) as { readonly default?: unknown } | null;
+  return module !== null && typeof module === 'object' && 'default' in module ? module.default : module;
 };
 
 /** Node's own message would quote the text, which may hold secrets. */
@@ -138,12 +113,13 @@ const parseJson = (text: string, what: string): unknown => {
   }
 };
 
-/** Without what JSON cannot say: functions, classes, cycles. */
+/** Without what JSON cannot say: classes, cycles. Functions become a text. */
 const plain = (value: unknown): unknown => {
   const path: object[] = [];
   return JSON.parse(
     JSON.stringify(value, function (this: object, _key, member: unknown) {
       if (typeof member === 'bigint') return String(member);
+      if (typeof member === 'function') return '[Function]';
       if (member === null || typeof member !== 'object') return member;
       while (path.length > 0 && path.at(-1) !== this) path.pop();
       if (path.includes(member)) return undefined;

@@ -31,6 +31,8 @@ export interface HazardScan {
   readonly drafts: ReadonlyMap<string, number>;
   readonly unlocalized: readonly Unlocalized[];
   readonly content: ContentFacts;
+  /** Permissions of routes of the project's code. */
+  readonly ownActions: readonly string[];
 }
 
 type Found = AsyncGenerator<FoundHazard, void>;
@@ -568,7 +570,7 @@ const names = async function* ({ model, tables }: HazardScan): Found {
 
 // ---- users
 
-const people = async function* ({ model, tables }: HazardScan): Found {
+const people = async function* ({ model, tables, ownActions }: HazardScan): Found {
   if (tables.has('up_users', 'id', 'email')) {
     if (tables.has('up_users_role_links', 'user_id')) {
       const [count, example] = await probe(
@@ -599,7 +601,7 @@ const people = async function* ({ model, tables }: HazardScan): Found {
     }
   }
   if (tables.has('up_permissions', 'action')) {
-    const known = sql.join(actionsOf(model).map((it) => sql.lit(it)));
+    const known = sql.join([...actionsOf(model), ...ownActions].map((it) => sql.lit(it)));
     const [count, example] = await probe(
       tables,
       sql`up_permissions`,

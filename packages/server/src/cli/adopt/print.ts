@@ -2,6 +2,7 @@
 import path from 'node:path';
 import { styleText } from 'node:util';
 import { formatNote } from '../../model/load.js';
+import { asGenerated } from '../code.js';
 import type { AdoptReport, CodeFact, ContentFacts, Hazard, Setting, StartFacts } from './report.js';
 import type { RefusedGroup } from './requests.js';
 import { counted } from './words.js';
@@ -196,8 +197,9 @@ const servedPart = ({ served }: AdoptReport, paper: Paper): string => {
     const open = methods.filter((it) => it.isPublic).map((it) => it.method);
     return [path, methods.map((it) => it.method).join(' '), open.length === 0 ? '' : `anyone: ${open.join(' ')}`];
   });
+  const own = served.own.map(({ method, path, isPublic }) => [path, method, isPublic ? `anyone: ${method}` : '']);
   return [
-    section('\nServed', table(rows), paper),
+    section('\nServed', table([...rows, ...own]), paper),
     section(
       '\nNot served',
       grouped(served.notServed, (it) => it.why).flatMap(([why, own]) => [
@@ -231,12 +233,14 @@ const code = ({ code: files, plugins }: AdoptReport, paper: Paper): string => {
     ]);
     return [`  ${paint(style, title)}`, ...lines];
   };
-  const plain = files.filter((it) => it.verdict === 'not needed').length;
+  const isPlain = ({ verdict, why }: CodeFact): boolean => verdict === 'not needed' && why === asGenerated;
+  const plain = files.filter(isPlain).length;
   const lines = [
     ...group('may guard access, and does not run', 'red', (it) => it.isGuard && it.verdict === 'not run'),
     ...group('does not run', 'yellow', (it) => !it.isGuard && it.verdict === 'not run'),
     ...group('obeyed', 'green', (it) => it.verdict === 'obeyed'),
     ...group('runs', 'green', (it) => it.verdict === 'runs'),
+    ...group('not needed', 'green', (it) => it.verdict === 'not needed' && !isPlain(it)),
     ...(plain === 0 ? [] : [`  ${paint('green', 'not needed')}: ${counted(plain, 'file')} as v4 generates them`]),
     ...(plugins.length === 0
       ? []

@@ -2,6 +2,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
+import { foldersIn } from '../../model/files.js';
 import type { Obstacle, ProjectFacts } from './report.js';
 
 export interface V4Project extends ProjectFacts {
@@ -120,19 +121,12 @@ const hasSchemas = (dir: string): boolean => {
   return foldersIn(api).some((it) => fs.existsSync(path.join(api, it, 'content-types')));
 };
 
-const foldersIn = (dir: string): readonly string[] =>
-  fs.existsSync(dir)
-    ? fs
-        .readdirSync(dir, { withFileTypes: true })
-        .filter((it) => it.isDirectory() && !it.name.startsWith('.') && it.name !== 'node_modules')
-        .map((it) => it.name)
-        .sort()
-    : [];
-
 /** Folders of a repository with several packages, at most two levels deep, that are projects. */
 const projectsBelow = (dir: string): readonly string[] =>
-  foldersIn(dir)
-    .flatMap((it) => [it, ...foldersIn(path.join(dir, it)).map((inner) => `${it}/${inner}`)])
+  packagesIn(dir)
+    .flatMap((it) => [it, ...packagesIn(path.join(dir, it)).map((inner) => `${it}/${inner}`)])
     .filter((it) => dependsOnStrapi(path.join(dir, it)));
+
+const packagesIn = (dir: string): readonly string[] => foldersIn(dir).filter((it) => it !== 'node_modules');
 
 const dependsOnStrapi = (dir: string): boolean => Object.hasOwn(readManifest(dir)?.dependencies ?? {}, STRAPI);

@@ -37,6 +37,7 @@ export type ObstacleCode =
   | 'schema.invalid'
   | 'code.guards'
   | 'settings.exposed'
+  | 'settings.guards'
   | 'database.unknown'
   | 'database.unsupported'
   | 'database.missing'
@@ -148,6 +149,15 @@ export interface ServedFacts {
     /** Methods, and whether the public role may use them. */
     readonly methods: readonly { readonly method: string; readonly action: string; readonly isPublic: boolean }[];
   }[];
+  /** Routes of the project's code that runs. */
+  readonly own: readonly {
+    readonly method: string;
+    readonly path: string;
+    readonly file: string;
+    /** Null for a handler that is a function. */
+    readonly action: string | null;
+    readonly isPublic: boolean;
+  }[];
   readonly notServed: readonly { readonly what: string; readonly why: string }[];
 }
 
@@ -155,7 +165,7 @@ export interface CodeFact extends CodeVerdict {
   readonly file: string;
   /** Listed in `project.ignoreCode`. */
   readonly ignored: boolean;
-  /** Routes that it declares, none of which is served. */
+  /** Routes that it declares; they are served if it runs. */
   readonly routes: readonly {
     readonly method: string;
     readonly path: string;

@@ -55,7 +55,7 @@ export interface JudgeOptions {
   /** Without a file the lines of stdin are read. */
   readonly file: string;
   /** Paths of routes of the project's own, without the prefix, with their methods: `GET /books/mine`. */
-  readonly ownRoutes: readonly { readonly method: string; readonly path: string }[];
+  readonly ownRoutes: readonly { readonly method: string; readonly path: string; readonly runs: boolean }[];
   readonly unserved: ReadonlyMap<string, readonly string[]>;
   readonly defaultLocale: string;
 }
@@ -211,7 +211,7 @@ const newJudge = ({
     if (ofProject)
       return {
         kind: 'elsewhere',
-        what: `${ofProject.method} ${prefix}${ofProject.path}, a route of the project: not run`,
+        what: `${ofProject.method} ${prefix}${ofProject.path}, a route of the project: ${ofProject.runs ? 'runs' : 'not run'}`,
       };
     const found = routes.find(({ form }) => form.test(pathname));
     const reading = method === 'HEAD' ? 'GET' : method;

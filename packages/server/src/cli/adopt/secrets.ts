@@ -12,6 +12,8 @@ export interface Hide {
   readonly text: (text: string) => string;
   /** A setting without credentials in URLs, and without what is named like a secret. Equal texts stay: a bucket may be named like a password. */
   readonly value: (value: unknown) => unknown;
+  /** The same of a setting with a path: `ratelimit.password`. */
+  readonly setting: (name: string, value: unknown) => unknown;
 }
 
 /** @param known values by name, nested or not: variables of the environment, the configuration. Those named like secrets count. */
@@ -28,7 +30,11 @@ export const hideSecrets = (...known: readonly unknown[]): Hide => {
       Object.entries(given).map(([name, it]) => [name, secretName.test(name) && isText(it) ? HIDDEN : value(it)]),
     );
   };
-  return { text, value };
+  const setting = (name: string, given: unknown): unknown => {
+    const last = name.split('.').at(-1) ?? name;
+    return (value({ [last]: given }) as Readonly<Record<string, unknown>>)[last];
+  };
+  return { text, value, setting };
 };
 
 const isText = (value: unknown): boolean => typeof value === 'string' || typeof value === 'number';

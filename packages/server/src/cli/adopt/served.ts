@@ -5,8 +5,9 @@ import { limits } from '../../limits.js';
 import type { Model } from '../../model/model.js';
 import type { Config } from '../config.js';
 import type { PluginVerdict } from '../plugins.js';
+import { objectAt, valueAt } from '../v4-values.js';
 import type { CodeFact, ContentFacts, DatabaseFacts, Difference, ServedFacts, Setting } from './report.js';
-import { objectAt, secretsOf, valueAt } from './settings.js';
+import { secretsOf } from './settings.js';
 import type { Tables } from './tables.js';
 import type { V4Config } from './v4-config.js';
 import { counted } from './words.js';
@@ -44,10 +45,17 @@ export const describeServed = ({
     }));
     return methods.length === 0 ? [] : [{ path, type: type.uid, methods }];
   });
+  const own = ownRoutesOf(code).map(({ method, path, file, action }) => ({
+    method,
+    path: `${prefix}${path}`,
+    file,
+    action,
+    isPublic: action !== null && publicActions.has(action),
+  }));
   const notServed = [
     { what: '/admin', why: 'the admin panel stays with v4' },
-    ...code.flatMap(({ file, routes: own }) =>
-      own.map(({ method, path }) => ({
+    ...code.flatMap(({ file, routes: declared, verdict }) =>
+      (verdict === 'runs' ? [] : declared).map(({ method, path }) => ({
         what: `${method} ${prefix}${path}`,
         why: `routes of the project, in ${file}`,
       })),
@@ -64,8 +72,27 @@ export const describeServed = ({
       why: 'a 404, and their permissions are kept',
     })),
   ];
-  return { prefix, routes, notServed };
+  return { prefix, routes, own, notServed };
 };
+
+/** Routes of files that run, with the permission that each needs. */
+export const ownRoutesOf = (
+  code: readonly CodeFact[],
+): readonly {
+  readonly method: string;
+  readonly path: string;
+  readonly file: string;
+  readonly action: string | null;
+}[] =>
+  code.flatMap(({ file, verdict, routes }) => {
+    const [, api = ''] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
+    return (verdict === 'runs' ? routes : []).map(({ method, path, handler }) => ({
+      method,
+      path,
+      file,
+      action: handler === null || handler.includes('::') ? handler : `api::${api}.${handler}`,
+    }));
+  });
 
 /** Login providers besides e-mail that the project has switched on. */
 export const readProviders = async (tables: Tables): Promise<readonly string[]> => {
@@ -193,11 +220,11 @@ const looks: readonly Look[] = [
             'An upload with ref, refId and field needs the permission to update that entry, and allowedTypes is enforced.',
         };
   },
-  ({ v4 }) => {
+  ({ v4, config }) => {
     const body = v4.part('middlewares').value;
     const found = Array.isArray(body) ? body.find((it) => valueAt(it, 'name') === 'strapi::body') : undefined;
     const limit = valueAt(objectAt(found, 'config'), 'jsonLimit');
-    return limit === undefined
+    return limit === undefined || config.project.runCode
       ? null
       : {
           code: 'body-size',
@@ -218,17 +245,17 @@ const looks: readonly Look[] = [
             'Set the values that v4 runs with. Otherwise new ones are generated: with another JWT_SECRET everyone has to log in again, with another API_TOKEN_SALT no API token is known.',
         };
   },
-  ({ content }) =>
-    content.users === 0
+  ({ content, config }) =>
+    content.users === 0 || config.users.attemptsPerMinute === 0
       ? null
       : {
           code: 'attempts',
           because: counted(content.users, 'user'),
-          message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${limits.attemptsMax} a minute for each account and address.`,
+          message: `Passwords, roles and JWTs stay valid if JWT_SECRET is the same. Attempts to log in are limited to ${config.users.attemptsPerMinute} a minute for each account and address.`,
         },
-  ({ v4 }) => {
+  ({ v4, config }) => {
     const { allowedFields } = objectAt(v4.part('plugins').value, 'users-permissions', 'config', 'register');
-    return Array.isArray(allowedFields)
+    return Array.isArray(allowedFields) && config.users.registerFields === null
       ? {
           code: 'registration',
           because: `users-permissions has register.allowedFields ${JSON.stringify(allowedFields)}`,

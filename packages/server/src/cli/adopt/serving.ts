@@ -6,8 +6,9 @@ import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
 import { indexColumns, noDiff, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
 import { planChanges } from '../layout.js';
+import { valueAt } from '../v4-values.js';
 import type { ServeFacts, Setting, StartFacts } from './report.js';
-import { configFor, type DatabaseAddress, missingVariables, secretsOf, valueAt } from './settings.js';
+import { configFor, type DatabaseAddress, missingVariables, secretsOf } from './settings.js';
 import type { V4Config } from './v4-config.js';
 
 export interface ServingOptions {
@@ -15,6 +16,8 @@ export interface ServingOptions {
   readonly config: V4Config;
   readonly address: DatabaseAddress;
   readonly settings: readonly Setting[];
+  /** Whether Dovetail reads `config/` too. */
+  readonly isRead: boolean;
   /** Guards that `start` waits for, as the files to list in `project.ignoreCode`. */
   readonly guards: readonly string[];
 }
@@ -113,21 +116,23 @@ const filesOf = (dir: string, config: V4Config, address: DatabaseAddress): Start
   return files;
 };
 
-export const planServing = ({ dir, config, address, settings, guards }: ServingOptions): ServeFacts => {
-  const variables = missingVariables(dir, config, address);
+export const planServing = ({ dir, config, address, settings, isRead, guards }: ServingOptions): ServeFacts => {
+  const variables = missingVariables(dir, config, address, isRead);
   const wanted = configFor(settings);
   const own = guards.length === 0 ? wanted : { ...wanted, project: { ignoreCode: guards } };
   const project = quoted(dir);
   const server = config.part('server').value;
   const port = Number(valueAt(server, 'port') ?? config.variables['PORT'] ?? 1337) || 1337;
   const host = String(valueAt(server, 'host') ?? config.variables['HOST'] ?? '0.0.0.0');
+  const isListening = isRead && valueAt(server, 'port') !== undefined && valueAt(server, 'host') !== undefined;
+  const listening = isListening ? [] : [`PORT=${port}`, `HOST=${host}`];
   const given = variables.map((it) => `${it.name}=${assigned(it)}`);
   const start = (...more: readonly string[]): string =>
     [...more, ...given, 'npx dovetail start --project', project].join(' ');
   const environment = config.environment === 'development' ? [] : [`NODE_ENV=${config.environment}`];
   const file = address.given.DATABASE_FILENAME ?? '';
   const copied = '/tmp/dovetail-copy.db';
-  const sourceOf = given.filter((it) => /^DATABASE_/.test(it));
+  const sourceOf = [...(isRead ? environment : []), ...given.filter((it) => /^DATABASE_/.test(it))];
   const onCopy = given.filter((it) => !/^DATABASE_(FILENAME|URL|NAME|CLIENT)=/.test(it));
   const copyStart = (database: readonly string[]): string =>
     [`PORT=${port + 1}`, ...environment, ...database, ...onCopy, 'npx dovetail start --project', project].join(' ');
@@ -150,7 +155,7 @@ export const planServing = ({ dir, config, address, settings, guards }: ServingO
       address.client === 'sqlite'
         ? `${[...sourceOf, 'npx dovetail backup'].join(' ')} --project ${project} --out ${quoted(`${file}.before-dovetail`)}`
         : 'pg_dump "$DATABASE" -Fc -f before-dovetail.dump   # DATABASE: the URL of the database',
-      start(`PORT=${port}`, `HOST=${host}`, ...environment),
+      start(...listening, ...environment),
     ],
     back: ['stop Dovetail', 'start Strapi as before: it reads what was written meanwhile'],
   };

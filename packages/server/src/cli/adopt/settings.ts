@@ -3,27 +3,24 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { type Config, type Environment, environmentSchema } from '../config.js';
+import {
+  type DatabaseVariables,
+  databaseOf,
+  MOVE_DATABASE,
+  type OtherClient,
+  unsupportedDatabase,
+} from '../v4-database.js';
+import { readV4Settings, type V4Setting } from '../v4-settings.js';
+import { objectAt, textAt, valueAt } from '../v4-values.js';
 import type { Obstacle, Setting, Variable } from './report.js';
 import type { ConfigPart, V4Config } from './v4-config.js';
 
 // ---- the database
 
-type DatabaseVariable =
-  | 'DATABASE_CLIENT'
-  | 'DATABASE_FILENAME'
-  | 'DATABASE_URL'
-  | 'DATABASE_HOST'
-  | 'DATABASE_PORT'
-  | 'DATABASE_NAME'
-  | 'DATABASE_USERNAME'
-  | 'DATABASE_PASSWORD'
-  | 'DATABASE_SSL'
-  | 'DATABASE_SCHEMA';
-
 /** Where the database is, as the variables under which Dovetail opens it. */
 export interface DatabaseAddress {
   readonly client: 'sqlite' | 'postgres';
-  readonly given: Readonly<Partial<Record<DatabaseVariable, string>>>;
+  readonly given: DatabaseVariables;
   readonly from: string;
   /** Variables that v4's configuration reads it from. */
   readonly variables: readonly string[];
@@ -92,7 +89,8 @@ const addressOfFlag = (database: string): FoundAddress => {
       address: { client: 'postgres', given: { DATABASE_CLIENT: 'postgres', DATABASE_URL: database }, ...source },
     };
   const scheme = /^(\w+):\/\//.exec(database)?.[1];
-  if (scheme !== undefined) return unsupported(scheme);
+  if (scheme !== undefined)
+    return unsupported({ client: null, name: /mysql|maria/i.test(scheme) ? 'MySQL or MariaDB' : scheme });
   const file = path.resolve(database);
   return {
     ok: true,
@@ -106,44 +104,13 @@ const addressOf = (
   settings: unknown,
   source: Pick<DatabaseAddress, 'from' | 'variables'>,
 ): FoundAddress => {
-  const text = (key: string): string | undefined => textAt(connection, key) ?? undefined;
-  const given = valueAt(settings, 'connection');
-  const connection = typeof given === 'string' ? { connectionString: given } : given;
-  if (/sqlite/.test(client)) {
-    const file = path.resolve(dir, text('filename') ?? '.tmp/data.db');
-    return {
-      ok: true,
-      address: { client: 'sqlite', given: { DATABASE_CLIENT: 'sqlite', DATABASE_FILENAME: file }, ...source },
-    };
-  }
-  if (!/^(pg|postgres)/.test(client)) return unsupported(client);
-  const ssl = valueAt(connection, 'ssl');
-  const all: Partial<Record<DatabaseVariable, string | undefined>> = {
-    DATABASE_CLIENT: 'postgres',
-    DATABASE_URL: text('connectionString'),
-    ...(text('connectionString') === undefined
-      ? {
-          DATABASE_HOST: text('host'),
-          DATABASE_PORT: text('port'),
-          DATABASE_NAME: text('database'),
-          DATABASE_USERNAME: text('user'),
-          DATABASE_PASSWORD: text('password'),
-        }
-      : {}),
-    DATABASE_SSL: ssl === true || (typeof ssl === 'object' && ssl !== null) ? 'true' : 'false',
-    DATABASE_SCHEMA: text('schema'),
-  };
-  const known = Object.fromEntries(Object.entries(all).filter(([, it]) => it !== undefined && it !== ''));
-  return { ok: true, address: { client: 'postgres', given: known, ...source } };
+  const found = databaseOf(dir, client, settings);
+  return found.client === null ? unsupported(found) : { ok: true, address: { ...found, ...source } };
 };
 
-const unsupported = (client: string): FoundAddress => ({
+const unsupported = (found: OtherClient): FoundAddress => ({
   ok: false,
-  obstacle: {
-    code: 'database.unsupported',
-    message: `The database is ${/mysql|maria/i.test(client) ? 'MySQL or MariaDB' : client}. Dovetail serves SQLite and PostgreSQL.`,
-    cure: 'Move the content with v4 itself: `strapi export` here, and `strapi import` into the same project configured for an empty PostgreSQL. Then adopt that.',
-  },
+  obstacle: { code: 'database.unsupported', message: unsupportedDatabase(found), cure: MOVE_DATABASE },
 });
 
 /** The environment under which Dovetail opens the database; names that are not given have their defaults. */
@@ -151,22 +118,37 @@ export const environmentOf = ({ given }: DatabaseAddress): Environment => enviro
 
 // ---- variables
 
-const secretNames: readonly string[] = ['DATABASE_URL', 'DATABASE_PASSWORD', 'JWT_SECRET', 'API_TOKEN_SALT'];
+const secretNames: readonly string[] = [
+  'DATABASE_URL',
+  'DATABASE_PASSWORD',
+  'DATABASE_SSL_KEY',
+  'JWT_SECRET',
+  'API_TOKEN_SALT',
+];
 
-/** Variables that must be set for Dovetail to find what v4 finds, because v4 reads them elsewhere. */
-export const missingVariables = (dir: string, config: V4Config, address: DatabaseAddress): readonly Variable[] => {
+/**
+ * Variables that must be set for Dovetail to find what v4 finds, because v4 reads them elsewhere.
+ * @param isRead whether Dovetail reads `config/` too.
+ */
+export const missingVariables = (
+  dir: string,
+  config: V4Config,
+  address: DatabaseAddress,
+  isRead: boolean,
+): readonly Variable[] => {
   const wanted: readonly (readonly [string, string, ConfigPart | null])[] = [
     ...Object.entries(address.given).map(
       ([name, value]) => [name, value, address.from === '--database' ? null : config.part('database')] as const,
     ),
-    ...(address.given.DATABASE_URL === undefined && address.client === 'postgres'
+    ...(!isRead && address.given.DATABASE_URL === undefined && address.client === 'postgres'
       ? [['DATABASE_URL', '', config.part('database')] as const]
       : []),
     ...secretsOf(config).flatMap((it) => (it.value === null ? [] : [[it.name, it.value, it.part] as const])),
   ];
   const defaults: Readonly<Record<string, unknown>> = environmentSchema.parse({});
   return wanted.flatMap(([name, value, part]): readonly Variable[] => {
-    const own = config.variables[name] ?? String(defaults[name] ?? '');
+    const read = isRead && part !== null ? value : String(defaults[name] ?? '');
+    const own = config.variables[name] ?? read;
     const isSame =
       name === 'DATABASE_FILENAME' ? path.resolve(dir, own || '.') === path.resolve(dir, value) : own === value;
     // a URL alone selects PostgreSQL
@@ -215,144 +197,32 @@ export const secretsOf = (config: V4Config): readonly Secret[] => {
 
 // ---- settings
 
-/** v4's settings that decide what clients see, and what the same are here. */
-export const compareSettings = (config: V4Config, own: Config): readonly Setting[] => {
-  const api = config.part('api').value;
-  const rest = objectAt(api, 'rest');
-  const server = config.part('server').value;
-  const compare = (name: string, v4Name: string, v4: unknown, note: string | null = null): Setting => {
-    const isObeyed = own.project.runCode && obeyedWithCode.has(name);
-    const dovetail = isObeyed ? v4 : (pathAt(own, name) ?? null);
-    return { name, v4Name, v4, dovetail, state: isDeepStrictEqual(v4, dovetail) ? 'same' : 'set', note };
-  };
-  const numberOr = (value: unknown, fallback: number | null): number | null =>
-    typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : fallback;
-  const prefix = textAt(rest, 'prefix') ?? '/api';
-  const privateAttributes = listAt(objectAt(api, 'responses'), 'privateAttributes');
-  const url = textAt(server, 'url');
-  return [
-    compare('api.rest.prefix', 'api.rest.prefix', prefix),
-    compare('api.rest.defaultLimit', 'api.rest.defaultLimit', numberOr(rest['defaultLimit'], 25)),
-    compare(
-      'api.rest.maxLimit',
-      'api.rest.maxLimit',
-      numberOr(rest['maxLimit'], null),
-      rest['maxLimit'] === undefined ? 'v4 has no maximum unless config/api sets one' : null,
-    ),
-    compare('api.rest.withCount', 'api.rest.withCount', rest['withCount'] !== false),
-    compare(
-      'api.responses.privateAttributes',
-      'api.responses.privateAttributes',
-      privateAttributes,
-      privateAttributes.length > 0 ? 'without it these attributes are shown to everyone' : null,
-    ),
-    compare('cors.origin', 'middlewares strapi::cors origin', corsOf(config.part('middlewares').value)),
-    compare('server.trustProxy', 'server.proxy', isTruthy(valueAt(server, 'proxy'))),
-    ...(url !== null && /^https?:/.test(url) ? [compare('server.url', 'server.url', url)] : []),
-    ...pluginSettings(config.part('plugins').value, compare),
-    ...withoutCounterpart(config),
-  ];
-};
+/** v4's settings as far as they decide what clients see, and what they are here. @param own as it is obeyed. */
+export const compareSettings = (settings: readonly V4Setting[], own: Config): readonly Setting[] =>
+  settings.flatMap(({ v4Name, v4, verdict, target, note }): readonly Setting[] => {
+    if (verdict === 'not needed') return [];
+    if (verdict === 'not supported')
+      return [{ name: null, v4Name, v4, dovetail: null, state: 'without', note: note ?? 'it is not known here' }];
+    if (target?.kind !== 'config') return [];
+    const { name, value } = target;
+    const dovetail = valueAtPath(own, name) ?? null;
+    const isExposing = name === 'api.responses.privateAttributes' && Array.isArray(value) && value.length > 0;
+    const why = isExposing ? 'without it these attributes are shown to everyone' : note;
+    return [
+      { name, v4Name, v4: value, dovetail, state: isDeepStrictEqual(value, dovetail) ? 'same' : 'set', note: why },
+    ];
+  });
 
-/** Settings that the server takes from `config/` if it runs the code of the project (`cli/v4code.ts`). */
-const obeyedWithCode: ReadonlySet<string> = new Set([
-  'api.rest.prefix',
-  'api.rest.defaultLimit',
-  'api.rest.maxLimit',
-  'api.rest.withCount',
-  'users.jwtDays',
-]);
-
-const corsOf = (middlewares: unknown): unknown => {
-  const cors = Array.isArray(middlewares) ? middlewares.find((it) => textAt(it, 'name') === 'strapi::cors') : undefined;
-  const origin = valueAt(objectAt(cors, 'config'), 'origin');
-  if (Array.isArray(origin)) return origin.includes('*') ? '*' : origin;
-  return typeof origin === 'string' && origin !== '*' ? origin.split(',').map((it) => it.trim()) : '*';
-};
-
-type Compare = (name: string, v4Name: string, v4: unknown, note?: string | null) => Setting;
-
-const pluginSettings = (plugins: unknown, compare: Compare): readonly Setting[] => {
-  const users = objectAt(plugins, 'users-permissions', 'config');
-  const upload = objectAt(plugins, 'upload', 'config');
-  const expires = daysOf(valueAt(objectAt(users, 'jwt'), 'expiresIn'));
-  const sizeLimit = valueAt(upload, 'sizeLimit') ?? valueAt(objectAt(upload, 'providerOptions'), 'sizeLimit');
-  return [
-    ...(expires === null ? [] : [compare('users.jwtDays', 'users-permissions.jwt.expiresIn', expires)]),
-    ...(typeof sizeLimit === 'number' ? [compare('upload.sizeLimit', 'upload.sizeLimit', sizeLimit)] : []),
-    ...s3Settings(upload, compare),
-  ];
-};
-
-const s3Settings = (upload: unknown, compare: Compare): readonly Setting[] => {
-  if (!/aws-s3$/.test(textAt(upload, 'provider') ?? '')) return [];
-  const options = objectAt(upload, 'providerOptions');
-  const nested = objectAt(options, 's3Options');
-  const find = (key: string): string | null =>
-    textAt(options, key) ??
-    textAt(nested, key) ??
-    textAt(objectAt(options, 'params'), key) ??
-    textAt(objectAt(nested, 'params'), key);
-  const all: readonly (readonly [string, string | null])[] = [
-    ['bucket', find('Bucket')],
-    ['region', find('region')],
-    ['endpoint', find('endpoint')],
-    ['publicUrl', textAt(options, 'baseUrl')],
-    ['prefix', textAt(options, 'rootPath')?.replace(/^\/|\/?$/g, '') ?? null],
-  ];
-  return all.flatMap(([key, value]) =>
-    value === null || value === ''
-      ? []
-      : [compare(`upload.s3.${key}`, `upload.providerOptions ${key}`, key === 'prefix' ? `${value}/` : value)],
-  );
-};
-
-/** `30d`, `12h`, or seconds, as whole days. */
-const daysOf = (value: unknown): number | null => {
-  if (typeof value === 'number') return Math.max(1, Math.round(value / 86_400));
-  const [, count, unit = ''] = /^(\d+)\s*(d|days?|h|hours?|w|weeks?|y|years?)$/.exec(String(value)) ?? [];
-  if (count === undefined) return null;
-  const days = { d: 1, h: 1 / 24, w: 7, y: 365 }[unit[0] as 'd' | 'h' | 'w' | 'y'];
-  return Math.max(1, Math.round(Number(count) * days));
-};
-
-/** What v4's configuration sets, clients may notice, and Dovetail does not have. */
-const withoutCounterpart = (config: V4Config): readonly Setting[] => {
-  const plugins = config.part('plugins').value;
-  const server = config.part('server').value;
-  const rows: readonly (readonly [string, unknown, string])[] = [
-    [
-      'users-permissions.register.allowedFields',
-      valueAt(objectAt(plugins, 'users-permissions', 'config', 'register'), 'allowedFields'),
-      'see below: a registration here may give any other attribute, too',
-    ],
-    [
-      'users-permissions.ratelimit',
-      valueAt(objectAt(plugins, 'users-permissions', 'config'), 'ratelimit'),
-      'see users.attemptsPerMinute',
-    ],
-    [
-      'upload.breakpoints',
-      valueAt(objectAt(plugins, 'upload', 'config'), 'breakpoints'),
-      "formats are v4's default ones: large, medium, small",
-    ],
-    [
-      'email.provider',
-      valueAt(objectAt(plugins, 'email', 'config'), 'provider'),
-      'mail goes out over SMTP: set SMTP_HOST',
-    ],
-    [
-      'server.cron',
-      valueAt(objectAt(server, 'cron'), 'enabled') === true ? true : undefined,
-      'nothing runs at given times',
-    ],
-  ];
-  return rows.flatMap(([v4Name, v4, note]) =>
-    v4 === undefined || v4 === null
-      ? []
-      : [{ name: null, v4Name, v4, dovetail: null, state: 'without' as const, note }],
-  );
-};
+/** What the files of `config/` say, as far as they can be evaluated. @param ignoreCode files and folders that the start leaves out. */
+export const settingsOf = (dir: string, config: V4Config, ignoreCode: readonly string[]): readonly V4Setting[] =>
+  readV4Settings({
+    dir,
+    part: (name) => {
+      const { files, value, errors } = config.part(name);
+      const isIgnored = files.every((file) => ignoreCode.some((it) => file === it || file.startsWith(`${it}/`)));
+      return isIgnored || errors.length === files.length ? undefined : value;
+    },
+  });
 
 /** The object for dovetail.config.json that makes all of them the same; null if they are. */
 export const configFor = (settings: readonly Setting[]): object | null => {
@@ -370,33 +240,4 @@ export const configFor = (settings: readonly Setting[]): object | null => {
   return Object.keys(root).length === 0 ? null : root;
 };
 
-// ---- reading what anybody may have written
-
-type Plain = Readonly<Record<string, unknown>>;
-
-export const valueAt = (value: unknown, key: string): unknown =>
-  value !== null && typeof value === 'object' ? (value as Plain)[key] : undefined;
-
-/** An empty object where there is none. */
-export const objectAt = (value: unknown, ...keys: readonly string[]): Plain => {
-  const found = keys.reduce(valueAt, value);
-  return found !== null && typeof found === 'object' && !Array.isArray(found) ? (found as Plain) : {};
-};
-
-const pathAt = (value: unknown, name: string): unknown => name.split('.').reduce(valueAt, value);
-
-/** Numbers as text. */
-const textAt = (value: unknown, key: string): string | null => {
-  const found = valueAt(value, key);
-  if (typeof found === 'number') return String(found);
-  return typeof found === 'string' && found !== '' ? found : null;
-};
-
-const listAt = (value: unknown, key: string): readonly string[] => {
-  const found = valueAt(value, key);
-  return Array.isArray(found) ? found.filter((it): it is string => typeof it === 'string') : [];
-};
-
-const isTruthy = (value: unknown): boolean =>
-  value === true ||
-  (typeof value === 'object' && value !== null && Object.keys(value).length > 0 && valueAt(value, 'koa') !== false);
+const valueAtPath = (value: unknown, name: string): unknown => name.split('.').reduce(valueAt, value);

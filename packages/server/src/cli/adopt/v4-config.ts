@@ -86,17 +86,24 @@ const filesOf = (dir: string, name: PartName, environment: string): readonly str
     return file === undefined ? [] : [file];
   });
 
-/** A file that ends, or hangs, must not end adopt. */
 const EVALUATE_MS = 10_000;
 
 const script = new URL(`../../cli/adopt/evaluate.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 
-const evaluate = (
+/** A file that ends the process, or hangs, does not hide those after it. */
+const evaluate = async (request: EvaluateRequest, env: NodeJS.ProcessEnv): Promise<readonly EvaluatedFile[]> => {
+  const evaluated: EvaluatedFile[] = [];
+  while (evaluated.length < request.files.length)
+    evaluated.push(...(await evaluateTogether({ ...request, files: request.files.slice(evaluated.length) }, env)));
+  return evaluated;
+};
+
+/** The files up to the first at which the process ends. */
+const evaluateTogether = (
   request: EvaluateRequest,
   { NODE_OPTIONS: _, ...env }: NodeJS.ProcessEnv,
-): Promise<readonly EvaluatedFile[]> => {
-  if (request.files.length === 0) return Promise.resolve([]);
-  return new Promise((resolve) => {
+): Promise<readonly EvaluatedFile[]> =>
+  new Promise((resolve) => {
     const child = fork(fileURLToPath(script), [JSON.stringify(request)], {
       cwd: request.dir,
       env,
@@ -107,25 +114,25 @@ const evaluate = (
     let said = '';
     const end = (why: string): void => {
       clearTimeout(timer);
-      const others = request.files.slice(evaluated.length).map((file, i) => ({
-        file,
-        value: null,
-        error: i === 0 ? why : 'was not reached, because of the file before',
-        variables: [],
-      }));
-      resolve([...evaluated, ...others]);
+      const [ending] = request.files.slice(evaluated.length);
+      resolve(
+        ending === undefined ? evaluated : [...evaluated, { file: ending, value: null, error: why, variables: [] }],
+      );
     };
     child.stderr?.on('data', (text: Buffer) => {
       said += String(text);
     });
-    const timer = setTimeout(() => child.kill('SIGKILL'), EVALUATE_MS);
+    let isLate = false;
+    const timer = setTimeout(() => {
+      isLate = true;
+      child.kill('SIGKILL');
+    }, EVALUATE_MS);
     child.on('message', (message) => {
       if (message !== 'end') evaluated.push(message as EvaluatedFile);
     });
     child.once('error', (fault) => end(fault.message));
     child.once('close', (code, signal) => {
-      const how = signal === null ? `ended with ${code}` : `did not end within ${EVALUATE_MS / 1000} s`;
+      const how = isLate ? `did not end within ${EVALUATE_MS / 1000} s` : `ended with ${signal ?? code}`;
       end(`its evaluation ${how}${said === '' ? '' : `: ${said.trim().split('\n')[0]}`}`);
     });
   });
-};

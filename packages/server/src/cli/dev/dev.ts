@@ -9,13 +9,16 @@ import type { FastifyBaseLogger } from 'fastify';
 import { followModules } from '../../handlers/modules.js';
 import { loggable } from '../../http/faults.js';
 import { type Listener, newListener } from '../../http/listener.js';
+import { nameIn } from '../../v4code/load.js';
 import { StartFault } from '../config.js';
 import { type Notices, newLogger } from '../log.js';
+import { tellFirstAdministrator } from '../notices.js';
 import { stopOnSignals, watchUncaught } from '../process.js';
 import { type Project, typesInWords } from '../project.js';
+import { settle, watchCode } from '../start.js';
 import { differencesOf } from './differences.js';
 import { faultsOf, formatFault } from './faults.js';
-import { closeGeneration, type Generation, nameIn, nextGeneration } from './generation.js';
+import { closeGeneration, type Generation, nextGeneration } from './generation.js';
 import { type Batch, watchProject } from './watch.js';
 
 export const dev = async (given: string): Promise<void> => {
@@ -29,6 +32,7 @@ export const dev = async (given: string): Promise<void> => {
   const modules = followModules();
   let live: Generation | null = null;
   let isFaulty = false;
+  let unwatch: (() => void) | null = null;
   /** Since the live generation was made. */
   const saved = new Set<string>();
 
@@ -51,6 +55,9 @@ export const dev = async (given: string): Promise<void> => {
     }
     const ended = listener.answerWith(next.answer);
     live = next;
+    before?.code?.stopTasks();
+    next.code?.runTasks();
+    if (next.code) unwatch ??= await watchCode();
     if (before) {
       report(before, next, { since, saved, isMended: isFaulty, logger });
       ended
@@ -84,7 +91,10 @@ export const dev = async (given: string): Promise<void> => {
     },
     logger,
     delayMs: 0,
-    settle: async () => live?.site.notifier.stop(),
+    settle: async () => {
+      unwatch?.();
+      if (live) await settle(live.site, live.code);
+    },
     close: async () => live?.db.close(),
   });
   watchUncaught(dir, logger, () => stop({ delayMs: 0, exitCode: 1 }));
@@ -184,7 +194,11 @@ const SHOWN_MAX = 6;
 
 // ---- the port
 
-const listen = async ({ project, db }: Generation, { server }: Listener, logger: FastifyBaseLogger): Promise<void> => {
+const listen = async (
+  { project, db, site }: Generation,
+  { server }: Listener,
+  logger: FastifyBaseLogger,
+): Promise<void> => {
   const { HOST: host, PORT: port } = project.env;
   await new Promise<void>((resolve, reject) => {
     server.once('error', (fault) => {
@@ -199,6 +213,7 @@ const listen = async ({ project, db }: Generation, { server }: Listener, logger:
     `serving ${project.dir} (${typesInWords(project.model)}) after ${Math.round(performance.now())} ms`,
   );
   if (process.stdout.isTTY) process.stdout.write(whatToOpen(project, url));
+  await tellFirstAdministrator(site, project.config.server.url?.replace(/\/+$/, '') ?? url, logger);
 };
 
 const whatToOpen = ({ config, model }: Project, url: string): string => {

@@ -19,4 +19,5 @@ const words = {
     `the role of a user may not ${it}; to allow it: dovetail role allow authenticated ${it}, or another role`,
   token: (it: string) =>
     `an API token may not ${it}; one of the type full-access may: dovetail token create --type full-access`,
+  admin: (it: string) => `the roles of an administrator may not ${it}`,
 } as const;

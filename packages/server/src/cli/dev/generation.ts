@@ -1,23 +1,25 @@
 /** One state of a project that can be served: made from the files as they are, while the one before serves on. */
-import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { FollowedModules } from '../../handlers/modules.js';
 import { loggable } from '../../http/faults.js';
 import type { Listener } from '../../http/listener.js';
 import { type App, newApp } from '../../http/server.js';
 import type { Site } from '../../site/site.js';
+import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
+import { nameIn } from '../../v4code/load.js';
 import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
-import { findCode, guardReason, isUnwatched } from '../code.js';
-import { type Environment, misspeltVariables, readEnvironment } from '../config.js';
+import { guardReason, isUnwatched } from '../code.js';
+import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
 import { warnOfOpenSite, warnOfOtherProcess, warnOfProject } from '../notices.js';
 import { type OpenedDatabase, openDatabase, openProject, type Project } from '../project.js';
 import { readSecrets } from '../secrets.js';
-import { loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
+import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
 import { startThreads } from '../threads.js';
-import { bindCode } from '../v4code.js';
+import { bindCode, loadProjectCode } from '../v4code.js';
+import { withStartFaults } from '../v4project.js';
 import { type ProjectState, readSchemas } from './differences.js';
 import { newForbiddenNotes } from './forbidden.js';
 
@@ -28,6 +30,8 @@ export interface Generation extends App {
   /** The code of a v4 project, if it is one. */
   readonly code: BoundCode | undefined;
   readonly db: OpenedDatabase;
+  /** On the file of the database, by which other processes notice this one. */
+  readonly claim: Claim | null;
   readonly seeds: SeedsAdded;
 }
 
@@ -54,41 +58,52 @@ export const nextGeneration = async (options: NextOptions): Promise<Generation> 
   const found = await openProject(dir);
   logger.level = found.env.LOG_LEVEL;
   warn(found, notices, live);
-  const secrets = readSecrets(dir, found.env, (text) => logger.info(text));
+  const secrets = readSecrets(dir, found.env, (text) => logger.info(text), { withAdmins: hasStudio(found) });
   // with secrets that were just generated
-  const read: Project = { ...found, env: readEnvironment(dir, process.env) };
+  const read: Project = { ...found, env: readEnvironment(dir, outsideVariables(), found.v4.settings) };
   const handlers = await loadProjectHandlers(read);
+  if (read.v4.opened) shareVariables(read.dir);
+  const loaded = await loadProjectCode(read);
   const db = live && usesSameDatabase(live.project, read) ? live.db : await openServed(read, logger);
+  const isNewDatabase = db !== live?.db;
+  let claim = isNewDatabase ? null : live.claim;
+  let code: BoundCode | undefined;
   try {
-    const isNewDatabase = db !== live?.db;
-    if (isNewDatabase) await warnOfOtherProcess(read, db, notices);
+    if (isNewDatabase) claim = await warnOfOtherProcess(read, db, notices);
     const prepared = await bringUp(read, db, {
       info: logger.debug.bind(logger),
       warn: notices.warn,
     });
     const seeds = await addSeeds(prepared, db);
     await prepareData(prepared, db, notices);
-    const { code, project } = await bindCode(prepared, { secrets, db, logger });
-    const served = await siteToServe({ project, db, secrets, handlers, hooks: code?.hooks, logger });
+    const bound = await bindCode(prepared, loaded, { secrets, db, logger });
+    code = bound.code;
+    const { project } = bound;
+    const served = await siteToServe({ project, db, secrets, handlers, code, logger });
     const site: Site = { ...served, onForbidden: newForbiddenNotes(logger) };
     if (isNewDatabase) await site.media.recover();
     const settings = serverSettingsOf(project, code);
-    const made = await newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener);
+    const made = await withStartFaults(() =>
+      newApp({ site, code, settings, logger, isHealthy: db.isHealthy }, listener),
+    );
     await made.app.ready();
     await site.notifier.start();
-    return { ...made, project, site, code, db, seeds, state: stateOf(project, modules) };
+    return { ...made, project, site, code, db, claim, seeds, state: stateOf(project, modules) };
   } catch (fault) {
-    if (db !== live?.db) await db.close();
+    await code?.stop();
+    if (isNewDatabase) {
+      await db.close();
+      claim?.release();
+    }
     throw fault;
   }
 };
 
 const warn = (project: Project, notices: Notices, live: Generation | null): void => {
-  const code = findCode(project.dir, project.config.project.ignoreCode, project.config.project.runCode);
   for (const warning of misspeltVariables(project.dir)) notices.warn(warning);
-  warnOfProject(project, code, notices);
+  warnOfProject(project, notices);
   // in development they protect nothing yet, and whoever moves a project wants to see it first
-  for (const it of code.filter(isUnwatched))
+  for (const it of project.code.filter(isUnwatched))
     notices.warn(
       `start will refuse this project, because ${it.file} may restrict access and is not run: it ${guardReason(it)}`,
     );
@@ -129,12 +144,11 @@ const stateOf = ({ dir, config, env }: Project, modules: FollowedModules): Proje
   code: new Set(modules.files().map((file) => nameIn(dir, file))),
 });
 
-/** A file as it is named in what is said: relative to the project folder, with forward slashes. */
-export const nameIn = (dir: string, file: string): string => path.relative(dir, file).split(path.sep).join('/');
-
 /** Ends what only the old generation uses, once none of its requests is in flight. */
 export const closeGeneration = async (old: Generation, next: Generation): Promise<void> => {
   await Promise.all([old.app.close(), old.site.notifier.stop()]);
   await old.code?.stop();
-  if (old.db !== next.db) await old.db.close();
+  if (old.db === next.db) return;
+  await old.db.close();
+  old.claim?.release();
 };

@@ -64,7 +64,7 @@ interface Output {
 
 const openOutput = (file: string): Output => {
   const part = `${file}.part`;
-  const stream = file === '-' ? process.stdout : fs.createWriteStream(part);
+  const stream = file === '-' ? process.stdout : fs.createWriteStream(part, { mode: 0o600 });
   let fault: Error | null = null;
   stream.on('error', (it) => {
     fault ??= it;

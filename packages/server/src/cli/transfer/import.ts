@@ -1,5 +1,6 @@
 /** `import`: puts an export into a database with the same model, whole or not at all, with the ids that it had. */
 import fs from 'node:fs';
+import path from 'node:path';
 import { sql } from 'kysely';
 import { pino } from 'pino';
 import { FILE_UID, USER_UID } from '../../model/model.js';
@@ -11,6 +12,7 @@ import { bringUp } from '../layout.js';
 import { storeDefault } from '../locales.js';
 import { newProgress } from '../progress.js';
 import { countOf, openDatabase, openProject, type Project } from '../project.js';
+import { uploadsDirOf } from '../site.js';
 import { differences, type Header, readHeader, VERSION } from './header.js';
 import { layoutOf, type TransferTable, transferTables } from './tables.js';
 import { imported, type Json, jsonText, parseJson } from './values.js';
@@ -35,18 +37,48 @@ export const importContent = async (dir: string, file: string, { replace }: Impo
     const tables = transferTables(project.model, header.scope);
     const found = differences(header.tables, layoutOf(tables));
     if (found.length > 0) throw new StartFault(`${file} is of another model:${list(found)}`);
+    let replaced = new Set<string>();
     const rows = await db.writeAlone(async (tx) => {
+      if (replace) replaced = await readFiles(project, tx, db);
       await makeRoom(project, tables, tx, db, replace);
       const count = await insertRows(tables, lines, { file, tx, db });
       // with settings it is among them
       if (header.scope !== 'all') await storeDefault(header.defaultLocale, db.dialect, tx);
+      for (const it of replaced.size > 0 ? await readFiles(project, tx, db) : []) replaced.delete(it);
       return count;
     });
     process.stderr.write(`${countOf(rows, 'row')} of ${countOf(tables.length, 'table')} imported\n`);
+    const left = filesLeft(project.dir, replaced);
+    if (left.length > 0)
+      process.stderr.write(
+        `${countOf(left.length, 'file')} of the replaced library ${left.length === 1 ? 'is' : 'are'} in no row any more, and left in public/uploads; remove what you do not need:${list(left)}\n`,
+      );
   } finally {
     await db.close();
   }
 };
+
+/** Paths of files of the library and of their formats that the server itself serves: `/uploads/a.png`. */
+const readFiles = async ({ model }: Project, tx: Tx, { dialect }: Db): Promise<Set<string>> => {
+  const rows = await tx.run(
+    dialect.compile(
+      sql`select url, cast(formats as text) from ${sql.table(model.types.get(FILE_UID)!.table)} where url like '/uploads/%'`,
+    ),
+  );
+  return new Set(
+    rows.flatMap(([url, formats]) => [
+      String(url),
+      ...[...String(formats ?? '').matchAll(/"url": ?"(\/uploads\/[^"\\]+)"/g)].map(([, it = '']) => it),
+    ]),
+  );
+};
+
+/** Those that are on the disk, sorted. */
+const filesLeft = (dir: string, urls: ReadonlySet<string>): readonly string[] =>
+  [...urls]
+    .map((it) => it.replace(/^\/uploads\//, ''))
+    .filter((it) => fs.existsSync(path.join(uploadsDirOf(dir), path.basename(it))))
+    .sort();
 
 const list = (items: readonly string[], max = 10): string =>
   [...items.slice(0, max), ...(items.length > max ? [`and ${items.length - max} more`] : [])]

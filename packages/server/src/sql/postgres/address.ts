@@ -11,13 +11,24 @@ export interface Address {
   readonly place: string;
 }
 
-/** Throws if the URL is invalid; the message does not quote it, because it holds a password. */
-export const readAddress = (url: string): Address => {
+/** How the server's certificate is looked at; certificates and keys are texts. */
+export interface Tls {
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/**
+ * Throws if the URL is invalid; the message does not quote it, because it holds a password.
+ * @param tls replaces what the URL says of TLS.
+ */
+export const readAddress = (url: string, tls: Tls | null = null): Address => {
   const hosts = hostsOf(url).map(readHost);
   const [first] = hosts as [ConnectionOptions];
   const names = hosts.map(({ host, port }) => `${host || 'localhost'}${port ? `:${port}` : ''}`);
   return {
-    candidates: hosts.flatMap(candidatesOf),
+    candidates: hosts.flatMap((it) => (tls ? [{ ...baseOf(it), ssl: { ...tls } }] : candidatesOf(it))),
     searchPath: textOf(first['search_path']),
     place: `postgres://${names.join(',')}/${first.database ?? ''}`,
   };
@@ -49,8 +60,13 @@ const readHost = (url: string): ConnectionOptions => {
 const unreadable = (): Error =>
   new Error('The PostgreSQL URL is invalid; special characters in the password must be percent-encoded');
 
+const baseOf = (options: ConnectionOptions): ClientConfig => ({
+  ...toClientConfig(options),
+  fallback_application_name: 'dovetail',
+});
+
 const candidatesOf = (options: ConnectionOptions): readonly ClientConfig[] => {
-  const base: ClientConfig = { ...toClientConfig(options), fallback_application_name: 'dovetail' };
+  const base = baseOf(options);
   const plain = { ...base, ssl: false };
   const encrypted = { ...base, ssl: { rejectUnauthorized: false } };
   switch (options['sslmode']) {

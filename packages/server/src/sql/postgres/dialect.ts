@@ -241,6 +241,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   insertRows: insertAll,
   comparable: (_kind, column) => column,
   isOdd: () => null,
+  nullsAreLow: false,
   // a float has no trailing zeros, and a numeric no exponent
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`${column}::float8::text::numeric::text` : sql`${column}::text`,
@@ -268,6 +269,9 @@ export const postgresDialect = (collation: string | null): Dialect => ({
   },
   forUpdate: sql` for no key update`,
   skipLocked: sql` for update skip locked`,
+  engine: fixedStatement(
+    `select 'PostgreSQL ' || current_setting('server_version'), pg_database_size(current_database())`,
+  ),
   preferIndexes: fixedStatement(`select set_config('enable_seqscan', 'off', true)`),
   explain: explainOnPostgres,
   unite,

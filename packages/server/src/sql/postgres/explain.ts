@@ -48,8 +48,14 @@ const readsOf = (node: PlanNode, isSlice: boolean): readonly TableRead[] => {
   const bitmap = type === 'Bitmap Heap Scan' ? firstIndex(node) : undefined;
   const index = node['Index Name'] ?? bitmap ?? null;
   const condition = conditionOf(node);
-  const extent = condition === undefined ? (isSlice ? 'ordered' : 'all') : /[^<>]= /.test(condition) ? 'some' : 'range';
-  return [{ table, index, extent, rows: node['Plan Rows'] }, ...below.filter((it) => it.table !== table)];
+  const read = { table, index, extent: extentOf(condition, isSlice), rows: node['Plan Rows'] };
+  return [read, ...below.filter((it) => it.table !== table)];
+};
+
+const extentOf = (condition: string | undefined, isSlice: boolean): TableRead['extent'] => {
+  if (condition === undefined) return isSlice ? 'ordered' : 'all';
+  if (isOfLocale(condition)) return isSlice ? 'ordered' : 'locale';
+  return /[^<>]= /.test(condition) ? 'some' : 'range';
 };
 
 /** What the rows are found by; that a value is not null leaves the index to be read in order. */
@@ -58,6 +64,9 @@ const conditionOf = (node: PlanNode): string | undefined => {
   if (own === undefined) return (node.Plans ?? []).map(conditionOf).find((it) => it !== undefined);
   return /^\(\S+ IS NOT NULL\)$/.test(own) ? undefined : own;
 };
+
+/** Whether the rows are found by their locale alone: `((locale)::text = 'en'::text)`. */
+const isOfLocale = (condition: string): boolean => /^\(\(?locale\)?(?:::text)? = [^()]*\)$/.test(condition);
 
 const firstIndex = (node: PlanNode): string | undefined =>
   node['Index Name'] ?? node.Plans?.map(firstIndex).find((it) => it !== undefined);

@@ -5,13 +5,16 @@
 import { Client } from 'pg';
 import type { ReadProgram, Rows, Statement } from '../dialect.js';
 import type { FrozenDb } from '../inspection.js';
-import { readAddress } from './address.js';
+import { readAddress, type Tls } from './address.js';
 import { postgresDialect } from './dialect.js';
 import { postgresInspection } from './inspection.js';
 
-/** Throws an error for the user if the server cannot be reached. */
-export const openFrozenPostgres = async (url: string): Promise<FrozenDb> => {
-  const { candidates, searchPath, place } = readAddress(url);
+/**
+ * Throws an error for the user if the server cannot be reached.
+ * @param tls how the server's certificate is checked, as for `openPostgres`.
+ */
+export const openFrozenPostgres = async (url: string, tls: Tls | null = null): Promise<FrozenDb> => {
+  const { candidates, searchPath, place } = readAddress(url, tls);
   let last: Error | null = null;
   for (const candidate of candidates) {
     const client = new Client({ ...candidate, connectionTimeoutMillis: CONNECT_MS });

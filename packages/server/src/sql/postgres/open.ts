@@ -13,7 +13,7 @@ import {
   type Statement,
   type Tx,
 } from '../dialect.js';
-import { readAddress } from './address.js';
+import { readAddress, type Tls } from './address.js';
 import { newCommits, type OwnTransaction, savepointIdsStatement } from './commits.js';
 import { type Connection, type Patience, statementsSent } from './connection.js';
 import { postgresBinding, postgresDialect } from './dialect.js';
@@ -28,6 +28,10 @@ import { lookStatement } from './states.js';
 export interface PostgresOptions {
   /** Default: `auto`. */
   readonly prepared?: Prepared;
+  /** Null for what the URL says. */
+  readonly tls?: Tls | null;
+  /** Connections of this process; `limits.connectionsMax` by default. */
+  readonly connectionsMax?: number;
   /** Called with the cause of 503 responses, at most once a second. */
   readonly onUnavailable?: (fault: Error) => void;
 }
@@ -35,10 +39,15 @@ export interface PostgresOptions {
 /** Opens a server by URL. Throws an error for the user if the URL is invalid or the server cannot be reached. */
 export const openPostgres = async (
   url: string,
-  { prepared = 'auto', onUnavailable = () => undefined }: PostgresOptions = {},
+  {
+    prepared = 'auto',
+    tls = null,
+    connectionsMax = limits.connectionsMax,
+    onUnavailable = () => undefined,
+  }: PostgresOptions = {},
 ): Promise<Db> => {
-  const address = readAddress(url);
-  const connections = openConnections(address, prepared);
+  const address = readAddress(url, tls);
+  const connections = openConnections(address, prepared, connectionsMax);
   const peers = newPeers(connections);
   const look = newLook(connections);
   const commits = newCommits(

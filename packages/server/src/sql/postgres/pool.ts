@@ -32,12 +32,16 @@ export interface Connections {
   close(): Promise<void>;
 }
 
-export const openConnections = ({ candidates, searchPath }: Address, prepared: Prepared): Connections => {
+export const openConnections = (
+  { candidates, searchPath }: Address,
+  prepared: Prepared,
+  connectionsMax: number = limits.connectionsMax,
+): Connections => {
   let candidate = candidates[0]!;
   let naming = prepared;
   const pool = new Pool({
     ...candidate,
-    max: limits.connectionsMax,
+    max: connectionsMax,
     pipeline: true,
     keepAlive: true,
     connectionTimeoutMillis: limits.connectMsMax,
@@ -64,7 +68,7 @@ export const openConnections = ({ candidates, searchPath }: Address, prepared: P
     if (ready.size === 0) return false;
     pool.options.max = ready.size;
     const restore = (): void => {
-      pool.options.max = limits.connectionsMax;
+      pool.options.max = connectionsMax;
     };
     setTimeout(restore, limits.fewerConnectionsMs).unref();
     return true;

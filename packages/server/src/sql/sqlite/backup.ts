@@ -95,10 +95,12 @@ const endJournal = (file: string): void => {
   }
 };
 
-/** Copies a database beside the place where it belongs. Returns the name of the copy. */
+/** Copies a database beside the place where it belongs, with the permissions of the file there. Returns the name of the copy. */
 export const copyBeside = (from: string, file: string): string => {
   const part = `${file}.part`;
   fs.copyFileSync(from, part, fs.constants.COPYFILE_FICLONE);
+  // a backup is private, while a server may run as another user
+  fs.chmodSync(part, fs.statSync(file, { throwIfNoEntry: false })?.mode ?? 0o666 & ~process.umask());
   const descriptor = fs.openSync(part, 'r+');
   try {
     fs.fsyncSync(descriptor);

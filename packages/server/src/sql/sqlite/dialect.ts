@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
-import { compileWith, idsParameter, slotParameter, sqliteBuilder } from '../compile.js';
+import { compileWith, fixedStatement, idsParameter, slotParameter, sqliteBuilder } from '../compile.js';
 import type { ColumnKind, DbValue, Dialect, JsonForm, JsonTexts, NewRow, Sql, Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { sqliteColumnTypes, sqliteSchema } from './catalog.js';
@@ -207,6 +207,7 @@ export const sqliteDialect: Dialect = {
   comparable,
   // an index has all texts behind all numbers
   isOdd: (kind, column) => (kind === 'datetime' ? sql`${column} >= ''` : null),
+  nullsAreLow: true,
   // SQLite writes a float as 10.0 where responses show 10
   numberText: (column, kind) =>
     kind === 'float' || kind === 'decimal' ? sql`dovetail_number(${column})` : sql`cast(${column} as text)`,
@@ -227,6 +228,9 @@ export const sqliteDialect: Dialect = {
   lock: () => null,
   forUpdate: sql``,
   skipLocked: sql``,
+  engine: fixedStatement(
+    `select 'SQLite ' || sqlite_version(), (select page_count from pragma_page_count) * (select page_size from pragma_page_size)`,
+  ),
   preferIndexes: null,
   explain: explainOnSqlite,
   ...sqliteBinding,

@@ -16,27 +16,20 @@ export function* explainOnSqlite(statement: Statement): ReadProgram<readonly Tab
   const lines = rows.map(
     ([id, parent, , detail]): Line => ({ id: Number(id), parent: Number(parent), detail: String(detail) }),
   );
+  // what the statement itself names is no table
+  const named = new Set([...statement.sql.matchAll(/"(\w+)" as (?:not )?materialized/g)].map(([, name]) => name));
   const isSlice = /\blimit\b/.test(statement.sql);
   const reads = lines.flatMap(({ parent, detail }): readonly TableRead[] => {
     const [, verb, alias = '', rest = ''] = /^(SCAN|SEARCH) (\S+(?: \d+)?)(.*)$/.exec(detail) ?? [];
     const table = tables.get(alias);
-    if (verb === undefined || table === undefined) return [];
+    if (verb === undefined || table === undefined || named.has(table)) return [];
     const [, index = null] = / USING (?:COVERING )?INDEX (\S+)/.exec(rest) ?? [];
     // an index that SQLite makes for this one statement, out of the whole table
     const isTemporary = rest.includes('AUTOMATIC');
     const isSorted = lines.some((it) => it.parent === parent && it.detail.startsWith('USE TEMP B-TREE'));
     const inOrder = isSlice && !isSorted && !isTemporary && !isInside(parent, 'SUBQUERY', lines);
-    const extent =
-      verb === 'SCAN' || isTemporary
-        ? inOrder
-          ? 'ordered'
-          : 'all'
-        : /[^<>]=\?/.test(rest)
-          ? 'some'
-          : /[<>]/.test(rest)
-            ? 'range'
-            : 'some';
-    return [{ table, index: isTemporary ? null : index, extent, rows: null }];
+    const condition = verb === 'SCAN' || isTemporary ? null : rest;
+    return [{ table, index: isTemporary ? null : index, extent: extentOf(condition, inOrder), rows: null }];
   });
   const whole = [...new Set(reads.filter((it) => it.extent === 'all').map((it) => it.table))];
   if (whole.length === 0) return reads;
@@ -45,6 +38,13 @@ export function* explainOnSqlite(statement: Statement): ReadProgram<readonly Tab
   const size = new Map(whole.map((table, i) => [table, Number(sizes[i]?.[0]?.[0] ?? 0)]));
   return reads.map((it) => (it.extent === 'all' ? { ...it, rows: size.get(it.table) ?? null } : it));
 }
+
+/** @param condition the rest of the line, with what the rows are found by; null if all are read. */
+const extentOf = (condition: string | null, inOrder: boolean): TableRead['extent'] => {
+  if (condition === null) return inOrder ? 'ordered' : 'all';
+  if (/ \(locale=\?\)/.test(condition)) return inOrder ? 'ordered' : 'locale';
+  return !/[^<>]=\?/.test(condition) && /[<>]/.test(condition) ? 'range' : 'some';
+};
 
 /** Whether a line belongs to one of this kind, at any depth. */
 const isInside = (parent: number, kind: string, lines: readonly Line[]): boolean => {

@@ -42,8 +42,5 @@ export const sqliteInspection: Inspection = {
   ),
   triggers: fixedStatement(`select distinct tbl_name from sqlite_master where type = 'trigger' order by tbl_name`),
   sequences: null,
-  engine: fixedStatement(
-    `select 'SQLite ' || sqlite_version(), (select page_count from pragma_page_count) * (select page_size from pragma_page_size)`,
-  ),
   rights: null,
 };

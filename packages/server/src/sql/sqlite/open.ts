@@ -5,15 +5,16 @@ import { limits } from '../../limits.js';
 import { whenReady } from '../../ready.js';
 import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
-import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
+import { type Db, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
-import { type Connection, connect, deadlineIn } from './connection.js';
-import { readSchema, runProgram } from './connections.js';
+import { type Connection, connect } from './connection.js';
+import { readSchema } from './connections.js';
 import { sqliteDialect } from './dialect.js';
 import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
+import { newSmallReads, type SmallReads } from './small.js';
 import { newThreadEngine, type ThreadOptions } from './threads.js';
 import { LostThread } from './watched-thread.js';
 
@@ -100,6 +101,7 @@ export const openSqlite = async (
   let writing: Engine = inline;
   /** What the next transaction writes with. */
   let nextWriting: Engine = inline;
+  let threadCount = 0;
 
   // ---- reading
 
@@ -142,30 +144,13 @@ export const openSqlite = async (
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
   };
 
-  const readPlanned: Db['readPlanned'] = (planned) =>
-    withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));
+  const small = newSmallReads(connectAgain, () => threadCount);
+  /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
+  const readHere: SmallReads['read'] = (planned) =>
+    planned.isSmall && opened && !isClosed ? small.read(planned) : null;
 
-  /** Until when plans that took too long here are not tried again. */
-  const pausedUntil = new WeakMap<object, number>();
-  /** A small read in this thread; null if it is to be done elsewhere: it may be larger than expected, or an error is to be handled. */
-  const readHere = <Plan extends object, Values, T>({
-    plan,
-    values,
-    begin: program,
-  }: PlannedRead<Plan, Values, T>): { readonly result: T } | null => {
-    // a database in memory has one connection
-    const connection = opened && versionConnection;
-    const now = performance.now();
-    if (!connection || now < (pausedUntil.get(plan) ?? 0)) return null;
-    const deadline = deadlineIn(limits.smallReadMsMax, now);
-    try {
-      return { result: runProgram(program(plan, values, sqliteDialect), (it) => connection.run(it, deadline)) };
-    } catch (fault) {
-      if (fault instanceof Refusal) pausedUntil.set(plan, now + limits.smallReadPauseMs);
-      versionConnection = unlessBroken(connection);
-      return null;
-    }
-  };
+  const readElsewhere: Db['readPlanned'] = (planned) =>
+    withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));
 
   // ---- writing
 
@@ -275,6 +260,7 @@ export const openSqlite = async (
     const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
     reading = threads;
     nextWriting = threads;
+    threadCount = options.count;
   };
 
   try {
@@ -289,10 +275,13 @@ export const openSqlite = async (
     place: file,
     changes: { ...commits, catchUp },
     read: (program) => withRequestErrors(tryUntil(lockedUntil(), () => reading.read(program()))),
-    readPlanned,
+    readPlanned: async (planned) => {
+      const here = readHere(planned);
+      return here ? here.result : readElsewhere(planned);
+    },
     readThenCatchUp: (planned) => {
-      const here = planned.isSmall ? readHere(planned) : null;
-      return whenReady(here ? here.result : readPlanned(planned), (result) => whenReady(catchUp(), () => result));
+      const here = readHere(planned);
+      return whenReady(here ? here.result : readElsewhere(planned), (result) => whenReady(catchUp(), () => result));
     },
     readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
     write: (work) => writeInTurn(work, true),
@@ -318,6 +307,7 @@ export const openSqlite = async (
       await writing.closeWriter();
       if (writing !== inline) await inline.closeWriter();
       if (reading !== inline) await inline.closeReaders();
+      small.close();
       // the last connection to close moves the journal into the file
       versionConnection?.close();
     },

@@ -1,0 +1,223 @@
+/** The `Gate` of an administrator: fields, locales and conditions of their permissions (AD9 to AD13). */
+import { isSecretType } from '../model/attributes.js';
+import {
+  ADMIN_UID,
+  type Attribute,
+  type EntryType,
+  FILE_UID,
+  type Model,
+  ROLE_UID,
+  systemScalar,
+  type Uid,
+  USER_UID,
+} from '../model/model.js';
+import { columnName, joinColumn } from '../model/storage.js';
+import type { ChangeGate, Filter, Gate, Use } from '../query/selection.js';
+import { type EntryAction, mayDo, type Rights, type Rule, rulesFor } from './rights.js';
+
+export const newAdminGate = (rights: Rights, version: string, model: Model): Gate => {
+  const bounds = boundsByRights.get(rights) ?? newBounds(rights, model);
+  boundsByRights.set(rights, bounds);
+  const reaches = (uid: Uid): boolean => {
+    if (uid === FILE_UID) return true;
+    // the secrets of the administration are nowhere in content
+    if (uid.startsWith('admin::'))
+      return uid === ADMIN_UID && (rights.isSuperAdmin || rights.rulesOfAction('admin::users.read').length > 0);
+    return model.types.has(uid) && mayDo(rights, `${uid}.find`, model);
+  };
+  const allows = (type: EntryType, attribute: Attribute, use: Use): boolean => {
+    if (isNeverShown(type, attribute) && use !== 'write') return false;
+    if (attribute.kind === 'link' && attribute.source === 'creator') return use !== 'write';
+    // responses never list the users of a role, for any caller (AC16)
+    if (type.uid === ROLE_UID && attribute.kind === 'link' && attribute.target === USER_UID && use === 'populate')
+      return false;
+    if (use !== 'write' && !bounds.hasField('read', type, attribute)) return false;
+    return attribute.kind !== 'link' || reaches(attribute.target);
+  };
+  return {
+    version,
+    allows,
+    reaches: ({ uid }) => reaches(uid),
+    ...(rights.isSuperAdmin ? {} : { entries: bounds.entries, changes: bounds.changes }),
+  };
+};
+
+const boundsByRights = new WeakMap<Rights, ReturnType<typeof newBounds>>();
+
+/** Of administrators, wherever they are shown: who they are, and nothing that lets them sign in. */
+const adminNames: ReadonlySet<string> = new Set(['firstname', 'lastname', 'username']);
+/** Private attributes of users that would let somebody sign in as them. */
+const userSecrets: ReadonlySet<string> = new Set(['resetPasswordToken', 'confirmationToken']);
+
+const isNeverShown = (type: EntryType, attribute: Attribute): boolean => {
+  if (attribute.kind === 'scalar' && isSecretType(attribute.type)) return true;
+  if (type.uid === USER_UID) return userSecrets.has(attribute.name);
+  return type.uid.startsWith('admin::') && !(type.uid === ADMIN_UID && adminNames.has(attribute.name));
+};
+
+/** Which entries and fields the permissions for one action on one type cover together. */
+interface Bounds {
+  /** Null for all. */
+  readonly fields: ReadonlySet<string> | null;
+  /** An entry is covered if one of them covers it; null: all are. */
+  readonly rules: readonly Rule[] | null;
+}
+
+const isUnbounded = ({ locales, isOwn }: Rule): boolean => locales === null && !isOwn;
+
+/**
+ * Permissions for all entries count alone, if there is one. Of others, which cover different entries, only the fields that all of
+ * them have are certain (AD11).
+ */
+const boundsOf = (rules: readonly Rule[]): Bounds => {
+  const unbounded = rules.filter(isUnbounded);
+  if (unbounded.length > 0) return { fields: union(unbounded), rules: null };
+  const alike = new Map<string, Rule[]>();
+  for (const it of rules) {
+    const key = JSON.stringify([it.isOwn, it.locales && [...it.locales].sort()]);
+    alike.set(key, [...(alike.get(key) ?? []), it]);
+  }
+  return { fields: intersection([...alike.values()].map(union)), rules };
+};
+
+type Fields = ReadonlySet<string> | null;
+
+const union = (rules: readonly Rule[]): Fields => {
+  const names = new Set<string>();
+  for (const { fields } of rules) {
+    if (fields === null) return null;
+    for (const name of fields) names.add(name);
+  }
+  return names;
+};
+
+const intersection = (all: readonly Fields[]): Fields => {
+  const bounded = all.filter((it) => it !== null);
+  if (all.length > 0 && bounded.length === 0) return null;
+  const names = new Set(bounded.flatMap((it) => [...it]));
+  return new Set([...names].filter((name) => bounded.every((it) => covers(it, name))));
+};
+
+/** `seo` covers `seo.metaTitle`, not the other way round. */
+const covers = (fields: ReadonlySet<string>, name: string): boolean => {
+  const steps = name.split('.');
+  return steps.some((_step, i) => fields.has(steps.slice(0, i + 1).join('.')));
+};
+
+/** Whether a name, or one of the names in it, is among the fields. */
+const touches = (fields: ReadonlySet<string>, name: string): boolean =>
+  covers(fields, name) || [...fields].some((it) => it.startsWith(`${name}.`));
+
+/** A component in a content type: the dotted name of the attribute that holds it, `*` for a place that fields do not divide. */
+interface Occurrence {
+  readonly owner: EntryType;
+  readonly path: string;
+  readonly isWhole: boolean;
+}
+
+/** Attributes that the server adds, which v4's permissions never name. */
+export const systemNames: ReadonlySet<string> = new Set([
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+  'createdBy',
+  'updatedBy',
+  'locale',
+  'localizations',
+]);
+
+const newBounds = (rights: Rights, model: Model) => {
+  const known = new Map<string, Bounds>();
+  const boundsFor = (action: EntryAction, uid: Uid): Bounds => {
+    const key = `${action} ${uid}`;
+    const found = known.get(key) ?? boundsOf(rulesFor(rights, action, uid));
+    known.set(key, found);
+    return found;
+  };
+
+  let occurrences: ReadonlyMap<Uid, readonly Occurrence[]> | null = null;
+
+  /** A type whose entries have permissions of their own. */
+  const isGoverned = ({ uid, origin, kind }: EntryType): boolean =>
+    kind !== 'component' && (origin === 'project' || uid === USER_UID || uid === FILE_UID);
+
+  const hasField = (action: 'read' | 'create' | 'update', type: EntryType, { name }: Attribute): boolean => {
+    if (rights.isSuperAdmin) return true;
+    if (type.kind === 'component') {
+      occurrences ??= occurrencesIn(model);
+      // one component type has one set of fields: those that it has in all of its places (AD10)
+      return (occurrences.get(type.uid) ?? []).every(({ owner, path, isWhole }) => {
+        const { fields } = boundsFor(action, owner.uid);
+        if (fields === null || rulesFor(rights, action, owner.uid).length === 0) return true;
+        if (!touches(fields, path)) return true;
+        return isWhole || touches(fields, `${path}.${name}`);
+      });
+    }
+    // media show what they are wherever they are shown (AC5)
+    if (!isGoverned(type) || type.uid === FILE_UID || systemNames.has(name)) return true;
+    const { fields } = boundsFor(action, type.uid);
+    return fields === null || touches(fields, name);
+  };
+
+  const entries = (type: EntryType, place: 'root' | 'nested'): Filter | null => {
+    // media come with the entry that shows them (AC5)
+    if (!isGoverned(type) || (type.uid === FILE_UID && place === 'nested')) return null;
+    const { rules } = boundsFor('read', type.uid);
+    return rules && { kind: 'or', members: rules.map((it) => filterOf(it, rights.adminId)) };
+  };
+
+  const changes: ChangeGate = {
+    hasField,
+    covers: (action, { uid }, { creatorId, locale }) => {
+      const { rules } = boundsFor(action, uid);
+      if (rules === null) return true;
+      return rules.some(
+        (it) =>
+          (!it.isOwn || creatorId === rights.adminId) &&
+          (it.locales === null || (locale !== null && it.locales.has(locale))),
+      );
+    },
+  };
+  return { hasField, entries, changes };
+};
+
+const createdBy = systemScalar('createdBy', 'integer', joinColumn('createdBy'));
+const locale = systemScalar('locale', 'string', columnName('locale'));
+
+const filterOf = ({ isOwn, locales }: Rule, adminId: number): Filter => {
+  const members: Filter[] = [];
+  if (isOwn)
+    members.push({ kind: 'compare', attribute: createdBy, operator: '$eq', values: [adminId], blanks: [null] });
+  if (locales) {
+    const codes = [...locales].sort();
+    members.push({ kind: 'compare', attribute: locale, operator: '$in', values: codes, blanks: codes.map(() => null) });
+  }
+  return { kind: 'and', members };
+};
+
+/** Where components are. Below a zone, and inside of themselves, v4's permissions name no fields. */
+const occurrencesIn = (model: Model): ReadonlyMap<Uid, readonly Occurrence[]> => {
+  const found = new Map<Uid, Occurrence[]>();
+  for (const owner of model.types.values()) {
+    if (owner.kind === 'component') continue;
+    const open: (Occurrence & { readonly type: EntryType; readonly inside: ReadonlySet<Uid> })[] = [
+      { owner, path: '', isWhole: false, type: owner, inside: new Set() },
+    ];
+    for (const { type, path, isWhole, inside } of open)
+      for (const attribute of type.attributes.values()) {
+        if (attribute.kind !== 'part') continue;
+        for (const uid of attribute.components) {
+          const component = model.types.get(uid);
+          if (!component) continue;
+          // the name of a zone covers all that is in it
+          const at = isWhole ? path : path === '' ? attribute.name : `${path}.${attribute.name}`;
+          const place = { owner, path: at, isWhole: isWhole || attribute.shape === 'zone' || inside.has(uid) };
+          const others = found.get(uid) ?? [];
+          if (others.some((it) => it.owner === owner && it.path === at && it.isWhole === place.isWhole)) continue;
+          found.set(uid, [...others, place]);
+          open.push({ ...place, type: component, inside: new Set([...inside, uid]) });
+        }
+      }
+  }
+  return found;
+};

@@ -1,0 +1,694 @@
+/**
+ * THE table of v4's settings: what becomes of each that a project's `config/` gives. A setting is obeyed under a name of
+ * dovetail.config or of the environment, which both win over it; or it is not needed; or it is not supported, and said.
+ */
+import path from 'node:path';
+import has from 'lodash/has.js';
+import { databaseOf, unsupportedDatabase } from './v4-database.js';
+import { bytesOf, securityHeadersOf } from './v4-headers.js';
+import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './v4-values.js';
+
+/** Files of `config/` that v4 itself reads. */
+export const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;
+export type PartName = (typeof partNames)[number];
+
+export interface V4Setting {
+  /** `api.rest.maxLimit`, `middlewares.strapi::cors.origin`. */
+  readonly v4Name: string;
+  readonly v4: unknown;
+  readonly verdict: 'obeyed' | 'not needed' | 'not supported';
+  /** Why, or what differs; null if there is nothing to say. */
+  readonly note: string | null;
+  /** What it is here: a path in dovetail.config, or a variable of the environment. */
+  readonly target: Target | null;
+  /** Without it the server may allow more than v4 does. */
+  readonly isGuard: boolean;
+}
+
+/** One line, without the value, which may be a secret. */
+export const describeSetting = ({ v4Name, note, isGuard }: Pick<V4Setting, 'v4Name' | 'note' | 'isGuard'>): string =>
+  `${v4Name}: ${note ?? 'it is not known here'}${isGuard ? '; it may restrict access' : ''}`;
+
+export type Target =
+  | { readonly kind: 'config'; readonly name: string; readonly value: unknown }
+  | { readonly kind: 'variable'; readonly name: string; readonly value: string };
+
+export interface V4Values {
+  readonly dir: string;
+  /** What a file of `config/` says; undefined if there is none. */
+  part(name: PartName): unknown;
+}
+
+/** Every setting that the files give, and defaults of v4 that differ from Dovetail's. */
+export const readV4Settings = (values: V4Values): readonly V4Setting[] => {
+  const given = partNames.filter((it) => values.part(it) !== undefined);
+  if (given.length === 0) return [];
+  const found = withoutExcess(given.flatMap((name) => readers[name](values.part(name), values)));
+  // v4 has no maximum of its own; one that cannot be read is not none
+  return found.some((it) => it.v4Name === 'api.rest.maxLimit')
+    ? found
+    : [...found, { ...obeyed('api.rest.maxLimit', null, config('api.rest.maxLimit', null)), note: noMaximum }];
+};
+
+/** A page without a size has the greatest one at most, as in v4. */
+const withoutExcess = (settings: readonly V4Setting[]): readonly V4Setting[] => {
+  const given = (name: string): unknown => settings.find(({ target }) => target?.name === name)?.target?.value;
+  const [usual, max] = [given('api.rest.defaultLimit'), given('api.rest.maxLimit')];
+  if (typeof usual !== 'number' || typeof max !== 'number' || usual <= max) return settings;
+  return settings.map((it) =>
+    it.target?.name === 'api.rest.defaultLimit'
+      ? { ...it, target: config('api.rest.defaultLimit', max), note: 'maxLimit is less' }
+      : it,
+  );
+};
+
+const noMaximum = 'v4 has no maximum unless config/api sets one';
+
+// ---- outcomes
+
+const config = (name: string, value: unknown): Target => ({ kind: 'config', name, value });
+
+const obeyed = (v4Name: string, v4: unknown, target: Target | null, note: string | null = null): V4Setting => ({
+  v4Name,
+  v4,
+  verdict: 'obeyed',
+  note,
+  target,
+  isGuard: false,
+});
+
+const notNeeded = (v4Name: string, v4: unknown, note: string | null = null): V4Setting => ({
+  ...obeyed(v4Name, v4, null, note),
+  verdict: 'not needed',
+});
+
+const notSupported = (
+  v4Name: string,
+  v4: unknown,
+  note: string | null,
+  { isGuard = false }: { readonly isGuard?: boolean } = {},
+): V4Setting => ({ ...obeyed(v4Name, v4, null, note), verdict: 'not supported', isGuard });
+
+/** JSON says it of what was evaluated by another process. */
+const isFunction = (value: unknown): boolean => typeof value === 'function' || value === FUNCTION;
+export const FUNCTION = '[Function]';
+
+// ---- walking
+
+/** @returns null for a value of which nothing can be made. */
+type Rule = (value: unknown, v4Name: string, values: V4Values) => readonly V4Setting[] | V4Setting | null;
+
+/** Settings by their path. A path that ends in `.*` stands for all below it. */
+const walk = (
+  value: unknown,
+  at: string,
+  rules: Readonly<Record<string, Rule>>,
+  values: V4Values,
+): readonly V4Setting[] => {
+  const visit = (it: unknown, name: string): readonly V4Setting[] => {
+    if (it === undefined) return [];
+    const whole = Object.keys(rules).find((rule) => rule.endsWith('.*') && `${name}.`.startsWith(rule.slice(0, -1)));
+    const rule = rules[name] ?? (whole === undefined ? undefined : rules[whole]);
+    const full = name === '' ? at : `${at}.${name}`;
+    if (rule) {
+      const made = rule(it, full, values);
+      return made === null ? [notSupported(full, it, 'the value has another form than is read')] : [made].flat();
+    }
+    const hasMore = Object.keys(rules).some((one) => name === '' || one.startsWith(`${name}.`));
+    if (isPlain(it) && hasMore)
+      return Object.entries(it).flatMap(([key, member]) => visit(member, name === '' ? key : `${name}.${key}`));
+    return [notSupported(full, it, 'it is not known here')];
+  };
+  return visit(value, '');
+};
+
+const toConfig =
+  (name: string, read: (value: unknown) => unknown): Rule =>
+  (value, v4Name) => {
+    const known = read(value);
+    return known === undefined ? null : obeyed(v4Name, value, config(name, known));
+  };
+
+const toVariable =
+  (name: string): Rule =>
+  (value, v4Name) => {
+    const text = textOf(value);
+    // v4 has none either
+    if (value === null || value === '') return [];
+    return text === null ? null : obeyed(v4Name, value, { kind: 'variable', name, value: text });
+  };
+
+const ignored =
+  (note: string): Rule =>
+  (value, v4Name) =>
+    notNeeded(v4Name, value, note);
+
+const refused =
+  (note: string): Rule =>
+  (value, v4Name) =>
+    value === null || value === false ? notNeeded(v4Name, value) : notSupported(v4Name, value, note);
+
+/** Also as text, which `env` gives without a cast: v4 compares it as a number. */
+const asCount = (value: unknown): number | undefined => {
+  const count = typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : value;
+  return typeof count === 'number' && Number.isSafeInteger(count) && count > 0 ? count : undefined;
+};
+const asBoolean = (value: unknown): boolean | undefined => (typeof value === 'boolean' ? value : undefined);
+const asTexts = (value: unknown): readonly string[] | undefined =>
+  typeof value === 'string' || Array.isArray(value) ? listOf(value) : undefined;
+const asUrl = (value: unknown): string | undefined =>
+  typeof value === 'string' && URL.canParse(value) && /^https?:/.test(value) ? value : undefined;
+
+const panel = 'it belongs to the admin panel';
+
+// ---- config/server
+
+const server: Readonly<Record<string, Rule>> = {
+  host: toVariable('HOST'),
+  port: toVariable('PORT'),
+  url: (value, v4Name) => {
+    if (value === '' || value === null) return [];
+    const url = asUrl(value);
+    return url === undefined
+      ? notSupported(v4Name, value, 'only a whole URL, with http or https, is read')
+      : obeyed(v4Name, value, config('server.url', url));
+  },
+  proxy: (value, v4Name) => {
+    if (value === true || value === false) return obeyed(v4Name, value, config('server.trustProxy', value));
+    if (!isPlain(value)) return null;
+    const trusted = value['koa'] === true;
+    const others = Object.keys(value).filter((it) => it !== 'koa');
+    return [
+      obeyed(`${v4Name}.koa`, trusted, config('server.trustProxy', trusted)),
+      ...others.map((it) => notSupported(`${v4Name}.${it}`, value[it], 'requests of code go out directly')),
+    ];
+  },
+  'app.keys': (value, v4Name) => obeyed(v4Name, value, null, 'they sign cookies of code'),
+  'webhooks.defaultHeaders': toConfig('webhooks.defaultHeaders', (value) =>
+    isPlain(value) ? Object.fromEntries(Object.entries(value).map(([name, it]) => [name, String(it)])) : undefined,
+  ),
+  'webhooks.populateRelations': (value, v4Name) =>
+    value === true ? notNeeded(v4Name, value) : notSupported(v4Name, value, 'webhooks show what v4 shows by default'),
+  'cron.*': (value, v4Name) => {
+    const enabled = isPlain(value) && value['enabled'] !== false && value['tasks'] !== undefined;
+    return enabled ? obeyed(v4Name, value, null, 'its tasks run') : notNeeded(v4Name, value);
+  },
+  'dirs.public': (value, v4Name, { dir }) =>
+    path.resolve(dir, String(value)) === path.join(dir, 'public')
+      ? obeyed(v4Name, value, null)
+      : notSupported(v4Name, value, 'uploads are in public/uploads of the project'),
+  emitErrors: ignored('errors are in the log'),
+  'logger.*': ignored('the log follows LOG_LEVEL'),
+  'socket.*': ignored('the server listens at HOST and PORT'),
+  'http.*': ignored('bounds of requests are in docs/limits.md'),
+  'transfer.*': ignored('dovetail export and import move content'),
+  'admin.*': ignored(panel),
+};
+
+// ---- config/api
+
+const api: Readonly<Record<string, Rule>> = {
+  'rest.prefix': toConfig('api.rest.prefix', (value) => {
+    const prefix = typeof value === 'string' ? `/${value.replace(/^\/+|\/+$/g, '')}` : '';
+    return /^\/[\w/-]*[\w-]$/.test(prefix) ? prefix : undefined;
+  }),
+  'rest.defaultLimit': toConfig('api.rest.defaultLimit', asCount),
+  'rest.maxLimit': toConfig('api.rest.maxLimit', (value) => (value === null ? null : asCount(value))),
+  // v4 asks whether it is true in JavaScript
+  'rest.withCount': toConfig('api.rest.withCount', (value) =>
+    value !== null && typeof value === 'object' ? undefined : Boolean(value),
+  ),
+  'responses.privateAttributes': toConfig('api.responses.privateAttributes', (value) =>
+    Array.isArray(value) ? listOf(value) : undefined,
+  ),
+};
+
+// ---- config/admin
+
+const admin = (value: unknown, values: V4Values): readonly V4Setting[] => {
+  const rules: Readonly<Record<string, Rule>> = {
+    'auth.secret': toVariable('ADMIN_JWT_SECRET'),
+    'apiToken.salt': toVariable('API_TOKEN_SALT'),
+  };
+  if (!isPlain(value)) return [];
+  const known = walk(pick(value, ['auth.secret', 'apiToken.salt']), 'admin', rules, values);
+  const others = Object.keys(value).filter((it) => it !== 'auth' && it !== 'apiToken');
+  return [...known, ...others.map((it) => notNeeded(`admin.${it}`, value[it], panel))];
+};
+
+const pick = (value: Plain, names: readonly string[]): Plain =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const [part = '', key = ''] = name.split('.');
+      const found = valueAt(value[part], key);
+      return found === undefined ? [] : [[part, { [key]: found }]];
+    }),
+  );
+
+// ---- config/database
+
+const database = (value: unknown, { dir }: V4Values): readonly V4Setting[] => {
+  const connection = objectAt(value, 'connection');
+  const client = textAt(connection, 'client');
+  const others = Object.keys(objectAt(value)).filter((it) => it !== 'connection');
+  const rest = others.map((it) => notNeeded(`database.${it}`, valueAt(value, it), 'a start adds, and drops nothing'));
+  if (client === null)
+    return value === undefined || !isPlain(value)
+      ? []
+      : [...rest, notSupported('database.connection', connection, 'it names no client')];
+  const found = databaseOf(dir, client, connection);
+  if (found.client === null)
+    return [
+      ...rest,
+      {
+        ...notSupported(CLIENT_SETTING, client, unsupportedDatabase(found)),
+        isGuard: true,
+        target: null,
+      },
+    ];
+  const known = Object.entries(found.given).map(([name, it]) =>
+    obeyed(`database.connection (${name})`, it, { kind: 'variable', name, value: it }),
+  );
+  const ssl = objectAt(connection, 'connection', 'ssl');
+  const unknown = Object.keys(ssl)
+    .filter((it) => !['rejectUnauthorized', 'ca', 'cert', 'key'].includes(it) && ssl[it] != null)
+    .map((it) => notSupported(`database.connection.connection.ssl.${it}`, ssl[it], 'it is not known here'));
+  return [...known, ...unknown, ...rest];
+};
+
+// ---- config/middlewares
+
+const middlewares = (value: unknown, values: V4Values): readonly V4Setting[] => {
+  if (!Array.isArray(value)) return [];
+  const named = value.map((it: unknown) => ({
+    name: typeof it === 'string' ? it : textAt(it, 'name'),
+    resolve: textAt(it, 'resolve'),
+    isOn: valueAt(it, 'enabled') !== false,
+    config: valueAt(it, 'config'),
+  }));
+  const isOn = (name: string): boolean => named.some((it) => it.name === name && it.isOn);
+  return [
+    ...named.flatMap(({ name, resolve, config: own }): readonly V4Setting[] => {
+      if (name === null || !name.startsWith('strapi::')) {
+        const shown = name ?? resolve ?? 'a middleware without a name';
+        return [obeyed(`middlewares.${shown}`, shown, null, 'it runs')];
+      }
+      if (own === undefined) return [];
+      const at = `middlewares.${name}`;
+      const rules = builtIn[name];
+      return rules ? walk(own, at, rules, values) : [notSupported(at, own, 'it is not known here')];
+    }),
+    // without the middleware v4 answers no other origin
+    ...(isOn('strapi::cors') ? [] : [obeyed('middlewares.strapi::cors', 'absent', config('cors.origin', []))]),
+  ];
+};
+
+const cors: Readonly<Record<string, Rule>> = {
+  origin: (value, v4Name) => {
+    const origins = isFunction(value) ? undefined : asTexts(value);
+    if (origins === undefined) {
+      const what = isFunction(value) ? 'a function is not asked' : 'the value has another form than is read';
+      return {
+        ...notSupported(v4Name, value, `${what}: list the origins in dovetail.config, cors.origin`),
+        target: config('cors.origin', []),
+        isGuard: true,
+      };
+    }
+    return obeyed(v4Name, value, config('cors.origin', origins.includes('*') ? '*' : origins));
+  },
+  headers: (value, v4Name) => {
+    const names = asTexts(value);
+    return names === undefined ? null : obeyed(v4Name, value, config('cors.headers', names));
+  },
+  expose: toConfig('cors.exposedHeaders', asTexts),
+  credentials: toConfig('cors.credentials', asBoolean),
+  enabled: (value, v4Name) => (value === false ? obeyed(v4Name, value, config('cors.origin', [])) : []),
+  keepHeaderOnError: ignored('errors have the headers too'),
+  methods: (value, v4Name) => {
+    const names = asTexts(value);
+    return names === undefined
+      ? null
+      : obeyed(
+          v4Name,
+          value,
+          config(
+            'cors.methods',
+            names.map((it) => it.toUpperCase()),
+          ),
+        );
+  },
+  maxAge: toConfig('cors.maxAgeSeconds', (value) => (Number(value) === 0 ? 0 : asCount(value))),
+};
+
+const body: Readonly<Record<string, Rule>> = {
+  jsonLimit: toConfig('server.bodyBytesMax', (value) => {
+    const bytes = bytesOf(value);
+    return bytes === undefined || bytes < 1024 ? undefined : Math.min(bytes, 1024 ** 3);
+  }),
+  formLimit: ignored('bounds of forms are in docs/limits.md'),
+  textLimit: ignored('server.bodyBytesMax bounds texts too'),
+  xmlLimit: ignored('code reads XML from the request'),
+  multipart: ignored('forms with files are read'),
+  includeUnparsed: (value, v4Name) => obeyed(v4Name, value, null, 'code finds the text of a body beside it'),
+  patchKoa: ignored('ctx.request.body is there'),
+  encoding: ignored('bodies are UTF-8'),
+  'formidable.maxFileSize': toConfig('upload.sizeLimit', bytesOf),
+  'formidable.maxFieldsSize': ignored('bounds of forms are in docs/limits.md'),
+  'formidable.maxFields': ignored('bounds of forms are in docs/limits.md'),
+  'formidable.keepExtensions': ignored('files keep their extensions'),
+  'formidable.multiples': ignored('forms may have several files'),
+};
+
+const security: Readonly<Record<string, Rule>> = {
+  '.*': (value, v4Name) => {
+    const { headers, unknown } = securityHeadersOf(value);
+    return [
+      ...Object.entries(headers).map(([name, it]) =>
+        obeyed(`${v4Name} (${name})`, it, config(`server.securityHeaders.${name}`, it)),
+      ),
+      ...unknown.map((it) => notSupported(`${v4Name}.${it}`, valueAt(value, it), 'it is not known here')),
+    ];
+  },
+};
+
+const builtIn: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
+  'strapi::cors': cors,
+  'strapi::body': body,
+  'strapi::security': security,
+  'strapi::logger': { '.*': ignored('the log follows LOG_LEVEL') },
+  'strapi::errors': { '.*': ignored('errors are as v4 words them') },
+  'strapi::query': { '.*': ignored('bounds of queries are in docs/limits.md') },
+  'strapi::poweredBy': { '.*': ignored('the header is not sent') },
+  'strapi::responseTime': { '.*': ignored('the header is not sent') },
+  'strapi::favicon': { '.*': ignored(panel) },
+  'strapi::public': { '.*': ignored('uploads alone are served from public') },
+  'strapi::compression': { '.*': ignored('responses are compressed') },
+  'strapi::session': { '.*': refused('ctx.session is not there') },
+  'strapi::ip': {
+    '.*': (value, v4Name) => notSupported(v4Name, value, 'every address is answered', { isGuard: true }),
+  },
+};
+
+// ---- config/plugins
+
+const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
+  if (!isPlain(value)) return [];
+  return Object.entries(value).flatMap(([name, it]): readonly V4Setting[] => {
+    const at = `plugins.${name}`;
+    const isOff = it === false || valueAt(it, 'enabled') === false;
+    const rules = pluginRules[name];
+    if (isOff && name === 'upload') return [notSupported(at, it, 'files can be uploaded by who may')];
+    if (isOff) return [notNeeded(at, it, rules ? 'without permissions nobody gets to it' : null)];
+    const own = valueAt(it, 'config');
+    if (rules) return own === undefined ? [] : rules(own, at, values);
+    return [
+      notSupported(
+        at,
+        name,
+        valueAt(it, 'resolve') ? 'plugins of the project do not run' : (pluginNotes[name] ?? notHere),
+      ),
+    ];
+  });
+};
+
+const notHere = 'the plugin is not here: its routes, hooks and services are missing';
+const pluginNotes: Readonly<Record<string, string>> = {
+  documentation: 'GET /api/openapi.json and /api/reference describe the API instead',
+  graphql: 'there is no GraphQL',
+  sentry: 'errors are in the log',
+};
+
+/** `30d`, `12h`, or seconds: days. */
+const daysOf = (value: unknown): number | undefined => {
+  if (typeof value === 'number') return value > 0 ? value / 86_400 : undefined;
+  const [, count, unit = 'ms'] =
+    /^(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i.exec(
+      String(value).trim(),
+    ) ?? [];
+  if (count === undefined) return undefined;
+  const key = unit.toLowerCase() === 'ms' ? 'ms' : unit[0]!.toLowerCase();
+  const days = { ms: 1 / 86_400_000, s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, y: 365.25 }[key] ?? 0;
+  return Number(count) * days;
+};
+
+const users: Readonly<Record<string, Rule>> = {
+  jwtSecret: toVariable('JWT_SECRET'),
+  'jwt.expiresIn': toConfig('users.jwtDays', daysOf),
+  'register.allowedFields': toConfig('users.registerFields', (value) =>
+    Array.isArray(value) ? listOf(value) : undefined,
+  ),
+  'ratelimit.*': (value, v4Name) => {
+    if (!isPlain(value)) return [];
+    if (value['enabled'] === false) return obeyed(v4Name, value, config('users.attemptsPerMinute', 0));
+    const max = value['max'] === undefined ? 5 : asCount(value['max']);
+    const minutes = minutesOf(value['interval'] ?? { min: 5 });
+    if (max === undefined || minutes === null) return null;
+    const perMinute = Math.max(1, Math.floor(max / minutes));
+    const others = Object.keys(value).filter((it) => !['enabled', 'max', 'interval'].includes(it));
+    return [
+      obeyed(
+        v4Name,
+        value,
+        config('users.attemptsPerMinute', perMinute),
+        minutes === 1 ? null : `counted by the minute: ${perMinute} attempts`,
+      ),
+      ...others.map((it) => notSupported(`${v4Name}.${it}`, value[it], 'attempts are counted by address and account')),
+    ];
+  },
+  'callback.*': ignored('logins by other providers are not here'),
+  'layout.*': ignored(panel),
+  'grant.*': refused('logins by other providers are not here'),
+};
+
+/** `{ min: 5 }`, or milliseconds. */
+const minutesOf = (interval: unknown): number | null => {
+  if (typeof interval === 'number') return interval > 0 ? interval / 60_000 : null;
+  if (!isPlain(interval)) return null;
+  const units: Readonly<Record<string, number>> = { ms: 1 / 60_000, sec: 1 / 60, min: 1, hour: 60, day: 1440 };
+  const all = Object.entries(interval).map(([unit, count]) => (units[unit] ?? Number.NaN) * Number(count));
+  const sum = all.reduce((a, b) => a + b, 0);
+  return sum > 0 ? sum : null;
+};
+
+const upload = (value: unknown, at: string, values: V4Values): readonly V4Setting[] => {
+  const provider = textAt(value, 'provider');
+  const own = isPlain(value) ? { ...value } : {};
+  const rest = walk(
+    without(own, ['provider', 'providerOptions', 'actionOptions']),
+    `${at}.config`,
+    {
+      sizeLimit: toConfig('upload.sizeLimit', asCount),
+      'breakpoints.*': refused("formats are v4's default ones: large, medium, small"),
+    },
+    values,
+  );
+  const options = own['providerOptions'];
+  const name = `${at}.config.provider`;
+  if (provider === null || provider === 'local')
+    return [
+      ...rest,
+      ...walk(
+        options,
+        `${at}.config.providerOptions`,
+        {
+          sizeLimit: toConfig('upload.sizeLimit', asCount),
+          'localServer.*': ignored('files are sent with headers of their own'),
+        },
+        values,
+      ),
+    ];
+  if (/aws-s3$/.test(provider)) return [...rest, ...s3(own, `${at}.config`)];
+  return [
+    ...rest,
+    notSupported(
+      name,
+      provider,
+      'files there are shown; new ones go to public/uploads, or to S3 if upload.s3 names a bucket',
+    ),
+  ];
+};
+
+const without = (value: Plain, names: readonly string[]): Plain =>
+  Object.fromEntries(Object.entries(value).filter(([name]) => !names.includes(name)));
+
+/** Options of the provider, in each of the places where its versions have them. */
+const s3 = (value: Plain, at: string): readonly V4Setting[] => {
+  const options = objectAt(value, 'providerOptions');
+  const nested = objectAt(options, 's3Options');
+  const places = [options, nested, objectAt(options, 'params'), objectAt(nested, 'params')];
+  const keys = [...places, objectAt(options, 'credentials'), objectAt(nested, 'credentials')];
+  const find = (key: string, from: readonly Plain[] = places): unknown =>
+    from.map((it) => it[key]).find((it) => it !== undefined && it !== null && it !== '');
+  const bucket = textOf(find('Bucket'));
+  const region = textOf(find('region'));
+  const endpoint = textOf(find('endpoint'));
+  const acl = textOf(find('ACL')) ?? 'public-read';
+  const baseUrl = textOf(options['baseUrl']);
+  const rootPath = textOf(options['rootPath'])?.replace(/^\/|\/$/g, '') ?? null;
+  const pathStyle = find('forcePathStyle') ?? find('s3ForcePathStyle');
+  const open =
+    baseUrl ??
+    (acl === 'private' || endpoint !== null ? null : `https://${bucket}.s3.${region ?? 'us-east-1'}.amazonaws.com`);
+  const set = (name: string, v4Name: string, found: unknown): readonly V4Setting[] =>
+    found === null || found === undefined ? [] : [obeyed(`${at}.${v4Name}`, found, config(`upload.s3.${name}`, found))];
+  const secret = (name: string, key: string): readonly V4Setting[] => {
+    const found = textOf(find(key, keys));
+    return found === null
+      ? []
+      : [obeyed(`${at}.providerOptions.${key}`, found, { kind: 'variable', name, value: found })];
+  };
+  const known = new Set([
+    'Bucket',
+    'region',
+    'endpoint',
+    'ACL',
+    'baseUrl',
+    'rootPath',
+    'forcePathStyle',
+    's3ForcePathStyle',
+    'params',
+    's3Options',
+    'credentials',
+    'accessKeyId',
+    'secretAccessKey',
+    'sessionToken',
+    'signedUrlExpires',
+  ]);
+  const unknown = [...new Set(places.flatMap((it) => Object.keys(it)))].filter((it) => !known.has(it));
+  if (bucket === null)
+    return [notSupported(`${at}.providerOptions`, null, 'it names no bucket, so files go to public/uploads')];
+  return [
+    ...set('bucket', 'providerOptions.params.Bucket', bucket),
+    ...set('region', 'providerOptions.region', region),
+    ...set(
+      'endpoint',
+      'providerOptions.endpoint',
+      endpoint === null || asUrl(endpoint) ? endpoint : `https://${endpoint}`,
+    ),
+    ...set('forcePathStyle', 'providerOptions.forcePathStyle', pathStyle === undefined ? null : pathStyle === true),
+    ...set('prefix', 'providerOptions.rootPath', rootPath === null || rootPath === '' ? null : `${rootPath}/`),
+    ...set('publicUrl', baseUrl === null ? 'providerOptions.params.ACL' : 'providerOptions.baseUrl', open),
+    ...secret('AWS_ACCESS_KEY_ID', 'accessKeyId'),
+    ...secret('AWS_SECRET_ACCESS_KEY', 'secretAccessKey'),
+    ...secret('AWS_SESSION_TOKEN', 'sessionToken'),
+    ...unknown.map((it) => notSupported(`${at}.providerOptions.${it}`, find(it), 'it is not known here')),
+    ...(value['actionOptions'] === undefined ||
+    Object.keys(objectAt(value, 'actionOptions')).every(
+      (it) => Object.keys(objectAt(value, 'actionOptions', it)).length === 0,
+    )
+      ? []
+      : [
+          notSupported(
+            `${at}.actionOptions`,
+            value['actionOptions'],
+            'objects get the type of their file, and nothing else',
+          ),
+        ]),
+  ];
+};
+
+const email = (value: unknown, at: string): readonly V4Setting[] => {
+  const provider = textAt(value, 'provider') ?? 'sendmail';
+  const settings = objectAt(value, 'settings');
+  const from = textAt(settings, 'defaultFrom');
+  const sender = from === null ? [] : [obeyed(`${at}.config.settings.defaultFrom`, from, config('mail.from', from))];
+  const others = Object.keys(settings)
+    .filter((it) => it !== 'defaultFrom' && it !== 'testAddress')
+    .map((it) => notSupported(`${at}.config.settings.${it}`, settings[it], 'it is not known here'));
+  if (!/nodemailer$/.test(provider))
+    return [
+      notSupported(`${at}.config.provider`, provider, 'mail goes out over SMTP: set SMTP_HOST'),
+      ...sender,
+      ...others,
+    ];
+  const options = objectAt(value, 'providerOptions');
+  const set = (name: string, v4Name: string, found: string | null): readonly V4Setting[] =>
+    found === null
+      ? []
+      : [obeyed(`${at}.config.providerOptions.${v4Name}`, found, { kind: 'variable', name, value: found })];
+  const known = ['host', 'port', 'secure', 'auth'];
+  return [
+    ...set('SMTP_HOST', 'host', textAt(options, 'host')),
+    ...set('SMTP_PORT', 'port', textAt(options, 'port') ?? (options['secure'] === true ? '465' : null)),
+    ...set('SMTP_USERNAME', 'auth.user', textAt(options['auth'], 'user')),
+    ...set('SMTP_PASSWORD', 'auth.pass', textAt(options['auth'], 'pass')),
+    ...Object.keys(options)
+      .filter((it) => !known.includes(it))
+      .map((it) => notSupported(`${at}.config.providerOptions.${it}`, options[it], 'it is not known here')),
+    ...sender,
+    ...others,
+  ];
+};
+
+const pluginRules: Readonly<Record<string, (own: unknown, at: string, values: V4Values) => readonly V4Setting[]>> = {
+  'users-permissions': (own, at, values) => walk(own, `${at}.config`, users, values),
+  upload,
+  email,
+  i18n: (own, at) => (isPlain(own) && Object.keys(own).length > 0 ? [notNeeded(`${at}.config`, own)] : []),
+};
+
+const readers: Readonly<Record<PartName, (value: unknown, values: V4Values) => readonly V4Setting[]>> = {
+  server: (value, values) => walk(value, 'server', server, values),
+  api: (value, values) => walk(value, 'api', api, values),
+  admin,
+  database,
+  middlewares,
+  plugins,
+};
+
+// ---- what wins over them
+
+/** The client of another database is one too, but its own refusal says more. */
+export const CLIENT_SETTING = 'database.connection.client';
+
+/** THE settings that refuse a start: they may restrict access, are not supported, and dovetail.config says nothing else. */
+export const settingGuards = (
+  settings: readonly V4Setting[],
+  { given }: { readonly given: unknown },
+): readonly V4Setting[] => settings.filter(({ isGuard, target }) => isGuard && !(target && has(given, target.name)));
+
+/** Paths in dovetail.config and variables that only count together: who gives one gives all. */
+const groups: readonly RegExp[] = [/^upload\.s3\./, /^AWS_/, /^SMTP_/];
+
+const isGiven = (name: string, given: (name: string) => boolean, names: readonly string[]): boolean => {
+  const group = groups.find((it) => it.test(name));
+  return group ? names.some((it) => group.test(it) && given(it)) : given(name);
+};
+
+/** The settings under Dovetail's names that dovetail.config does not give itself. */
+export const configTargets = (
+  settings: readonly V4Setting[],
+  isInConfig: (name: string) => boolean,
+): readonly { readonly name: string; readonly value: unknown }[] => {
+  const all = settings.flatMap(({ target }) => (target?.kind === 'config' ? [target] : []));
+  const names = all.map((it) => it.name);
+  const wanted = all.filter(({ name }) => !isGiven(name, isInConfig, names));
+  // of several bounds of uploads the least counts
+  const sizes = wanted.flatMap(({ name, value }) => (name === 'upload.sizeLimit' ? [Number(value)] : []));
+  return wanted.map((it) => (it.name === 'upload.sizeLimit' ? { ...it, value: Math.min(...sizes) } : it));
+};
+
+/** The variables that the environment does not give itself. */
+export const variableTargets = (
+  settings: readonly V4Setting[],
+  given: Readonly<Record<string, string | undefined>>,
+): Readonly<Record<string, string>> => {
+  const all = settings.flatMap(({ target }) => (target?.kind === 'variable' ? [target] : []));
+  const isSet = (name: string): boolean => given[name] !== undefined && given[name] !== '';
+  const names = all.map((it) => it.name);
+  const wanted = all.filter(({ name }) => !isGiven(name, isSet, names));
+  const found = Object.fromEntries(wanted.map(({ name, value }) => [name, value]));
+  // another database that the environment names has other settings
+  const client = clientOf(given);
+  const v4Client = all.find((it) => it.name === 'DATABASE_CLIENT')?.value;
+  const isOther = client !== null && client !== v4Client;
+  return Object.fromEntries(Object.entries(found).filter(([name]) => !(isOther && name.startsWith('DATABASE_'))));
+};
+
+/** The database that the environment names; null if it names none. */
+export const clientOf = (given: Readonly<Record<string, string | undefined>>): string | null => {
+  const { DATABASE_CLIENT: client, DATABASE_URL: url, DATABASE_FILENAME: file } = given;
+  if (client !== undefined && client !== '') return client;
+  if (url !== undefined && url !== '') return 'postgres';
+  return file !== undefined && file !== '' ? 'sqlite' : null;
+};

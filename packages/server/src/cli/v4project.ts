@@ -1,0 +1,82 @@
+/** The configuration of a v4 project, `config/`, evaluated as v4 does. */
+import type { OpenedCode } from '../v4code/code.js';
+import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
+import {
+  type Config,
+  type Environment,
+  type FoundConfig,
+  outsideVariables,
+  readConfig,
+  readEnvironment,
+  readVariables,
+  StartFault,
+  withV4Settings,
+  withVariables,
+} from './config.js';
+import { describeSetting, readV4Settings, settingGuards, type V4Setting } from './v4-settings.js';
+
+/** What a v4 project says by its `config/`. */
+export interface V4Side {
+  /** Null if there is nothing to evaluate, or the configuration switches it off. */
+  readonly opened: OpenedCode | null;
+  readonly settings: readonly V4Setting[];
+  /** Those that may restrict access, are not supported, and for which dovetail.config says nothing else. */
+  readonly guards: readonly V4Setting[];
+}
+
+const noV4: V4Side = { opened: null, settings: [], guards: [] };
+
+/** Evaluates `config/` if the project has one, or code that runs. */
+const openV4 = async (
+  dir: string,
+  { config: { project }, given }: FoundConfig,
+  files: readonly CodeFile[],
+): Promise<V4Side> => {
+  const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
+  if (!project.runCode || !hasSome) return noV4;
+  const { openCode } = await import('../v4code/code.js');
+  const variables = readVariables(dir, outsideVariables());
+  const environment = variables['NODE_ENV'] ?? 'development';
+  const opened = await withVariables(dir, () =>
+    withStartFaults(() => openCode({ dir, variables, environment, ignored: ignoredFiles(files) })),
+  );
+  const { tree } = opened.config;
+  const settings = readV4Settings({ dir, part: (name) => tree[name] });
+  return { opened, settings, guards: settingGuards(settings, { given }) };
+};
+
+/** What a project is set up with, before its model is looked at. */
+export interface Setup {
+  readonly config: Config;
+  readonly env: Environment;
+  readonly code: readonly CodeFile[];
+  readonly v4: V4Side;
+}
+
+/** Reads dovetail.config, the environment and `config/` of v4. */
+export const readSetup = async (dir: string): Promise<Setup> => {
+  const found = await readConfig(dir);
+  const code = findCode(dir, found.config.project);
+  const v4 = await openV4(dir, found, code);
+  const env = readEnvironment(dir, outsideVariables(), v4.settings);
+  return { config: withV4Settings(found, v4.settings), env, code, v4 };
+};
+
+/** Refuses the start if a setting that is not supported would be missed as a guard. */
+export const refuseSettings = (guards: readonly V4Setting[]): void => {
+  if (guards.length === 0) return;
+  const lines = guards.map((it) => `  ${describeSetting(it)}`).join('\n');
+  throw new StartFault(
+    `Settings of config/ that may restrict access are not supported:\n${lines}\nSay in dovetail.config what is to be, or list the files of config/ there: project.ignoreCode; none of their settings are read then.`,
+  );
+};
+
+/** A fault of the project's code is one for whoever starts it. */
+export const withStartFaults = async <T>(work: () => Promise<T>): Promise<T> => {
+  const { CodeFault } = await import('../v4code/load.js');
+  try {
+    return await work();
+  } catch (fault) {
+    throw fault instanceof CodeFault ? new StartFault(fault.message, { cause: fault.cause }) : fault;
+  }
+};

@@ -1,0 +1,24 @@
+/** Who makes a request, or with whose rights an administrator looks at what others see (AD15). */
+import type http from 'node:http';
+import type { Callers, KnownCaller } from '../access/caller.js';
+import { issue, type Result, refused } from '../errors.js';
+import type { Ready } from '../ready.js';
+
+/** `role:TYPE` or `token:ID`, from administrators. */
+export const asOf = (headers: http.IncomingHttpHeaders): string | undefined => {
+  const given = headers['dovetail-as'];
+  return given === undefined ? undefined : String(given);
+};
+
+/** @param isRead whether the request changes nothing: with the rights of others nothing is written. */
+export const identifyCaller = (
+  headers: http.IncomingHttpHeaders,
+  isRead: boolean,
+  callers: Callers,
+): Ready<Result<KnownCaller>> => {
+  const as = asOf(headers);
+  if (as !== undefined && !isRead) return refused(issue('admin.as-write', []));
+  return callers.identify(headers.authorization, as);
+};
+
+export const isReading = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD';

@@ -1,0 +1,60 @@
+/** Bodies as v4 reads them (koa-body) for requests that the project's code handles. */
+import { isUtf8 } from 'node:buffer';
+import type { FastifyRequest } from 'fastify';
+import { issue, ok, refused } from '../../errors.js';
+import type { BoundCode } from '../../v4code/code.js';
+import { UNPARSED } from '../../v4code/packages.js';
+import type { FoundRoute } from '../../v4code/routes.js';
+import { type CodeBodies, parseJson } from '../bodies.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The route of the project that answers, once it was looked for; null if there is none. */
+    codeRoute: FoundRoute | null | undefined;
+  }
+}
+
+export const newCodeBodies = async ({ table, globals, includesUnparsed }: BoundCode): Promise<CodeBodies> => {
+  const { default: qs } = await import('qs');
+  const withText = (body: object, text: string | undefined): object =>
+    includesUnparsed ? Object.assign(body, { [UNPARSED]: text }) : body;
+  return {
+    // middlewares may answer, or send on, what the server itself has no route for
+    takes: (request) => codeRouteOf(request, table) !== null || (globals.length > 0 && request.is404),
+    json: (bytes) => {
+      const text = bytes.toString();
+      if (bytes.length === 0) return ok(withText({}, text));
+      const parsed = parseJson(bytes);
+      if (!parsed.ok) return parsed;
+      const { value } = parsed;
+      if (value === null || typeof value !== 'object') return refused(issue('http.malformed-body', []));
+      return ok(withText(value, text));
+    },
+    fields: (bytes) => {
+      if (!isUtf8(bytes)) return refused(issue('form.not-utf8', []));
+      const text = bytes.toString();
+      return ok(withText(qs.parse(text, { allowDots: true }), text));
+    },
+    text: (bytes) => bytes.toString(),
+  };
+};
+
+/** The first route of the project for a request, in any spelling of its path. */
+export const codeRouteOf = (request: FastifyRequest, table: BoundCode['table']): FoundRoute | null => {
+  if (request.codeRoute === undefined) {
+    const { method } = request;
+    request.codeRoute = table.find(method, pathOf(request.raw.url!)) ?? table.find(method, usualPathOf(request));
+  }
+  return request.codeRoute;
+};
+
+export const pathOf = (url: string): string => {
+  const mark = url.indexOf('?');
+  return mark === -1 ? url : url.slice(0, mark);
+};
+
+/** The path of the server's own route that a request is for: there are other spellings of it than project routes match. */
+const usualPathOf = ({ routeOptions, params }: FastifyRequest): string =>
+  (routeOptions.url ?? '').replace(/:(\w+)|\*/g, (given, name: string | undefined) =>
+    encodeURIComponent((params as Readonly<Record<string, string>>)[name ?? given] ?? given),
+  );

@@ -1,0 +1,295 @@
+/** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
+import type http from 'node:http';
+import type Koa from 'koa';
+import { limits } from '../../limits.js';
+import type { QuerySource } from '../../query/raw.js';
+import type { Answer } from '../../read/find.js';
+import { errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
+import { JSON_TYPE } from '../respond.js';
+import { untouchedAnswer } from './answers.js';
+
+/** The parsed query of a request, once anyone has looked at it. */
+const QUERY = Symbol('query');
+/** The query string that it was made of: code may replace that, too. */
+const QUERY_TEXT = Symbol('query text');
+/** Whether an answer of the server is the body, and its headers are not set yet. */
+const UNSET = Symbol('unset headers');
+
+export type ParseQuery = (text: string) => Record<string, unknown>;
+
+export interface Contexts {
+  /** A context for a request; what code has not said is a 404. */
+  make(request: http.IncomingMessage, response: http.ServerResponse, given: ContextGiven): Koa.Context;
+  /** Says which route answers, once that is another than it was made for. */
+  route(ctx: object, params: Readonly<Record<string, string>>, path: string): void;
+  /** The query as code has changed it; null if it is what the URL says. */
+  changedQuery(ctx: Koa.Context): Record<string, unknown> | null;
+  /** The same as a query string. */
+  changedSearch(ctx: Koa.Context): string | null;
+}
+
+/** The parsed query of a request, as the server reads it. */
+const SOURCE = Symbol('source');
+
+export interface ContextGiven {
+  /** Null if nobody has made one yet. */
+  readonly source: QuerySource | null;
+  readonly params: Readonly<Record<string, string>>;
+  /** With the prefix; null if no route of the project matches. */
+  readonly path: string | null;
+  readonly body: unknown;
+}
+
+/** @param cookieKeys sign cookies. */
+export const newContexts = async (settings: {
+  readonly trustProxy: boolean;
+  readonly cookieKeys?: readonly string[];
+}): Promise<Contexts> => {
+  const { default: KoaServer } = await import('koa');
+  const { default: qs } = await import('qs');
+  // of the addresses that proxies give, only the last is not the client's own word
+  const koa = new KoaServer({ proxy: settings.trustProxy, maxIpsCount: 1, keys: [...(settings.cookieKeys ?? [])] });
+  // policies must see all that the server reads: `qs` ignores what is beyond its own bounds
+  const bounds = { depth: limits.queryDepthMax, parameterLimit: Number.POSITIVE_INFINITY };
+  const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, arrayLimit: 100, ...bounds });
+  extendQuery(koa, parse);
+  extendBody(koa);
+  extendHelpers(koa);
+  // of streams as bodies: whoever sends them sees it too
+  koa.context.onerror = ignored;
+  const Context = contextClass(koa);
+  const changedQuery = ({ request }: Koa.Context): Record<string, unknown> | null => {
+    const { querystring } = request;
+    const { [QUERY]: current, [QUERY_TEXT]: text } = request as QueriedRequest;
+    const isChanged =
+      current !== undefined && text === querystring && JSON.stringify(current) !== JSON.stringify(parse(querystring));
+    return isChanged ? current : null;
+  };
+  return {
+    make: (request, response, given) => {
+      response.statusCode = 404;
+      return new Context(request, response, given) as unknown as Koa.Context;
+    },
+    route: (ctx, params, path) => void Object.assign(ctx, { params, _matchedRoute: path }),
+    changedQuery,
+    changedSearch: (ctx) => {
+      const changed = changedQuery(ctx);
+      return changed && qs.stringify(changed, { strictNullHandling: true });
+    },
+  };
+};
+
+const ignored = (): undefined => undefined;
+
+/**
+ * What Koa's `createContext` makes, as classes: objects that are made with all their members take a fraction of the memory
+ * and time of those that get one after the other.
+ */
+const contextClass = (koa: Koa) => {
+  class Request {
+    readonly app = koa;
+    ctx: unknown = null;
+    response: unknown = null;
+    [QUERY]: Record<string, unknown> | undefined = undefined;
+    [QUERY_TEXT]: string | undefined = undefined;
+    readonly req: http.IncomingMessage;
+    readonly res: http.ServerResponse;
+    readonly originalUrl: string | undefined;
+    body: unknown;
+    constructor(req: http.IncomingMessage, res: http.ServerResponse, body: unknown) {
+      this.req = req;
+      this.res = res;
+      this.originalUrl = req.url;
+      this.body = body ?? {};
+    }
+  }
+  class Response {
+    readonly app = koa;
+    _body: unknown = undefined;
+    _explicitStatus: boolean | undefined = undefined;
+    [UNSET] = false;
+    ctx: unknown = null;
+    readonly req: http.IncomingMessage;
+    readonly res: http.ServerResponse;
+    readonly request: Request;
+    constructor(request: Request) {
+      this.req = request.req;
+      this.res = request.res;
+      this.request = request;
+    }
+  }
+  class Context {
+    readonly app = koa;
+    readonly state = {};
+    readonly req: http.IncomingMessage;
+    readonly res: http.ServerResponse;
+    readonly request: Request;
+    readonly response: Response;
+    readonly originalUrl: string | undefined;
+    readonly [SOURCE]: QuerySource | null;
+    params: Readonly<Record<string, string>>;
+    _matchedRoute: string | undefined;
+    constructor(req: http.IncomingMessage, res: http.ServerResponse, { params, path, body, source }: ContextGiven) {
+      this.req = req;
+      this.res = res;
+      const request = new Request(req, res, body);
+      const response = new Response(request);
+      request.ctx = this;
+      response.ctx = this;
+      request.response = response;
+      this.request = request;
+      this.response = response;
+      this.originalUrl = req.url;
+      this[SOURCE] = source;
+      this.params = params;
+      this._matchedRoute = path ?? undefined;
+    }
+  }
+  for (const [own, of] of [
+    [Request, koa.request],
+    [Response, koa.response],
+    [Context, koa.context],
+  ] as const)
+    Object.setPrototypeOf(own.prototype, of);
+  return Context;
+};
+
+/** What the server has made of the query; null if it has not, or the URL is another one by now. */
+export const sourceOfContext = (ctx: Koa.Context): QuerySource | null =>
+  ctx.req.url === ctx.originalUrl ? (ctx as unknown as { readonly [SOURCE]: QuerySource | null })[SOURCE] : null;
+
+/** Statuses of errors, as `ctx.badRequest(message, details)` names them. */
+const helperNames = (): readonly (readonly [string, number])[] =>
+  Object.keys(process.getBuiltinModule('node:http').STATUS_CODES)
+    .map(Number)
+    .filter((status) => status >= 400)
+    .map((status) => {
+      const name = nameOfStatus(status).replace(/Error$/, '');
+      const full = phraseOf(status).endsWith('Error') ? `${name}Error` : name;
+      return [full.charAt(0).toLowerCase() + full.slice(1), status];
+    });
+
+interface QueriedRequest extends Koa.Request {
+  [QUERY]?: Record<string, unknown>;
+  [QUERY_TEXT]?: string;
+}
+
+/** Middlewares and policies change the query in place, or replace it. */
+const extendQuery = (koa: Koa, parse: ParseQuery): void => {
+  Object.defineProperty(koa.request, 'query', {
+    configurable: true,
+    get(this: QueriedRequest) {
+      const { querystring } = this;
+      if (this[QUERY] === undefined || this[QUERY_TEXT] !== querystring) {
+        this[QUERY] = parse(querystring);
+        this[QUERY_TEXT] = querystring;
+      }
+      return this[QUERY];
+    },
+    set(this: QueriedRequest, value: Record<string, unknown>) {
+      this[QUERY] = value;
+      this[QUERY_TEXT] = this.querystring;
+    },
+  });
+};
+
+/** What Koa keeps of a response, as far as it is set here. */
+interface KeptResponse extends Koa.Response {
+  _body?: unknown;
+  _explicitStatus?: boolean;
+  [UNSET]?: boolean;
+}
+/**
+ * An answer of the server needs none of the headers that Koa sets with a body, unless somebody asks for them: Node sends
+ * headers that were never set one by one faster.
+ */
+const extendBody = (koa: Koa): void => {
+  const { response } = koa;
+  const inherited = Object.getPrototypeOf(response) as object;
+  const usual = Object.getOwnPropertyDescriptor(inherited, 'body')!;
+  Object.defineProperty(response, 'body', {
+    configurable: true,
+    get: usual.get!,
+    set(this: KeptResponse, value: unknown) {
+      this[UNSET] = false;
+      if (this._body === undefined && isUntouched(value) && this._explicitStatus !== true) {
+        this._body = value;
+        this._explicitStatus = true;
+        this.res.statusCode = 200;
+        this[UNSET] = true;
+      } else usual.set!.call(this, value);
+    },
+  });
+  const settled = (it: KeptResponse): KeptResponse => {
+    if (it[UNSET]) {
+      it[UNSET] = false;
+      it.res.setHeader('content-type', JSON_TYPE);
+    }
+    return it;
+  };
+  for (const name of ['header', 'get', 'has'] as const) {
+    const found = Object.getOwnPropertyDescriptor(inherited, name)!;
+    const { get, value } = found;
+    Object.defineProperty(response, name, {
+      ...found,
+      ...(get
+        ? {
+            get(this: KeptResponse): unknown {
+              return get.call(settled(this));
+            },
+          }
+        : {
+            value(this: KeptResponse, ...given: readonly unknown[]): unknown {
+              return (value as (...all: readonly unknown[]) => unknown).apply(settled(this), [...given]);
+            },
+          }),
+    });
+  }
+};
+
+const isUntouched = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && untouchedAnswer(value) !== null;
+
+/** Makes a stand-in for JSON the body. Koa itself would look into it, to see whether it is a stream. */
+export const showJson = ({ response }: Koa.Context, body: object): void => {
+  (response as KeptResponse)._body = body;
+  response.type = JSON_TYPE;
+};
+
+/** The answer of the server that is the body, if nobody has looked into it. */
+export const answerAsBody = ({ body }: Koa.Context): Answer | null =>
+  typeof body === 'object' && body !== null ? untouchedAnswer(body) : null;
+
+const extendHelpers = (koa: Koa): void => {
+  const response = koa.response as unknown as Record<string, unknown>;
+  const context = koa.context as unknown as Record<string, unknown>;
+  const both = (name: string, act: (this: Koa.Response, ...given: readonly unknown[]) => void): void => {
+    response[name] = act;
+    context[name] = function (this: Koa.Context, ...given: readonly unknown[]) {
+      return act.apply(this.response, [...given]);
+    };
+  };
+  for (const [name, status] of helperNames())
+    both(name, function (message, details = {}) {
+      const { body } = errorResponse(
+        status,
+        nameOfStatus(status),
+        message === undefined ? phraseOf(status) : String(message),
+        details,
+      );
+      this.status = status;
+      this.body = body;
+    });
+  both('send', function (data, status = 200) {
+    this.status = Number(status);
+    this.body = data;
+  });
+  both('created', function (data) {
+    this.status = 201;
+    this.body = data;
+  });
+  both('deleted', function (data) {
+    this.status = data === undefined || data === null ? 204 : 200;
+    if (data !== undefined && data !== null) this.body = data;
+  });
+};

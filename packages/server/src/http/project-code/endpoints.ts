@@ -1,0 +1,148 @@
+/** The server's own endpoints of accounts and files, called by project code: the actions of v4's plugins. */
+import type { FastifyRequest } from 'fastify';
+import type Koa from 'koa';
+import type { KnownCaller } from '../../access/caller.js';
+import type { AccountAnswer } from '../../accounts/account.js';
+import { never, Refusal } from '../../errors.js';
+import { limits } from '../../limits.js';
+import { readPrecondition } from '../../read/etag.js';
+import type { Site } from '../../site/site.js';
+import {
+  ApplicationError,
+  NotFoundError,
+  PayloadTooLargeError,
+  RateLimitError,
+  ValidationError,
+  v4Refusal,
+} from '../../v4code/errors.js';
+import { formAsLeft } from '../../v4code/files.js';
+import type { CodeContext, NativeEndpoints } from '../../v4code/native.js';
+import { isMembers } from '../../v4code/parts.js';
+import { accountOf } from '../account-routes.js';
+import type { Attempts } from '../attempts.js';
+import { answerFiles } from '../file-routes.js';
+import { parseId } from '../routes.js';
+import { searchOf } from '../target.js';
+import type { Contexts } from './context.js';
+
+export interface EndpointDeps {
+  readonly site: Site;
+  readonly contexts: Contexts;
+  readonly attempts: Attempts;
+  /** Path prefix of the content API. */
+  readonly prefix: string;
+  readonly trustProxy: boolean;
+  /** What the framework knows of the request of a context; nothing of reads outside of it. */
+  readonly exchanges: WeakMap<object, FastifyRequest>;
+  /** Whose rights a request has. */
+  readonly callerOf: (ctx: object) => KnownCaller;
+}
+
+export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
+  const { site, contexts, attempts, prefix, trustProxy, exchanges, callerOf } = deps;
+
+  /** The query as text, with what code has changed. */
+  const searchFor = (koa: Koa.Context): string => contexts.changedSearch(koa) ?? searchOf(koa.req.url!);
+
+  const ipOf = (ctx: Koa.Context): string => {
+    const { req } = ctx;
+    const [last] = String((trustProxy && req.headers['x-forwarded-for']) || '')
+      .split(',')
+      .reverse();
+    return exchanges.get(ctx)?.ip ?? (last?.trim() || (req.socket.remoteAddress ?? ''));
+  };
+  /** By context, the accounts whose attempts are counted: clients choose under which name a middleware counts. */
+  const counted = new WeakMap<object, Set<string>>();
+  const attempt = async (koa: Koa.Context, endpoint: string, account: string): Promise<boolean> => {
+    const accounts = counted.get(koa) ?? new Set();
+    if (accounts.has(account)) return true;
+    counted.set(koa, accounts.add(account));
+    const setHeader = (name: string, value: number): void => koa.set(name, String(value));
+    return attempts({ ip: ipOf(koa), endpoint, account, setHeader });
+  };
+
+  return {
+    countAttempt: async (ctx) => {
+      const koa = ctx as Koa.Context;
+      const { body } = (ctx as unknown as CodeContext).request;
+      const account = isMembers(body) ? (body['email'] ?? body['identifier']) : undefined;
+      const name = typeof account === 'string' ? account.trim().toLowerCase() : '';
+      // a path has many spellings, its route has one
+      const endpoint = String(koa['_matchedRoute'] ?? koa.path).toLowerCase();
+      if (!(await attempt(koa, endpoint, name))) throw new RateLimitError();
+    },
+    answerAccount: async (ctx, { counted: by, path, permission, actionOf }) => {
+      const koa = koaOf(ctx);
+      const { body } = ctx.request;
+      const caller = callerOf(ctx);
+      if (by && !(await attempt(koa, prefix + path, accountOf(by, body, caller)))) throw new RateLimitError();
+      // link checkers send HEAD, which must not consume the code
+      if (koa.method === 'HEAD' && permission === 'auth.emailConfirmation') {
+        koa.status = 200;
+        return;
+      }
+      const { id } = ctx.params;
+      const answer = await actionOf(site.accounts)({
+        caller,
+        body,
+        search: searchFor(koa),
+        id: id === undefined ? null : parseId(String(id), limits.integerMax),
+        match: readPrecondition(koa.req.headers),
+      });
+      if (answer.ok) showAccount(koa, answer.value);
+      else showRefusal(koa, new Refusal(...answer.issues));
+    },
+    answerFiles: async (ctx, action) => {
+      const koa = koaOf(ctx);
+      const { body, files } = ctx.request;
+      const form = exchanges.get(koa)?.form ?? null;
+      if (form?.received) form.received = await formAsLeft(body, files, form.received);
+      const { id = null } = ctx.params;
+      const given = { caller: callerOf(ctx), form, body, search: searchFor(koa), id, headers: koa.req.headers };
+      const answer = await answerFiles(action, given, site.media);
+      if (answer.ok) koa.body = JSON.parse(answer.value.body.toString());
+      else showRefusal(koa, new Refusal(...answer.issues));
+    },
+  };
+};
+
+const koaOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
+
+const showAccount = (koa: Koa.Context, answer: AccountAnswer): void => {
+  switch (answer.kind) {
+    case 'entries':
+      koa.status = answer.isNew === true ? 201 : 200;
+      koa.body = JSON.parse(answer.answer.body.toString());
+      return;
+    case 'json':
+      if (answer.privacy === 'private') koa.set('cache-control', 'no-store');
+      koa.status = 200;
+      koa.body = JSON.parse(answer.text);
+      return;
+    case 'redirect':
+      koa.redirect(answer.to.replaceAll(/[^\x21-\x7e]+/g, encodeURIComponent));
+      return;
+    default:
+      never(answer);
+  }
+};
+
+/** What v4's controllers say by the context is said so; what they throw is thrown, so that code around them can catch it. */
+const showRefusal = (koa: Koa.Context, refusal: Refusal): void => {
+  const { status, body } = v4Refusal(refusal);
+  if (status === 401 || status === 403) {
+    koa.status = status;
+    koa.body = body;
+    return;
+  }
+  if (status >= 500) throw refusal;
+  const { name, message, details } = body.error;
+  throw Object.assign(new (errorOf(status, name))(message, details), { name, cause: refusal });
+};
+
+const errorOf = (status: number, name: string): (new (message: string, details: unknown) => ApplicationError) => {
+  if (status === 404) return NotFoundError;
+  if (status === 413) return PayloadTooLargeError;
+  if (status === 429) return RateLimitError;
+  return name === 'ValidationError' ? ValidationError : ApplicationError;
+};

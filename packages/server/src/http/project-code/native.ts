@@ -1,0 +1,199 @@
+/** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
+
+import type Koa from 'koa';
+import { sql } from 'kysely';
+import { LRUCache } from 'lru-cache';
+import type { KnownCaller } from '../../access/caller.js';
+import { issue, never, Refusal, unwrap } from '../../errors.js';
+import { limits } from '../../limits.js';
+import type { EntryType } from '../../model/model.js';
+import { textQuery } from '../../query/brackets.js';
+import { objectQuery, type QueryObject } from '../../query/objects.js';
+import { parameterName } from '../../query/parameters.js';
+import type { QuerySource } from '../../query/raw.js';
+import type { Answer } from '../../read/find.js';
+import { whenReady } from '../../ready.js';
+import { readRows } from '../../sql/dialect.js';
+import { allowedQuery } from '../../v4code/allowed.js';
+import type { BoundCode } from '../../v4code/code.js';
+import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
+import type { CodeContext, Native } from '../../v4code/native.js';
+import type { CoreAction, Members } from '../../v4code/parts.js';
+import { type ActionByCode, contextFor, performAction } from '../actions.js';
+import { identifyCaller, isReading } from '../credentials.js';
+import { parseId } from '../routes.js';
+import { searchOf } from '../target.js';
+import { bodyOf } from './answers.js';
+import { sourceOfContext } from './context.js';
+import { type EndpointDeps, newEndpoints } from './endpoints.js';
+
+/** v4's names of the ways to be known. */
+const strategies = {
+  public: 'users-permissions',
+  user: 'users-permissions',
+  token: 'api-token',
+  admin: 'admin',
+} as const satisfies Record<KnownCaller['who']['kind'], string>;
+
+/** To whom only private attributes are closed. */
+const anyCaller = { version: 'anybody', may: () => true };
+
+const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
+
+/** What a kept query takes besides its text. */
+const SOURCE_BYTES = 300;
+
+/** Whose rights a request has, on its context and on what code sees as `ctx.state.auth`. */
+const CALLER = Symbol('caller');
+
+interface WithCaller {
+  [CALLER]?: KnownCaller;
+}
+
+export interface NativeDeps extends Omit<EndpointDeps, 'callerOf'> {
+  readonly findUser: BoundCode['findUser'];
+  readonly withForm: Native['withForm'];
+}
+
+export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native => {
+  const { site, contexts } = given;
+  const { callers, accountDeps } = site;
+  const { db } = accountDeps;
+  /** By query string: what is known of a query is kept by its key, which is the same text each time then. */
+  const sources = new LRUCache<string, QuerySource>({
+    maxSize: limits.targetBytesMax,
+    sizeCalculation: (_source, search) => 4 * search.length + SOURCE_BYTES,
+  });
+  const textSource = (search: string): QuerySource => {
+    const known = sources.get(search);
+    if (known) return known;
+    const source = textQuery(search);
+    sources.set(search, source);
+    return source;
+  };
+
+  const callerOf = (ctx: object): KnownCaller => (ctx as WithCaller)[CALLER] ?? noCaller;
+  const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
+
+  /** The text of the request as long as nobody has changed what was made of it. */
+  const sourceOf = (ctx: CodeContext): QuerySource => {
+    const koa = requestOf(ctx);
+    return contexts.changedQuery(koa)
+      ? objectQuery(queryOf(ctx) as unknown as QueryObject)
+      : (sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!)));
+  };
+
+  const performForm = async (
+    asked: Omit<ActionByCode, 'body' | 'files'>,
+    { data, files: given }: EntryBody,
+  ): Promise<Answer> => {
+    const files = await receivedFiles(given, 'files.');
+    return site.media.withCopies(files, async (copies) =>
+      performAction({ ...asked, body: { data }, files: copies }, site),
+    );
+  };
+
+  const queryOf = (ctx: CodeContext): Members =>
+    Object.fromEntries(
+      Object.entries(ctx.query).filter(([name, value]) => value !== undefined && parameterName(name).kind !== 'other'),
+    );
+
+  const credentialsOf = async ({ who }: KnownCaller): Promise<unknown> => {
+    switch (who.kind) {
+      case 'public':
+        return undefined;
+      case 'user':
+        return findUser(who.id);
+      case 'token': {
+        const { dialect } = db;
+        const [row] = await db.read(() =>
+          readRows(
+            dialect.compile(
+              sql`select name, description, type from strapi_api_tokens where id = ${dialect.bind('id', who.id)}`,
+            ),
+          ),
+        );
+        const [name = null, description = null, type = null] = row ?? [];
+        return { id: who.id, name, description, type };
+      }
+      case 'admin':
+        return { id: who.id };
+      default:
+        return never(who);
+    }
+  };
+
+  /** Sets what code sees of the caller. */
+  const admitted = (koa: Koa.Context, caller: KnownCaller, credentials: unknown): KnownCaller => {
+    const strategy = { name: strategies[caller.who.kind] };
+    const ability = caller.version.startsWith('full-access') ? null : { can: (name: string) => caller.may(name) };
+    const auth = credentials === undefined ? { strategy, ability } : { strategy, credentials, ability };
+    (auth as WithCaller)[CALLER] = caller;
+    (koa as unknown as WithCaller)[CALLER] = caller;
+    const { state } = koa;
+    state['isAuthenticated'] = true;
+    state['auth'] = auth;
+    if (caller.who.kind === 'user') state['user'] = credentials;
+    return caller;
+  };
+
+  const answer: Native['answer'] = (ctx, type, action) => {
+    const { id: given } = ctx.params;
+    const id = given === undefined ? null : parseId(given, limits.integerMax);
+    if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
+    const asked = {
+      type,
+      action: coreActionOf(type, action),
+      id,
+      query: sourceOf(ctx),
+      caller: callerOf(ctx),
+      headers: requestOf(ctx).req.headers,
+    };
+    const { body, files } = ctx.request;
+    return files === undefined || action === 'delete'
+      ? performAction({ ...asked, body, files: [] }, site)
+      : performForm(asked, entryBodyOf({ body, files }));
+  };
+
+  return {
+    ...newEndpoints({ ...given, callerOf }),
+    answer,
+    perform: (ctx, type, action) => whenReady(answer(ctx, type, action), bodyOf),
+    validateQuery: (ctx, type) => {
+      const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
+      const action = type.kind === 'single' ? 'single' : ctx.params['id'] === undefined ? 'find' : 'findOne';
+      unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context));
+    },
+    queryOf,
+    allowedQuery: (given, type, whose) => {
+      const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
+      return allowedQuery(given, type, {
+        reader: site.reader,
+        context: contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site),
+      });
+    },
+    callerOf,
+    refuse: () => {
+      throw new Refusal(issue('body.missing', []));
+    },
+    authenticate: (ctx) => {
+      const koa = ctx as Koa.Context;
+      const { headers, method } = koa.req;
+      return whenReady(identifyCaller(headers, isReading(method), callers), (identified) => {
+        const caller = unwrap(identified);
+        return caller.who.kind === 'public'
+          ? admitted(koa, caller, undefined)
+          : credentialsOf(caller).then((credentials) => admitted(koa, caller, credentials));
+      });
+    },
+    skipAuthentication: (ctx) => {
+      (ctx as WithCaller)[CALLER] = noCaller;
+    },
+    callerOfAuth: (auth) =>
+      auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null,
+    withForm,
+  };
+};
+
+const coreActionOf = (type: EntryType, action: CoreAction): CoreAction | 'single' =>
+  type.kind === 'single' && action === 'find' ? 'single' : action;

@@ -1,0 +1,198 @@
+/** Responses of project code: what the context says in the end, errors, and the server's own answer after middlewares have seen it. */
+import type { Readable } from 'node:stream';
+import type { FastifyBaseLogger, FastifyReply } from 'fastify';
+import type Koa from 'koa';
+import { Refusal } from '../../errors.js';
+import type { Answer } from '../../read/find.js';
+import { type ErrorResponse, nameOfStatus, phraseOf, responseOf, v4Refusal } from '../../v4code/errors.js';
+import { faultResponse, loggable } from '../faults.js';
+import { JSON_TYPE, sendAnswer } from '../respond.js';
+import { viewOfJson } from './answers.js';
+import { answerAsBody, showJson } from './context.js';
+
+/** A request, for the log. */
+export interface Asked {
+  readonly method: string | undefined;
+  readonly url: string | undefined;
+  readonly id: string;
+  readonly log: FastifyBaseLogger;
+}
+
+/** What code has answered. Its headers are on the response. */
+export type CodeAnswer =
+  /** The server's own answer, as it was made. */
+  | { readonly kind: 'answer'; readonly answer: Answer }
+  | { readonly kind: 'other'; readonly status: number; readonly type: string | null; readonly body: CodeBody }
+  /** The code writes the response itself. */
+  | { readonly kind: 'taken' };
+
+export type CodeBody = string | Buffer | Readable | null;
+
+/** The response to an error: what the project's code means the client to see, or a fault that is logged. */
+export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
+  const { status, body, headers } = failureOf(fault, asked);
+  // what middlewares have set before stays, as in v4, but for what is said of another body
+  for (const name of Object.keys(ctx.response.headers)) if (ofBody.test(name)) ctx.remove(name);
+  ctx.status = status;
+  ctx.body = body;
+  for (const [name, value] of Object.entries(headers)) if (name !== 'content-type') ctx.set(name, value);
+};
+
+const ofBody =
+  /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;
+
+const failureOf = (
+  fault: unknown,
+  asked: Asked,
+): ErrorResponse & { readonly headers: Readonly<Record<string, string>> } => {
+  const meant = fault instanceof Refusal ? v4Refusal(fault) : responseOf(fault);
+  if (meant && meant.status !== 503) {
+    // `ctx.throw(500)`: the client sees what it says, and the log says where
+    if (meant.status >= 500) asked.log.error({ err: loggable(fault) }, `project code answers ${meant.status}`);
+    return { ...meant, headers: {} };
+  }
+  const { status, body, headers } = faultResponse(fault, asked, asked.log);
+  return {
+    status: statusOfFault(fault, status),
+    body: bodyOfFault(fault, JSON.parse(body) as ErrorResponse['body']),
+    headers,
+  };
+};
+
+/** An error may name a status of the server's fault, which clients are told, but not its message. */
+const statusOfFault = (fault: unknown, status: number): number =>
+  status === 500 &&
+  fault instanceof Error &&
+  'status' in fault &&
+  typeof fault.status === 'number' &&
+  fault.status > 500 &&
+  fault.status < 600
+    ? fault.status
+    : status;
+
+const bodyOfFault = (fault: unknown, body: ErrorResponse['body']): ErrorResponse['body'] => {
+  const status = statusOfFault(fault, body.error.status);
+  return status === body.error.status
+    ? body
+    : { data: null, error: { ...body.error, status, name: nameOfStatus(status), message: phraseOf(status) } };
+};
+
+/** What the code has answered: nothing said is a 404. */
+export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
+  if (ctx.respond === false || ctx.res.headersSent) return { kind: 'taken' };
+  const { response } = ctx;
+  const hasStatus = (response as unknown as { readonly _explicitStatus?: boolean })._explicitStatus === true;
+  if (!hasStatus) (ctx as unknown as { notFound(): void }).notFound();
+  const kept = answerAsBody(ctx);
+  const { status } = ctx;
+  if (kept && status === 200) {
+    dropBodyHeaders(ctx.res);
+    return { kind: 'answer', answer: kept };
+  }
+  const { type, body } = written(ctx);
+  dropBodyHeaders(ctx.res);
+  return { kind: 'other', status, type, body };
+};
+
+export const send = (ctx: Koa.Context, reply: FastifyReply): void => {
+  const answer = answerOfContext(ctx);
+  if (answer.kind === 'answer') {
+    sendAnswer(reply.code(200), answer.answer);
+    return;
+  }
+  if (answer.kind === 'taken') {
+    reply.hijack();
+    return;
+  }
+  const { status, type, body } = answer;
+  reply.code(status);
+  if (type !== null) reply.header('content-type', type);
+  reply.send(body ?? undefined);
+};
+
+/** A fault of the response itself: its body cannot be written, or a middleware has failed after it was sent. */
+export const sendFault = (fault: unknown, asked: Asked, reply: FastifyReply): void => {
+  if (reply.raw.headersSent) {
+    asked.log.error({ err: fault }, 'a response could not be sent');
+    reply.raw.destroy();
+    return;
+  }
+  const { status, body, headers } = faultResponse(fault, asked, asked.log);
+  reply.code(status).headers(headers).send(body);
+};
+
+/** The framework sets those of the body that it sends. */
+const dropBodyHeaders = (res: Koa.Context['res']): void => {
+  for (const name of ['content-type', 'content-length', 'transfer-encoding']) res.removeHeader(name);
+};
+
+/** The body as the framework sends it. */
+const written = (ctx: Koa.Context): { readonly type: string | null; readonly body: CodeBody } => {
+  const { body, response } = ctx;
+  const type = (ctx.res.getHeader('content-type') as string | undefined) ?? null;
+  if (body === undefined || body === null) {
+    const isNull = (response as unknown as { readonly _explicitNullBody?: boolean })._explicitNullBody === true;
+    if (isNull || ctx.status === 204 || ctx.status === 304) return { type: null, body: null };
+    return { type: 'text/plain; charset=utf-8', body: ctx.message || String(ctx.status) };
+  }
+  if (typeof body === 'string' || Buffer.isBuffer(body) || isStream(body)) return { type, body };
+  return { type: JSON_TYPE, body: JSON.stringify(body) };
+};
+
+const isStream = (value: unknown): value is Readable =>
+  typeof value === 'object' && value !== null && 'pipe' in value && typeof value.pipe === 'function';
+
+/** A request in the hands of the project's code. */
+export interface CodeRun {
+  readonly ctx: Koa.Context;
+  /** Resolves the middlewares' `next()`. */
+  readonly answered: () => void;
+  /** Settles when all middlewares have ended. */
+  readonly ended: Promise<void>;
+}
+
+/** The server has answered: its response goes through the rest of the middlewares, which may change it. */
+export const finish = async (
+  { ctx, answered, ended }: CodeRun,
+  reply: FastifyReply,
+  payload: unknown,
+): Promise<unknown> => {
+  const { res } = ctx;
+  const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
+  const given = reply.statusCode >= 400 && typeof payload === 'string' && isJson ? inV4Words(payload) : payload;
+  const text = typeof given === 'string' || Buffer.isBuffer(given) ? given.toString() : '';
+  const view = isJson ? viewOfJson(text) : null;
+  ctx.status = reply.statusCode;
+  const type = reply.getHeader('content-type');
+  if (view) showJson(ctx, view.body);
+  else if (given !== null && given !== undefined) ctx.body = given;
+  const shownFirst = ctx.body;
+  answered();
+  await ended;
+  reply.code(ctx.status);
+  if (ctx.body === shownFirst && !view?.isOpened()) {
+    dropBodyHeaders(res);
+    if (type !== undefined) reply.header('content-type', type);
+    if (given !== payload) reply.removeHeader('content-length');
+    return given;
+  }
+  const { type: changedType, body: changed } = written(ctx);
+  dropBodyHeaders(res);
+  for (const name of ['etag', 'content-length']) reply.removeHeader(name);
+  if (changedType !== null) reply.header('content-type', changedType);
+  return changed;
+};
+
+/** A refusal of the server without its codes, which front ends of v4 projects do not know. */
+const inV4Words = (text: string): string => {
+  const { data, error } = JSON.parse(text) as { data: null; error: { details: { errors?: readonly PlacedError[] } } };
+  const errors = error.details.errors ?? [];
+  const placed = errors.filter((it) => it.path.length > 0).map(({ path, message, name }) => ({ path, message, name }));
+  return JSON.stringify({ data, error: { ...error, details: placed.length > 0 ? { errors: placed } : {} } });
+};
+
+interface PlacedError {
+  readonly path: readonly string[];
+  readonly message: string;
+  readonly name: string;
+}

@@ -1,0 +1,330 @@
+/**
+ * Requests that a v4 project's own code takes part in. Its middlewares, policies and controllers see Koa's context, whose
+ * request and response are the framework's; what they answer is sent like any other response. A route without code is
+ * answered by the server between the project's global middlewares.
+ */
+import type http from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type Koa from 'koa';
+import type compose from 'koa-compose';
+import { unwrap } from '../../errors.js';
+import type { IncomingForm } from '../../media/receive.js';
+import { textQuery } from '../../query/brackets.js';
+import type { Answer } from '../../read/find.js';
+import { isThenable, type Ready, whenReady } from '../../ready.js';
+import type { Site } from '../../site/site.js';
+import type { GuardedAction } from '../../v4code/chains.js';
+import type { BoundCode } from '../../v4code/code.js';
+import { formAsLeft, shownForm } from '../../v4code/files.js';
+import type { CodeContext } from '../../v4code/native.js';
+import type { FoundRoute } from '../../v4code/routes.js';
+import { inRequest } from '../../v4code/scope.js';
+import { answerRead, type ReadTarget } from '../actions.js';
+import type { Attempts } from '../attempts.js';
+import { isReading } from '../credentials.js';
+import { searchOf, targetOf } from '../target.js';
+import { bodyOf, cloneStandIns } from './answers.js';
+import { codeRouteOf, pathOf } from './bodies.js';
+import { type ContextGiven, newContexts } from './context.js';
+import { newNative } from './native.js';
+import {
+  type Asked,
+  answerOfContext,
+  type CodeAnswer,
+  type CodeRun,
+  fail,
+  finish,
+  send,
+  sendFault,
+} from './responses.js';
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Set while the project's code waits for the server's own answer. */
+    codeRun: CodeRun | null;
+  }
+}
+
+export interface CodeServer {
+  /**
+   * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there.
+   * @param target what the request is for, if it is a read of the content API; null otherwise.
+   */
+  begin(
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    asked: Asked,
+    target: ReadTarget | null,
+  ): Ready<CodeAnswer> | 'none' | 'framework';
+}
+
+export interface CodeDeps {
+  readonly code: BoundCode;
+  readonly site: Site;
+  readonly settings: {
+    readonly prefix: string;
+    readonly trustProxy: boolean;
+    readonly cookieKeys?: readonly string[];
+  };
+  readonly attempts: Attempts;
+}
+
+export const addProjectCode = async (
+  app: FastifyInstance,
+  { code, site, settings, attempts }: CodeDeps,
+): Promise<CodeServer> => {
+  cloneStandIns();
+  const contexts = await newContexts(settings);
+  const exchanges = new WeakMap<object, FastifyRequest>();
+  /** Forms that have not been received yet. */
+  const forms = new WeakMap<object, IncomingForm>();
+  /** Runs the work with the fields and files of the form in the context. */
+  const withForm = (ctx: Koa.Context, form: IncomingForm, work: () => Promise<void>): Promise<void> => {
+    forms.delete(ctx);
+    return site.media.withForm(form, (received) => {
+      form.received = received;
+      Object.assign(ctx.request, shownForm(received));
+      return work();
+    });
+  };
+  const native = newNative({
+    site,
+    findUser: code.findUser,
+    contexts,
+    attempts,
+    prefix: settings.prefix,
+    trustProxy: settings.trustProxy,
+    exchanges,
+    withForm: (ctx, work) => {
+      const form = forms.get(ctx);
+      return form ? withForm(ctx as Koa.Context, form, async () => work()) : work();
+    },
+  });
+  await code.start(site, native);
+  const { default: composed } = await import('koa-compose');
+  const throughGlobals = code.globals.length === 0 ? null : (composed as typeof compose)([...code.globals]);
+  const { changedSearch } = contexts;
+
+  const newContext = (
+    request: http.IncomingMessage,
+    response: http.ServerResponse,
+    found: ReturnType<BoundCode['table']['find']>,
+    { body, source }: Pick<ContextGiven, 'body' | 'source'>,
+  ): Koa.Context =>
+    contexts.make(request, response, { params: found?.params ?? {}, path: found?.route.path ?? null, body, source });
+
+  /**
+   * Runs the work of a request; a thrown error becomes the response. `end` is called once all has ended: now, if nothing had to be
+   * waited for. Every promise on the way is time that a list with a controller of its own takes longer.
+   */
+  const runIn = <T>(ctx: Koa.Context, work: () => unknown, asked: Asked, end: () => T): Ready<T> => {
+    const failed = (fault: unknown): T => {
+      fail(fault, ctx, asked);
+      return end();
+    };
+    let running: unknown;
+    try {
+      running = inRequest(ctx, work);
+    } catch (fault) {
+      return failed(fault);
+    }
+    return isThenable(running) ? Promise.resolve(running).then(end, failed) : end();
+  };
+
+  /** Runs the global middlewares around the last one. */
+  const runThrough = <T>(ctx: Koa.Context, last: Koa.Middleware, asked: Asked, end: () => T): Ready<T> =>
+    runIn(
+      ctx,
+      () =>
+        throughGlobals
+          ? throughGlobals(ctx as Koa.ParameterizedContext, () => last(ctx as never, noNext))
+          : last(ctx as never, noNext),
+      asked,
+      end,
+    );
+
+  /** The server's own answer once the guards let it pass: nothing of it has to be an object for that. */
+  const answerGuarded = (
+    ctx: Koa.Context,
+    { uid, action, pass, act }: GuardedAction,
+    asked: Asked,
+  ): Ready<CodeAnswer> => {
+    const type = site.model.types.get(uid)!;
+    let answer: Answer | null = null;
+    const answered = (made: Answer): void => {
+      answer = made;
+    };
+    const proceed = (): unknown =>
+      hasSaid(ctx)
+        ? act(ctx as Koa.ParameterizedContext, noNext)
+        : whenReady(native.answer(ctx as unknown as CodeContext, type, action), answered);
+    const work = (): unknown => {
+      const passed = pass(ctx);
+      return passed ? passed.then(proceed) : proceed();
+    };
+    return runIn(ctx, work, asked, () => (answer ? { kind: 'answer', answer } : answerOfContext(ctx)));
+  };
+
+  /** Runs the action that a request is for once the global middlewares have seen it, which may have sent it elsewhere. */
+  const routed =
+    (given: Place, found: FoundRoute | null, otherwise: () => Promise<void> | void): Koa.Middleware =>
+    (ctx, next) => {
+      const isMoved = ctx.method !== given.method || pathOf(ctx.url) !== given.pathname;
+      if (!isMoved) return found ? found.route.chain(ctx, next) : otherwise();
+      const pathname = pathOf(targetOf(ctx.url));
+      const route = code.table.findAny(ctx.method, pathname);
+      if (route) {
+        contexts.route(ctx, route.params, route.route.path);
+        return route.route.chain(ctx, next);
+      }
+      if (code.table.methodsOf(pathname).length > 0) ctx.status = 405;
+      return undefined;
+    };
+
+  /** A form that cannot be received is the response. */
+  const receiveFirst = async (ctx: Koa.Context, asked: Asked, run: () => Promise<void>): Promise<void> => {
+    let hasRun = false;
+    try {
+      await withForm(ctx, forms.get(ctx)!, () => {
+        hasRun = true;
+        return run();
+      });
+    } catch (fault) {
+      if (hasRun) throw fault;
+      fail(fault, ctx, asked);
+    }
+  };
+
+  app.decorateRequest('codeRun', null);
+  app.decorateRequest('codeRoute', undefined);
+  app.addHook('preHandler', (request, reply, done) => {
+    const pathname = pathOf(request.raw.url!);
+    const found = codeRouteOf(request, code.table);
+    const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
+    if (isCode && !pathname.startsWith('/_health')) handle(request, reply, { pathname, found, goOn: done });
+    else done();
+  });
+
+  /** Lets code answer a request of the framework, which goes on with it where the server itself is to answer. */
+  const handle = (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    {
+      pathname,
+      found,
+      goOn,
+    }: { readonly pathname: string; readonly found: FoundRoute | null; readonly goOn: () => void },
+  ): void => {
+    const { method, form } = request;
+    const { raw } = reply;
+    const ctx = newContext(request.raw, raw, found, { body: request.body, source: null });
+    const holder = ctx.request as { readonly body?: unknown; readonly files?: unknown };
+    const givenBody = request.body;
+    let hasAnswered = false;
+    let isOver = false;
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    /** Lets the framework answer; resolves with its answer in the context. */
+    const answerNatively = async (): Promise<void> => {
+      if (hasAnswered || isOver) throw new Error('next() was called twice, or after the middleware had ended');
+      hasAnswered = true;
+      raw.statusCode = 200;
+      if (form?.received) form.received = await formAsLeft(holder.body, holder.files, form.received);
+      else if (givenBody !== undefined || hasContent(holder.body)) request.body = holder.body;
+      const search = changedSearch(ctx);
+      if (search !== null) request.raw.url = `${pathname}?${search}`;
+      await new Promise<void>((answered) => {
+        request.codeRun = { ctx, answered, ended };
+        goOn();
+      });
+    };
+    const last = routed({ method, pathname }, found, async () => {
+      if (isOtherMethod(request, pathname, code)) ctx.status = 405;
+      else await answerNatively();
+    });
+    exchanges.set(ctx, request);
+    const asked = { method, url: request.raw.url, id: request.id, log: request.log };
+    const run = async (): Promise<void> =>
+      runThrough(ctx, last, asked, () => {
+        isOver = true;
+        end();
+      });
+    const isForm = form !== null && method !== 'DELETE';
+    if (isForm) forms.set(ctx, form);
+    // global middlewares may look at any body; without them whoever sends one is asked for a permission first
+    const running = isForm && throughGlobals ? receiveFirst(ctx, asked, run) : run();
+    running
+      .then(() => {
+        if (!hasAnswered) send(ctx, reply);
+      })
+      .catch((fault: unknown) => {
+        end();
+        sendFault(fault, asked, reply);
+      });
+  };
+
+  app.addHook('onSend', async (request, reply, payload) => {
+    const run = request.codeRun;
+    if (!run) return payload;
+    request.codeRun = null;
+    return finish(run, reply, payload);
+  });
+
+  return {
+    begin: (request, response, asked, target) => {
+      const { method = 'GET', url = '/' } = request;
+      const pathname = pathOf(url);
+      // the framework refuses what cannot be decoded
+      if (targetOf(url) !== url) return 'framework';
+      const found = code.table.find(method, pathname);
+      if (!found && code.globals.length === 0) return 'none';
+      if (
+        found
+          ? !isReading(method) || found.route.namespace.startsWith('plugin::')
+          : target === null || !isReading(method)
+      )
+        return 'framework';
+      const ctx = newContext(request, response, found, { body: undefined, source: target?.request.query ?? null });
+      const guarded = found?.route.guarded;
+      if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
+      const last = routed({ method, pathname }, found, async () => {
+        const search = changedSearch(ctx) ?? (request.url === url ? null : searchOf(request.url!));
+        const asTold = search === null ? target! : withSearch(target!, search);
+        ctx.body = bodyOf(unwrap(await answerRead(asTold, request.headers, site)));
+      });
+      return runThrough(ctx, last, asked, () => answerOfContext(ctx));
+    },
+  };
+};
+
+const withSearch = (target: ReadTarget, search: string): ReadTarget => ({
+  ...target,
+  request: { ...target.request, query: textQuery(search) },
+});
+
+/** Whether a policy has said anything of the response, which then counts beside what the action says. */
+const hasSaid = ({ response, res }: Koa.Context): boolean => {
+  const { _explicitStatus: status, _body: body } = response as {
+    readonly _explicitStatus?: boolean;
+    readonly _body?: unknown;
+  };
+  return status === true || body !== undefined || res.headersSent || res.getHeaderNames().length > 0;
+};
+
+const noNext = (): Promise<void> => Promise.resolve();
+
+/** Where a request was sent. */
+interface Place {
+  readonly method: string;
+  readonly pathname: string;
+}
+
+/** Code finds an empty object where there is no body. */
+const hasContent = (body: unknown): boolean =>
+  body !== null && (typeof body !== 'object' || Reflect.ownKeys(body).length > 0);
+
+/** A path of the project's routes with a method that none of them has, and that the server does not know either. */
+const isOtherMethod = (request: FastifyRequest, pathname: string, code: BoundCode): boolean =>
+  request.is404 && request.method !== 'OPTIONS' && code.table.methodsOf(pathname).length > 0;

@@ -1,0 +1,93 @@
+/**
+ * Small reads in the server's thread. There they cost half of what they do in another one: nothing is sent, nobody is woken,
+ * and the pages that they need are in one cache. Others must not wait for them, so they have little time, each and together.
+ */
+import { Refusal } from '../../errors.js';
+import { limits } from '../../limits.js';
+import type { PlannedRead } from '../dialect.js';
+import { sqliteBinding } from './binding.js';
+import type { Connection } from './connection.js';
+import { beginSnapshot, runProgram } from './connections.js';
+
+export interface SmallReads {
+  /** Null if it is to be done elsewhere: there is no time left, it takes longer than expected, or an error is to be handled. */
+  read<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): { readonly result: T } | null;
+  close(): void;
+}
+
+/** @param connect opens another connection. @param threads that could do it instead. */
+export const newSmallReads = (connect: () => Connection, threads: () => number): SmallReads => {
+  let connection: Connection | null = null;
+  const slow = new WeakMap<object, Slow>();
+  const turn = newTurn();
+
+  const run = <Plan extends object, Values, T>({ plan, values, begin }: PlannedRead<Plan, Values, T>): T => {
+    connection ??= connect();
+    const snapshot = beginSnapshot(connection, { statementMs: limits.smallReadMsMax, totalMs: limits.smallReadMsMax });
+    try {
+      return runProgram(begin(plan, values, sqliteBinding), (it) => snapshot.run(it));
+    } finally {
+      snapshot.end();
+    }
+  };
+  const close = (): void => {
+    connection?.close();
+    connection = null;
+  };
+
+  return {
+    read: (planned) => {
+      const { plan } = planned;
+      const now = performance.now();
+      const known = slow.get(plan);
+      // the more threads there are, the sooner they take over
+      if (turn.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || now < (known?.pausedUntil ?? 0))
+        return null;
+      try {
+        const result = run(planned);
+        if (known) known.pauseMs *= LESS_AFTER_SUCCESS;
+        return { result };
+      } catch (fault) {
+        if (fault instanceof Refusal) {
+          // on a busy machine any read may take long now and then
+          const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(2 * (known?.pauseMs ?? 0), limits.smallReadPauseMsMax));
+          slow.set(plan, { pauseMs, pausedUntil: performance.now() + pauseMs });
+        }
+        if (connection?.isBroken()) close();
+        return null;
+      } finally {
+        turn.spend(performance.now() - now);
+      }
+    },
+    close,
+  };
+};
+
+/** A plan that has taken too long here. */
+interface Slow {
+  /** How long it was not tried again the last time; less with each time that it did not take too long. */
+  pauseMs: number;
+  /** Milliseconds of `performance.now()`. */
+  readonly pausedUntil: number;
+}
+
+const FIRST_PAUSE_MS = 20;
+const LESS_AFTER_SUCCESS = 0.8;
+
+/** Milliseconds spent since the event loop last looked for what else there is to do. */
+const newTurn = () => {
+  let spent = 0;
+  let isCounting = false;
+  return {
+    spent: () => spent,
+    spend: (ms: number): void => {
+      spent += ms;
+      if (isCounting) return;
+      isCounting = true;
+      setImmediate(() => {
+        spent = 0;
+        isCounting = false;
+      });
+    },
+  };
+};

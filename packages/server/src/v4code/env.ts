@@ -1,0 +1,139 @@
+/**
+ * What files of v4's `config/` are called with, and where they are evaluated. It imports nothing of Dovetail's, because `adopt`
+ * evaluates them in a process of its own, outside of the bundle.
+ */
+import fs from 'node:fs';
+import path from 'node:path';
+
+/** Reads variables of the environment, with casts: `env('HOST', '0.0.0.0')`, `env.int('PORT', 1337)`. */
+export interface Env {
+  (name: string, otherwise?: unknown): unknown;
+  int(name: string, otherwise?: unknown): unknown;
+  float(name: string, otherwise?: unknown): unknown;
+  bool(name: string, otherwise?: unknown): unknown;
+  json(name: string, otherwise?: unknown): unknown;
+  array(name: string, otherwise?: unknown): unknown;
+  date(name: string, otherwise?: unknown): unknown;
+  oneOf(name: string, expected: readonly string[], otherwise?: unknown): unknown;
+}
+
+/** @param variable undefined for one that is not set. */
+export const newEnv = (variable: (name: string) => string | undefined): Env => {
+  const read =
+    (cast: (text: string, name: string) => unknown) =>
+    (name: string, otherwise?: unknown): unknown => {
+      const text = variable(name);
+      return text === undefined ? otherwise : cast(text, name);
+    };
+  return Object.assign(
+    read((text) => text),
+    {
+      int: read((text) => Number.parseInt(text, 10)),
+      float: read((text) => Number.parseFloat(text)),
+      bool: read((text) => text === 'true'),
+      json: read((text, name) => {
+        try {
+          return JSON.parse(text) as unknown;
+        } catch {
+          // the message would quote the text, which may hold secrets
+          throw new Error(`the variable ${name} is not JSON`);
+        }
+      }),
+      array: read((text) => {
+        const inner = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+        return inner.split(',').map((it) => it.trim().replace(/^"(.*)"$/, '$1'));
+      }),
+      date: read((text) => new Date(text)),
+      oneOf: (name: string, expected: readonly string[], otherwise?: unknown): unknown => {
+        const text = variable(name);
+        return text !== undefined && expected.includes(text) ? text : otherwise;
+      },
+    },
+  );
+};
+
+/**
+ * The source of a file that takes itself to be at another place: of TypeScript v4 runs what tsc has written to `dist`, and files look
+ * around themselves by `__dirname`. What it imports is beside the file itself. Lines stay where they are.
+ */
+export const sourceAt = (file: string, place: string): string => {
+  const source = fs.readFileSync(file, 'utf8');
+  if (place === file) return source;
+  return `var __filename = ${JSON.stringify(place)}, __dirname = ${JSON.stringify(path.dirname(place))}; ${source}`;
+};
+
+/**
+ * What names stand for that begin with something else, by `compilerOptions.paths` of tsconfig.json, which tsc leaves as they are:
+ * `@lib/*`. What it extends is not read.
+ */
+export const aliasesOf = (dir: string): Record<string, string> => {
+  const file = path.join(dir, 'tsconfig.json');
+  if (!fs.existsSync(file)) return {};
+  const text = fs
+    .readFileSync(file, 'utf8')
+    .replace(/("(?:\\.|[^"\\])*")|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (_all, quoted: string | undefined) => quoted ?? ' ')
+    .replace(/,(?=\s*[}\]])/g, '');
+  try {
+    const { compilerOptions = {} } = JSON.parse(text) as {
+      readonly compilerOptions?: {
+        readonly baseUrl?: string;
+        readonly paths?: Readonly<Record<string, readonly string[]>>;
+      };
+    };
+    const { baseUrl = '.', paths = {} } = compilerOptions;
+    return Object.fromEntries(
+      Object.entries(paths).flatMap(([name, [target = '']]) =>
+        /^[^*]+\/\*$/.test(name) && /^[^*]+\/\*$/.test(target)
+          ? [[name.slice(0, -2), path.resolve(dir, baseUrl, target.slice(0, -2))]]
+          : [],
+      ),
+    );
+  } catch {
+    return {};
+  }
+};
+
+/** Runs work in which `process.exit` throws: a file of the project must not end a command that looks at it. */
+export const withoutExit = async <T>(work: () => Promise<T>): Promise<T> => {
+  const { exit } = process;
+  process.exit = (code) => {
+    throw new Error(`calls process.exit(${code ?? ''})`);
+  };
+  try {
+    return await work();
+  } finally {
+    process.exit = exit;
+  }
+};
+
+/** The first place in a file of the folder, packages aside, that an error names: `config/server.ts`, 12. Null if there is none. */
+export const placeOf = (fault: unknown, dir: string): { readonly file: string; readonly line: number } | null => {
+  if (!(fault instanceof Error)) return null;
+  const text = `${fault.message}\n${fault.stack ?? ''}`;
+  const roots = [...new Set([dir, fs.realpathSync(dir)])];
+  for (const [, at = '', line = ''] of text.matchAll(/(?:file:\/\/)?(\/[^\n():]+?\.[cm]?[jt]s):(\d+)/g)) {
+    const root = roots.find((it) => at.startsWith(`${it}${path.sep}`));
+    if (root === undefined || at.includes(`${path.sep}node_modules${path.sep}`)) continue;
+    return { file: path.relative(root, at).split(path.sep).join('/'), line: Number(line) };
+  }
+  return null;
+};
+
+/** `config/server.ts:12: cannot be loaded: …`; where the error is in another file, that is named too. */
+export const describeFault = (
+  fault: unknown,
+  dir: string,
+  { file, what }: { readonly file: string; readonly what: string },
+): string => {
+  const message = fault instanceof Error ? fault.message : String(fault);
+  // babel and Node say the place again, and the modules that led there
+  const [short = ''] = message.split('\nRequire stack:');
+  const said = short.replace(/\s*\n\s*\S+:\d+:\d+\s*$/, '').replace(/^ParseError: /, '');
+  const isMissing = /^Cannot find (?:module|package) '[^./'][^']*'/.test(said);
+  const words = isMissing ? `${said}: install the packages of the project (npm install)` : said;
+  const place = placeOf(fault, dir);
+  if (place === null) return `${file}: ${what}: ${words}`;
+  return place.file === file
+    ? `${file}:${place.line}: ${what}: ${words}`
+    : `${file}: ${what}: ${words} (${place.file}:${place.line})`;
+};

@@ -1,0 +1,121 @@
+/** The services of v4's plugins, with what projects call of them. */
+import crypto from 'node:crypto';
+import { hashPassword, isPassword } from '../access/passwords.js';
+import type { MailSender } from '../accounts/mail.js';
+import type { Media } from '../media/media.js';
+import { FILE_UID, USER_UID } from '../model/model.js';
+import type { Locale } from '../read/locales.js';
+import type { Ready } from '../ready.js';
+import type { Entities, Entity } from './entities.js';
+import type { EntityParams, EntityService } from './entity-service.js';
+import { receivedFiles } from './files.js';
+import type { CodeContext } from './native.js';
+import { isMembers, type Members } from './parts.js';
+
+export interface ServiceDeps {
+  readonly entities: Entities;
+  readonly entityService: EntityService;
+  readonly findUser: (id: number) => Promise<Entity | null>;
+  readonly jwtSecret: string;
+  readonly jwtSeconds: number;
+  readonly mail: MailSender;
+  readonly locales: () => Promise<readonly Locale[]>;
+  readonly defaultLocale: () => Ready<string>;
+  readonly media: () => Media;
+}
+
+/** `strapi.plugin('upload').service('upload')`. */
+export const uploadService = ({ entities, entityService, media }: ServiceDeps): Record<string, unknown> => {
+  const upload = async ({
+    data,
+    files,
+  }: {
+    readonly data?: unknown;
+    readonly files?: unknown;
+  } = {}): Promise<unknown> => {
+    const { fileInfo, ref, refId, field } = isMembers(data) ? data : {};
+    const received = await receivedFiles({ files });
+    const fields = Object.entries({ ref, refId, field })
+      .filter(([, value]) => value != null)
+      .map(([name, value]) => ({ name, value: String(value) }));
+    const infos = [fileInfo].flat().filter((it) => it != null);
+    return media().withCopies(received, (copies) =>
+      entities.upload(copies, [...fields, ...infos.map((it) => ({ name: 'fileInfo', value: JSON.stringify(it) }))]),
+    );
+  };
+  return {
+    upload,
+    uploadToEntity: ({ id, model, field }: Members, files: unknown) =>
+      upload({ data: { ref: model, refId: id, field }, files }),
+    findOne: (id: unknown, populate?: unknown) => entityService.findOne(FILE_UID, id, { populate }),
+    findMany: (params?: EntityParams) => entityService.findMany(FILE_UID, params),
+    findPage: (params?: EntityParams) => entityService.findPage(FILE_UID, params),
+    updateFileInfo: (id: unknown, { name, alternativeText, caption }: Members) =>
+      entityService.update(FILE_UID, id, { data: { name, alternativeText, caption } }),
+    remove: async ({ id }: { readonly id: number }) => {
+      await entities.removeFile(id);
+    },
+  };
+};
+
+/** `strapi.plugin('i18n').service('locales')`. */
+export const localesService = ({ locales, defaultLocale }: ServiceDeps): Record<string, unknown> => ({
+  find: async ({ code }: { readonly code?: unknown } = {}) =>
+    (await locales()).filter((it) => code === undefined || [code].flat().includes(it.code)),
+  findById: async (id: unknown) => (await locales()).find((it) => it.id === Number(id)) ?? null,
+  findByCode: async (code: unknown) => (await locales()).find((it) => it.code === code) ?? null,
+  count: async () => (await locales()).length,
+  getDefaultLocale: async () => defaultLocale(),
+});
+
+/** `strapi.plugin('users-permissions').service('user')`. */
+export const userService = ({ entityService, findUser }: ServiceDeps): Record<string, unknown> => ({
+  count: (params?: EntityParams) => entityService.count(USER_UID, { filters: params }),
+  add: (values: Members) => entityService.create(USER_UID, { data: values, populate: ['role'] }),
+  edit: (id: number, values: Members = {}) => entityService.update(USER_UID, id, { data: values, populate: ['role'] }),
+  fetch: (id: number, params?: EntityParams) => entityService.findOne(USER_UID, id, params),
+  fetchAll: (params?: EntityParams) => entityService.findMany(USER_UID, params),
+  fetchAuthenticatedUser: findUser,
+  remove: ({ id }: { readonly id: number }) => entityService.delete(USER_UID, id),
+  validatePassword: (password: string, hash: string) => isPassword(password, hash),
+  hashPassword: (password: string) => hashPassword(password, 10),
+});
+
+/** `strapi.plugin('users-permissions').service('jwt')`: the tokens of v4, HS256. */
+export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<string, unknown> => {
+  const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
+  const sign = (text: string): string => crypto.createHmac('sha256', jwtSecret).update(text).digest('base64url');
+  const verify = async (token: string): Promise<Members> => {
+    const { createSecretKey } = crypto;
+    const { jwtVerify } = await import('jose/jwt/verify');
+    const { payload } = await jwtVerify(token, createSecretKey(jwtSecret, 'utf8'), { algorithms: ['HS256'] });
+    return payload;
+  };
+  return {
+    issue: (payload: Members, { expiresIn }: { readonly expiresIn?: number } = {}) => {
+      const iat = Math.floor(Date.now() / 1000);
+      const exp = iat + (typeof expiresIn === 'number' ? expiresIn : jwtSeconds);
+      const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...payload, iat, exp })}`;
+      return `${text}.${sign(text)}`;
+    },
+    verify,
+    getToken: async (ctx: CodeContext) => {
+      const header = ctx.request.header['authorization'];
+      const [, token] = /^bearer +(\S+)$/i.exec(String(header ?? '')) ?? [];
+      return token === undefined ? null : verify(token);
+    },
+  };
+};
+
+/** `strapi.plugin('email').service('email')`. */
+export const emailService = ({ mail }: ServiceDeps): Record<string, unknown> => ({
+  send: ({ to, subject, text, html, from, replyTo }: Readonly<Record<string, string | undefined>>) =>
+    mail.send({
+      to: String(to ?? ''),
+      subject: String(subject ?? ''),
+      text: String(text ?? html ?? ''),
+      html: String(html ?? text ?? ''),
+      from: from ?? null,
+      replyTo: replyTo ?? null,
+    }),
+});

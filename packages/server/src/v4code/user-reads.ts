@@ -1,0 +1,89 @@
+/** The server's own reads of users, with lifecycles around them. */
+import type { SeenUser, UserQuery, UserReads } from '../accounts/account.js';
+import type { UserKey } from '../accounts/rows.js';
+import { unwrap } from '../errors.js';
+import { type Model, typeOf, USER_UID } from '../model/model.js';
+import { toObject } from '../query/objects.js';
+import type { Reader } from '../read/find.js';
+import { allowedQuery } from './allowed.js';
+import { pageOf, type RestLimits } from './core.js';
+import { newQueryEngine } from './db.js';
+import type { Entities } from './entities.js';
+import type { EntityService } from './entity-service.js';
+import type { Lifecycles } from './lifecycles.js';
+import type { Members } from './parts.js';
+import { sanitizeOutput } from './sanitize.js';
+import { inScope } from './scope.js';
+
+export interface UserReadDeps {
+  readonly model: Model;
+  readonly entities: Entities;
+  readonly entityService: EntityService;
+  readonly lifecycles: Lifecycles;
+  readonly rest: RestLimits;
+  readonly reader: () => Reader;
+}
+
+export const newUserReads = (deps: UserReadDeps): UserReads => {
+  const { model, entities, entityService, lifecycles, rest, reader } = deps;
+  const type = typeOf(model, USER_UID);
+  const rows = newQueryEngine(USER_UID, { entities, lifecycles });
+
+  const shown = (found: unknown, caller: UserQuery['caller']): string =>
+    JSON.stringify(sanitizeOutput(model, found, type, caller));
+
+  /** The part of the query that the caller may ask for; refuses what the server itself would refuse. */
+  const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>): Members => {
+    unwrap(reader().check({ action: 'find', type, id: null, query, form: 'plain' }, context));
+    return allowedQuery(unwrap(toObject(unwrap(query.read()))) as Members, type, { reader: reader(), context });
+  };
+
+  const lookUp = async (key: UserKey): Promise<SeenUser | null> => {
+    const params = { where: whereOf(key), orderBy: 'id' };
+    const found = key.by === 'confirmationToken' ? (await rows.findMany(params))[0] : await rows.findOne(params);
+    return found ? { id: found.id, show: (caller) => shown(found, caller) } : null;
+  };
+
+  return {
+    lookUp: (key, session) => {
+      if (!lifecycles.hears(USER_UID, key.by === 'confirmationToken' ? 'FindMany' : 'FindOne')) return undefined;
+      return session ? inScope(session, () => lookUp(key)) : lookUp(key);
+    },
+    read: (asked) => {
+      const { id, caller } = asked;
+      if (!lifecycles.hears(USER_UID, id === null ? 'FindMany' : 'FindOne')) return undefined;
+      const find = async (): Promise<string | null> => {
+        const { pagination, ...params } = askedBy(asked);
+        if (id === null) {
+          const { start, limit } = pageOf(pagination, rest);
+          return shown(await entityService.findMany(USER_UID, { ...params, start, limit }), caller);
+        }
+        const found = await entityService.findOne(USER_UID, id, params);
+        return found && shown(found, caller);
+      };
+      return find();
+    },
+    count: (asked) => {
+      if (!lifecycles.hears(USER_UID, 'Count')) return undefined;
+      return (async () => entityService.count(USER_UID, askedBy(asked)))();
+    },
+  };
+};
+
+/** The condition under which v4 looks for a user. */
+const whereOf = (key: UserKey): Members => {
+  switch (key.by) {
+    case 'id':
+      return { id: key.id };
+    case 'email':
+      return { email: key.text.toLowerCase() };
+    case 'resetPasswordToken':
+      return { resetPasswordToken: key.text };
+    case 'confirmationToken':
+      return { confirmationToken: { $in: key.texts } };
+    case 'identifier':
+      return { provider: 'local', $or: [{ email: key.text.toLowerCase() }, { username: key.text }] };
+    case 'names':
+      return { $or: [{ username: key.username }, { email: key.email }] };
+  }
+};

@@ -1,0 +1,253 @@
+/** Attempts of administrators to read or write what their roles do not let them (AD9 to AD15), and of others to be one (AD3). */
+import { sql } from 'kysely';
+import { describe, expect, it } from 'vitest';
+import type { Handlers } from '../../src/handlers/handlers.js';
+import { newServer } from '../../src/http/server.js';
+import { readRows } from '../../src/sql/dialect.js';
+import {
+  type AdminName,
+  type AdminPermission,
+  admins,
+  newAdminWorld,
+  studio,
+  useAdmins,
+} from '../world/administrators.js';
+import { bearer } from '../world/people.js';
+import { newTestDeps, testServerOf } from '../world/server.js';
+import { dialects, type Entry } from '../world/world.js';
+
+const film = 'api::film.film';
+const reel = 'api::reel.reel';
+const own = ['admin::is-creator'];
+
+const editor: readonly AdminPermission[] = [
+  { action: 'read', subject: film, fields: ['title', 'poster', 'reels', 'body', 'credit.role', 'similar'] },
+  { action: 'update', subject: film, fields: ['title', 'poster', 'body', 'credit.role'] },
+  { action: 'read', subject: reel, fields: ['label', 'film'], conditions: own },
+  { action: 'create', subject: reel, fields: ['label', 'film'], conditions: own },
+  { action: 'read', subject: 'api::notice.notice', fields: ['text', 'film'], locales: ['en'] },
+];
+/** Writes without reading. */
+const author: readonly AdminPermission[] = [{ action: 'create', subject: 'api::genre.genre', fields: ['name'] }];
+
+/** A hook of the project that writes what the editor may not. */
+const beforeUpdate: NonNullable<Handlers['beforeUpdate']> = ({ data }) => {
+  if (data?.['title'] === 'with a tagline') data['tagline'] = 'of the project';
+};
+
+describe.each(dialects)('attacks by administrators on %s', (dialect) => {
+  const it_ = useAdmins(dialect, {
+    permissions: { editor, author },
+    people: { handlers: new Map([[film, { beforeUpdate }]]) },
+  });
+  const get = (name: AdminName, url: string, headers: Record<string, string> = {}) =>
+    it_().askAs(name, 'GET', url, { headers });
+  const ids = async (url: string): Promise<readonly number[]> => {
+    const { status, body, text } = await get('bea', url);
+    if (status !== 200) throw new Error(text);
+    return (body as { data: readonly Entry[] }).data.map((it) => it.id);
+  };
+
+  it('AD10: media show what they are, though the library is closed', async () => {
+    const { body } = await get('bea', '/api/films/1?fields=id&populate=poster');
+    const { data } = body as { data: Entry };
+    expect(data.attributes['poster']).toMatchObject({
+      data: { attributes: { name: expect.any(String), url: expect.any(String) } },
+    });
+    expect((await get('bea', '/api/upload/files')).status).toBe(403);
+  });
+
+  it.each([
+    'populate[poster][populate][related][populate]=*',
+    'populate[poster][populate]=*',
+    'populate[similar][populate][reels][populate][film][populate]=*&publicationState=preview',
+    'populate[body][populate][films][populate]=*',
+    'populate[body][on][blocks.related][populate][donor]=true',
+    'populate=*',
+  ])('AD10, AD11: %s shows nothing beyond', async (query) => {
+    await it_().world.update('reels_film_links', 1, 'film_id', 1);
+    const { status, text } = await get('bea', `/api/films?${query}`);
+    expect(status).toBe(200);
+    expect(text).not.toMatch(/Reel one|Donor|tagline|"year"|diary|"note"|nickname|pastry/);
+  });
+
+  it.each([
+    'filters[localizations][text]=Hallo',
+    'filters[localizations][locale]=de',
+    'filters[$not][localizations][text]=Bonjour',
+  ])('AD12: %s meets no entry in another locale', async (query) => {
+    await it_().world.insert('notices_localizations_links', [{ notice_id: 1, inv_notice_id: 3 }]);
+    expect(await ids(`/api/notices?locale=all&${query}`)).toEqual([]);
+    const { text } = await get('bea', '/api/notices?locale=all&populate=localizations');
+    expect(text).not.toMatch(/Hallo|Bonjour/);
+    await it_().world.db.write((tx) =>
+      tx.run(it_().world.db.dialect.compile(sql`delete from notices_localizations_links`)),
+    );
+  });
+
+  it('AD12: nor by its locale, its id or in another spelling', async () => {
+    for (const query of [
+      'locale=all&filters[locale]=de',
+      'locale[0]=de&locale[1]=fr',
+      'locale=all&filters[id]=3',
+      'locale=all&filters[$or][0][id]=3',
+    ])
+      expect(await ids(`/api/notices?${query}`), query).toEqual([]);
+    expect((await get('bea', '/api/notices/3')).status).toBe(404);
+    expect((await get('bea', '/API/Notices/3/')).status).toBe(404);
+  });
+
+  it('AD11: an entry of another is not found in a single-entry read, whatever populates or filters it', async () => {
+    for (const query of [
+      '',
+      '?populate=*',
+      '?filters[id]=1',
+      '?publicationState=preview',
+      '?fields=label',
+      '?filters[createdBy][id][$null]=true',
+    ])
+      expect((await get('bea', `/api/reels/1${query}`)).status, query).toBe(404);
+    for (const headers of [{ 'strapi-response-format': 'v5' }, { 'if-none-match': '*' }])
+      expect((await get('bea', '/api/reels/1', headers)).status).toBe(404);
+  });
+
+  it('AD11: windows of relation lists show no more than lists', async () => {
+    await it_().world.update('reels_film_links', 1, 'film_id', 1);
+    const window = await get('bea', '/api/films/1/relations/reels');
+    expect([window.status, window.text]).toEqual([200, expect.not.stringContaining('Reel one')]);
+    expect((window.body as { data: unknown }).data).toEqual([]);
+  });
+
+  it('AD13: the body of another format writes no more', async () => {
+    const headers = { 'strapi-response-format': 'v5' };
+    for (const data of [{ tagline: 'x' }, { credit: { id: 1, note: 'x' } }, { publishedAt: null }])
+      expect((await it_().askAs('bea', 'PUT', '/api/films/1', { body: { data }, headers })).status).toBe(403);
+    expect(
+      (
+        await it_().askAs('bea', 'PUT', '/api/films/1', {
+          body: 'data[tagline]=x',
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        })
+      ).status,
+    ).toBe(403);
+  });
+
+  it('AD13: zones are written as a whole, and relations in them only where they lead to what may be found', async () => {
+    const body = [{ __component: 'blocks.related', heading: 'x', donor: 1 }];
+    const made = await it_().askAs('bea', 'PUT', '/api/films/3?populate[body][populate]=*', {
+      body: { data: { body } },
+    });
+    expect(made.status).toBe(200);
+    expect(made.headers['dovetail-ignored']).toContain('data.body.0.donor');
+    expect((await get('ada', '/api/films/3?populate[body][populate]=*')).text).not.toContain('Donor');
+  });
+
+  it('AD13: whoever may write and not read is shown the id and what every entry has', async () => {
+    const made = await it_().askAs('cyd', 'POST', '/api/genres?populate=*', {
+      body: { data: { name: 'secret name' } },
+    });
+    expect(made.status).toBe(200);
+    expect(made.text).not.toContain('secret name');
+    const { id } = (made.body as { data: Entry }).data;
+    expect((await get('cyd', `/api/genres/${id}`)).status).toBe(403);
+  });
+
+  it('AD13: status asks for a published entry no less than publishedAt does', async () => {
+    const headers = { 'strapi-response-format': 'v5' };
+    const create = (status: string) =>
+      it_().askAs('cyd', 'POST', `/api/genres?status=${status}`, { body: { data: { name: 'x' } }, headers });
+    expect((await create('published')).status).toBe(403);
+    expect((await create('draft')).status).toBe(200);
+  });
+
+  it('AD13: hooks of the project write what they like', async () => {
+    const data = { title: 'with a tagline' };
+    const before = (await get('ada', '/api/films/4')).body as { data: Entry };
+    expect((await it_().askAs('bea', 'PUT', '/api/films/4', { body: { data } })).status).toBe(200);
+    const after = (await get('ada', '/api/films/4')).body as { data: Entry };
+    expect([before.data.attributes['tagline'], after.data.attributes['tagline']]).toEqual([
+      'back\\slash',
+      'of the project',
+    ]);
+  });
+
+  it('AD13: an id of an entry cannot be taken over by a create', async () => {
+    const made = await it_().askAs('bea', 'POST', '/api/reels', { body: { data: { id: 1, label: 'mine' } } });
+    expect((made.body as { data: Entry }).data.id).not.toBe(1);
+  });
+
+  it('AD11: answers that are kept for one are not given to another', async () => {
+    const url = '/api/reels?fields=label&sort=id';
+    await it_().askAs('bea', 'POST', '/api/reels', { body: { data: { label: 'of bea' } } });
+    for (let i = 0; i < 4; i++) {
+      expect((await get('ada', url)).text).toContain('Reel one');
+      expect((await get('bea', url)).text).not.toContain('Reel one');
+      expect((await it_().server.get(url)).text).toContain('Reel one');
+      expect((await get('flo', url)).status).toBe(403);
+    }
+    // an entity tag of what one sees is worth nothing to another
+    const { headers } = await get('ada', url);
+    expect((await get('bea', url, { 'if-none-match': String(headers['etag']) })).status).toBe(200);
+  });
+
+  it('AD15: a role borrowed by a super admin leaves no trace in what others get', async () => {
+    const url = '/api/people/1?populate=*';
+    for (let i = 0; i < 3; i++) {
+      expect((await get('ada', url, { 'dovetail-as': 'role:public' })).text).not.toContain('a secret wish');
+      expect((await get('ada', url)).text).toContain('a secret wish');
+      expect((await it_().server.get(url)).text).not.toContain('a secret wish');
+    }
+  });
+
+  it('AD3: a role that changes, and one that is taken away, count within a second', async () => {
+    const { world } = it_();
+    expect((await get('bea', '/api/films/1?fields=title')).status).toBe(200);
+    await world.db.write((tx) =>
+      tx.run(world.db.dialect.compile(sql`delete from admin_users_roles_links where user_id = ${sql.lit(admins.bea)}`)),
+    );
+    await expect.poll(async () => (await get('bea', '/api/films/1?fields=title')).status, { timeout: 5000 }).toBe(403);
+    await world.insert('admin_users_roles_links', [{ id: 99, user_id: admins.bea, role_id: 2, role_order: 1 }]);
+    await expect.poll(async () => (await get('bea', '/api/films/1?fields=title')).status, { timeout: 5000 }).toBe(200);
+  });
+
+  it('the lane and the framework answer administrators alike', async () => {
+    const { world, tokenOf } = it_();
+    const deps = newTestDeps(world.db, world.model);
+    const plain = await testServerOf(await newServer(deps, { withLane: false }), deps.site);
+    try {
+      for (const name of ['ada', 'bea', 'flo'] as const)
+        for (const url of [
+          '/api/films',
+          '/api/films/1?populate=*',
+          '/api/reels',
+          '/api/donors',
+          '/api/films?fields=tagline',
+        ])
+          for (const as of [undefined, 'role:public', 'role:editor', 'x']) {
+            const headers = { ...bearer(await tokenOf(name)), ...(as === undefined ? {} : { 'dovetail-as': as }) };
+            const [one, other] = [await it_().server.get(url, headers), await plain.get(url, headers)];
+            expect([name, url, as, one.status, one.text]).toEqual([name, url, as, other.status, other.text]);
+          }
+    } finally {
+      await plain.close();
+    }
+  });
+});
+
+describe.each(dialects)('a database in which nobody has signed in yet on %s', (dialect) => {
+  it('AD4: gets no table of sessions by a request without a password', async () => {
+    const world = await newAdminWorld(dialect);
+    try {
+      const cookie = `dovetail_session=${'a'.repeat(22)}.${'b'.repeat(43)}`;
+      for (const path of ['refresh', 'logout'])
+        await world.server.send('POST', `/admin/${path}`, { headers: { ...studio, cookie } });
+      await world.server.get('/admin/me', bearer('a.b.c'));
+      const { db } = world.world;
+      const tables = await db.read(() => readRows(db.dialect.schema.columns));
+      expect(tables.some(([table]) => table === 'dovetail_sessions')).toBe(false);
+      expect((await world.signIn('ada')).status).toBe(200);
+    } finally {
+      await world.close();
+    }
+  });
+});

@@ -1,0 +1,191 @@
+/** The files of `config/` and dovetail.config: which are read, from where, and where a fault in them is. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { inspect } from '../../src/cli/adopt/adopt.js';
+import { backup } from '../../src/cli/backup.js';
+import { openProject, type Project } from '../../src/cli/project.js';
+import { withSite } from '../../src/cli/with-site.js';
+import { newFolder } from '../world/folders.js';
+import { type Files, sound, writeFiles } from '../world/schemas.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = newFolder();
+  for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL', 'HOST', 'PORT', 'NODE_ENV', 'ENV_PATH'])
+    vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  fs.rmSync(dir, { recursive: true, force: true });
+});
+
+const open = (files: Files): Promise<Project> => {
+  writeFiles(dir, { 'package.json': { dependencies: { '@strapi/strapi': '4.25.9' } }, ...sound, ...files });
+  return openProject(dir);
+};
+const fault = async (files: Files): Promise<string> => {
+  const failed = await open(files).catch((it: unknown) => it);
+  return (failed as Error).message;
+};
+const adopted = async () => inspect(dir, { database: null, environment: null, urls: null, json: true });
+
+const typeScript: Files = {
+  'tsconfig.json': `{
+  // as v4 generates it
+  "extends": "@strapi/typescript-utils/tsconfigs/server",
+  "compilerOptions": { "outDir": "dist", "rootDir": ".", "paths": { "@lib/*": ["./src/lib/*"], }, },
+}`,
+  'src/lib/hosts.ts': `export enum Where { Here = 'source.example' }
+export const host: string = Where.Here;`,
+  'dist/src/lib/hosts.js': `exports.host = 'stale.example';`,
+  'dist/config/server.js': `exports.default = () => ({ url: 'https://stale.example' });`,
+  'config/server.ts': `import { host } from '../src/lib/hosts';
+import { host as again } from '@lib/hosts';
+import { env as reader } from '@strapi/utils';
+export default async ({ env }) => ({
+  host: reader('NOWHERE', again),
+  port: env.int('MY_PORT', 1337),
+  url: \`https://\${host}\`,
+  webhooks: { defaultHeaders: { 'x-own': process.env.OWN_HEADER } },
+});`,
+  'config/database.ts': `import path from 'path';
+export default () => ({ connection: { client: 'sqlite', connection: { filename: path.join(__dirname, '..', '..', 'shop.db') } } });`,
+};
+
+describe('the files of config/', () => {
+  it('in TypeScript run from source, with aliases, enums and v4’s __dirname, whatever tsc has left in dist', async () => {
+    const { env, config } = await open({ ...typeScript, '.env': 'OWN_HEADER=of mine\nMY_PORT=4000\n' });
+    expect([env.HOST, env.PORT, env.DATABASE_FILENAME]).toEqual(['source.example', 4000, path.join(dir, 'shop.db')]);
+    expect(config.server.url).toBe('https://source.example');
+    expect(config.webhooks.defaultHeaders).toEqual({ 'x-own': 'of mine' });
+    expect(process.env['OWN_HEADER']).toBeUndefined();
+    const { settings, configFaults } = await adopted();
+    expect(configFaults).toEqual([]);
+    expect(settings.find((it) => it.name === 'server.url')).toMatchObject({
+      v4: 'https://source.example',
+      state: 'same',
+    });
+  });
+
+  it('read .env, or what ENV_PATH names', async () => {
+    vi.stubEnv('ENV_PATH', '.env.staging');
+    const server = `module.exports = ({ env }) => ({ port: env.int('MY_PORT', 1), host: process.env.MY_HOST });`;
+    const files = {
+      '.env': 'MY_PORT=2',
+      '.env.staging': 'MY_PORT=3\nMY_HOST=staging.example',
+      'config/server.js': server,
+    };
+    const { env } = await open(files);
+    expect([env.PORT, env.HOST]).toEqual([3, 'staging.example']);
+  });
+
+  it.each<readonly [string, Files, RegExp]>([
+    [
+      'a function that throws',
+      { 'config/server.js': `\nmodule.exports = ({ env }) => ({\n  host: nothing.there,\n});` },
+      /^config\/server\.js:3: cannot be evaluated: nothing is not defined$/,
+    ],
+    [
+      'TypeScript that throws',
+      { ...typeScript, 'config/server.ts': `type A = string;\n\nconst a: A = missing.name;\nexport default {};` },
+      /^config\/server\.ts:3: cannot be loaded: missing is not defined$/,
+    ],
+    [
+      'TypeScript that cannot be read',
+      { ...typeScript, 'config/server.ts': `export default ({ env }) => ({\n  host: env('HOST',,),\n});` },
+      /^config\/server\.ts:2: cannot be loaded: /,
+    ],
+    [
+      'JavaScript that cannot be read',
+      { 'config/server.js': `module.exports = ({ env }) => ({\n  host: env('HOST',,),\n});` },
+      /^config\/server\.js:2: cannot be loaded: /,
+    ],
+    [
+      'a module that they import',
+      {
+        'config/server.js': `module.exports = require('../src/own');`,
+        'src/own.js': `\n\nthrow new Error('no host');`,
+      },
+      /^config\/server\.js: cannot be loaded: no host \(src\/own\.js:3\)$/,
+    ],
+    [
+      'a package that is not installed',
+      { 'config/server.js': `const { parse } = require('no-such-package');\nmodule.exports = {};` },
+      /^config\/server\.js:1: cannot be loaded: Cannot find module 'no-such-package': install the packages of the project \(npm install\)$/,
+    ],
+    [
+      'the end of the process',
+      { 'config/server.js': `module.exports = ({ env }) => {\n  if (!env('KEY')) process.exit(1);\n};` },
+      /^config\/server\.js:2: cannot be evaluated: calls process\.exit\(1\)$/,
+    ],
+  ])('a fault in them is named with its file and line: %s', async (_what, files, expected) => {
+    expect(await fault(files)).toMatch(expected);
+  });
+
+  it('that end or kill the process do not hide the others from adopt', async () => {
+    writeFiles(dir, {
+      'package.json': { dependencies: { '@strapi/strapi': '4.25.9' } },
+      ...sound,
+      'config/api.js': `module.exports = { rest: { maxLimit: 7 } };`,
+      'config/database.js': `process.kill(process.pid, 'SIGKILL');`,
+      'config/plugins.js': `module.exports = () => {\n  process.exit(3);\n};`,
+      'config/server.js': `module.exports = { url: 'https://shop.example' };`,
+    });
+    const { configFaults, settings } = await adopted();
+    expect(configFaults).toEqual([
+      expect.stringMatching(/^config\/database\.js: its evaluation ended with /),
+      'config/plugins.js: calls process.exit(3), in line 2',
+    ]);
+    expect(settings.map((it) => [it.name, it.v4])).toEqual([
+      ['api.rest.maxLimit', 7],
+      ['server.url', 'https://shop.example'],
+    ]);
+  });
+});
+
+describe('settings that refuse the start', () => {
+  const middlewares = `module.exports = [
+    { name: 'strapi::cors', config: { origin: (ctx) => ctx.get('origin') } },
+    { name: 'strapi::ip', config: { whitelist: ['10.0.0.1'] } },
+  ];`;
+  it('stand in the way for adopt too, unless dovetail.config says otherwise', async () => {
+    writeFiles(dir, { 'package.json': { dependencies: { '@strapi/strapi': '4.25.9' } }, ...sound });
+    writeFiles(dir, { 'config/middlewares.js': middlewares });
+    const guards = async () => (await adopted()).obstacles.filter((it) => it.code === 'settings.guards');
+    expect(await guards()).toEqual([
+      expect.objectContaining({
+        message: expect.stringMatching(/^2 settings .*strapi::cors\.origin: .*; .*strapi::ip/),
+      }),
+    ]);
+    writeFiles(dir, { 'dovetail.config.json': { project: { ignoreCode: ['config'] } } });
+    expect(await guards()).toEqual([]);
+  });
+
+  it('a database of MySQL is named by commands that would look for a file', async () => {
+    writeFiles(dir, {
+      ...sound,
+      'config/database.js': `module.exports = { connection: { client: 'mysql2', connection: {} } };`,
+    });
+    for (const command of [withSite(dir, async () => undefined), backup(dir, { out: null, uploads: false })])
+      await expect(command).rejects.toThrow(/The database is MySQL or MariaDB.*strapi export/s);
+  });
+});
+
+describe('dovetail.config', () => {
+  it.each([
+    ['mjs', 'export default { api: { strict: true } };'],
+    ['cjs', 'module.exports = { api: { strict: true } };'],
+    ['mts', 'const strict: boolean = true;\nexport default { api: { strict } };'],
+    ['cts', 'const strict: boolean = true;\nmodule.exports = { api: { strict } };'],
+  ])('may be .%s', async (extension, text) => {
+    const { config } = await open({ [`dovetail.config.${extension}`]: text });
+    expect(config.api.strict).toBe(true);
+  });
+
+  it('is one file: a second one is not ignored silently', async () => {
+    expect(await fault({ 'dovetail.config.json': {}, 'dovetail.config.mjs': 'export default {};' })).toBe(
+      'dovetail.config.mjs and dovetail.config.json exist: keep one of them.',
+    );
+  });
+});

@@ -1,0 +1,507 @@
+/** `config/` of a v4 project: what is obeyed, what wins over it, and what is said of the rest. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { type CheckReport, check } from '../../src/cli/database.js';
+import { openProject, type Project } from '../../src/cli/project.js';
+import { start } from '../../src/cli/start.js';
+import { readV4Settings } from '../../src/cli/v4-settings.js';
+import { type CodeServer, serveProject } from '../world/code-server.js';
+import { dialects, newDatabase } from '../world/databases.js';
+import { newFolder } from '../world/folders.js';
+import { printed } from '../world/printed.js';
+import { type Files, sound, writeFiles } from '../world/schemas.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = newFolder();
+  for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL', 'HOST', 'PORT', 'NODE_ENV'])
+    vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+  process.exitCode = undefined;
+  fs.rmSync(dir, { recursive: true, force: true });
+});
+
+const open = (files: Files): Promise<Project> => {
+  writeFiles(dir, { 'package.json': { dependencies: { '@strapi/strapi': '4.25.9' } }, ...sound, ...files });
+  return openProject(dir);
+};
+
+/** A module that exports the value. */
+const file = (value: unknown): string => `module.exports = ${JSON.stringify(value)};`;
+
+describe('what config/ says is obeyed', () => {
+  it.each<readonly [string, Files, (project: Project) => unknown, unknown]>([
+    [
+      'host and port',
+      {
+        'config/server.js': `module.exports = ({ env }) => ({ host: env('MY_HOST', '0.0.0.0'), port: env.int('MY_PORT', 4000) });`,
+      },
+      ({ env }) => [env.HOST, env.PORT],
+      ['0.0.0.0', 4000],
+    ],
+    [
+      'the proxy and the URL',
+      { 'config/server.json': { proxy: { koa: true }, url: 'https://cms.example' } },
+      ({ config }) => config.server,
+      expect.objectContaining({ trustProxy: true, url: 'https://cms.example' }),
+    ],
+    [
+      'limits of lists',
+      { 'config/api.js': file({ rest: { defaultLimit: 5, maxLimit: 12, withCount: false, prefix: '/v1' } }) },
+      ({ config }) => config.api.rest,
+      { defaultLimit: 5, maxLimit: 12, withCount: false, prefix: '/v1' },
+    ],
+    [
+      'limits as text, which env gives without a cast',
+      {
+        'config/api.js': `module.exports = ({ env }) => ({ rest: { defaultLimit: env('NONE', '5'), maxLimit: '12' } });`,
+      },
+      ({ config }) => [config.api.rest.defaultLimit, config.api.rest.maxLimit],
+      [5, 12],
+    ],
+    [
+      'odd forms as v4 reads them',
+      { 'config/api.js': file({ rest: { prefix: 'v1/', defaultLimit: 50, maxLimit: 12, withCount: 'false' } }) },
+      ({ config }) => config.api.rest,
+      { prefix: '/v1', defaultLimit: 12, maxLimit: 12, withCount: true },
+    ],
+    [
+      'methods and age of CORS',
+      {
+        'config/middlewares.js': file([
+          {
+            name: 'strapi::cors',
+            config: { origin: 'https://a.example, https://b.example', methods: ['get', 'HEAD'], maxAge: 60 },
+          },
+        ]),
+      },
+      ({ config }) => config.cors,
+      expect.objectContaining({
+        origin: ['https://a.example', 'https://b.example'],
+        methods: ['GET', 'HEAD'],
+        maxAgeSeconds: 60,
+      }),
+    ],
+    [
+      'a maximum that cannot be read as Dovetail’s own, not as none',
+      { 'config/api.js': file({ rest: { maxLimit: 'many' } }) },
+      ({ config }) => config.api.rest.maxLimit,
+      100,
+    ],
+    ['no maximum, as in v4', { 'config/api.js': file({}) }, ({ config }) => config.api.rest.maxLimit, null],
+    [
+      'private attributes',
+      { 'config/api.js': file({ responses: { privateAttributes: ['_v'] } }) },
+      ({ config }) => config.api.responses.privateAttributes,
+      ['_v'],
+    ],
+    [
+      'the file of SQLite',
+      {
+        'config/database.js': `module.exports = () => ({ connection: { client: 'better-sqlite3', connection: { filename: require('path').join(__dirname, '..', 'shop.db') } } });`,
+      },
+      ({ env }) => [env.DATABASE_CLIENT, path.basename(env.DATABASE_FILENAME)],
+      ['sqlite', 'shop.db'],
+    ],
+    [
+      'PostgreSQL with TLS, schema and pool',
+      {
+        'config/database.js': file({
+          connection: {
+            client: 'postgres',
+            connection: {
+              host: 'db.example',
+              port: 5433,
+              database: 'shop',
+              user: 'me',
+              password: 'p',
+              schema: 'cms',
+              ssl: { rejectUnauthorized: true, ca: 'PEM' },
+            },
+            pool: { min: 2, max: 7 },
+          },
+        }),
+      },
+      ({ env }) => [
+        env.DATABASE_CLIENT,
+        env.DATABASE_HOST,
+        env.DATABASE_PORT,
+        env.DATABASE_SCHEMA,
+        env.DATABASE_SSL,
+        env.DATABASE_SSL_REJECT_UNAUTHORIZED,
+        env.DATABASE_SSL_CA,
+        env.DATABASE_POOL_MAX,
+      ],
+      ['postgres', 'db.example', 5433, 'cms', 'true', 'true', 'PEM', 7],
+    ],
+    [
+      'a URL of PostgreSQL',
+      {
+        'config/database.js': file({
+          connection: { client: 'pg', connection: { connectionString: 'postgres://a/b' } },
+        }),
+      },
+      ({ env }) => env.DATABASE_URL,
+      'postgres://a/b',
+    ],
+    [
+      'secrets',
+      {
+        'config/admin.js': file({ apiToken: { salt: 'salt of mine' }, auth: { secret: 'for administrators' } }),
+        'config/plugins.js': file({ 'users-permissions': { config: { jwtSecret: 'for users' } } }),
+      },
+      ({ env }) => [env.JWT_SECRET, env.API_TOKEN_SALT, env.ADMIN_JWT_SECRET],
+      ['for users', 'salt of mine', 'for administrators'],
+    ],
+    [
+      'users',
+      {
+        'config/plugins.js': file({
+          'users-permissions': {
+            config: {
+              jwt: { expiresIn: '12h' },
+              ratelimit: { interval: { min: 1 }, max: 3 },
+              register: { allowedFields: ['nickname'] },
+            },
+          },
+        }),
+      },
+      ({ config }) => config.users,
+      { jwtDays: 0.5, attemptsPerMinute: 3, registerFields: ['nickname'] },
+    ],
+    [
+      'attempts without a limit',
+      { 'config/plugins.js': file({ 'users-permissions': { config: { ratelimit: { enabled: false } } } }) },
+      ({ config }) => config.users.attemptsPerMinute,
+      0,
+    ],
+    [
+      'the least bound of uploads',
+      {
+        'config/plugins.js': file({ upload: { config: { sizeLimit: 5000 } } }),
+        'config/middlewares.js': file([
+          { name: 'strapi::cors' },
+          { name: 'strapi::body', config: { jsonLimit: '2mb', formidable: { maxFileSize: 3000 } } },
+        ]),
+      },
+      ({ config }) => [config.upload.sizeLimit, config.server.bodyBytesMax],
+      [3000, 2 * 1024 * 1024],
+    ],
+    [
+      'a bucket',
+      {
+        'config/plugins.js': file({
+          upload: {
+            config: {
+              provider: 'aws-s3',
+              providerOptions: {
+                rootPath: 'cms',
+                s3Options: {
+                  credentials: { accessKeyId: 'key', secretAccessKey: 'hidden' },
+                  region: 'eu-west-1',
+                  params: { Bucket: 'pictures', ACL: 'public-read' },
+                },
+              },
+            },
+          },
+        }),
+      },
+      ({ config, env }) => [config.upload.s3, env.AWS_ACCESS_KEY_ID, env.AWS_SECRET_ACCESS_KEY],
+      [
+        expect.objectContaining({
+          bucket: 'pictures',
+          region: 'eu-west-1',
+          prefix: 'cms/',
+          publicUrl: 'https://pictures.s3.eu-west-1.amazonaws.com',
+        }),
+        'key',
+        'hidden',
+      ],
+    ],
+    [
+      'a mail server',
+      {
+        'config/plugins.js': file({
+          email: {
+            config: {
+              provider: 'nodemailer',
+              providerOptions: { host: 'smtp.example', port: 465, auth: { user: 'me', pass: 'p' } },
+              settings: { defaultFrom: 'cms@example.com' },
+            },
+          },
+        }),
+      },
+      ({ config, env }) => [env.SMTP_HOST, env.SMTP_PORT, env.SMTP_USERNAME, config.mail.from],
+      ['smtp.example', 465, 'me', 'cms@example.com'],
+    ],
+    [
+      'no other origin without strapi::cors',
+      { 'config/middlewares.js': file(['strapi::errors']) },
+      ({ config }) => config.cors.origin,
+      [],
+    ],
+    [
+      'files of the environment',
+      {
+        'config/api.js': file({ rest: { defaultLimit: 5 } }),
+        'config/env/development/api.js': file({ rest: { defaultLimit: 6 } }),
+        'config/env/production/api.js': file({ rest: { defaultLimit: 7 } }),
+      },
+      ({ config }) => config.api.rest.defaultLimit,
+      6,
+    ],
+    [
+      'TypeScript, where tsc would write it',
+      {
+        'tsconfig.json': '{}',
+        'config/database.ts': `import path from 'path';\nenum Client { sqlite = 'sqlite' }\nexport default ({ env }: { env: (name: string, other: string) => string }) => ({ connection: { client: Client.sqlite, connection: { filename: path.join(__dirname, '..', '..', env('FILE', '.tmp/ts.db')) } } });`,
+      },
+      ({ env, dir: at }) => path.relative(at, env.DATABASE_FILENAME),
+      '.tmp/ts.db',
+    ],
+  ])('%s', async (_what, files, read, expected) => {
+    expect(read(await open(files))).toEqual(expected);
+  });
+
+  it('dovetail.config wins, setting by setting', async () => {
+    const { config } = await open({
+      'config/api.js': file({ rest: { defaultLimit: 5, maxLimit: 12 } }),
+      'dovetail.config.json': { api: { rest: { maxLimit: 20 } } },
+    });
+    expect(config.api.rest).toMatchObject({ defaultLimit: 5, maxLimit: 20 });
+  });
+
+  it('the environment wins, and another database of it has none of these settings', async () => {
+    const files = {
+      'config/server.js': file({ host: '0.0.0.0', port: 4000 }),
+      'config/database.js': file({
+        connection: { client: 'postgres', connection: { host: 'db.example', schema: 'cms' } },
+      }),
+    };
+    vi.stubEnv('PORT', '5000');
+    vi.stubEnv('DATABASE_FILENAME', 'mine.db');
+    const { env } = await open(files);
+    expect([env.HOST, env.PORT, env.DATABASE_CLIENT, env.DATABASE_FILENAME, env.DATABASE_SCHEMA]).toEqual([
+      '0.0.0.0',
+      5000,
+      'sqlite',
+      'mine.db',
+      'public',
+    ]);
+  });
+
+  it('nothing of it where code is switched off, and nothing is evaluated', async () => {
+    const { config, v4 } = await open({
+      'config/api.js': `throw new Error('evaluated');`,
+      'dovetail.config.json': { project: { runCode: false } },
+    });
+    expect([config.api.rest.defaultLimit, v4.settings]).toEqual([25, []]);
+  });
+});
+
+describe('what is not obeyed', () => {
+  it('is said, without values: unknown names, other providers, plugins, forms that cannot be read', async () => {
+    const verdicts = (part: string, value: unknown): Readonly<Record<string, string>> =>
+      Object.fromEntries(
+        readV4Settings({ dir, part: (name) => (name === part ? value : undefined) })
+          .filter((one) => one.v4Name !== 'api.rest.maxLimit')
+          .map((one) => [one.v4Name, one.verdict]),
+      );
+    expect(
+      verdicts('server', { hots: 'x', port: {}, app: { keys: ['a'] }, emitErrors: true, dirs: { public: './web' } }),
+    ).toEqual({
+      'server.hots': 'not supported',
+      'server.port': 'not supported',
+      'server.app.keys': 'obeyed',
+      'server.emitErrors': 'not needed',
+      'server.dirs.public': 'not supported',
+    });
+    expect(verdicts('api', { rest: { strictParams: true } })).toEqual({ 'api.rest.strictParams': 'not supported' });
+    expect(
+      verdicts('plugins', {
+        shop: { enabled: true, resolve: './src/plugins/shop' },
+        sentry: false,
+        upload: { config: { provider: 'cloudinary' } },
+      }),
+    ).toEqual({
+      'plugins.shop': 'not supported',
+      'plugins.sentry': 'not needed',
+      'plugins.upload.config.provider': 'not supported',
+    });
+    expect(
+      verdicts('database', {
+        connection: { client: 'postgres', connection: { host: 'x', ssl: { ciphers: 'x' } } },
+        settings: { forceMigration: false },
+      }),
+    ).toMatchObject({
+      'database.connection.connection.ssl.ciphers': 'not supported',
+      'database.settings': 'not needed',
+    });
+  });
+
+  it('check lists it, and no secret', async () => {
+    writeFiles(dir, {
+      ...sound,
+      'config/server.js': file({ hots: 'unknown' }),
+      'config/plugins.js': file({ 'users-permissions': { config: { jwtSecret: 'hunter2', unheardOf: 'hunter2' } } }),
+    });
+    const { out } = await printed(() => check(dir, { json: true }));
+    const report = JSON.parse(out) as CheckReport;
+    expect(report.settings).toContainEqual({
+      v4Name: 'server.hots',
+      verdict: 'not supported',
+      note: 'it is not known here',
+      isGuard: false,
+      name: null,
+    });
+    expect(report.settings).toContainEqual(
+      expect.objectContaining({
+        v4Name: 'plugins.users-permissions.config.jwtSecret',
+        verdict: 'obeyed',
+        name: 'JWT_SECRET',
+      }),
+    );
+    const words = await printed(() => check(dir, { json: false }));
+    expect(words.out).toContain('  server.hots: it is not known here\n');
+    expect(out + words.out).not.toContain('hunter2');
+  });
+
+  it.each<readonly [string, Files, RegExp]>([
+    [
+      'an origin that is a function',
+      {
+        'config/middlewares.js': `module.exports = [{ name: 'strapi::cors', config: { origin: (ctx) => ctx.request.header.origin } }];`,
+      },
+      /middlewares\.strapi::cors\.origin: a function is not asked/,
+    ],
+    [
+      'an origin that cannot be read',
+      { 'config/middlewares.js': file([{ name: 'strapi::cors', config: { origin: { shop: true } } }]) },
+      /middlewares\.strapi::cors\.origin: the value has another form than is read/,
+    ],
+    [
+      'a list of addresses',
+      { 'config/middlewares.js': file([{ name: 'strapi::ip', config: { whitelist: ['10.0.0.1'] } }]) },
+      /middlewares\.strapi::ip: every address is answered; it may restrict access/,
+    ],
+  ])('%s refuses the start', async (_what, files, message) => {
+    writeFiles(dir, { ...sound, ...files });
+    await expect(start(dir)).rejects.toThrow(message);
+    expect(fs.existsSync(path.join(dir, '.env'))).toBe(false);
+  });
+
+  it('a function as origin does not count where dovetail.config names the origins', async () => {
+    const { v4, config } = await open({
+      'config/middlewares.js': `module.exports = [{ name: 'strapi::cors', config: { origin: () => '*' } }];`,
+      'dovetail.config.json': { cors: { origin: ['https://a.example'] } },
+    });
+    expect([v4.guards, config.cors.origin]).toEqual([[], ['https://a.example']]);
+  });
+
+  it.each<readonly [string, Files, RegExp]>([
+    [
+      'a file that throws',
+      { 'config/server.js': `throw new Error('no');` },
+      /config\/server\.js:1: cannot be loaded: no/,
+    ],
+    [
+      'a file that is no JSON, without its text',
+      { 'config/api.json': '{"secret": hunter2}' },
+      /config\/api\.json: is not JSON$/,
+    ],
+  ])('%s is named', async (_what, files, message) => {
+    await expect(open(files)).rejects.toThrow(message);
+  });
+});
+
+describe.each(dialects)('a server with such a configuration on %s', (dialect) => {
+  const files: Files = {
+    'config/api.js': file({ rest: { prefix: '/v1', defaultLimit: 2 } }),
+    'config/middlewares.js': `module.exports = [
+      'strapi::errors',
+      { name: 'strapi::cors', config: { origin: ['https://a.example', 'https://b.example'], headers: ['X-Shop'], expose: ['X-Total'] } },
+      { name: 'strapi::body', config: { jsonLimit: '2kb' } },
+      { name: 'strapi::security', config: { contentSecurityPolicy: { directives: { 'script-src': ["'self'", 'cdn.example'], frameSrc: 'x.example' } }, frameguard: { action: 'deny' }, hsts: false } },
+      { resolve: './own/stamp', config: { name: 'x-stamp' } },
+    ];`,
+    'own/stamp.js': `module.exports = ({ name }) => async (ctx, next) => { await next(); ctx.set(name, 'stamped'); };`,
+    'config/plugins.js': file({ 'users-permissions': { config: { register: { allowedFields: [] } } } }),
+    'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+      const role = await strapi.query('plugin::users-permissions.role').create({ data: { name: 'Public', type: 'public' } });
+      await strapi.query('plugin::users-permissions.role').create({ data: { name: 'Authenticated', type: 'authenticated' } });
+      for (const action of ['api::book.book.find', 'api::book.book.create', 'plugin::users-permissions.auth.register'])
+        await strapi.query('plugin::users-permissions.permission').create({ data: { action, role: role.id } });
+    } };`,
+    'src/extensions/users-permissions/content-types/user/schema.json': fs.readFileSync(
+      path.join(
+        import.meta.dirname,
+        '../conformance/toolshed/project/src/extensions/users-permissions/content-types/user/schema.json',
+      ),
+      'utf8',
+    ),
+  };
+  const served = async (use: (server: CodeServer) => Promise<void>): Promise<void> => {
+    const database = await newDatabase(dialect);
+    for (const [name, value] of Object.entries(database.env)) vi.stubEnv(name, value);
+    writeFiles(dir, { ...sound, ...files });
+    const server = await serveProject(dir);
+    try {
+      await use(server);
+    } finally {
+      await server.close();
+      await database.drop();
+    }
+  };
+
+  it('answers under its prefix, to its origins, with its headers, up to its bounds, through its middlewares', async () => {
+    await served(async ({ ask }) => {
+      const answer = await ask('/v1/books', { headers: { origin: 'https://b.example' } });
+      expect(answer.status).toBe(200);
+      expect(JSON.parse(answer.text)).toMatchObject({ meta: { pagination: { pageSize: 2 } } });
+      expect(answer.headers).toMatchObject({
+        'access-control-allow-origin': 'https://b.example',
+        'access-control-expose-headers': expect.stringContaining('X-Total') as string,
+        'x-frame-options': 'DENY',
+        'x-stamp': 'stamped',
+        'content-security-policy': expect.stringMatching(
+          /script-src 'self' cdn\.example;.*frame-src x\.example/,
+        ) as string,
+      });
+      expect(answer.headers).not.toHaveProperty('strict-transport-security');
+      const other = await ask('/v1/books', { headers: { origin: 'https://c.example' } });
+      expect(other.headers).not.toHaveProperty('access-control-allow-origin');
+      const preflight = await ask('/v1/books', {
+        method: 'OPTIONS',
+        headers: { origin: 'https://a.example', 'access-control-request-method': 'POST' },
+      });
+      expect(preflight.headers['access-control-allow-headers']).toContain('X-Shop');
+      for (const type of ['application/json', 'application/json; charset=ascii']) {
+        const long = await ask('/v1/books', {
+          method: 'POST',
+          headers: { 'content-type': type },
+          body: JSON.stringify({ data: { title: 'x'.repeat(3000) } }),
+        });
+        expect(long.status).toBe(413);
+      }
+    });
+  });
+
+  it('a registration gives what is allowed, and nothing else', async () => {
+    await served(async ({ ask }) => {
+      const body = JSON.stringify({
+        username: 'eve',
+        email: 'eve@example.com',
+        password: 'Passw0rd!',
+        nickname: 'queen',
+      });
+      const { status, text } = await ask('/v1/auth/local/register', { method: 'POST', body });
+      expect([status, (JSON.parse(text) as { user: { nickname?: unknown } }).user.nickname ?? null]).toEqual([
+        200,
+        null,
+      ]);
+    });
+  });
+});

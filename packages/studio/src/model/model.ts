@@ -1,0 +1,36 @@
+/** The model as the server describes it, and lookups in it. */
+import type { AttributeDocument, ModelDocument, TypeDocument } from 'dovetail-client';
+
+export type Model = ModelDocument;
+export type Locale = ModelDocument['locales'][number];
+export type Type = TypeDocument;
+export type Attribute = AttributeDocument;
+
+export const typeOf = (model: Model, uid: string | null): Type | null =>
+  model.types.find((it) => it.uid === uid) ?? null;
+
+export const attributeOf = (type: Type, name: string): Attribute | null =>
+  type.attributes.find((it) => it.name === name) ?? null;
+
+/** The content type that has this name in addresses of the Studio: the plural of collections, the singular of singles. */
+export const typeNamed = (model: Model, name: string): Type | null =>
+  model.types.find((it) => it.kind !== 'component' && nameOf(it) === name) ?? null;
+
+export const nameOf = (type: Type): string => (type.kind === 'single' ? type.singular : type.plural);
+
+const SYSTEM = new Set([
+  'id',
+  'createdAt',
+  'updatedAt',
+  'publishedAt',
+  'createdBy',
+  'updatedBy',
+  'locale',
+  'localizations',
+]);
+/** Attributes that every type has, and the server keeps. */
+export const isSystem = ({ name }: Attribute): boolean => SYSTEM.has(name);
+
+/** Types that people write content in: not components, nor those of plugins (users, roles, files). */
+export const contentTypes = (model: Model): readonly Type[] =>
+  model.types.filter((it) => it.kind !== 'component' && it.uid.startsWith('api::'));

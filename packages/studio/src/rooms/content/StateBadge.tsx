@@ -1,0 +1,16 @@
+/** Whether an entry is published. Each change of a published entry is seen at once: there is nothing between the two. */
+import { Badge } from '@mantine/core';
+import { words } from '../../words/index.js';
+
+const texts = words.content.states;
+
+export const StateBadge = ({ publishedAt }: { readonly publishedAt: string | null }) =>
+  publishedAt === null ? (
+    <Badge color="gray" variant="default" tt="none">
+      {texts.draft}
+    </Badge>
+  ) : (
+    <Badge variant="light" tt="none">
+      {texts.published}
+    </Badge>
+  );

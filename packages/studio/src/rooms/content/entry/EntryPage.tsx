@@ -1,0 +1,120 @@
+/** One entry, or the one of a single type: its form. */
+import { Alert, Anchor, Group, Stack, Text, Title } from '@mantine/core';
+import { Link } from '@tanstack/react-router';
+import { useEffect, useMemo, useReducer } from 'react';
+import { collectiveName, entryName } from '../../../model/entry-name.js';
+import { nameOf, type Type } from '../../../model/model.js';
+import { Fault } from '../../../parts/Fault.js';
+import { Instant } from '../../../parts/Instant.js';
+import { Waiting } from '../../../parts/Waiting.js';
+import { useModel } from '../../../server/queries.js';
+import { useLocale } from '../../../shell/choices.js';
+import { usePageTitle } from '../../../shell/page-title.js';
+import { words } from '../../../words/index.js';
+import { FieldsView } from '../fields/FieldsView.js';
+import { elementId, FormContext, type FormFacts, MarksContext } from '../fields/form-context.js';
+import { isUnchanged, type StoredEntry } from '../form/entry.js';
+import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
+import { type Fields, formAttributes } from '../form/fields.js';
+import { formLocale } from '../locales.js';
+import { StateBadge } from '../StateBadge.js';
+import { SaveBar } from '../saving/SaveBar.js';
+import { useEntry } from './use-entry.js';
+
+const texts = words.content.entry;
+
+export interface EntryPageProps {
+  readonly type: Type;
+  /** Null: a new one, or the entry of a single type. */
+  readonly id: number | null;
+  /** Of a new entry, and of a single type. */
+  readonly locale: string | null;
+}
+
+export const EntryPage = ({ type, id, locale: wished }: EntryPageProps) => {
+  const model = useModel();
+  const barLocale = useLocale();
+  const locale = formLocale(model, type, wished ?? barLocale);
+  const { data, error, refetch } = useEntry(type, id, locale);
+  if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Waiting rows={10} />;
+  return <EntryEditor key={`${type.uid} ${id ?? locale}`} type={type} entry={data} />;
+};
+
+const EntryEditor = ({ type, entry }: { readonly type: Type; readonly entry: StoredEntry }) => {
+  const model = useModel();
+  const [form, dispatch] = useReducer(reduceForm, entry, formOf);
+  const { id, publishedAt, updatedAt, updatedBy, createdAt, createdBy, locale } = form.entry;
+  const may = id === null ? type.may.create || (type.kind === 'single' && type.may.update) : type.may.update;
+  const readOnly = may ? null : texts.mayNot;
+  const facts: FormFacts = useMemo(
+    () => ({ model, type, id, locale, readOnly, dispatch }),
+    [model, type, id, locale, readOnly],
+  );
+  const marks = useMemo(() => ({ faults: form.faults, conflicts: form.conflicts }), [form.faults, form.conflicts]);
+  // who makes a new entry begins to write
+  const first = id === null && type.kind === 'collection' ? formAttributes(type)[0]?.name : undefined;
+  useEffect(() => {
+    if (first !== undefined) document.getElementById(elementId(first))?.focus({ preventScroll: true });
+  }, [first]);
+  const title = titleOf(type, form.values, id);
+  usePageTitle(texts.page(title, type.displayName, isDirty(form)));
+  const own = form.faults[''];
+  return (
+    <Stack gap="lg" maw={880} pb={96}>
+      <div>
+        {type.kind === 'collection' && (
+          <Anchor component={Link} to={`/content/${nameOf(type)}` as never} size="sm">
+            {texts.back(collectiveName(type))}
+          </Anchor>
+        )}
+        <Group gap="sm" wrap="wrap">
+          <Title order={1} style={{ overflowWrap: 'anywhere' }}>
+            {title}
+          </Title>
+          {type.draftAndPublish && id !== null && !may && <StateBadge publishedAt={publishedAt} />}
+        </Group>
+        <Text size="sm" c="dimmed">
+          {[
+            id !== null && <span key="id">{words.content.entryId(id)}</span>,
+            locale !== null && <span key="locale">{texts.locale(locale)}</span>,
+            createdAt !== null && !(may && isUnchanged(form.entry)) && (
+              <span key="created">
+                {texts.created} <Instant value={createdAt} /> {createdBy && texts.by(createdBy.name)}
+              </span>
+            ),
+            // where there is something to save, its bar says so
+            updatedAt !== null && !may && (
+              <span key="updated">
+                {texts.updated} <Instant value={updatedAt} /> {updatedBy && texts.by(updatedBy.name)}
+              </span>
+            ),
+          ]
+            .filter((it) => it !== false)
+            .flatMap((it, i) => (i === 0 ? [it] : [' · ', it]))}
+        </Text>
+      </div>
+      {readOnly !== null && <Alert variant="light">{readOnly}</Alert>}
+      {may && <SaveBar type={type} form={form} dispatch={dispatch} />}
+      {own && (
+        <Alert role="alert" color="red" variant="light" title={texts.refused}>
+          {own.join(' ')}
+        </Alert>
+      )}
+      <FormContext value={facts}>
+        <MarksContext value={marks}>
+          <FieldsView type={type} path="" fields={form.values} />
+        </MarksContext>
+      </FormContext>
+    </Stack>
+  );
+};
+
+const titleOf = (type: Type, values: Fields, id: number | null): string => {
+  const field = type.mainField === null ? undefined : values[type.mainField];
+  const title = field?.kind === 'scalar' ? field.value : null;
+  if (id !== null) return entryName(type, id, title);
+  const typed = typeof title === 'string' ? title.trim() : '';
+  if (typed !== '') return typed;
+  return type.kind === 'single' ? type.displayName : texts.untitled(type.displayName);
+};

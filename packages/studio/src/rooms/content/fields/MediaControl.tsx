@@ -1,0 +1,258 @@
+/** Files of an attribute: picked from the library, uploaded by drop, and put in order. */
+import { closestCenter, DndContext } from '@dnd-kit/core';
+import { rectSortingStrategy, SortableContext, useSortable } from '@dnd-kit/sortable';
+import { CSS } from '@dnd-kit/utilities';
+import { ActionIcon, Anchor, Button, FileButton, Group, Text, Tooltip } from '@mantine/core';
+import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX } from '@tabler/icons-react';
+import { lazy, Suspense, useRef, useState } from 'react';
+import type { Attribute } from '../../../model/model.js';
+import { ByteSize } from '../../../parts/ByteSize.js';
+import { DropZone } from '../../../parts/media/DropZone.js';
+import {
+  acceptOf,
+  addressOf,
+  bytesOf,
+  formatsOf,
+  kindOf,
+  kindsAllowed,
+  type MediaFile,
+} from '../../../parts/media/files.js';
+import { useMediaRights, useUploads } from '../../../parts/media/library.js';
+import { Picture } from '../../../parts/media/Picture.js';
+import { UploadPanel } from '../../../parts/media/UploadPanel.js';
+import { serverUrl } from '../../../server/address.js';
+import { words } from '../../../words/index.js';
+import type { FieldPath, MediaField } from '../form/fields.js';
+import { describedBy, type Frame, Framed } from './Framed.js';
+import styles from './fields.module.css';
+import { elementId } from './form-context.js';
+import { useSortSensors } from './sort-sensors.js';
+
+const texts = words.content.media;
+
+const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
+
+export interface MediaControlProps {
+  readonly attribute: Attribute;
+  readonly path: FieldPath;
+  readonly field: MediaField;
+  readonly onChange: (field: MediaField) => void;
+  readonly readOnly: boolean;
+  readonly frame: Frame;
+}
+
+export const MediaControl = ({ attribute, path, field: { files }, onChange, readOnly, frame }: MediaControlProps) => {
+  const { multiple = false, allowedTypes = null } = attribute.media ?? {};
+  const kinds = kindsAllowed(allowedTypes);
+  const rights = useMediaRights();
+  const { uploads, list } = useUploads();
+  const [isPicking, setPicking] = useState(false);
+  const [hasUploaded, setUploaded] = useState(false);
+  const [refused, setRefused] = useState<readonly string[]>([]);
+
+  // uploads end later than they begin: what is there by then counts
+  const current = useRef(files);
+  current.current = files;
+  const set = (next: readonly MediaFile[]): void => onChange({ kind: 'media', files: next });
+  const add = (added: readonly MediaFile[]): void => {
+    const known = new Set(current.current.map(({ id }) => id));
+    const fresh = added.filter(({ id }) => !known.has(id));
+    set(multiple ? [...current.current, ...fresh] : (added.slice(-1) ?? []));
+  };
+  const send = async (given: readonly File[]): Promise<void> => {
+    const fitting = given.filter((it) => kinds.includes(kindOf(it.type)));
+    setRefused(given.filter((it) => !fitting.includes(it)).map(({ name }) => name));
+    if (fitting.length === 0) return;
+    setUploaded(true);
+    const stored = await uploads.add(multiple ? fitting : fitting.slice(-1), null);
+    if (stored.length > 0) add(stored);
+  };
+  const move = (id: number, to: number): void => {
+    const from = files.findIndex((it) => it.id === id);
+    const file = files[from];
+    if (file === undefined || to < 0 || to >= files.length || to === from) return;
+    const rest = files.filter((it) => it.id !== id);
+    set([...rest.slice(0, to), file, ...rest.slice(to)]);
+  };
+  const sensors = useSortSensors();
+  const accept = acceptOf(kinds);
+  const mayUpload = rights.create && !readOnly;
+  return (
+    <Framed path={path} frame={frame}>
+      <div className={styles['drop']}>
+        <DropZone where={attribute.name} disabled={!mayUpload} onFiles={(given) => void send(given)}>
+          <fieldset
+            aria-labelledby={elementId(path, 'label')}
+            aria-describedby={describedBy(path, frame)}
+            className={styles['files']}
+          >
+            {files.length === 0 && (
+              <Text size="sm" c="dimmed">
+                {mayUpload ? texts.noneDrop : texts.none}
+              </Text>
+            )}
+            <DndContext
+              sensors={sensors}
+              collisionDetection={closestCenter}
+              onDragEnd={({ active, over }) => {
+                if (over)
+                  move(
+                    Number(active.id),
+                    files.findIndex((it) => it.id === over.id),
+                  );
+              }}
+            >
+              <SortableContext items={files.map(({ id }) => id)} strategy={rectSortingStrategy}>
+                <ul className={styles['fileList']}>
+                  {files.map((file, place) => (
+                    <FileCard
+                      key={file.id}
+                      file={file}
+                      place={place}
+                      count={files.length}
+                      readOnly={readOnly}
+                      onMove={(to) => move(file.id, to)}
+                      onRemove={() => set(files.filter((it) => it.id !== file.id))}
+                    />
+                  ))}
+                </ul>
+              </SortableContext>
+            </DndContext>
+            {!readOnly && (
+              <Group gap="xs" mt="xs">
+                <Button size="xs" variant="default" onClick={() => setPicking(true)}>
+                  {texts.pick(attribute.name, multiple || files.length === 0)}
+                </Button>
+                {mayUpload && (
+                  <FileButton
+                    multiple={multiple}
+                    {...(accept === undefined ? {} : { accept })}
+                    inputProps={{ 'aria-label': texts.upload(attribute.name) }}
+                    onChange={(given: File | File[] | null) =>
+                      void send(given === null ? [] : Array.isArray(given) ? given : [given])
+                    }
+                  >
+                    {(props) => (
+                      <Button {...props} size="xs" variant="default" leftSection={<IconUpload size={14} />}>
+                        {texts.upload(attribute.name)}
+                      </Button>
+                    )}
+                  </FileButton>
+                )}
+              </Group>
+            )}
+            {refused.length > 0 && (
+              <Text size="xs" c="red" role="alert" mt={4}>
+                {texts.refused(refused.join(', '), kinds.map((it) => words.media.kinds[it]).join(', '))}
+              </Text>
+            )}
+            {hasUploaded && <UploadPanel uploads={uploads} list={list} />}
+          </fieldset>
+        </DropZone>
+      </div>
+      {isPicking && (
+        <Suspense>
+          <MediaPicker
+            opened
+            onClose={() => setPicking(false)}
+            multiple={multiple}
+            kinds={kinds}
+            chosen={files.map(({ id }) => id)}
+            onPick={add}
+          />
+        </Suspense>
+      )}
+    </Framed>
+  );
+};
+
+interface FileCardProps {
+  readonly file: MediaFile;
+  readonly place: number;
+  readonly count: number;
+  readonly readOnly: boolean;
+  readonly onMove: (to: number) => void;
+  readonly onRemove: () => void;
+}
+
+const FileCard = ({ file, place, count, readOnly, onMove, onRemove }: FileCardProps) => {
+  const { setNodeRef, transform, transition, attributes, listeners, setActivatorNodeRef } = useSortable({
+    id: file.id,
+    disabled: readOnly || count < 2,
+  });
+  const formats = formatsOf(file);
+  return (
+    <li
+      ref={setNodeRef}
+      className={styles['file']}
+      style={{ transform: CSS.Transform.toString(transform), transition: transition ?? undefined }}
+    >
+      <Picture file={file} />
+      <Anchor href={addressOf(file.url, serverUrl)} target="_blank" rel="noreferrer" size="sm" lineClamp={1}>
+        {file.name}
+      </Anchor>
+      <Text size="xs" c="dimmed">
+        {file.width !== null && file.height !== null && `${file.width} × ${file.height} · `}
+        <ByteSize bytes={bytesOf(file.size)} />
+      </Text>
+      {formats.length > 0 && (
+        <Text size="xs" c="dimmed">
+          {texts.formats}{' '}
+          {formats.map(({ name, url, width, height, bytes }, i) => (
+            <span key={name}>
+              {i > 0 && ', '}
+              <Tooltip label={texts.format(width, height, bytes)}>
+                <Anchor href={addressOf(url, serverUrl)} target="_blank" rel="noreferrer" size="xs" underline="always">
+                  {name}
+                </Anchor>
+              </Tooltip>
+            </span>
+          ))}
+        </Text>
+      )}
+      {!readOnly && (
+        <Group gap={2} wrap="nowrap" justify="flex-end">
+          {count > 1 && (
+            <>
+              <ActionIcon
+                ref={setActivatorNodeRef}
+                {...attributes}
+                {...listeners}
+                variant="subtle"
+                color="gray"
+                size="sm"
+                aria-label={texts.drag(file.name)}
+                className={styles['handle']}
+              >
+                <IconGripVertical size={14} />
+              </ActionIcon>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="sm"
+                aria-label={texts.earlier(file.name)}
+                disabled={place === 0}
+                onClick={() => onMove(place - 1)}
+              >
+                <IconChevronLeft size={14} />
+              </ActionIcon>
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="sm"
+                aria-label={texts.later(file.name)}
+                disabled={place === count - 1}
+                onClick={() => onMove(place + 1)}
+              >
+                <IconChevronRight size={14} />
+              </ActionIcon>
+            </>
+          )}
+          <ActionIcon variant="subtle" color="gray" size="sm" aria-label={texts.remove(file.name)} onClick={onRemove}>
+            <IconX size={14} />
+          </ActionIcon>
+        </Group>
+      )}
+    </li>
+  );
+};

@@ -1,0 +1,135 @@
+/** What is done with the chosen entries of a list, with its progress and what was refused. */
+import { Alert, Button, Group, List, Paper, Progress, Text } from '@mantine/core';
+import { useQueryClient } from '@tanstack/react-query';
+import { DovetailError } from 'dovetail-client';
+import { useRef, useState } from 'react';
+import { entryName } from '../../../model/entry-name.js';
+import type { Type } from '../../../model/model.js';
+import { Confirm, type Question } from '../../../parts/Confirm.js';
+import { useClient, useModel } from '../../../server/queries.js';
+import { words } from '../../../words/index.js';
+import { attributesOf } from '../form/fields.js';
+import { getEntry, pathOf } from '../requests.js';
+import { type BulkProgress, runForAll } from './bulk.js';
+
+const texts = words.content.bulk;
+
+type Action = 'publish' | 'unpublish' | 'delete';
+
+export const BulkBar = ({
+  type,
+  ids,
+  seen,
+  onDone,
+}: {
+  readonly type: Type;
+  readonly ids: readonly number[];
+  /** When each was changed, as the list shows it; null if it does not. */
+  readonly seen: ReadonlyMap<number, string | null>;
+  /** All have succeeded. */
+  readonly onDone: () => void;
+}) => {
+  const model = useModel();
+  const client = useClient();
+  const queries = useQueryClient();
+  const [question, setQuestion] = useState<Question | null>(null);
+  const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const abort = useRef<AbortController | null>(null);
+  const isRunning = progress !== null && abort.current !== null;
+
+  const run = async (action: Action): Promise<void> => {
+    abort.current = new AbortController();
+    setProgress({ done: 0, total: ids.length, faults: [] });
+    const now = new Date().toISOString();
+    const one = async (id: number): Promise<unknown> => {
+      const path = pathOf(model, type, id);
+      // a list has no tags of its entries: what is stored must be what it shows
+      const shown = seen.get(id) ?? null;
+      const query = { fields: shown === null ? ['id'] : ['updatedAt'], publicationState: 'preview' };
+      const { data: stored, etag } = await getEntry(client, model, type, id, query);
+      if (shown !== null && attributesOf(stored)['updatedAt'] !== shown) throw new Error(texts.changed);
+      const headers: Readonly<Record<string, string>> = etag === null ? {} : { 'if-match': etag };
+      if (action === 'delete') return client.send({ method: 'DELETE', path, headers });
+      const data = { publishedAt: action === 'publish' ? now : null };
+      return client.send({ method: 'PUT', path, headers, body: { data } });
+    };
+    const { faults, done } = await runForAll(ids, one, setProgress, abort.current.signal);
+    abort.current = null;
+    setProgress({ done, total: ids.length, faults });
+    await queries.invalidateQueries({ queryKey: ['content', type.uid] });
+    if (faults.length === 0 && done === ids.length) onDone();
+  };
+
+  const deletion: Question = {
+    title: texts.deleteTitle(ids.length),
+    text: texts.deleteText,
+    action: texts.delete,
+    // what comes of it is shown in the bar
+    run: async () => void run('delete'),
+  };
+
+  return (
+    <Paper withBorder p="xs" role="region" aria-label={texts.label}>
+      <Group gap="xs" wrap="wrap">
+        <Text size="sm" fw={600} role="status">
+          {texts.selected(ids.length)}
+        </Text>
+        {type.may.publish && type.draftAndPublish && (
+          <>
+            <Button size="xs" variant="default" disabled={isRunning} onClick={() => void run('publish')}>
+              {texts.publish}
+            </Button>
+            <Button size="xs" variant="default" disabled={isRunning} onClick={() => void run('unpublish')}>
+              {texts.unpublish}
+            </Button>
+          </>
+        )}
+        {type.may.delete && (
+          <Button size="xs" color="red" variant="light" disabled={isRunning} onClick={() => setQuestion(deletion)}>
+            {texts.delete}
+          </Button>
+        )}
+        <Button size="xs" variant="subtle" disabled={isRunning} onClick={onDone}>
+          {texts.none}
+        </Button>
+      </Group>
+      {progress && (
+        <>
+          <Progress
+            mt="xs"
+            value={(progress.done / Math.max(progress.total, 1)) * 100}
+            aria-label={texts.progress(progress.done, progress.total)}
+          />
+          <Group justify="space-between">
+            <Text size="xs">{texts.progress(progress.done, progress.total)}</Text>
+            {isRunning && (
+              <Button size="compact-xs" variant="subtle" onClick={() => abort.current?.abort()}>
+                {texts.stop}
+              </Button>
+            )}
+          </Group>
+        </>
+      )}
+      {progress && progress.faults.length > 0 && (
+        <Alert role="alert" color="red" variant="light" mt="xs" title={texts.refused(progress.faults.length)}>
+          <List size="sm">
+            {progress.faults.map(({ id, fault }) => (
+              <List.Item key={id}>
+                {entryName(type, id, null)}: {messageOf(fault)}
+              </List.Item>
+            ))}
+          </List>
+        </Alert>
+      )}
+      <Confirm question={question} onClose={() => setQuestion(null)} />
+    </Paper>
+  );
+};
+
+const messageOf = (fault: unknown): string => {
+  if (fault instanceof DovetailError && fault.faults.length > 0)
+    return fault.faults
+      .map(({ path, message }) => (path.length > 0 ? `${path.join('.')}: ${message}` : message))
+      .join('; ');
+  return fault instanceof Error ? fault.message : String(fault);
+};

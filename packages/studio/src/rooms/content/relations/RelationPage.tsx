@@ -1,0 +1,105 @@
+/** One relation of one entry, or of a component in it, with all the room there is: `/content/<plural>/<id>/<path>`. */
+import { Breadcrumbs, Stack, Text, Title } from '@mantine/core';
+import { useId, useReducer } from 'react';
+import { collectiveName, entryName } from '../../../model/entry-name.js';
+import { type Attribute, attributeOf, type Model, type Type, typeNamed, typeOf } from '../../../model/model.js';
+import { EmptyState } from '../../../parts/EmptyState.js';
+import { Fault } from '../../../parts/Fault.js';
+import { Waiting } from '../../../parts/Waiting.js';
+import { useModel } from '../../../server/queries.js';
+import { useLocale } from '../../../shell/choices.js';
+import { usePageTitle } from '../../../shell/page-title.js';
+import { words } from '../../../words/index.js';
+import { useEntry } from '../entry/use-entry.js';
+import type { StoredEntry } from '../form/entry.js';
+import { formOf, isDirty, reduceForm } from '../form/entry-form.js';
+import type { FieldPath } from '../form/fields.js';
+import { fieldAt } from '../form/paths.js';
+import { formLocale } from '../locales.js';
+import { SaveBar } from '../saving/SaveBar.js';
+import { EntryLink } from './EntryLink.js';
+import { entryAddress, listAddress } from './entry-address.js';
+import { RelationField } from './RelationField.js';
+
+const texts = words.relations.page;
+
+export interface RelationPageProps {
+  /** The name of the type in addresses. */
+  readonly typeName: string;
+  /** Null: the entry of a single type. */
+  readonly id: number | null;
+  readonly path: FieldPath;
+}
+
+export const RelationPage = ({ typeName, id, path }: RelationPageProps) => {
+  const model = useModel();
+  const type = typeNamed(model, typeName);
+  const attribute = type && attributeAt(model, type, path);
+  if (!type || !attribute || (attribute.kind !== 'relation' && attribute.kind !== 'morph') || !attribute.mayRead)
+    return <EmptyState level={1} title={texts.unknown} />;
+  return <Relation type={type} id={id} path={path} attribute={attribute} />;
+};
+
+interface RelationProps {
+  readonly type: Type;
+  readonly id: number | null;
+  readonly path: FieldPath;
+  readonly attribute: Attribute;
+}
+
+const Relation = (props: RelationProps) => {
+  const { type, id, path } = props;
+  const locale = formLocale(useModel(), type, useLocale());
+  const { data, error, refetch } = useEntry(type, id, locale, path);
+  if (error) return <Fault fault={error} onRetry={() => void refetch()} />;
+  if (data === undefined) return <Waiting />;
+  return <RelationEditor key={`${type.uid} ${id ?? locale} ${path}`} {...props} entry={data} />;
+};
+
+const RelationEditor = ({ type, id, path, attribute, entry }: RelationProps & { readonly entry: StoredEntry }) => {
+  const [form, dispatch] = useReducer(reduceForm, entry, formOf);
+  const labelId = useId();
+  const name = path.includes('/') ? `${path.split('/')[0]} › ${attribute.name}` : attribute.name;
+  const field = fieldAt(form.values, path);
+  const main = type.mainField === null ? undefined : form.entry.fields[type.mainField];
+  const title = id === null ? type.displayName : entryName(type, id, main?.kind === 'scalar' ? main.value : null);
+  usePageTitle(words.content.entry.page(texts.title(name, title), type.displayName, isDirty(form)));
+  return (
+    <Stack gap="sm">
+      <Breadcrumbs component="nav" aria-label={texts.where}>
+        <EntryLink to={listAddress(type)}>{collectiveName(type)}</EntryLink>
+        <EntryLink to={entryAddress(type, { id }) ?? '/content'}>{title}</EntryLink>
+        <Text span>{name}</Text>
+      </Breadcrumbs>
+      <Title order={1} id={labelId}>
+        {texts.title(name, title)}
+      </Title>
+      <SaveBar type={type} form={form} dispatch={dispatch} />
+      {field?.kind === 'relation' ? (
+        <RelationField
+          attribute={attribute}
+          type={type}
+          entry={{ type, id: form.entry.id, locale: form.entry.locale }}
+          path={path}
+          field={field}
+          onChange={(edit) => dispatch({ kind: 'set', path, field: { ...field, edit } })}
+          readOnly={attribute.mayWrite ? null : words.relations.readOnly}
+          faults={form.faults[path] ?? []}
+          labelId={labelId}
+          describedBy={undefined}
+          isPage
+        />
+      ) : (
+        <EmptyState title={texts.unknown} />
+      )}
+    </Stack>
+  );
+};
+
+/** The attribute at a path of a form. */
+const attributeAt = (model: Model, type: Type, path: FieldPath): Attribute | null => {
+  const names = path.split('/');
+  let owner: Type | null = type;
+  for (let i = 1; i < names.length; i += 2) owner = typeOf(model, names[i]?.split(':')[0] ?? '');
+  return owner && attributeOf(owner, names.at(-1) ?? '');
+};

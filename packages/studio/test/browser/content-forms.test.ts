@@ -1,0 +1,317 @@
+/** Forms: every attribute type is edited, and read back over REST. */
+import path from 'node:path';
+import type { Locator, Page } from 'playwright-core';
+import { describe, expect, it } from 'vitest';
+import { addSpecimen } from './specimen.js';
+import { accessible, dialects, type Studio, useStudio } from './studio.js';
+
+const populate = [
+  'populate[picture][fields]=name',
+  'populate[pictures][fields]=name',
+  'populate[group][populate]=tags',
+  'populate[tags]=true',
+  'populate[bands][populate]=*',
+  'publicationState=preview',
+].join('&');
+
+type Attributes = Readonly<Record<string, unknown>>;
+
+const stored = async (studio: Studio, id: number): Promise<Attributes> => {
+  const { status, body } = await studio.send('GET', `/api/specimens/${id}?${populate}`);
+  expect(status).toBe(200);
+  return (body as { data: { attributes: Attributes } }).data.attributes;
+};
+
+const make = async (studio: Studio, data: object): Promise<number> => {
+  const { status, body } = await studio.send('POST', '/api/specimens', { data: { publishedAt: null, ...data } });
+  expect(status, JSON.stringify(body)).toBe(200);
+  return (body as { data: { id: number } }).data.id;
+};
+
+/** Named by whether the entry is new. */
+const saveButton = (page: Page): Locator => page.getByRole('button', { name: /^(Save|Save as draft)$/ });
+
+/** Presses Save, and waits for the answer. */
+const save = async (page: Page): Promise<void> => {
+  const answer = page.waitForResponse((it) => it.request().method() !== 'GET' && it.url().includes('/api/specimens'));
+  await saveButton(page).click();
+  const response = await answer;
+  expect(response.status(), await response.text()).toBe(200);
+};
+
+const open = async (studio: Studio, id: number | 'new'): Promise<Page> => {
+  const page = await studio.open(`/content/specimens/${id}`);
+  await page.getByRole('textbox', { name: 'name', exact: true }).waitFor();
+  return page;
+};
+
+const box = (page: Page, name: string): Locator => page.getByRole('textbox', { name, exact: true });
+
+const picture = path.join(import.meta.dirname, '../../../../examples/magazine/public/uploads/workbench_640461831c.png');
+
+describe.each(dialects)('forms on %s', (dialect) => {
+  const studio = useStudio(dialect, { prepare: addSpecimen });
+
+  it('edits every attribute type, and REST shows what was written', async () => {
+    const page = await open(studio, 'new');
+    await box(page, 'name').fill('Ödland No. 7');
+    await expect.poll(() => box(page, 'slug').inputValue()).toBe('oedland-no-7');
+    await page.getByText('Available').waitFor();
+    await page.getByLabel('summary').fill('Two\nlines');
+    await page.getByRole('textbox', { name: 'story' }).fill('A word');
+    await page.getByRole('textbox', { name: 'story' }).press('ControlOrMeta+a');
+    await page.getByRole('button', { name: 'Bold (Ctrl+B)' }).click();
+    const blocks = page.getByRole('textbox', { name: 'layout' });
+    await blocks.click();
+    await page.keyboard.type('First');
+    await page.keyboard.press('Enter');
+    await page.getByRole('combobox', { name: 'Block type' }).selectOption('Heading 2');
+    await page.keyboard.type('Head');
+    const json = page.getByRole('textbox', { name: 'facts' });
+    await json.click();
+    await page.keyboard.insertText('{"a": [1, null, "ü"]}');
+    await page.getByRole('combobox', { name: 'kind', exact: true }).selectOption('odd');
+    await box(page, 'contact').fill('mail@example.org');
+    await page.getByLabel('key', { exact: true }).fill('a-long-secret');
+    await page.getByLabel('day', { exact: true }).fill('2026-02-28');
+    await page.getByLabel('hour', { exact: true }).fill('23:59:58.5');
+    await page.getByRole('combobox', { name: 'Time zone of moment' }).selectOption('text');
+    await page.getByLabel('moment', { exact: true }).fill('2026-03-29T00:30:15.250Z');
+    await page.getByText('Exactly 2026-03-29T00:30:15.250Z').waitFor();
+    await page.getByRole('combobox', { name: 'Time zone of stamp' }).selectOption('utc');
+    // one key after the other; the date and the time read the same in every language
+    await page.getByLabel('stamp', { exact: true }).focus();
+    await page.keyboard.type('03032026');
+    await page.keyboard.press('Tab');
+    await page.keyboard.type('1030AM');
+    await page.getByText('Exactly 2026-03-03T10:30:00.000Z').waitFor();
+    await box(page, 'count').fill('42');
+    await box(page, 'huge').fill('9223372036854775807');
+    await box(page, 'ratio').fill('0.1');
+    await box(page, 'price').fill('12345678.91');
+    await page.getByRole('radiogroup', { name: 'ready' }).getByText('not set').click();
+    await box(page, 'colour').fill('#2f6f73');
+    await accessible(page);
+    await studio.keep(page, 'content-form');
+    await save(page);
+    await page.waitForURL(/\/specimens\/\d+$/);
+    const id = Number(page.url().split('/').at(-1));
+
+    expect(await stored(studio, id)).toMatchObject({
+      name: 'Ödland No. 7',
+      slug: 'oedland-no-7',
+      summary: 'Two\nlines',
+      story: '**A word**',
+      layout: [
+        { type: 'paragraph', children: [{ type: 'text', text: 'First' }] },
+        { type: 'heading', level: 2, children: [{ type: 'text', text: 'Head' }] },
+      ],
+      facts: { a: [1, null, 'ü'] },
+      kind: 'odd',
+      contact: 'mail@example.org',
+      day: '2026-02-28',
+      hour: '23:59:58.500',
+      moment: '2026-03-29T00:30:15.250Z',
+      stamp: String(Date.parse('2026-03-03T10:30:00Z')),
+      count: 42,
+      huge: '9223372036854775807',
+      ratio: 0.1,
+      price: 12345678.91,
+      ready: null,
+      colour: '#2f6f73',
+      publishedAt: null,
+    });
+    // the password is stored, and shown nowhere
+    expect(await page.getByLabel('key', { exact: true }).inputValue()).toBe('');
+  });
+
+  it('sends only what has changed, and tells null from an empty text', async () => {
+    const id = await make(studio, { name: 'Ivy', summary: 'green', huge: '9007199254740993', price: 0.1 });
+    const page = await open(studio, id);
+    await page.getByRole('button', { name: 'Clear summary' }).click();
+    const [request] = await Promise.all([page.waitForRequest((it) => it.method() === 'PUT'), save(page)]);
+    expect(request.postDataJSON()).toEqual({ data: { summary: null } });
+    expect(request.headers()['if-match']).toBeDefined();
+    expect(await stored(studio, id)).toMatchObject({ summary: null, huge: '9007199254740993', price: 0.1 });
+  });
+
+  it('shows what the server refuses at its path, also inside components that are closed', async () => {
+    const tags = ['a', 'b', 'c', 'd'].map((label) => ({ label }));
+    const id = await make(studio, { name: 'Fern', tags });
+    const page = await open(studio, id);
+    await page.getByRole('button', { name: 'Tag c' }).click();
+    const label = page.getByRole('textbox', { name: 'label' });
+    await label.fill('much too long for it');
+    await page.getByRole('button', { name: 'Tag much' }).click();
+    await label.waitFor({ state: 'detached' });
+    await box(page, 'count').fill('zero');
+    await box(page, 'contact').fill('nobody');
+    await saveButton(page).click();
+    await expect.poll(() => box(page, 'count').getAttribute('aria-invalid')).toBe('true');
+    expect(await label.getAttribute('aria-invalid')).toBe('true');
+    expect(await box(page, 'contact').getAttribute('aria-invalid')).toBe('true');
+    expect(await page.getByText('1 error', { exact: true }).count()).toBe(1);
+    // the first of them can be mended at once
+    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('field-contact');
+    await accessible(page);
+    await studio.keep(page, 'content-faults');
+    await label.fill('short');
+    await box(page, 'count').fill('1');
+    await box(page, 'contact').fill('a@example.org');
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({
+      count: 1,
+      contact: 'a@example.org',
+      tags: [{ label: 'a' }, { label: 'b' }, { label: 'short' }, { label: 'd' }],
+    });
+    // half a date is none, and that is said
+    await page.locator('#field-day').focus();
+    await page.keyboard.type('01');
+    await box(page, 'count').focus();
+    await page.getByText('Incomplete: not saved unless every part is filled in.').waitFor();
+  });
+
+  it('does not send text that is not JSON yet', async () => {
+    const id = await make(studio, { name: 'Moss', facts: { a: 1 } });
+    const page = await open(studio, id);
+    const json = page.getByRole('textbox', { name: 'facts' });
+    await json.click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.insertText(',');
+    await page.getByText('This is not valid JSON.').waitFor();
+    await saveButton(page).click();
+    await page.getByText('facts is not valid JSON.').waitFor();
+    expect(await stored(studio, id)).toMatchObject({ facts: { a: 1 } });
+    await json.click();
+    await page.keyboard.press('ControlOrMeta+End');
+    await page.keyboard.press('Backspace');
+    await page.getByText('This is not valid JSON.').waitFor({ state: 'detached' });
+  });
+
+  it('shows what cannot be changed, and says why', async () => {
+    const id = await make(studio, { name: 'Reed' });
+    const page = await open(studio, id);
+    expect(await box(page, 'sealed').getAttribute('readonly')).not.toBeNull();
+    await page.getByText('Read-only: you do not have permission').first().waitFor();
+  });
+
+  it('never runs HTML of markdown, and shows it in the preview as text', async () => {
+    const id = await make(studio, {
+      name: 'Vine',
+      story:
+        '# Title\n\n<img src=x onerror="document.title=1">\n\n[link](javascript:alert(1))\n\n| a | b |\n|---|---|\n| 1 | 2 |',
+    });
+    const page = await open(studio, id);
+    await page.getByText('Preview', { exact: true }).click();
+    const preview = page.getByRole('region', { name: 'Preview' });
+    await preview.getByText('Title', { exact: true }).waitFor();
+    expect(await preview.locator('img').count()).toBe(0);
+    expect(await preview.getByText('link').getAttribute('href')).not.toMatch(/^javascript/);
+    expect(await preview.getByRole('cell', { name: '2' }).count()).toBe(1);
+    await accessible(page);
+  });
+
+  it('keeps blocks with nodes that the editor does not know, as JSON', async () => {
+    const layout = [{ type: 'paragraph', children: [{ type: 'text', text: 'a' }] }];
+    const id = await make(studio, { name: 'Yew', layout });
+    const page = await open(studio, id);
+    const editor = page.getByRole('textbox', { name: 'layout' });
+    await editor.click();
+    await page.keyboard.press('End');
+    await page.keyboard.type('bc');
+    // the editor puts the caret behind what was typed, whatever is selected meanwhile
+    await page.getByText('1 unsaved change').waitFor();
+    await page.keyboard.press('ControlOrMeta+a');
+    await page.getByRole('button', { name: 'Italic', exact: true }).click();
+    await editor.locator('em').waitFor();
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({
+      layout: [{ type: 'paragraph', children: [{ type: 'text', text: 'abc', italic: true }] }],
+    });
+  });
+
+  it('uploads by choosing files, shows their formats, and puts them in order by keys', async () => {
+    const id = await make(studio, { name: 'Oak' });
+    const page = await open(studio, id);
+    const chooser = page.waitForEvent('filechooser');
+    await page.getByRole('button', { name: 'Upload to pictures' }).click();
+    await (await chooser).setFiles([
+      { name: 'one.png', mimeType: 'image/png', buffer: await pictureBytes() },
+      { name: 'two.png', mimeType: 'image/png', buffer: await pictureBytes() },
+    ]);
+    const files = page.getByRole('group', { name: 'pictures' });
+    await files.getByRole('link', { name: 'two.png' }).waitFor();
+    await files.getByRole('link', { name: 'thumbnail' }).first().waitFor();
+    await files.getByRole('button', { name: 'Move two.png forward' }).click();
+    await save(page);
+    const { pictures } = (await stored(studio, id)) as { pictures: { data: { attributes: { name: string } }[] } };
+    expect(pictures.data.map((it) => it.attributes.name)).toEqual(['two.png', 'one.png']);
+    await studio.keep(page, 'content-media');
+  });
+
+  it('picks a file of the library by search, and takes it away again', async () => {
+    const id = await make(studio, { name: 'Birch' });
+    const page = await open(studio, id);
+    await page.getByRole('button', { name: 'Choose for picture', exact: true }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('searchbox').fill('workbench');
+    await dialog
+      .getByRole('button', { name: /^workbench/ })
+      .first()
+      .click();
+    await dialog.getByRole('button', { name: /^Choose/ }).click();
+    const files = page.getByRole('group', { name: 'picture', exact: true });
+    await files.getByRole('link', { name: /^workbench/ }).waitFor();
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({
+      picture: { data: { attributes: { name: expect.stringMatching(/^workbench/) } } },
+    });
+    await files.getByRole('button', { name: /^Remove workbench/ }).click();
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ picture: { data: null } });
+  });
+
+  it('uploads what is dropped on an attribute, and refuses what it does not take', async () => {
+    const id = await make(studio, { name: 'Elm' });
+    const page = await open(studio, id);
+    const drop = async (name: string, type: string): Promise<void> => {
+      const data = await page.evaluateHandle(
+        ({ bytes, name: file, type: mime }) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([new Uint8Array(bytes)], file, { type: mime }));
+          return transfer;
+        },
+        { bytes: [...(await pictureBytes())], name, type },
+      );
+      const target = page.getByRole('group', { name: 'picture', exact: true });
+      for (const event of ['dragenter', 'dragover', 'drop']) await target.dispatchEvent(event, { dataTransfer: data });
+    };
+    await drop('notes.txt', 'text/plain');
+    await page.getByText('Not allowed here: notes.txt').waitFor();
+    await drop('dropped.png', 'image/png');
+    await page.getByRole('link', { name: 'dropped.png' }).waitFor();
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ picture: { data: { attributes: { name: 'dropped.png' } } } });
+  });
+
+  it('works at 360 pixels', async () => {
+    const id = await make(studio, {
+      name: 'Ash',
+      tags: [{ label: 'a' }],
+      bands: [{ __component: 'bands.remark', text: 'x' }],
+    });
+    const visitor = await studio.visitor({ viewport: { width: 360, height: 740 } });
+    const page = await visitor.open(`/content/specimens/${id}`);
+    await box(page, 'name').fill('Ash tree');
+    const overflow = await page.evaluate(
+      () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
+    );
+    expect(overflow).toBe(0);
+    await accessible(page);
+    await studio.keep(page, 'content-form-narrow');
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ name: 'Ash tree' });
+  });
+});
+
+const pictureBytes = async (): Promise<Buffer> => (await import('node:fs/promises')).readFile(picture);

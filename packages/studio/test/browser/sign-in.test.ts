@@ -1,0 +1,113 @@
+/** Signing in and out, and the first administrator of a new project. */
+import { describe, expect, it } from 'vitest';
+import { accessible, ann, dialects, oneDialect, useStudio } from './studio.js';
+
+describe.each(dialects)('signing in on %s', (dialect) => {
+  const studio = useStudio(dialect);
+
+  it('by e-mail and password leads back to where one was, survives a reload, and ends with signing out', async () => {
+    const { open, context } = await studio.visitor({ as: null });
+    const page = await open('/map?view=list');
+    await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await accessible(page);
+    await studio.keep(page, 'sign-in');
+    await page.getByLabel('Email').fill(ann.email);
+    await page.getByLabel(/^Password/).fill('not hers');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('Invalid credentials').waitFor();
+    await page.getByLabel(/^Password/).fill(ann.password);
+    await page.keyboard.press('Enter');
+    await page.waitForURL('**/studio/map?view=list');
+    await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
+    await page.reload();
+    await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
+
+    // what survives is a cookie that scripts cannot read; nothing that opens anything is in storage
+    const stored = await page.evaluate(() =>
+      JSON.stringify([document.cookie, { ...localStorage }, { ...sessionStorage }]),
+    );
+    expect(stored).not.toMatch(/ey[\w-]+\.|dovetail_session/);
+    const [cookie] = await context.cookies(`${studio.url}/admin`);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/admin' });
+
+    await page.getByRole('button', { name: /Ann Editor/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
+    expect(await context.cookies(`${studio.url}/admin`)).toEqual([]);
+  });
+
+  it('lasts when the access token is no longer taken: it is replaced, and the request is sent again', async () => {
+    const { open } = await studio.visitor();
+    const page = await open('/map?view=list');
+    await page.getByRole('button', { name: 'Edition' }).waitFor();
+    let refused = 0;
+    await page.route('**/admin/api-tokens', async (route) => {
+      refused += 1;
+      if (refused > 1) return route.continue();
+      const error = { status: 401, name: 'UnauthorizedError', message: 'Missing or invalid credentials', details: {} };
+      return route.fulfill({ status: 401, json: { data: null, error } });
+    });
+    await page.getByRole('button', { name: /View as/ }).click();
+    await page.getByRole('menuitem', { name: 'public' }).waitFor();
+    await expect.poll(() => refused).toBe(2);
+    await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
+  });
+
+  it('two tabs share it, also when both are reloaded at once', async () => {
+    const { open } = await studio.visitor();
+    const tabs = [await open('/'), await open('/map?view=list')];
+    await Promise.all(tabs.map((it) => it.reload()));
+    for (const it of tabs) await it.getByRole('button', { name: /Ann Editor/ }).waitFor();
+  });
+
+  it('lets one look as a role: what the map shows is what the role may', async () => {
+    const page = await studio.open('/map?type=api::edition.edition');
+    const panel = page.getByRole('region', { name: 'Edition' });
+    await panel.getByRole('heading', { name: 'Your permissions' }).waitFor();
+    await panel.getByText('delete', { exact: true }).waitFor();
+    await page.getByRole('button', { name: /View as/ }).click();
+    await page.getByRole('menuitem', { name: 'public' }).click();
+    await panel.getByRole('heading', { name: 'Permissions of public' }).waitFor();
+    await panel.getByText('delete', { exact: true }).waitFor({ state: 'detached' });
+    await accessible(page);
+    await studio.keep(page, 'map-as-public');
+  });
+});
+
+describe.each(oneDialect)('a new project on %s', (dialect) => {
+  const studio = useStudio(dialect, { hasAdministrator: false, env: { LOG_LEVEL: 'info' } });
+
+  it('gets its first administrator by the link that the server prints', async () => {
+    const key = /\/studio\/welcome#([\w-]+)/.exec(studio.printed())?.[1];
+    expect(key).toBeDefined();
+    const { open } = await studio.visitor({ as: null });
+    const start = await open('/');
+    await start.getByRole('heading', { name: 'Create an account to edit content' }).waitFor();
+    await accessible(start);
+    // with the comma that follows it in the log, as terminals open it
+    const page = await open(`/welcome#${key},`);
+    await page.getByLabel('First name').fill('Bo');
+    await page.getByLabel('Last name').fill('First');
+    await page.getByLabel('Email').fill('bo@example.org');
+    await page.getByLabel(/^Password/).fill('short');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page
+      .getByRole('alert')
+      .getByText(/^password must/)
+      .first()
+      .waitFor();
+    await accessible(page);
+    await studio.keep(page, 'welcome');
+    await page.getByLabel(/^Password/).fill('Long enough 1');
+    await page.getByRole('button', { name: 'Create account' }).click();
+    await page.getByRole('button', { name: /Bo First/ }).waitFor();
+    expect(page.url()).not.toContain(key);
+
+    // the link works once
+    const again = await (await studio.visitor({ as: null })).open(`/welcome#${key}`);
+    await again.getByText('This server already has an administrator.').waitFor();
+  });
+});

@@ -1,0 +1,376 @@
+/**
+ * What the browser tests stand on: the built server with the example magazine in a process of its own, on SQLite or
+ * PostgreSQL, and Debian's Chromium on its Studio.
+ *
+ *     describe.each(dialects)('the map on %s', (dialect) => {
+ *       const studio = useStudio(dialect);
+ *       it('shows every type', async () => {
+ *         const page = await studio.open('/map');
+ *         await expectText(page.getByRole('listitem'), …);
+ *         await accessible(page);
+ *         await studio.keep(page, 'map');
+ *       });
+ *     });
+ *
+ * After each test every page is closed, and the test fails if one of them reported a violation of the
+ * Content-Security-Policy or an error that nobody caught, or met a status of 500 and more.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fs from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Locator,
+  type Page,
+} from 'playwright-core';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { dialects, newDatabase, type TestDatabase } from '../../../server/test/world/databases.js';
+import { newFolder } from '../../../server/test/world/folders.js';
+import type {} from '../../../server/test/world/postgres.js';
+import { freePort } from '../../../server/test/world/process.js';
+import { screenshotsDir } from './screenshots.js';
+
+export { dialects };
+
+/** For rooms that look the same on every database, because tests of the server make their requests on each. */
+export const oneDialect = dialects.slice(0, 1);
+
+const root = path.join(import.meta.dirname, '../../../..');
+const command = path.join(root, 'packages/server/bin/dovetail.js');
+
+/** The first administrator, who may everything. */
+export const ann = { email: 'ann@example.org', password: 'Anns-long-secret-1', firstname: 'Ann', lastname: 'Editor' };
+
+export interface Person {
+  readonly email: string;
+  readonly password: string;
+}
+
+/** A browser with cookies and storage of its own. */
+export interface Visitor {
+  readonly context: BrowserContext;
+  /** Opens an address of the Studio, such as `/map`, and waits until it shows something. */
+  open(address: string): Promise<Page>;
+}
+
+export interface VisitorOptions extends BrowserContextOptions {
+  /** Who is signed in; null: nobody. */
+  readonly as?: Person | null;
+}
+
+export interface Studio {
+  readonly url: string;
+  /** The project's folder. */
+  readonly dir: string;
+  /** Environment variables with which commands open the same database. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Opens an address in the browser of the first administrator. */
+  open(address: string): Promise<Page>;
+  /** Another browser; closed after the test. */
+  visitor(options?: VisitorOptions): Promise<Visitor>;
+  /** A request beside the browser, with the rights of the first administrator. */
+  send(method: string, target: string, body?: unknown): Promise<{ readonly status: number; readonly body: unknown }>;
+  /** Runs a command of Dovetail in the project. */
+  command(...args: readonly string[]): string;
+  /** What the server has printed so far. */
+  printed(): string;
+  /** Keeps a picture of the page for people to look at. */
+  keep(page: Page, name: string): Promise<void>;
+}
+
+/** Debian's package; CHROMIUM names another browser of that family. */
+const executablePath = process.env['CHROMIUM'] ?? '/usr/bin/chromium';
+const chromiumArgs = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+];
+
+export interface StudioOptions {
+  /** Changes the project's folder before the server starts. */
+  readonly prepare?: (dir: string) => void | Promise<void>;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Whether the first administrator exists from the start. */
+  readonly hasAdministrator?: boolean;
+}
+
+/** A server and a browser for the tests of a block. */
+export const useStudio = (
+  dialect: 'sqlite' | 'postgres',
+  { prepare, env: given = {}, hasAdministrator = true }: StudioOptions = {},
+): Studio => {
+  let opened: Opened | null = null;
+  const current = (): Opened => {
+    if (!opened) throw new Error('the Studio is there from beforeAll to afterAll');
+    return opened;
+  };
+  const faults: string[] = [];
+  let visitors: BrowserContext[] = [];
+  let anns: Visitor | null = null;
+
+  beforeAll(async () => {
+    opened = await openStudio(dialect, { prepare, given, hasAdministrator });
+  });
+  afterEach(async () => {
+    await Promise.all(visitors.map((it) => it.close()));
+    visitors = [];
+    anns = null;
+    expect(faults.splice(0)).toEqual([]);
+  });
+  afterAll(async () => {
+    await opened?.close();
+  });
+
+  const visitor: Studio['visitor'] = async ({ as = ann, ...options } = {}) => {
+    const { browser, url } = current();
+    const context = await browser.newContext({ baseURL: url, reducedMotion: 'reduce', locale: 'en-GB', ...options });
+    visitors.push(context);
+    context.setDefaultTimeout(60_000);
+    await context.addInitScript(reportViolations);
+    context.on('page', (page) => watch(page, faults));
+    if (as !== null) {
+      const response = await context.request.post('/admin/login', {
+        data: { email: as.email, password: as.password },
+        // the server sets the cookie of the Studio for nobody else
+        headers: { 'dovetail-studio': '1' },
+      });
+      expect(response.status(), await response.text()).toBe(200);
+      await context.addInitScript(
+        "if (location.protocol === 'http:') localStorage.setItem('dovetail.signed-in', 'yes')",
+      );
+    }
+    return {
+      context,
+      open: async (address) => {
+        const page = await context.newPage();
+        await page.goto(`/studio${address}`);
+        await page.locator('h1, [role=alert]').first().waitFor({ state: 'attached' });
+        return page;
+      },
+    };
+  };
+  let token: string | null = null;
+  return {
+    get url() {
+      return current().url;
+    },
+    get dir() {
+      return current().dir;
+    },
+    get env() {
+      return current().env;
+    },
+    open: async (address) => {
+      anns ??= await visitor();
+      return anns.open(address);
+    },
+    visitor,
+    send: async (method, target, body) => {
+      token ??= await tokenOf(current().url, ann);
+      const response = await fetch(current().url + target, {
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const text = await response.text();
+      return { status: response.status, body: text === '' ? null : JSON.parse(text) };
+    },
+    command: (...args) => current().command(...args),
+    printed: () => current().printed(),
+    keep: async (page, name) => {
+      await page.screenshot({ path: path.join(screenshotsDir, `${name}-${dialect}.png`) });
+    },
+  };
+};
+
+const tokenOf = async (url: string, { email, password }: Person): Promise<string> => {
+  const response = await fetch(`${url}/admin/login`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email, password }),
+  });
+  const text = await response.text();
+  if (response.status !== 200) throw new Error(`/admin/login answers ${response.status}: ${text}`);
+  return (JSON.parse(text) as { data: { token: string } }).data.token;
+};
+
+interface Opened {
+  readonly url: string;
+  readonly dir: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly browser: Browser;
+  command(...args: readonly string[]): string;
+  printed(): string;
+  close(): Promise<void>;
+}
+
+const openStudio = async (
+  dialect: 'sqlite' | 'postgres',
+  {
+    prepare,
+    given,
+    hasAdministrator,
+  }: {
+    readonly prepare: StudioOptions['prepare'];
+    readonly given: Readonly<Record<string, string>>;
+    readonly hasAdministrator: boolean;
+  },
+): Promise<Opened> => {
+  const folder = newFolder();
+  const dir = path.join(folder, 'magazine');
+  const notCopied = /\/(\.env|\.tmp)$/;
+  fs.cpSync(path.join(root, 'examples/magazine'), dir, { recursive: true, filter: (it) => !notCopied.test(it) });
+  // every visitor signs in
+  fs.writeFileSync(path.join(dir, 'dovetail.config.json'), JSON.stringify({ users: { attemptsPerMinute: 0 } }));
+  await prepare?.(dir);
+  const database: TestDatabase = await newDatabase(dialect);
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const env = {
+    ...database.env,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    JWT_SECRET: 'a secret of the tests',
+    API_TOKEN_SALT: 'a salt of the tests',
+    ADMIN_JWT_SECRET: 'another secret of the tests',
+    LOG_LEVEL: 'warn',
+    TZ: 'UTC',
+    ...given,
+  };
+  const run = (...args: readonly string[]): string =>
+    execFileSync(process.execPath, [command, ...args], {
+      cwd: dir,
+      env: { ...process.env, ...env },
+      encoding: 'utf8',
+      // what it says belongs to the error if it fails, and to nobody otherwise
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+  const server = spawn(process.execPath, [command, 'start'], {
+    cwd: dir,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let printed = '';
+  const listen = (text: Buffer): void => {
+    printed += String(text);
+  };
+  server.stdout.on('data', listen);
+  server.stderr.on('data', listen);
+  await untilHealthy(url, server, () => printed);
+  if (hasAdministrator) {
+    const { email, password, firstname, lastname } = ann;
+    run('admin', 'create', '--email', email, '--password', password, '--firstname', firstname, '--lastname', lastname);
+  }
+  const browser = await chromium.launch({ executablePath, args: chromiumArgs });
+  return {
+    url,
+    dir,
+    env,
+    browser,
+    command: run,
+    printed: () => printed,
+    close: async () => {
+      await browser.close();
+      const ended = once(server, 'exit');
+      server.kill('SIGTERM');
+      await ended;
+      await database.drop();
+      fs.rmSync(folder, { recursive: true, force: true });
+    },
+  };
+};
+
+const untilHealthy = async (url: string, server: ChildProcess, printed: () => string): Promise<void> => {
+  for (;;) {
+    if (server.exitCode !== null) throw new Error(`the server ended with ${server.exitCode}: ${printed()}`);
+    const response = await fetch(`${url}/_health`).catch(() => null);
+    if (response?.ok) return;
+    await setTimeout(50);
+  }
+};
+
+/** Runs in every page, before its own scripts. */
+const reportViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) =>
+  console.error('violates the policy: ' + [violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`;
+
+const watch = (page: Page, faults: string[]): void => {
+  page.on('pageerror', (fault) => faults.push(`not caught: ${fault.stack ?? fault.message}`));
+  page.on('console', (message) => {
+    const text = message.text();
+    // requests that are refused or get no answer are what many tests are about
+    if (message.type() === 'error' && !/^(Failed to load resource|TypeError: Failed to fetch)/.test(text))
+      faults.push(text);
+  });
+  page.on('response', (response) => {
+    if (response.status() >= 500) faults.push(`${response.status()} ${response.request().method()} ${response.url()}`);
+  });
+};
+
+const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** Drags a handle to the place of another one as a person does: what stands there has made room before it is dropped. */
+export const drag = async (handle: Locator, to: Locator): Promise<void> => {
+  const page = handle.page();
+  // away from the edges, where the page would scroll along
+  await to.evaluate((it) => it.scrollIntoView({ block: 'center', behavior: 'instant' }));
+  // waits until it stands still
+  await handle.hover();
+  const [start, end] = [await handle.boundingBox(), await to.boundingBox()];
+  if (!start || !end) throw new Error('the handles are not there');
+  const [x, y] = [start.x + start.width / 2, start.y + start.height / 2];
+  const [toX, toY] = [end.x + end.width / 2, end.y + end.height / 2];
+  await page.mouse.down();
+  await page.mouse.move(x + Math.sign(toX - x) * 20, y + Math.sign(toY - y) * 20, { steps: 4 });
+  await page.mouse.move(toX, toY, { steps: 8 });
+  await expect.poll(() => to.boundingBox()).not.toEqual(end);
+  await page.mouse.up();
+};
+
+/** No violation of WCAG 2.2 AA or of axe's best practices, in both colour schemes. */
+export const accessible = async (page: Page): Promise<void> => {
+  await page.evaluate(axe);
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.waitForFunction(
+      (it) => document.documentElement.getAttribute('data-mantine-color-scheme') === it,
+      colorScheme,
+    );
+    // colours change little by little
+    await page.evaluate(() =>
+      Promise.allSettled(
+        document
+          .getAnimations()
+          .filter((it) => it.effect?.getComputedTiming().endTime !== Number.POSITIVE_INFINITY)
+          .map((it) => it.finished),
+      ),
+    );
+    // the schemes differ in nothing but colours
+    const rules = colorScheme === 'dark' ? ['color-contrast'] : null;
+    const found = await page.evaluate(async (only) => {
+      const { run } = (globalThis as unknown as { axe: typeof import('axe-core') }).axe;
+      const { violations } = await run(document, {
+        resultTypes: ['violations'],
+        ...(only ? { runOnly: only } : {}),
+      });
+      return violations.map(({ id, help, nodes }) => ({
+        rule: id,
+        help,
+        at: nodes.map((it) => `${it.target.join(' ')}: ${it.failureSummary?.split('\n').slice(1).join(' ').trim()}`),
+      }));
+    }, rules);
+    expect(found, `accessibility in ${colorScheme}`).toEqual([]);
+  }
+  await page.emulateMedia({ colorScheme: null });
+};
