@@ -9,7 +9,8 @@ export default defineConfig(({ mode }) => ({
     globalSetup: mode === 'quick' ? [] : ['../server/test/world/postgres.ts', 'test/browser/screenshots.ts'],
     testTimeout: 240_000,
     hookTimeout: 240_000,
-    // a browser on a busy machine
+    // a browser on a busy machine; what passes only then is named at the end of the run
+    retry: mode === 'quick' ? 0 : 1,
     expect: { poll: { timeout: 60_000 } },
     // for two cores: each has a browser, a server and its database; more of them make each other wait
     maxWorkers: 2,

@@ -14,6 +14,17 @@ const fileLines: Reporter = {
   },
 };
 
+/** Tests that passed only when they were run again: they want to be looked at, although the run is green. */
+const secondTries: Reporter = {
+  onTestRunEnd: (files) => {
+    const again = files.flatMap((it) => [...it.children.allTests()]).filter((it) => it.diagnostic()?.flaky);
+    for (const test of again) {
+      say(`\npassed only when it was run again: ${test.module.relativeModuleId} > ${test.fullName}`);
+      for (const { message } of test.result().errors ?? []) say(message);
+    }
+  },
+};
+
 /** `123 passed, 0 failed` as the last line of a run. */
 const closingLine: Reporter = {
   onTestRunEnd: (files, unhandled) => {
@@ -30,5 +41,5 @@ const brokenParts = (file: TestModule): readonly unknown[] =>
   [file, ...file.children.allSuites()].filter((it) => it.errors().length > 0);
 
 export const reporters: ('default' | 'minimal' | Reporter)[] = process.stdout.isTTY
-  ? ['default', closingLine]
-  : ['minimal', fileLines, closingLine];
+  ? ['default', secondTries, closingLine]
+  : ['minimal', fileLines, secondTries, closingLine];

@@ -6,7 +6,7 @@ import { useNavigate } from '@tanstack/react-router';
 import { type FormEvent, useState } from 'react';
 import { Fault } from '../parts/Fault.js';
 import { initOptions } from '../server/queries.js';
-import { queryClient } from '../server/query-client.js';
+import { queryClient, readAgain } from '../server/query-client.js';
 import { words } from '../words/index.js';
 import { register } from './session.js';
 
@@ -25,7 +25,7 @@ export const Welcome = () => {
   const registering = useMutation({
     mutationFn: () => register({ key, ...person }),
     onSuccess: async () => {
-      await queryClient.invalidateQueries(initOptions);
+      await readAgain(queryClient, initOptions);
       await navigate({ to: '/', replace: true });
     },
   });

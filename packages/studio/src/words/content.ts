@@ -200,6 +200,14 @@ export const content = {
     later: (name: string) => `Move ${name} back`,
     remove: (name: string) => `Remove ${name}`,
   },
+  sorting: {
+    keys: 'Press the space bar to pick it up, the arrow keys to move it, the space bar to drop it, Escape to cancel.',
+    pickedUp: (label: string, place: number, count: number) => `Picked up ${label}, at position ${place} of ${count}`,
+    over: (place: number, count: number) => `Over position ${place} of ${count}`,
+    dropped: (label: string, place: number, count: number) => `Dropped ${label} at position ${place} of ${count}`,
+    cancelled: (label: string, place: number, count: number) =>
+      `Move cancelled: ${label} is at position ${place} of ${count}`,
+  },
   parts: {
     count: (count: number) => plural(count, 'component', 'components'),
     collapseAll: 'Collapse all',

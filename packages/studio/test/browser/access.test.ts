@@ -1,7 +1,7 @@
 /** The room Access in a browser: roles and what a change of them opens and closes, users, API tokens, administrators. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, useStudio } from './studio.js';
+import { accessible, oneDialect, settled, useStudio } from './studio.js';
 
 describe.each(oneDialect)('access on %s', (dialect) => {
   const studio = useStudio(dialect);
@@ -35,15 +35,15 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await pending(page).getByRole('button', { name: 'Save' }).click();
     await pending(page).waitFor({ state: 'detached' });
     await expect.poll(() => asPublic('/api/authors')).toBe(403);
-    expect(await box(page, 'Public: find of Author').isChecked()).toBe(false);
+    await expect.poll(() => box(page, 'Public: find of Author').isChecked()).toBe(false);
   });
 
   it('is changed with the keyboard alone; a write for the public is warned of', async () => {
     const page = await studio.open('/access/roles');
     await box(page, 'Public: all actions of Category').focus();
     for (const key of ['ArrowDown', 'ArrowDown', 'ArrowDown', 'Space']) await page.keyboard.press(key);
-    expect(await box(page, 'Public: create of Category').isChecked()).toBe(true);
-    expect(await pending(page).innerText()).toContain('Anyone who can reach this server');
+    await expect.poll(() => box(page, 'Public: create of Category').isChecked()).toBe(true);
+    await expect.poll(() => pending(page).innerText()).toContain('Anyone who can reach this server');
     // there and back is no change
     await page.keyboard.press('Space');
     await pending(page).waitFor({ state: 'detached' });
@@ -70,7 +70,7 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await page.getByRole('link', { name: 'Users', exact: true }).click();
     await page.getByRole('dialog', { name: 'Leave without saving?' }).waitFor();
     await page.getByRole('button', { name: 'Cancel' }).click();
-    expect(await box(page, 'Public: create of Category').isChecked()).toBe(true);
+    await expect.poll(() => box(page, 'Public: create of Category').isChecked()).toBe(true);
     await page.getByRole('link', { name: 'Users', exact: true }).click();
     await page.getByRole('button', { name: 'Leave', exact: true }).click();
     await page.waitForURL('**/access/users');
@@ -116,7 +116,7 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await dialog.getByRole('button', { name: 'Create user' }).click();
     const row = page.getByRole('row', { name: /ben@example.org/ });
     await row.waitFor();
-    expect(await row.innerText()).toContain('Authenticated');
+    await expect.poll(() => row.innerText()).toContain('Authenticated');
     const login = (): Promise<number> =>
       asPublic('/api/auth/local', {
         method: 'POST',
@@ -147,7 +147,7 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await dialog.locator('input[type=password]').fill('12');
     await dialog.getByRole('button', { name: 'Create user' }).click();
     await dialog.getByRole('alert').waitFor();
-    expect(await dialog.getByRole('alert').innerText()).toContain('username');
+    await expect.poll(() => dialog.getByRole('alert').innerText()).toContain('username');
   });
 
   it('makes an API token, shows its key once, renews and revokes it', async () => {
@@ -157,7 +157,7 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     const dialog = page.getByRole('dialog');
     await dialog.getByRole('textbox', { name: 'Name' }).fill('website');
     await dialog.getByRole('radio', { name: 'Custom' }).check();
-    expect(await dialog.getByRole('button', { name: 'Create token' }).isDisabled()).toBe(true);
+    await expect.poll(() => dialog.getByRole('button', { name: 'Create token' }).isDisabled()).toBe(true);
     await dialog.getByRole('searchbox').fill('category');
     await box(page, 'This token: create of Category').check();
     await accessible(page);
@@ -235,6 +235,8 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     expect(await login()).toBe(200);
 
     await page.reload();
+
+    await settled(page);
     const row = page.getByRole('row', { name: /Cleo Print/ });
     await row.getByRole('button', { name: 'Edit Cleo Print' }).click();
     await dialog.getByRole('checkbox', { name: 'Author' }).check();
@@ -264,7 +266,7 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     await head.scrollIntoViewIfNeeded();
     const { x } = (await head.boundingBox())!;
     expect(x).toBeGreaterThanOrEqual(0);
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     await studio.keep(page, 'access-narrow');
     await accessible(page);
   });

@@ -65,7 +65,7 @@ describe('Ask', () => {
     await opposite.click();
     const negated = two.replace('[$or][1][$and]', '[$or][1][$not][$and]');
     await expect.poll(() => search(page)).toBe(`populate[author]=true&${group}[$not][$and][0]${negated}`);
-    expect(await opposite.getAttribute('aria-pressed')).toBe('true');
+    await expect.poll(() => opposite.getAttribute('aria-pressed')).toBe('true');
     await panel.getByRole('button', { name: 'not: title starts with' }).click();
     await expect.poll(() => search(page)).toContain('filters[$or][0][title][$not][$startsWith]=S');
     // what the server makes of it
@@ -97,12 +97,12 @@ describe('Ask', () => {
     await panel.getByLabel(texts.options.search).fill('Slack');
     await panel.getByLabel(texts.options.search).press('Enter');
     await page.getByText(/^1 of 1 entry/).waitFor();
-    expect(await search(page)).toContain('&_q=Slack');
+    await expect.poll(() => search(page)).toContain('&_q=Slack');
     await panel.getByLabel(texts.options.search).fill('');
     await panel.getByLabel(texts.options.search).press('Enter');
     await panel.getByLabel(texts.options.state).selectOption('preview');
     await page.getByText(/^3 of 13 entries/).waitFor();
-    expect(await search(page)).toContain('&publicationState=preview');
+    await expect.poll(() => search(page)).toContain('&publicationState=preview');
     await panel.getByLabel(texts.options.locale).click();
     await page.getByRole('option', { name: texts.options.allLocales, exact: true }).click();
     await expect.poll(() => search(page)).toContain('&locale=all');
@@ -120,7 +120,7 @@ describe('Ask', () => {
     await accessible(page);
     await notice.getByRole('button', { name: texts.tree.discard }).click();
     await notice.waitFor({ state: 'detached' });
-    expect(await search(page)).toBe('fields[0]=title');
+    await expect.poll(() => search(page)).toBe('fields[0]=title');
   });
 
   it('each form of the request is copied as it is shown, and the link is the query', async () => {
@@ -166,14 +166,14 @@ describe('Ask', () => {
     await page.getByText(/^Showing the first \d+ kB of \d\.\d+ MB/).waitFor();
     const json = page.getByRole('textbox', { name: texts.answer.json });
     await json.getByText('"Long 0"').waitFor();
-    expect(await json.getAttribute('aria-readonly')).toBe('true');
+    await expect.poll(() => json.getAttribute('aria-readonly')).toBe('true');
     await page.getByText(texts.answer.views.tree, { exact: true }).click();
     const tree = page.getByRole('tree', { name: texts.answer.tree });
     await tree
       .getByRole('treeitem', { name: /Long 0/ })
       .first()
       .waitFor();
-    expect(await tree.getByRole('treeitem').count()).toBeLessThan(100);
+    await expect.poll(() => tree.getByRole('treeitem').count()).toBeLessThan(100);
     // the last row is there by one key
     await tree.getByRole('treeitem').first().focus();
     await page.keyboard.press('End');
@@ -181,9 +181,9 @@ describe('Ask', () => {
       .getByRole('treeitem', { name: /localizations|locale|publishedAt/ })
       .last()
       .waitFor();
-    expect(await tree.getByRole('treeitem').count()).toBeLessThan(100);
+    await expect.poll(() => tree.getByRole('treeitem').count()).toBeLessThan(100);
     await page.getByText(texts.answer.views.table, { exact: true }).click();
     await page.getByRole('row', { name: /Long 0/ }).waitFor();
-    expect(await page.getByRole('row').count()).toBeLessThan(60);
+    await expect.poll(() => page.getByRole('row').count()).toBeLessThan(60);
   });
 });

@@ -14,7 +14,7 @@ import { fragmentStep, type Place } from '../../src/rooms/ask/query/place.js';
 import { actionOf, type Request, readUrl, typeOfRequest } from '../../src/rooms/ask/query/request.js';
 import { words } from '../../src/words/index.js';
 import { meaningOf } from '../ask/stage.js';
-import { accessible, dialects, type Studio, useStudio } from './studio.js';
+import { accessible, dialects, type Studio, settled, useStudio } from './studio.js';
 
 const texts = words.ask;
 
@@ -196,8 +196,9 @@ describe.each(dialects)('Ask on %s', (dialect) => {
     const last = await urlIn(page);
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe(last.slice(last.indexOf('?') + 1));
     await page.reload();
+    await settled(page);
     await editor(page).waitFor();
-    expect(await urlIn(page)).toBe(last);
+    await expect.poll(() => urlIn(page)).toBe(last);
   });
 });
 
@@ -215,12 +216,12 @@ describe('Ask', () => {
     const page = await open('/ask?type=categories');
     await paste(page, 'https://example.org/api/articles?populate=author.mentor,cover&fields=title&sort=title:desc');
     await label(page, '/author').waitFor();
-    expect(await checked(page, '/author')).toBe('true');
-    expect(await checked(page, '/cover')).toBe('true');
-    expect(await checked(page, '/categories')).toBe('false');
-    expect(await checked(page, '/#title')).toBe('true');
+    await expect.poll(() => checked(page, '/author')).toBe('true');
+    await expect.poll(() => checked(page, '/cover')).toBe('true');
+    await expect.poll(() => checked(page, '/categories')).toBe('false');
+    await expect.poll(() => checked(page, '/#title')).toBe('true');
     // what is chosen inside is open
-    expect(await checked(page, '/author/mentor')).toBe('true');
+    await expect.poll(() => checked(page, '/author/mentor')).toBe('true');
     await expect.poll(() => row(page, '/').innerText()).toContain('by title ↓');
     await expect.poll(() => new URL(page.url()).searchParams.get('q')).toContain('author.mentor');
     await paste(
@@ -228,14 +229,14 @@ describe('Ask', () => {
       `curl -g 'http://127.0.0.1:1337/api/editions?fields[0]=number&populate[articles]=true' -H 'x: y'`,
     );
     await label(page, '/articles').waitFor();
-    expect(await checked(page, '/articles')).toBe('true');
+    await expect.poll(() => checked(page, '/articles')).toBe('true');
     await paste(
       page,
       `const { data } = await api.collection('authors').find({ fields: ['name'], populate: { portrait: true } });`,
     );
     await label(page, '/portrait').waitFor();
-    expect(await checked(page, '/portrait')).toBe('true');
-    expect(await urlIn(page)).toBe('/api/authors?fields[0]=name&populate[portrait]=true');
+    await expect.poll(() => checked(page, '/portrait')).toBe('true');
+    await expect.poll(() => urlIn(page)).toBe('/api/authors?fields[0]=name&populate[portrait]=true');
   });
 
   it('every form is in step with the tree, and editable', async () => {
@@ -250,7 +251,7 @@ describe('Ask', () => {
     await page.getByText('qs', { exact: true }).click();
     await paste(page, `{ populate: { cover: { fields: ['url'] } } }`, 'qs');
     await expect.poll(() => checked(page, '/cover')).toBe('true');
-    expect(await editor(page, 'qs').innerText()).toContain(`{ fields: ['url'] }`);
+    await expect.poll(() => editor(page, 'qs').innerText()).toContain(`{ fields: ['url'] }`);
   });
 
   it('a fault of the server stands at its row and at its place in the text', async () => {
@@ -266,7 +267,7 @@ describe('Ask', () => {
     // what the tree cannot show is kept as text, and removed there
     await page.getByRole('button', { name: texts.tree.remove('populate[autor]=true') }).click();
     await page.getByRole('button', { name: texts.tree.remove('fields=titel') }).click();
-    expect(await urlIn(page)).toBe('/api/articles?fields[0]=title');
+    await expect.poll(() => urlIn(page)).toBe('/api/articles?fields[0]=title');
     await expect.poll(() => page.locator('.cm-lintRange').count()).toBe(0);
   });
 
@@ -274,8 +275,8 @@ describe('Ask', () => {
     const page = await open('/ask?type=articles&q=fields[0]=title');
     await paste(page, '/api/articles?fields[0]=title&populate[author');
     await page.getByText(texts.faults['malformed-key']('populate[author')).first().waitFor();
-    expect(await page.locator('.cm-lintRange').innerText()).toBe('populate[author');
-    expect(await checked(page, '/#title')).toBe('true');
+    await expect.poll(() => page.locator('.cm-lintRange').innerText()).toBe('populate[author');
+    await expect.poll(() => checked(page, '/#title')).toBe('true');
     await page.keyboard.press('End');
     await page.keyboard.insertText(']=true');
     await expect.poll(() => checked(page, '/author')).toBe('true');
@@ -286,29 +287,29 @@ describe('Ask', () => {
     await row(page, '/').focus();
     const focused = (): Promise<string | null> => page.evaluate('document.activeElement.id') as Promise<string | null>;
     await page.keyboard.press('ArrowDown');
-    expect(await focused()).toBe('ask/#fields');
+    await expect.poll(() => focused()).toBe('ask/#fields');
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Space');
-    expect(await checked(page, '/#title')).toBe('true');
+    await expect.poll(() => checked(page, '/#title')).toBe('true');
     // to a row by its first letter
     await page.keyboard.press('a');
-    expect(await focused()).toBe('ask/author');
+    await expect.poll(() => focused()).toBe('ask/author');
     await page.keyboard.press('Space');
-    expect(await checked(page, '/author')).toBe('true');
+    await expect.poll(() => checked(page, '/author')).toBe('true');
     await page.keyboard.press('ArrowRight');
-    expect(await focused()).toBe('ask/author#fields');
+    await expect.poll(() => focused()).toBe('ask/author#fields');
     await page.keyboard.press('ArrowLeft');
     await page.keyboard.press('ArrowLeft');
-    expect(await row(page, '/author').getAttribute('aria-expanded')).toBe('false');
+    await expect.poll(() => row(page, '/author').getAttribute('aria-expanded')).toBe('false');
     await page.keyboard.press('Enter');
     await page.getByRole('region', { name: texts.tree.options('author') }).waitFor();
     await page.keyboard.press('Escape');
-    expect(await focused()).toBe('ask/author');
+    await expect.poll(() => focused()).toBe('ask/author');
     await page.keyboard.press('ControlOrMeta+z');
-    expect(await checked(page, '/author')).toBe('false');
-    expect(await urlIn(page)).toBe('/api/articles?fields[0]=title');
+    await expect.poll(() => checked(page, '/author')).toBe('false');
+    await expect.poll(() => urlIn(page)).toBe('/api/articles?fields[0]=title');
     await page.keyboard.press('ControlOrMeta+Shift+z');
-    expect(await checked(page, '/author')).toBe('true');
+    await expect.poll(() => checked(page, '/author')).toBe('true');
   });
 
   it('what the role may not see is locked, and says which permission would open it', async () => {

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { addSpecimen } from './specimen.js';
-import { accessible, drag, oneDialect, type Studio, useStudio } from './studio.js';
+import { accessible, drag, enlarge, oneDialect, type Studio, useStudio } from './studio.js';
 
 interface Tag {
   readonly id: number;
@@ -96,11 +96,29 @@ describe.each(oneDialect)('components on %s', (dialect) => {
     const page = await open(studio, id);
     const list = page.getByRole('list', { name: 'tags' });
     const handle = (label: string) => list.getByRole('button', { name: new RegExp(`^Move Tag: ${label}`) });
-    await drag(handle('a'), handle('c'));
-    const titles = () => list.getByRole('button', { name: /^Tag / }).allInnerTexts();
-    await expect.poll(async () => (await titles()).map((it) => it.trim().at(-1))).toEqual(['b', 'c', 'a', 'd']);
+    const titles = async () =>
+      (await list.getByRole('button', { name: /^Tag / }).allInnerTexts()).map((it) => it.trim().at(-1));
+    const says = (text: string) => page.getByText(text, { exact: true }).waitFor({ state: 'attached' });
+    await enlarge(page);
+    await drag(handle('a'), handle('c'), '3 of 4');
+    await expect.poll(titles).toEqual(['b', 'c', 'a', 'd']);
+    await handle('d').focus();
+    await page.keyboard.press('Space');
+    await says('Picked up Tag: d, at position 4 of 4');
+    await page.keyboard.press('ArrowUp');
+    await says('Over position 3 of 4');
+    await page.keyboard.press('Space');
+    await says('Dropped Tag: d at position 3 of 4');
+    await expect.poll(titles).toEqual(['b', 'c', 'd', 'a']);
+    await handle('b').focus();
+    await page.keyboard.press('Space');
+    await says('Picked up Tag: b, at position 1 of 4');
+    await page.keyboard.press('ArrowDown');
+    await says('Over position 2 of 4');
+    await page.keyboard.press('Escape');
+    await says('Move cancelled: Tag: b is at position 1 of 4');
     await save(page);
-    expect(labels((await stored(studio, id)).tags)).toEqual(['b', 'c', 'a', 'd']);
+    expect(labels((await stored(studio, id)).tags)).toEqual(['b', 'c', 'd', 'a']);
   });
 
   it('adds to a zone by category, moves and removes there', async () => {

@@ -1,7 +1,7 @@
 /** Lists: the address holds what they show. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, useStudio } from './studio.js';
+import { accessible, oneDialect, settled, useStudio } from './studio.js';
 
 const titles = (page: Page): Promise<string[]> => page.locator('tbody tr td:nth-child(3)').allInnerTexts();
 
@@ -11,11 +11,13 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
   it('shows the entries of a type with drafts, sorted by the heads of columns', async () => {
     const page = await studio.open('/content/articles');
     await page.getByRole('row').nth(13).waitFor();
-    expect(await titles(page)).toContain('Small Lamps for Large Water');
+    await expect.poll(() => titles(page)).toContain('Small Lamps for Large Water');
     await page.getByRole('button', { name: 'title', exact: true }).click();
     await page.waitForURL(/sort=title/);
     await expect.poll(async () => (await titles(page))[0]).toBe('A Bridge That Minds Its Manners');
-    expect(await page.getByRole('columnheader', { name: 'title' }).getAttribute('aria-sort')).toBe('ascending');
+    await expect
+      .poll(() => page.getByRole('columnheader', { name: 'title' }).getAttribute('aria-sort'))
+      .toBe('ascending');
     await page.getByRole('button', { name: 'title', exact: true }).click();
     await expect.poll(async () => (await titles(page))[0]).toBe('What the Rope Remembers');
     await accessible(page);
@@ -42,8 +44,8 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
 
     const again = await studio.open(new URL(page.url()).pathname.replace('/studio', '') + new URL(page.url()).search);
     await again.getByRole('row').nth(1).waitFor();
-    expect(await titles(again)).toEqual(shown);
-    expect(await again.getByRole('textbox', { name: 'Value of filter 1' }).inputValue()).toBe('LÉONIE');
+    await expect.poll(() => titles(again)).toEqual(shown);
+    await expect.poll(() => again.getByRole('textbox', { name: 'Value of filter 1' }).inputValue()).toBe('LÉONIE');
   });
 
   it('keeps the chosen columns, and shows pages', async () => {
@@ -57,6 +59,7 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     await page.waitForURL(/page=2/);
     await expect.poll(async () => (await titles(page)).length).toBeLessThan(10);
     await page.reload();
+    await settled(page);
     await page.getByRole('columnheader', { name: 'author' }).waitFor();
     await page.getByRole('combobox', { name: 'Status' }).selectOption('draft');
     await expect.poll(() => titles(page)).toEqual(['Small Lamps for Large Water']);
@@ -115,14 +118,14 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     await page.keyboard.press('Enter');
     const name = page.getByRole('textbox', { name: 'name', exact: true });
     await name.waitFor();
-    expect(await name.inputValue()).toBe('Making');
+    await expect.poll(() => name.inputValue()).toBe('Making');
   });
 
   it('opens a single type', async () => {
     const page = await studio.open('/content');
     await page.getByRole('link', { name: 'Homepage' }).click();
     await page.getByRole('heading', { level: 1 }).waitFor();
-    expect(await page.getByRole('textbox', { name: 'headline' }).inputValue()).toMatch(/^Kedge/);
+    await expect.poll(() => page.getByRole('textbox', { name: 'headline' }).inputValue()).toMatch(/^Kedge/);
     await accessible(page);
   });
 
@@ -131,8 +134,8 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     const page = await visitor.open('/content/articles/1');
     await page.getByText('You have permission to view this entry, but not to edit it.').waitFor();
     const title = page.getByRole('textbox', { name: 'title', exact: true }).first();
-    expect(await title.inputValue()).toBe('Slack Water');
-    expect(await title.getAttribute('readonly')).not.toBeNull();
+    await expect.poll(() => title.inputValue()).toBe('Slack Water');
+    await expect.poll(() => title.getAttribute('readonly')).not.toBeNull();
     expect(await page.getByRole('button', { name: /^(Save|Add to|Upload to|Choose for)/ }).count()).toBe(0);
     await accessible(page);
   });

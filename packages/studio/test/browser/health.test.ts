@@ -59,9 +59,9 @@ describe.each(dialects)('health on %s', (dialect) => {
     });
     await page.getByRole('button', { name: 'Update now' }).click();
     await page.getByText('Some checks failed').waitFor();
-    expect(await page.getByRole('region', { name: 'Checks' }).getByRole('listitem').first().innerText()).toContain(
-      'make room',
-    );
+    await expect
+      .poll(() => page.getByRole('region', { name: 'Checks' }).getByRole('listitem').first().innerText())
+      .toContain('make room');
     await accessible(page);
     await page.unroute('**/_dovetail/health');
     await page.route('**/_dovetail/health', (route) => route.abort());
@@ -74,7 +74,7 @@ describe.each(dialects)('health on %s', (dialect) => {
     const narrow = await studio.visitor({ viewport: { width: 360, height: 740 } });
     const page = await narrow.open('/health');
     await page.getByRole('region', { name: 'Checks' }).waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     await studio.keep(page, 'health-narrow');
     await accessible(page);
   });

@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, type Studio, useStudio } from './studio.js';
+import { accessible, oneDialect, type Studio, settled, useStudio } from './studio.js';
 
 const opening =
   (studio: Studio) =>
@@ -18,9 +18,9 @@ describe.each(oneDialect)('the map on %s', (dialect) => {
     const page = await open('/map');
     await card(page, 'Article, collection').getByText('13 entries').waitFor();
     for (const name of ['Author', 'Category', 'Edition', 'Ledger'])
-      expect(await card(page, `${name}, collection`).count()).toBe(1);
-    expect(await card(page, 'Homepage, single').innerText()).toContain('picks');
-    expect(await card(page, 'Author, collection').innerText()).toMatch(/articles\s+→ many Article/);
+      await expect.poll(() => card(page, `${name}, collection`).count()).toBe(1);
+    await expect.poll(() => card(page, 'Homepage, single').innerText()).toContain('picks');
+    await expect.poll(() => card(page, 'Author, collection').innerText()).toMatch(/articles\s+→ many Article/);
     // the relation of articles and their author, from both sides
     await page
       .locator('title', { hasText: 'Article.author → Author; Author.articles → many Article' })
@@ -86,8 +86,9 @@ describe('the map', () => {
     const after = await placeOf();
     expect(after).not.toBe(before);
     await page.reload();
+    await settled(page);
     await edition.waitFor();
-    expect(await placeOf()).toBe(after);
+    await expect.poll(() => placeOf()).toBe(after);
     await page.getByRole('button', { name: 'More', exact: true }).click();
     await page.getByRole('menuitem', { name: 'Reset layout' }).click();
     await expect.poll(placeOf).toBe(before);
@@ -138,14 +139,14 @@ describe('the map', () => {
     const sheet = page.locator('svg').filter({ hasText: 'Content model' });
     await sheet.waitFor();
     for (const it of await page.locator('header, button, input, .react-flow').all())
-      expect(await it.isVisible()).toBe(false);
+      await expect.poll(() => it.isVisible()).toBe(false);
     const texts = await sheet.locator('text').allTextContents();
     for (const name of ['Article', 'Homepage', 'Quote', 'Social']) expect(texts).toContain(name);
     const box = await sheet.boundingBox();
     const { width, height } = page.viewportSize()!;
     expect(box!.x + box!.width).toBeLessThanOrEqual(width);
     expect(box!.height).toBeLessThanOrEqual(height);
-    expect(await sheet.locator('rect').first().getAttribute('fill')).toBe('#ffffff');
+    await expect.poll(() => sheet.locator('rect').first().getAttribute('fill')).toBe('#ffffff');
     await studio.keep(page, 'map-print');
     await page.evaluate(() => dispatchEvent(new Event('afterprint')));
     await sheet.waitFor({ state: 'detached' });

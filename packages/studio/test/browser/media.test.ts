@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, useStudio } from './studio.js';
+import { accessible, oneDialect, settled, useStudio } from './studio.js';
 
 const picture = fs.readFileSync(
   path.join(import.meta.dirname, '../../../../examples/magazine/public/uploads/workbench_640461831c.png'),
@@ -53,6 +53,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await accessible(page);
     // the address holds the view
     await page.reload();
+    await settled(page);
     await page.getByRole('columnheader', { name: 'Dimensions' }).waitFor();
   });
 
@@ -81,7 +82,9 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Winter 2026');
     await dialog.getByRole('button', { name: 'Save' }).click();
     await tree.getByRole('link', { name: 'Winter 2026' }).waitFor();
-    expect(await tree.locator('[aria-current=page]').allInnerTexts()).toEqual([expect.stringContaining('Winter 2026')]);
+    await expect
+      .poll(() => tree.locator('[aria-current=page]').allInnerTexts())
+      .toEqual([expect.stringContaining('Winter 2026')]);
     await upload(page, [text('hours.txt')]);
     await tile(page, 'hours.txt').waitFor();
     expect(await fileNamed('hours.txt')).toMatchObject({ folder: { name: 'Winter 2026' } });
@@ -152,6 +155,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     // onto the tile of a folder
     await studio.send('POST', '/_dovetail/folders', { name: 'Inbox' });
     await page.reload();
+    await settled(page);
     const inbox = page.getByRole('list', { name: 'Folders' }).getByRole('button', { name: 'Inbox' });
     await inbox.waitFor();
     const file = await page.evaluateHandle(() => {
@@ -196,7 +200,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await accessible(page);
     await dialog.getByRole('button', { name: 'Stay' }).last().click();
     await dialog.waitFor({ state: 'detached' });
-    expect(await page.getByRole('textbox', { name: 'Caption' }).inputValue()).toBe('Seen by nobody');
+    await expect.poll(() => page.getByRole('textbox', { name: 'Caption' }).inputValue()).toBe('Seen by nobody');
     await page.getByRole('link', { name: 'Slack Water' }).first().click();
     await dialog.getByRole('button', { name: 'Save and leave' }).click();
     await page.waitForURL('**/content/articles/1*');
@@ -288,6 +292,30 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     expect(await fileNamed('new.png')).toBeUndefined();
   });
 
+  it('shows a file that was uploaded before the library had been read', async () => {
+    const { context } = await studio.visitor();
+    const page = await context.newPage();
+    let release = (): void => undefined;
+    const first = new Promise<void>((done) => {
+      release = done;
+    });
+    let isFirst = true;
+    await page.route('**/api/upload/files?*', async (route) => {
+      const response = await route.fetch();
+      if (isFirst) {
+        isFirst = false;
+        await first;
+      }
+      await route.fulfill({ response });
+    });
+    await page.goto('/studio/media');
+    await page.getByRole('heading', { level: 1, name: 'Media library' }).waitFor();
+    await upload(page, [text('early.txt')]);
+    await page.getByText('1 of 1 file uploaded').waitFor();
+    release();
+    await tile(page, 'early.txt').waitFor();
+  });
+
   it('never shows HTML or SVG as a document', async () => {
     const script = '<script>document.title = "taken"</script>';
     const page = await studio.open('/media');
@@ -308,7 +336,7 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await tile(page, 'drawing.svg').click();
     await page.getByRole('img', { name: 'drawing.svg' }).waitFor();
     expect(await page.locator('iframe, object, embed').count()).toBe(0);
-    expect(await page.title()).toBe('Media · Dovetail');
+    await expect.poll(() => page.title()).toBe('Media · Dovetail');
   });
 
   it('is walked and selected with the keyboard; several files are moved and deleted together', async () => {
@@ -345,12 +373,12 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     const narrow = await studio.visitor({ viewport: { width: 360, height: 740 } });
     const page = await narrow.open('/media');
     await tile(page, 'workbench.png').waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     await studio.keep(page, 'media-narrow');
     await accessible(page);
     await tile(page, 'workbench.png').click();
     await page.getByRole('heading', { level: 1, name: 'workbench.png' }).waitFor();
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await expect.poll(() => page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
     await studio.keep(page, 'media-file-narrow');
     await accessible(page);
   });

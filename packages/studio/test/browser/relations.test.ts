@@ -36,6 +36,11 @@ const shownIds = (page: Page): Promise<readonly number[]> =>
 const row = (page: Page, id: number) => page.locator(`.related-scroller li[data-id="${id}"]`);
 const handle = (page: Page, id: number) => row(page, id).locator('.related-handle');
 
+/** Waits until the page shows that what is dragged would be dropped before this row. */
+const gapAt = async (page: Page, index: number): Promise<void> => {
+  await expect.poll(() => page.locator('.related-gap').getAttribute('style')).toBe(`top: ${index * 44 - 1}px;`);
+};
+
 const openList = async (page: Page): Promise<void> => {
   await page.locator('.related-scroller li[data-id]').first().waitFor();
 };
@@ -57,16 +62,20 @@ describe.each(dialects)('relation lists on %s', (dialect) => {
     await setTo(studio, 1, [1, 2, 3, 4]);
     const page = await studio.open('/content/editions/1/articles');
     await openList(page);
-    expect(await shownIds(page)).toEqual([1, 2, 3, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([1, 2, 3, 4]);
     await handle(page, 1).focus();
     await page.keyboard.press('Alt+ArrowDown');
     await page.keyboard.press('Alt+ArrowDown');
-    expect(await shownIds(page)).toEqual([2, 3, 1, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([2, 3, 1, 4]);
     await expect.poll(() => page.evaluate(() => document.activeElement?.closest('li')?.dataset['id'])).toBe('1');
-    expect(await page.getByRole('status').allInnerTexts()).toContainEqual(expect.stringContaining('position 3 of 4'));
-    expect(await bodyShown(page)).toEqual({
-      data: { articles: { connect: [{ id: 1, position: { after: 3 } }] } },
-    });
+    await expect
+      .poll(() => page.getByRole('status').allInnerTexts())
+      .toContainEqual(expect.stringContaining('position 3 of 4'));
+    await expect
+      .poll(() => bodyShown(page))
+      .toEqual({
+        data: { articles: { connect: [{ id: 1, position: { after: 3 } }] } },
+      });
     await studio.keep(page, 'relation-moved');
     await accessible(page);
     await save(page);
@@ -82,9 +91,10 @@ describe.each(dialects)('relation lists on %s', (dialect) => {
     await page.mouse.down();
     await page.mouse.move(from!.x + 20, from!.y - 20, { steps: 4 });
     await page.mouse.move(to!.x + 20, to!.y - 6, { steps: 8 });
+    await gapAt(page, 1);
     await studio.keep(page, 'relation-dragged');
     await page.mouse.up();
-    expect(await shownIds(page)).toEqual([1, 4, 2, 3]);
+    await expect.poll(() => shownIds(page)).toEqual([1, 4, 2, 3]);
     await save(page);
     expect(await idsOf(studio, 'editions/1/relations/articles')).toEqual([1, 4, 2, 3]);
   });
@@ -98,16 +108,18 @@ describe.each(dialects)('relation lists on %s', (dialect) => {
     await picker.fill('Ferry Is Also');
     await page.getByRole('option', { name: /The Last Ferry Is Also the First/ }).click();
     await row(page, 5).waitFor();
-    expect(await shownIds(page)).toEqual([1, 5, 2, 3, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([1, 5, 2, 3, 4]);
     await page.getByRole('button', { name: 'Remove Eleven Turns Every Friday' }).click();
-    expect(await shownIds(page)).toEqual([1, 5, 2, 4]);
-    expect(await bodyShown(page)).toEqual({
-      data: { articles: { connect: [{ id: 5, position: { after: 1 } }], disconnect: [{ id: 3 }] } },
-    });
+    await expect.poll(() => shownIds(page)).toEqual([1, 5, 2, 4]);
+    await expect
+      .poll(() => bodyShown(page))
+      .toEqual({
+        data: { articles: { connect: [{ id: 5, position: { after: 1 } }], disconnect: [{ id: 3 }] } },
+      });
     await page.getByRole('button', { name: 'Restore Eleven Turns Every Friday' }).click();
-    expect(await shownIds(page)).toEqual([1, 5, 2, 3, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([1, 5, 2, 3, 4]);
     await page.getByRole('button', { name: 'Undo' }).click();
-    expect(await shownIds(page)).toEqual([1, 5, 2, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([1, 5, 2, 4]);
     // an entry that is there already is shown, and not added twice
     await picker.fill('Slack Water');
     await page
@@ -125,7 +137,7 @@ describe.each(dialects)('relation lists on %s', (dialect) => {
     await openList(page);
     await handle(page, 3).focus();
     await page.keyboard.press('Alt+Home');
-    expect(await shownIds(page)).toEqual([3, 1, 2, 4]);
+    await expect.poll(() => shownIds(page)).toEqual([3, 1, 2, 4]);
     await page.getByRole('button', { name: 'Show the request' }).click();
     await studio.keep(page, 'relation-in-form');
     await save(page);
@@ -176,8 +188,9 @@ describe.each(dialects)('relation lists on %s', (dialect) => {
     await page.mouse.move(from!.x + 20, from!.y + 10);
     await page.mouse.down();
     await page.mouse.move(to!.x + 20, to!.y - 4, { steps: 8 });
+    await gapAt(page, 0);
     await page.mouse.up();
-    expect((await shownIds(page)).slice(0, 2)).toEqual([before[1], before[0]]);
+    await expect.poll(async () => (await shownIds(page)).slice(0, 2)).toEqual([before[1], before[0]]);
     await save(page);
     const name = /content\/(\w+\/\d+)\/(\w+)/.exec(page.url());
     expect((await idsOf(studio, `${name?.[1]}/relations/${name?.[2]}`)).slice(0, 2)).toEqual([before[1], before[0]]);
@@ -216,9 +229,11 @@ describe.each(dialects)('a relation list of 10,000 on %s', (dialect) => {
     await page.getByLabel('Position, from 1 to 10,000').fill('6000');
     await page.keyboard.press('Enter');
     await expect.poll(() => row(page, ids[2]!).getAttribute('data-index')).toBe('5999');
-    expect(await bodyShown(page)).toEqual({
-      data: { articles: { connect: [{ id: ids[2], position: { after: ids[5999] } }] } },
-    });
+    await expect
+      .poll(() => bodyShown(page))
+      .toEqual({
+        data: { articles: { connect: [{ id: ids[2], position: { after: ids[5999] } }] } },
+      });
     // no more was read than what is shown there
     expect(requests.filter((it) => it.includes('/relations/')).length).toBeLessThanOrEqual(4);
     await studio.keep(page, 'relation-far');
@@ -246,9 +261,9 @@ describe.each(dialects)('a relation list of 10,000 on %s', (dialect) => {
     await page.waitForFunction(() => document.querySelector('.related-scroller')!.scrollTop > 44 * 150);
     await page.mouse.move(from!.x + 20, box!.y + box!.height / 2, { steps: 4 });
     await page.mouse.up();
-    await row(page, ids[1]!).waitFor();
-    const at = Number(await row(page, ids[1]!).getAttribute('data-index'));
-    expect(at).toBeGreaterThan(150);
+    const indexOf = async () => Number(await row(page, ids[1]!).getAttribute('data-index'));
+    await expect.poll(indexOf).toBeGreaterThan(150);
+    const at = await indexOf();
     const { data } = (await bodyShown(page)) as { data: { articles: { connect: unknown[] } } };
     expect(data.articles.connect).toHaveLength(1);
     await save(page);
@@ -267,9 +282,11 @@ describe.each(dialects)('a relation list of 10,000 on %s', (dialect) => {
     await page.getByRole('button', { name: 'To the start' }).click();
     const moved = ids[776]!;
     await row(page, moved).waitFor();
-    expect(await bodyShown(page)).toEqual({
-      data: { articles: { connect: [{ id: moved, position: { start: true } }] } },
-    });
+    await expect
+      .poll(() => bodyShown(page))
+      .toEqual({
+        data: { articles: { connect: [{ id: moved, position: { start: true } }] } },
+      });
     await save(page);
     expect(await idsOf(studio, 'editions/2/relations/articles', 0, 3)).toEqual([moved, ids[0], ids[1]]);
   });

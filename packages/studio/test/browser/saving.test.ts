@@ -1,7 +1,7 @@
 /** Two people at one entry, unsaved work, drafts and locales: nothing is overwritten, nothing is lost. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, dialects, type Studio, useStudio } from './studio.js';
+import { accessible, dialects, type Studio, settled, useStudio } from './studio.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -43,12 +43,10 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await expect
       .poll(() => page.evaluate(() => document.activeElement?.textContent))
       .toMatch(/^Ann Editor has saved it\. Nothing has been overwritten\./);
-    expect(await dialog.getByRole('row', { name: /^name/ }).getByRole('cell').allInnerTexts()).toEqual([
-      'Before',
-      'Theirs',
-      'Mine',
-    ]);
-    expect(await dialog.getByRole('row', { name: /^bio changed by them/ }).count()).toBe(1);
+    await expect
+      .poll(() => dialog.getByRole('row', { name: /^name/ }).getByRole('cell').allInnerTexts())
+      .toEqual(['Before', 'Theirs', 'Mine']);
+    await expect.poll(() => dialog.getByRole('row', { name: /^bio changed by them/ }).count()).toBe(1);
     await studio.keep(page, 'conflict');
     await accessible(page);
     expect((await attributesOf(studio, 'authors/1'))['name']).toBe('Theirs');
@@ -84,7 +82,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await textbox(page, 'bio').fill('Written meanwhile');
     answer();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
-    expect(await textbox(page, 'bio').inputValue()).toBe('Written meanwhile');
+    await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Written meanwhile');
     await save(page);
     await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await attributesOf(studio, 'authors/2')).toMatchObject({
@@ -100,23 +98,23 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await page.getByText('1 unsaved change').waitFor();
     await put(studio, 'authors/2', { name: 'Theirs, the second', bio: 'Theirs' });
     await page.reload();
+    await settled(page);
     const dialog = page.getByRole('dialog', { name: 'Someone else has saved this entry in the meantime' });
     await dialog.getByText('Not now', { exact: true }).click();
-    expect(await textbox(page, 'name').inputValue()).toBe('Mine, put off');
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe('Mine, put off');
     await page.getByText('Someone else has changed this in the meantime.').waitFor();
     await textbox(page, 'bio').fill('Mine, too');
     await page.getByText('2 unsaved changes').waitFor();
     await page.reload();
+    await settled(page);
     await expect.poll(() => textbox(page, 'name').inputValue()).toBe('Mine, put off');
-    expect(await textbox(page, 'bio').inputValue()).toBe('Mine, too');
+    await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Mine, too');
     // it was put off, not chosen: a save asks again
     await save(page);
     await dialog.waitFor();
-    expect(await dialog.getByRole('row', { name: /^name/ }).getByRole('cell').allInnerTexts()).toEqual([
-      'The second',
-      'Theirs, the second',
-      'Mine, put off',
-    ]);
+    await expect
+      .poll(() => dialog.getByRole('row', { name: /^name/ }).getByRole('cell').allInnerTexts())
+      .toEqual(['The second', 'Theirs, the second', 'Mine, put off']);
     expect(await attributesOf(studio, 'authors/2')).toMatchObject({ name: 'Theirs, the second', bio: 'Theirs' });
     await dialog.getByRole('button', { name: 'Apply' }).click();
     await save(page);
@@ -131,13 +129,15 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await textbox(second, 'name').fill('In the second tab');
     await expect.poll(() => second.evaluate(() => Object.values(localStorage).join())).toContain('In the second tab');
     await page.reload();
+    await settled(page);
     await expect.poll(() => textbox(page, 'name').inputValue()).toBe('In the first tab');
     await second.close();
     await expect.poll(() => page.evaluate(async () => (await navigator.locks.query()).held?.length)).toBe(1);
     // what it leaves behind is taken up by the next one, and offered where there is other work
     await page.reload();
+    await settled(page);
     await page.getByText('There are more unsaved changes to this entry').waitFor();
-    expect(await textbox(page, 'name').inputValue()).toBe('In the first tab');
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe('In the first tab');
     await page.getByRole('button', { name: 'Restore', exact: true }).click();
     await expect.poll(() => textbox(page, 'name').inputValue()).toBe('In the second tab');
     const third = await page.context().newPage();
@@ -165,7 +165,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await duplicate();
     await page.getByRole('button', { name: 'Discard it and duplicate' }).click();
     await page.getByText('Unsaved copy').waitFor();
-    expect(await textbox(page, 'name').inputValue()).not.toBe('A new one, not saved');
+    await expect.poll(() => textbox(page, 'name').inputValue()).not.toBe('A new one, not saved');
   });
 
   it('whoever signs out is asked about unsaved work, and none of it is left to whoever comes next', async () => {
@@ -178,7 +178,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     };
     await signOut();
     await page.getByRole('dialog').getByText('Stay', { exact: true }).click();
-    expect(await textbox(page, 'name').inputValue()).toBe('Not saved');
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe('Not saved');
     await signOut();
     await page.getByRole('button', { name: 'Leave and keep changes' }).click();
     await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
@@ -203,7 +203,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     answer();
     await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await attributesOf(studio, 'authors/2')).toMatchObject({ name: 'Sent', bio: 'Before' });
-    expect(await textbox(page, 'bio').inputValue()).toBe('Written meanwhile');
+    await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Written meanwhile');
     await save(page);
     await page.getByText('1 unsaved change').waitFor({ state: 'detached' });
     // the button is disabled: its bar has the focus
@@ -232,11 +232,9 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await save(page);
     const dialog = page.getByRole('dialog', { name: 'Someone else has saved this entry in the meantime' });
     await dialog.getByText('You have changed different attributes, so both versions can be kept.').waitFor();
-    expect(await dialog.getByRole('row', { name: /^bio/ }).getByRole('cell').allInnerTexts()).toEqual([
-      'Before',
-      'Theirs',
-      'as before',
-    ]);
+    await expect
+      .poll(() => dialog.getByRole('row', { name: /^bio/ }).getByRole('cell').allInnerTexts())
+      .toEqual(['Before', 'Theirs', 'as before']);
     expect(await attributesOf(studio, 'authors/3')).toMatchObject({ name: 'Third', bio: 'Theirs' });
     await dialog.getByRole('button', { name: 'Apply' }).click();
     await put(studio, 'authors/3', { bio: 'Theirs again' });
@@ -275,6 +273,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await page.keyboard.press('Alt+Home');
     await page.getByText('unsaved change').first().waitFor();
     await page.reload();
+    await settled(page);
     await page.getByText('Your unsaved changes have been restored').waitFor();
     await expect.poll(() => page.locator('.related-scroller li[data-index="0"]').getAttribute('data-id')).toBe('3');
     await save(page);
@@ -293,12 +292,13 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await page.waitForURL(/\/media/);
     await page.goBack();
     await page.getByText('Your unsaved changes have been restored').waitFor();
-    expect(await textbox(page, 'name').inputValue()).toBe('Not saved yet');
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe('Not saved yet');
     await page.getByRole('button', { name: 'Discard them' }).click();
-    expect(await textbox(page, 'name').inputValue()).toBe(before);
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe(before);
     await page.reload();
+    await settled(page);
     await textbox(page, 'name').waitFor();
-    expect(await textbox(page, 'name').inputValue()).toBe(before);
+    await expect.poll(() => textbox(page, 'name').inputValue()).toBe(before);
   });
 
   it('an entry is a draft first, is published, taken back, copied and deleted', async () => {
@@ -311,6 +311,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     expect(await stored()).toMatchObject({ title: 'A draft of the tests', publishedAt: null });
     if ((await stored())['slug'] === null) await put(studio, `articles/${id}`, { slug: 'a-draft-of-the-tests' });
     await page.reload();
+    await settled(page);
     await page.getByRole('button', { name: 'Publish' }).click();
     await page.getByText('Published.', { exact: true }).waitFor();
     expect((await stored())['publishedAt']).not.toBe(null);
@@ -324,7 +325,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await page.getByRole('menuitem', { name: 'Duplicate' }).click();
     await page.waitForURL(/\/articles\/new/);
     await page.getByText('Unsaved copy').waitFor();
-    expect(await textbox(page, 'title').inputValue()).toBe('A draft of the tests');
+    await expect.poll(() => textbox(page, 'title').inputValue()).toBe('A draft of the tests');
     await page.getByRole('button', { name: 'Discard them' }).click();
     await page.goto(`/studio/content/articles/${id}`);
     await page.getByRole('button', { name: 'More actions' }).click();

@@ -1,7 +1,7 @@
 /** What stands around the rooms: the first page, the bar, the palette, what is shown when nothing answers. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, useStudio } from './studio.js';
+import { accessible, oneDialect, settled, useStudio } from './studio.js';
 
 describe.each(oneDialect)('the shell on %s', (dialect) => {
   const studio = useStudio(dialect, { hasAdministrator: false });
@@ -17,9 +17,9 @@ describe.each(oneDialect)('the shell on %s', (dialect) => {
     await page.getByRole('region', { name: 'Response', exact: true }).getByText('"title": "Slack Water"').waitFor();
     await page.getByRole('row', { name: /Article.*13/ }).waitFor();
     expect(new URL(page.url()).pathname).toBe('/studio');
-    expect(await page.getByRole('link', { name: 'Open the list' }).getAttribute('href')).toMatch(
-      /^\/studio\/content\/\w+\/\d+\/\w+$/,
-    );
+    await expect
+      .poll(() => page.getByRole('link', { name: 'Open the list' }).getAttribute('href'))
+      .toMatch(/^\/studio\/content\/\w+\/\d+\/\w+$/);
     await page.getByRole('link', { name: 'Open Map' }).click();
     await page.waitForURL('**/studio/map');
     await page.goBack();
@@ -39,7 +39,7 @@ describe.each(oneDialect)('the shell on %s', (dialect) => {
       // the next Tab is in the room
       await expect.poll(() => page.evaluate(() => document.activeElement?.closest('main')?.id)).toBe('room');
       const current = page.getByRole('navigation', { name: 'Rooms' }).locator('[aria-current=page]');
-      expect(await current.innerText()).toBe(room);
+      await expect.poll(() => current.innerText()).toBe(room);
     }
   });
 
@@ -68,6 +68,7 @@ describe.each(oneDialect)('the shell on %s', (dialect) => {
     await page.getByRole('menuitem', { name: 'Light' }).click();
     await expect.poll(scheme).toBe('light');
     await page.reload();
+    await settled(page);
     await expect.poll(scheme).toBe('light');
   });
 
@@ -78,6 +79,7 @@ describe.each(oneDialect)('the shell on %s', (dialect) => {
     const other = await open('/');
     await other.route('**/_dovetail/model', (route) => route.abort());
     await other.reload();
+    await settled(other);
     await other.getByRole('alert').getByText('The server is not responding.').waitFor();
     await accessible(other);
     await studio.keep(other, 'unreachable');

@@ -1,6 +1,6 @@
 /** Signing in and out, and the first administrator of a new project. */
 import { describe, expect, it } from 'vitest';
-import { accessible, ann, dialects, oneDialect, useStudio } from './studio.js';
+import { accessible, ann, dialects, oneDialect, settled, useStudio } from './studio.js';
 
 describe.each(dialects)('signing in on %s', (dialect) => {
   const studio = useStudio(dialect);
@@ -21,6 +21,7 @@ describe.each(dialects)('signing in on %s', (dialect) => {
     await page.waitForURL('**/studio/map?view=list');
     await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
     await page.reload();
+    await settled(page);
     await page.getByRole('button', { name: /Ann Editor/ }).waitFor();
 
     // what survives is a cookie that scripts cannot read; nothing that opens anything is in storage
@@ -35,6 +36,7 @@ describe.each(dialects)('signing in on %s', (dialect) => {
     await page.getByRole('menuitem', { name: 'Sign out' }).click();
     await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
     await page.reload();
+    await settled(page);
     await page.getByRole('banner').getByRole('link', { name: 'Sign in' }).waitFor();
     expect(await context.cookies(`${studio.url}/admin`)).toEqual([]);
   });

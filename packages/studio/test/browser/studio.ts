@@ -28,6 +28,7 @@ import {
   chromium,
   type Locator,
   type Page,
+  type Request,
 } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import { dialects, newDatabase, type TestDatabase } from '../../../server/test/world/databases.js';
@@ -154,6 +155,7 @@ export const useStudio = (
         const page = await context.newPage();
         await page.goto(`/studio${address}`);
         await page.locator('h1, [role=alert]').first().waitFor({ state: 'attached' });
+        await settled(page);
         return page;
       },
     };
@@ -305,7 +307,35 @@ const untilHealthy = async (url: string, server: ChildProcess, printed: () => st
 const reportViolations = `addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sourceFile, lineNumber }) =>
   console.error('violates the policy: ' + [violatedDirective, blockedURI, sourceFile, lineNumber].join(' ')));`;
 
+/** Of every page: how many requests it has sent, and those that have no response yet. */
+const traffic = new WeakMap<Page, { sent: number; readonly pending: Set<Request> }>();
+
+/**
+ * Waits until a page has all that it asked for and has drawn it, as a person does who waits until nothing moves any more:
+ * what is clicked while something above it is still loading may not be under the pointer when the button is let go.
+ */
+export const settled = async (page: Page): Promise<void> => {
+  const { pending } = traffic.get(page)!;
+  await expect
+    .poll(async () => {
+      const { sent } = traffic.get(page)!;
+      await page.evaluate(
+        () => new Promise<unknown>((done) => requestIdleCallback(() => requestAnimationFrame(done), { timeout: 2000 })),
+      );
+      return [...pending].map((it) => it.url()).concat(traffic.get(page)!.sent === sent ? [] : ['sent meanwhile']);
+    })
+    .toEqual([]);
+};
+
 const watch = (page: Page, faults: string[]): void => {
+  const requests = { sent: 0, pending: new Set<Request>() };
+  traffic.set(page, requests);
+  page.on('request', (request) => {
+    requests.sent += 1;
+    requests.pending.add(request);
+  });
+  page.on('requestfinished', (request) => requests.pending.delete(request));
+  page.on('requestfailed', (request) => requests.pending.delete(request));
   page.on('pageerror', (fault) => faults.push(`not caught: ${fault.stack ?? fault.message}`));
   page.on('console', (message) => {
     const text = message.text();
@@ -320,22 +350,32 @@ const watch = (page: Page, faults: string[]): void => {
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Drags a handle to the place of another one as a person does: what stands there has made room before it is dropped. */
-export const drag = async (handle: Locator, to: Locator): Promise<void> => {
+/** Drags a handle of a list in a form to another one, and drops it when the Studio says that it is over that place. */
+export const drag = async (handle: Locator, to: Locator, place: string): Promise<void> => {
   const page = handle.page();
-  // away from the edges, where the page would scroll along
-  await to.evaluate((it) => it.scrollIntoView({ block: 'center', behavior: 'instant' }));
-  // waits until it stands still
   await handle.hover();
-  const [start, end] = [await handle.boundingBox(), await to.boundingBox()];
-  if (!start || !end) throw new Error('the handles are not there');
-  const [x, y] = [start.x + start.width / 2, start.y + start.height / 2];
-  const [toX, toY] = [end.x + end.width / 2, end.y + end.height / 2];
+  const [start, end] = [await centreOf(handle), await centreOf(to)];
+  const far = (from: number, till: number): number => from + Math.sign(till - from) * 10;
   await page.mouse.down();
-  await page.mouse.move(x + Math.sign(toX - x) * 20, y + Math.sign(toY - y) * 20, { steps: 4 });
-  await page.mouse.move(toX, toY, { steps: 8 });
-  await expect.poll(() => to.boundingBox()).not.toEqual(end);
+  await page.mouse.move(far(start.x, end.x), far(start.y, end.y), { steps: 4 });
+  await page.getByText(/^Picked up /).waitFor({ state: 'attached' });
+  await page.mouse.move(end.x, end.y, { steps: 8 });
+  await page.getByText(`Over position ${place}`, { exact: true }).waitFor({ state: 'attached' });
   await page.mouse.up();
+  await page.getByText(new RegExp(`^Dropped .* at position ${place}$`)).waitFor({ state: 'attached' });
+};
+
+/** Gives a page a window in which all of it is in sight, so that nothing scrolls along with what is dragged. */
+export const enlarge = async (page: Page): Promise<void> => {
+  const height = await page.evaluate(() => document.documentElement.scrollHeight);
+  await page.setViewportSize({ width: 1280, height: height + 200 });
+  await settled(page);
+};
+
+export const centreOf = async (element: Locator): Promise<{ readonly x: number; readonly y: number }> => {
+  const box = await element.boundingBox();
+  if (!box) throw new Error('the element is not shown');
+  return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
 };
 
 /** No violation of WCAG 2.2 AA or of axe's best practices, in both colour schemes. */

@@ -5,6 +5,7 @@ import { useMemo, useSyncExternalStore } from 'react';
 import { type Model, typeOf } from '../../model/model.js';
 import { type ApiClient, getData, serverSend } from '../../server/clients.js';
 import { useAdministrator, useClient, useModel } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { useMay } from '../../server/rights.js';
 import type { Kind, MediaFile } from './files.js';
 import type { Folder } from './folders.js';
@@ -147,7 +148,7 @@ interface FoundEntry {
 /** What is kept of the library is asked for again: after every change, because files move between pages and folders. */
 export const useRefresh = (): (() => Promise<void>) => {
   const queries = useQueryClient();
-  return () => queries.invalidateQueries({ queryKey: ['media'] });
+  return () => readAgain(queries, { queryKey: ['media'] });
 };
 
 export const folderActions = {
@@ -176,7 +177,7 @@ export const useUploads = (): { readonly uploads: Uploads; readonly list: readon
         const [stored] = await client.files.upload([file], { info: [{ folder }] }, { signal, onProgress });
         return stored as unknown as MediaFile;
       },
-      () => void queries.invalidateQueries({ queryKey: ['media'] }),
+      () => void readAgain(queries, { queryKey: ['media'] }),
     );
     current = { who, uploads: made };
     made.subscribe(() => warnBeforeUnload(made.all().some(({ state }) => isUnderWay(state))));

@@ -10,6 +10,7 @@ import { FormDialog } from '../../parts/FormDialog.js';
 import { MayButton } from '../../parts/MayButton.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { useMe } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { useMay } from '../../server/rights.js';
 import { words } from '../../words/index.js';
 import styles from './access.module.css';
@@ -53,7 +54,7 @@ const Listed = () => {
   const [secret, setSecret] = useState<Secret | null>(null);
   const [fault, setFault] = useState<unknown>(null);
   const newButton = useRef<HTMLButtonElement>(null);
-  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['access', 'administrators'] });
+  const refresh = (): Promise<void> => readAgain(queries, { queryKey: ['access', 'administrators'] });
 
   const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     setFault(null);

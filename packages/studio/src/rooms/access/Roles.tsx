@@ -11,6 +11,7 @@ import { FormDialog } from '../../parts/FormDialog.js';
 import { MayButton } from '../../parts/MayButton.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { useClient, useMe, useModel } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { useMay } from '../../server/rights.js';
 import { words } from '../../words/index.js';
 import styles from './access.module.css';
@@ -82,7 +83,7 @@ const Table = ({ rights: { roles, actions } }: { readonly rights: Rights }) => {
       setFault(it);
     }
     // what the public sees of the model may have changed too
-    await queries.invalidateQueries();
+    await readAgain(queries);
     setIsSaving(false);
   };
 
@@ -93,7 +94,7 @@ const Table = ({ rights: { roles, actions } }: { readonly rights: Rights }) => {
       action: role.type === 'public' ? null : texts.deleteAction,
       run: async () => {
         await roleActions(client).remove(role.id);
-        await queries.invalidateQueries();
+        await readAgain(queries);
       },
       focusAfter: newButton,
     });
@@ -215,7 +216,7 @@ const RoleDialog = ({ role, onClose }: { readonly role: Role | 'new' | null; rea
       action={stored ? changeTexts.save : texts.createAction}
       missing={form.name.trim() === '' ? texts.nameMissing : null}
       onSubmit={() => (stored ? describe(stored.id, form) : create(form))}
-      onSaved={() => queries.invalidateQueries()}
+      onSaved={() => readAgain(queries)}
       onClose={onClose}
     >
       <Described form={form} onForm={(next) => setForm({ ...form, ...next })} />

@@ -11,6 +11,7 @@ import { Instant } from '../../parts/Instant.js';
 import { MayButton } from '../../parts/MayButton.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { type ApiToken, tokensOptions, useMe, useModel } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { useMay } from '../../server/rights.js';
 import { words } from '../../words/index.js';
 import styles from './access.module.css';
@@ -59,7 +60,7 @@ const Listed = () => {
   const [secret, setSecret] = useState<Secret | null>(null);
   const [question, setQuestion] = useState<Question | null>(null);
   const newButton = useRef<HTMLButtonElement>(null);
-  const refresh = (): Promise<void> => queries.invalidateQueries(tokensOptions());
+  const refresh = (): Promise<void> => readAgain(queries, tokensOptions());
 
   const askToRegenerate = ({ id, name }: ApiToken): void =>
     setQuestion({

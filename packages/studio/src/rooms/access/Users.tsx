@@ -26,6 +26,7 @@ import { Pages } from '../../parts/Pages.js';
 import { SearchField } from '../../parts/SearchField.js';
 import { Waiting } from '../../parts/Waiting.js';
 import { rolesOptions, useClient, useMe } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { useMay } from '../../server/rights.js';
 import { words } from '../../words/index.js';
 import styles from './access.module.css';
@@ -105,7 +106,7 @@ const Listed = () => {
   const [question, setQuestion] = useState<Question | null>(null);
   const newButton = useRef<HTMLButtonElement>(null);
   const [fault, setFault] = useState<unknown>(null);
-  const refresh = (): Promise<void> => queries.invalidateQueries({ queryKey: ['access'] });
+  const refresh = (): Promise<void> => readAgain(queries, { queryKey: ['access'] });
 
   const setBlocked = async (user: User, blocked: boolean): Promise<void> => {
     setFault(null);

@@ -9,6 +9,7 @@ import { pathOf } from '../../parts/media/folders.js';
 import { fileOptions, useFolders, useMediaRights, useRefresh } from '../../parts/media/library.js';
 import { Section } from '../../parts/Section.js';
 import { useClient } from '../../server/queries.js';
+import { readAgain } from '../../server/query-client.js';
 import { words } from '../../words/index.js';
 import { AskToStay } from './AskToStay.js';
 import { FolderSelect } from './FolderSelect.js';
@@ -81,7 +82,7 @@ export const FileDetails = ({ file, etag }: { readonly file: MediaFile; readonly
       return true;
     } catch (it) {
       if (it instanceof DovetailError && it.status === 412) {
-        await queries.invalidateQueries(fileOptions(client, file.id));
+        await readAgain(queries, fileOptions(client, file.id));
         setState('conflict');
       } else {
         setFault(it);

@@ -1,10 +1,9 @@
 /** Files of an attribute: picked from the library, uploaded by drop, and put in order. */
-import { closestCenter, DndContext } from '@dnd-kit/core';
-import { rectSortingStrategy, SortableContext, useSortable } from '@dnd-kit/sortable';
+import { rectSortingStrategy, useSortable } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { ActionIcon, Anchor, Button, FileButton, Group, Text, Tooltip } from '@mantine/core';
 import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX } from '@tabler/icons-react';
-import { lazy, Suspense, useRef, useState } from 'react';
+import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
 import { ByteSize } from '../../../parts/ByteSize.js';
 import { DropZone } from '../../../parts/media/DropZone.js';
@@ -26,7 +25,7 @@ import type { FieldPath, MediaField } from '../form/fields.js';
 import { describedBy, type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';
 import { elementId } from './form-context.js';
-import { useSortSensors } from './sort-sensors.js';
+import { SortableList } from './SortableList.js';
 
 const texts = words.content.media;
 
@@ -74,7 +73,7 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
     const rest = files.filter((it) => it.id !== id);
     set([...rest.slice(0, to), file, ...rest.slice(to)]);
   };
-  const sensors = useSortSensors();
+  const ids = useMemo(() => files.map(({ id }) => id), [files]);
   const accept = acceptOf(kinds);
   const mayUpload = rights.create && !readOnly;
   return (
@@ -91,33 +90,26 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
                 {mayUpload ? texts.noneDrop : texts.none}
               </Text>
             )}
-            <DndContext
-              sensors={sensors}
-              collisionDetection={closestCenter}
-              onDragEnd={({ active, over }) => {
-                if (over)
-                  move(
-                    Number(active.id),
-                    files.findIndex((it) => it.id === over.id),
-                  );
-              }}
+            <SortableList
+              ids={ids}
+              labelOf={(id) => files.find((it) => it.id === id)?.name ?? ''}
+              strategy={rectSortingStrategy}
+              onMove={(id, to) => move(Number(id), to)}
             >
-              <SortableContext items={files.map(({ id }) => id)} strategy={rectSortingStrategy}>
-                <ul className={styles['fileList']}>
-                  {files.map((file, place) => (
-                    <FileCard
-                      key={file.id}
-                      file={file}
-                      place={place}
-                      count={files.length}
-                      readOnly={readOnly}
-                      onMove={(to) => move(file.id, to)}
-                      onRemove={() => set(files.filter((it) => it.id !== file.id))}
-                    />
-                  ))}
-                </ul>
-              </SortableContext>
-            </DndContext>
+              <ul className={styles['fileList']}>
+                {files.map((file, place) => (
+                  <FileCard
+                    key={file.id}
+                    file={file}
+                    place={place}
+                    count={files.length}
+                    readOnly={readOnly}
+                    onMove={(to) => move(file.id, to)}
+                    onRemove={() => set(files.filter((it) => it.id !== file.id))}
+                  />
+                ))}
+              </ul>
+            </SortableList>
             {!readOnly && (
               <Group gap="xs" mt="xs">
                 <Button size="xs" variant="default" onClick={() => setPicking(true)}>

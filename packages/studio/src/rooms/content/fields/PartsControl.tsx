@@ -1,6 +1,5 @@
 /** Components and zones: each component opens in place, and lists are put in order by dragging or by keys. */
-import { closestCenter, DndContext } from '@dnd-kit/core';
-import { SortableContext, useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
+import { useSortable, verticalListSortingStrategy } from '@dnd-kit/sortable';
 import { CSS } from '@dnd-kit/utilities';
 import { ActionIcon, Badge, Button, Group, Input, Menu, Text, UnstyledButton, VisuallyHidden } from '@mantine/core';
 import {
@@ -15,7 +14,7 @@ import {
   IconTrash,
 } from '@tabler/icons-react';
 import { memo, use, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'react';
-import { type Attribute, type Type, typeOf } from '../../../model/model.js';
+import { type Attribute, type Model, type Type, typeOf } from '../../../model/model.js';
 import { useClient } from '../../../server/queries.js';
 import { words } from '../../../words/index.js';
 import { isSinglePart } from '../form/body.js';
@@ -28,7 +27,7 @@ import { type Frame, Framed } from './Framed.js';
 import styles from './fields.module.css';
 import { elementId, MarksContext, useForm } from './form-context.js';
 import { titleOfPart } from './part-titles.js';
-import { useSortSensors } from './sort-sensors.js';
+import { SortableList } from './SortableList.js';
 
 const texts = words.content.parts;
 
@@ -161,7 +160,6 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
   const max = attribute.component?.max ?? attribute.zone?.max ?? null;
   const isFull = isSingle ? parts.length > 0 : max !== null && parts.length >= max;
 
-  const sensors = useSortSensors();
   // the same list until a component comes, goes or moves: dnd-kit draws every component again for another one
   const joined = parts.map(({ key }) => key).join('\n');
   const keys = useMemo(() => (joined === '' ? [] : joined.split('\n')), [joined]);
@@ -185,35 +183,35 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
         )
       }
     >
-      <DndContext
-        sensors={sensors}
-        collisionDetection={closestCenter}
-        onDragEnd={({ active, over }) => {
-          if (over && over.id !== active.id) set(movedPart(parts, String(active.id), keys.indexOf(String(over.id))));
+      <SortableList
+        ids={keys}
+        labelOf={(key) => {
+          const part = parts.find((it) => it.key === key);
+          return part ? labelOfPart(model, part) : '';
         }}
+        strategy={verticalListSortingStrategy}
+        onMove={(key, to) => set(movedPart(parts, String(key), to))}
       >
-        <SortableContext items={keys} strategy={verticalListSortingStrategy}>
-          <ul className={styles['parts']} aria-labelledby={elementId(path, 'label')}>
-            {parts.map((part, place) => (
-              <PartCard
-                key={part.key}
-                part={part}
-                path={`${path}/${part.key}`}
-                isOpen={open.has(part.key)}
-                isSingle={isSingle}
-                isFirst={place === 0}
-                isLast={place === parts.length - 1}
-                isFull={isFull}
-                readOnly={readOnly}
-                onToggle={toggle}
-                onMove={move}
-                onCopy={copy}
-                onRemove={remove}
-              />
-            ))}
-          </ul>
-        </SortableContext>
-      </DndContext>
+        <ul className={styles['parts']} aria-labelledby={elementId(path, 'label')}>
+          {parts.map((part, place) => (
+            <PartCard
+              key={part.key}
+              part={part}
+              path={`${path}/${part.key}`}
+              isOpen={open.has(part.key)}
+              isSingle={isSingle}
+              isFirst={place === 0}
+              isLast={place === parts.length - 1}
+              isFull={isFull}
+              readOnly={readOnly}
+              onToggle={toggle}
+              onMove={move}
+              onCopy={copy}
+              onRemove={remove}
+            />
+          ))}
+        </ul>
+      </SortableList>
       {!readOnly && !isFull && (
         <AddButton id={elementId(path, 'add')} attribute={attribute} components={components} onAdd={add} />
       )}
@@ -225,6 +223,13 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       <VisuallyHidden role="status">{said}</VisuallyHidden>
     </Framed>
   );
+};
+
+const labelOfPart = (model: Model, part: Part): string => {
+  const component = typeOf(model, part.component);
+  const name = component?.displayName ?? part.component;
+  const title = component ? titleOfPart(component, part) : null;
+  return title === null ? name : `${name}: ${title}`;
 };
 
 interface PartCardProps {
@@ -254,7 +259,7 @@ const PartCard = memo((props: PartCardProps) => {
   const component = typeOf(model, part.component);
   const name = component?.displayName ?? part.component;
   const title = component ? titleOfPart(component, part) : null;
-  const label = title === null ? name : `${name}: ${title}`;
+  const label = labelOfPart(model, part);
   const faultCount = faultsBelow(faults, path);
   const own = faults[path];
   const handleId = elementId(path, 'handle');

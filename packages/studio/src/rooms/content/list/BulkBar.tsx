@@ -7,6 +7,7 @@ import { entryName } from '../../../model/entry-name.js';
 import type { Type } from '../../../model/model.js';
 import { Confirm, type Question } from '../../../parts/Confirm.js';
 import { useClient, useModel } from '../../../server/queries.js';
+import { readAgain } from '../../../server/query-client.js';
 import { words } from '../../../words/index.js';
 import { attributesOf } from '../form/fields.js';
 import { getEntry, pathOf } from '../requests.js';
@@ -56,7 +57,7 @@ export const BulkBar = ({
     const { faults, done } = await runForAll(ids, one, setProgress, abort.current.signal);
     abort.current = null;
     setProgress({ done, total: ids.length, faults });
-    await queries.invalidateQueries({ queryKey: ['content', type.uid] });
+    await readAgain(queries, { queryKey: ['content', type.uid] });
     if (faults.length === 0 && done === ids.length) onDone();
   };
 

@@ -6,6 +6,7 @@ import { type Dispatch, useEffect, useRef, useState } from 'react';
 import { flushSync } from 'react-dom';
 import type { Type } from '../../../model/model.js';
 import { useClient, useModel } from '../../../server/queries.js';
+import { readAgain } from '../../../server/query-client.js';
 import { administrator } from '../../../session/session.js';
 import { words } from '../../../words/index.js';
 import { type Body, bodyOf, unsendable } from '../form/body.js';
@@ -96,14 +97,14 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
       void navigate({ to, search: locale === null ? {} : { locale }, replace, ignoreBlocker: true } as never);
   };
   const changed = (): void => {
-    void queries.invalidateQueries({ queryKey: listsKey(owner) });
-    void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey.includes(type.uid) });
+    void readAgain(queries, { queryKey: listsKey(owner) });
+    void readAgain(queries, { predicate: ({ queryKey }) => queryKey.includes(type.uid) });
   };
 
   /** Another version is stored: shows what differs. */
   const meet = async (): Promise<void> => {
     const theirs = await readEntry(client, model, type, owner);
-    void queries.invalidateQueries({ queryKey: listsKey(owner) });
+    void readAgain(queries, { queryKey: listsKey(owner) });
     // with what was written while the server answered
     const { entry: began, values: mine, undecided } = latest.current;
     setClash({ base: undecided ?? began.fields, mine, theirs, isInForm: true });
@@ -130,7 +131,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
       dispatch({ kind: 'refused', faults: found.faults, message: found.message });
       // an entry beside which another was put may be gone: the list is read again
       if (found.faults.some(({ code }) => code.startsWith('relation.')))
-        void queries.invalidateQueries({ queryKey: listsKey(owner) });
+        void readAgain(queries, { queryKey: listsKey(owner) });
     }
     setFault(found);
   };
@@ -163,7 +164,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
       for (let tries = 1; ; tries++) {
         const { fields, contested } = await settleLists({ client, model, owner }, stored.fields, mine);
         if (contested.length > 0) {
-          void queries.invalidateQueries({ queryKey: listsKey(owner) });
+          void readAgain(queries, { queryKey: listsKey(owner) });
           setOutcome({ kind: 'contested', lists: contested });
           return false;
         }
