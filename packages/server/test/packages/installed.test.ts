@@ -24,4 +24,5 @@ it('a stranger installs them, makes a project, starts it and reads it, without a
   } finally {
     fs.rmSync(dir, { recursive: true });
   }
-});
+  // as long as the registry takes
+}, 400_000);

@@ -2,7 +2,7 @@
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
 import { addSpecimen } from './specimen.js';
-import { accessible, drag, enlarge, oneDialect, type Studio, useStudio } from './studio.js';
+import { accessible, drag, oneDialect, type Studio, says, settled, tall, useStudio } from './studio.js';
 
 interface Tag {
   readonly id: number;
@@ -27,7 +27,7 @@ const make = async (studio: Studio, data: object): Promise<number> => {
   return (body as { data: { id: number } }).data.id;
 };
 
-const open = async (studio: Studio, id: number): Promise<Page> => {
+const open = async (studio: Pick<Studio, 'open'>, id: number): Promise<Page> => {
   const page = await studio.open(`/content/specimens/${id}`);
   await page.getByRole('textbox', { name: 'name', exact: true }).waitFor();
   return page;
@@ -93,30 +93,31 @@ describe.each(oneDialect)('components on %s', (dialect) => {
 
   it('moves by dragging, with the mouse and with the space bar', async () => {
     const id = await make(studio, { name: 'Three', tags: ['a', 'b', 'c', 'd'].map((label) => ({ label })) });
-    const page = await open(studio, id);
+    const page = await open(await studio.visitor(tall), id);
     const list = page.getByRole('list', { name: 'tags' });
     const handle = (label: string) => list.getByRole('button', { name: new RegExp(`^Move Tag: ${label}`) });
     const titles = async () =>
       (await list.getByRole('button', { name: /^Tag / }).allInnerTexts()).map((it) => it.trim().at(-1));
-    const says = (text: string) => page.getByText(text, { exact: true }).waitFor({ state: 'attached' });
-    await enlarge(page);
     await drag(handle('a'), handle('c'), '3 of 4');
     await expect.poll(titles).toEqual(['b', 'c', 'a', 'd']);
     await handle('d').focus();
     await page.keyboard.press('Space');
-    await says('Picked up Tag: d, at position 4 of 4');
+    await says(page, '^Picked up Tag: d, at position 4 of 4$');
+    // dnd-kit listens to other keys a little later
+    await settled(page);
     await page.keyboard.press('ArrowUp');
-    await says('Over position 3 of 4');
+    await says(page, '^Over position 3 of 4$');
     await page.keyboard.press('Space');
-    await says('Dropped Tag: d at position 3 of 4');
+    await says(page, '^Dropped Tag: d at position 3 of 4$');
     await expect.poll(titles).toEqual(['b', 'c', 'd', 'a']);
     await handle('b').focus();
     await page.keyboard.press('Space');
-    await says('Picked up Tag: b, at position 1 of 4');
+    await says(page, '^Picked up Tag: b, at position 1 of 4$');
+    await settled(page);
     await page.keyboard.press('ArrowDown');
-    await says('Over position 2 of 4');
+    await says(page, '^Over position 2 of 4$');
     await page.keyboard.press('Escape');
-    await says('Move cancelled: Tag: b is at position 1 of 4');
+    await says(page, '^Move cancelled: Tag: b is at position 1 of 4$');
     await save(page);
     expect(labels((await stored(studio, id)).tags)).toEqual(['b', 'c', 'd', 'a']);
   });

@@ -4,7 +4,7 @@ import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { queryOf } from '../../../server/test/world/databases.js';
-import { accessible, dialects, drag, enlarge, type Studio, settled, useStudio } from './studio.js';
+import { accessible, dialects, drag, type Studio, settled, tall, useStudio } from './studio.js';
 
 const relation = (kind: string, target: string, rest = {}) => ({
   type: 'relation',
@@ -76,7 +76,7 @@ describe.each(dialects)('relations of every kind on %s', (dialect) => {
   let articles: readonly number[] = [];
 
   const open = async (address: string): Promise<Page> => {
-    const { open: openPage } = await studio.visitor({ timezoneId: 'America/New_York' });
+    const { open: openPage } = await studio.visitor({ timezoneId: 'America/New_York', ...tall });
     return openPage(address);
   };
 
@@ -115,7 +115,6 @@ describe.each(dialects)('relations of every kind on %s', (dialect) => {
     const pictures = page.getByRole('group', { name: 'pictures', exact: true });
     await pictures.getByRole('button', { name: `Move ${files[0]!.name} back` }).click();
     const handleOf = (i: number) => pictures.getByRole('button', { name: `Move ${files[i]!.name}`, exact: true });
-    await enlarge(page);
     await drag(handleOf(2), handleOf(1), '1 of 3');
     await accessible(page);
     await studio.keep(page, 'content-relations');

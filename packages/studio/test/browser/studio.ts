@@ -319,10 +319,15 @@ export const settled = async (page: Page): Promise<void> => {
   await expect
     .poll(async () => {
       const { sent } = traffic.get(page)!;
-      await page.evaluate(
-        () => new Promise<unknown>((done) => requestIdleCallback(() => requestAnimationFrame(done), { timeout: 2000 })),
-      );
-      return [...pending].map((it) => it.url()).concat(traffic.get(page)!.sent === sent ? [] : ['sent meanwhile']);
+      const waiting = await page.evaluate(async () => {
+        await new Promise((done) => requestIdleCallback(() => requestAnimationFrame(done)));
+        return [...document.querySelectorAll('.mantine-Skeleton-root, .mantine-Loader-root')].map((it) => it.className);
+      });
+      return [
+        ...waiting,
+        ...[...pending].map((it) => it.url()),
+        ...(traffic.get(page)!.sent > sent ? ['another'] : []),
+      ];
     })
     .toEqual([]);
 };
@@ -350,29 +355,30 @@ const watch = (page: Page, faults: string[]): void => {
 
 const axe = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
+/** For `visitor`: a window in which the longest form is in sight, so that nothing scrolls along with what is dragged. */
+export const tall = { viewport: { width: 1280, height: 4000 } } as const;
+
+/** Waits until a list in a form says this to screen readers. */
+export const says = (page: Page, text: string): Promise<void> =>
+  expect.poll(() => page.locator('[id^=DndLiveRegion]').allInnerTexts()).toContainEqual(expect.stringMatching(text));
+
 /** Drags a handle of a list in a form to another one, and drops it when the Studio says that it is over that place. */
 export const drag = async (handle: Locator, to: Locator, place: string): Promise<void> => {
   const page = handle.page();
+  await settled(page);
   await handle.hover();
   const [start, end] = [await centreOf(handle), await centreOf(to)];
-  const far = (from: number, till: number): number => from + Math.sign(till - from) * 10;
+  const beyond = (from: number, till: number): number => from + Math.sign(till - from) * 10;
   await page.mouse.down();
-  await page.mouse.move(far(start.x, end.x), far(start.y, end.y), { steps: 4 });
-  await page.getByText(/^Picked up /).waitFor({ state: 'attached' });
+  await page.mouse.move(beyond(start.x, end.x), beyond(start.y, end.y), { steps: 4 });
+  await says(page, '^Picked up ');
   await page.mouse.move(end.x, end.y, { steps: 8 });
-  await page.getByText(`Over position ${place}`, { exact: true }).waitFor({ state: 'attached' });
+  await says(page, `^Over position ${place}$`);
   await page.mouse.up();
-  await page.getByText(new RegExp(`^Dropped .* at position ${place}$`)).waitFor({ state: 'attached' });
+  await says(page, `^Dropped .* at position ${place}$`);
 };
 
-/** Gives a page a window in which all of it is in sight, so that nothing scrolls along with what is dragged. */
-export const enlarge = async (page: Page): Promise<void> => {
-  const height = await page.evaluate(() => document.documentElement.scrollHeight);
-  await page.setViewportSize({ width: 1280, height: height + 200 });
-  await settled(page);
-};
-
-export const centreOf = async (element: Locator): Promise<{ readonly x: number; readonly y: number }> => {
+const centreOf = async (element: Locator): Promise<{ readonly x: number; readonly y: number }> => {
   const box = await element.boundingBox();
   if (!box) throw new Error('the element is not shown');
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
