@@ -121,7 +121,7 @@ describe('requests are judged', () => {
     expect(elsewhere.map((it) => it.what)).toEqual([
       'GET /api/dishes/today, a route of the project: runs',
       'files below /uploads: served',
-      'the admin panel: not served',
+      "v4's admin panel: not served, the Studio at /studio stands in its place",
       'GraphQL: not served',
       'accounts, files and locales: served',
       '/api/connect: not served',

@@ -292,8 +292,10 @@ describe.each(oneDialect)('access on %s', (dialect) => {
     const page = await ed.open('/access/roles');
     await page.getByText('You do not have permission to view roles.').waitFor();
     await page.goto('/studio/access/tokens');
+    await settled(page);
     await page.getByText('You do not have permission to view API tokens.').waitFor();
     await page.goto('/studio/access/administrators');
+    await settled(page);
     await page.getByText('You do not have permission to view administrators.').waitFor();
     await accessible(page);
   });

@@ -288,7 +288,10 @@ describe.each(dialects)('forms on %s', (dialect) => {
     };
     await drop('notes.txt', 'text/plain');
     await page.getByText('Not allowed here: notes.txt').waitFor();
+    // one that fails is added once it is sent again
+    await page.route('**/api/upload', (route) => route.abort(), { times: 1 });
     await drop('dropped.png', 'image/png');
+    await page.getByRole('button', { name: 'Retry dropped.png' }).click();
     await page.getByRole('link', { name: 'dropped.png' }).waitFor();
     await save(page);
     expect(await stored(studio, id)).toMatchObject({ picture: { data: { attributes: { name: 'dropped.png' } } } });

@@ -125,6 +125,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await textbox(page, 'name').fill('In the first tab');
     const second = await page.context().newPage();
     await second.goto('/studio/content/authors/2');
+    await settled(second);
     await expect.poll(() => textbox(second, 'name').inputValue()).toBe('Mine, put off');
     await textbox(second, 'name').fill('In the second tab');
     await expect.poll(() => second.evaluate(() => Object.values(localStorage).join())).toContain('In the second tab');
@@ -142,6 +143,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await expect.poll(() => textbox(page, 'name').inputValue()).toBe('In the second tab');
     const third = await page.context().newPage();
     await third.goto('/studio/content/authors/2');
+    await settled(third);
     await expect.poll(() => textbox(third, 'name').inputValue()).toBe('In the first tab');
   });
 
@@ -153,6 +155,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
       .first()
       .waitFor();
     await page.goto('/studio/content/authors/1');
+    await settled(page);
     const duplicate = async (): Promise<void> => {
       await page.getByRole('button', { name: 'More actions' }).click();
       await page.getByRole('menuitem', { name: 'Duplicate' }).click();
@@ -162,6 +165,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await page.waitForURL(/\/authors\/new/);
     await expect.poll(() => textbox(page, 'name').inputValue()).toBe('A new one, not saved');
     await page.goto('/studio/content/authors/1');
+    await settled(page);
     await duplicate();
     await page.getByRole('button', { name: 'Discard it and duplicate' }).click();
     await page.getByText('Unsaved copy').waitFor();
@@ -281,6 +285,8 @@ describe.each(dialects)('saving on %s', (dialect) => {
     expect(await idsOf(studio, 'editions/1/relations/articles')).toEqual([3, 1, 2, 4]);
 
     await page.goto('/studio/content/authors/2');
+
+    await settled(page);
     const before = await textbox(page, 'name').inputValue();
     await textbox(page, 'name').fill('Not saved yet');
     // leaving asks
@@ -328,6 +334,7 @@ describe.each(dialects)('saving on %s', (dialect) => {
     await expect.poll(() => textbox(page, 'title').inputValue()).toBe('A draft of the tests');
     await page.getByRole('button', { name: 'Discard them' }).click();
     await page.goto(`/studio/content/articles/${id}`);
+    await settled(page);
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
     const asked = page.getByRole('dialog', { name: 'Delete this entry?' });
@@ -339,9 +346,17 @@ describe.each(dialects)('saving on %s', (dialect) => {
       .toBe('Status and actions');
     await page.getByRole('button', { name: 'More actions' }).click();
     await page.getByRole('menuitem', { name: 'Delete' }).click();
+    // nothing asks again for what is gone
+    const missing: string[] = [];
+    page.on('response', (it) => {
+      if (it.status() === 404) missing.push(it.url());
+    });
     await asked.getByRole('button', { name: 'Delete' }).click();
     await page.waitForURL(/\/content\/articles(\?|$)/);
     await expect.poll(() => page.title()).toBe('Articles · Dovetail');
+    await settled(page);
+    await expect.poll(() => page.getByText('A draft of the tests').count()).toBe(0);
+    expect(missing).toEqual([]);
     expect((await studio.send('GET', `/api/articles/${id}?publicationState=preview`)).status).toBe(404);
   });
 

@@ -267,7 +267,7 @@ const placeOf = (pathname: string, prefix: string): string => {
     [/^\/_health\/?$/, '/_health: served'],
     [
       /^\/(admin|content-manager|upload|content-type-builder|i18n|users-permissions|email|content-releases|review-workflows)(\/|$)/,
-      'the admin panel: not served',
+      "v4's admin panel: not served, the Studio at /studio stands in its place",
     ],
     [/^\/graphql(\/|$)/, 'GraphQL: not served'],
     [/^\/documentation(\/|$)/, 'the documentation plugin: not served, see /api/reference'],

@@ -53,7 +53,7 @@ export const describeServed = ({
     isPublic: action !== null && publicActions.has(action),
   }));
   const notServed = [
-    { what: '/admin', why: 'the admin panel stays with v4' },
+    { what: '/admin', why: "v4's admin panel, in whose place stands the Studio at /studio" },
     ...code.flatMap(({ file, routes: declared, verdict }) =>
       (verdict === 'runs' ? [] : declared).map(({ method, path }) => ({
         what: `${method} ${prefix}${path}`,

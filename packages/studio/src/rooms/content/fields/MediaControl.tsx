@@ -63,7 +63,7 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
     setRefused(given.filter((it) => !fitting.includes(it)).map(({ name }) => name));
     if (fitting.length === 0) return;
     setUploaded(true);
-    const stored = await uploads.add(multiple ? fitting : fitting.slice(-1), null);
+    const stored = await uploads.add(multiple ? fitting : fitting.slice(-1), null, (it) => add([it]));
     if (stored.length > 0) add(stored);
   };
   const move = (id: number, to: number): void => {

@@ -1,5 +1,5 @@
 /** What can be done with an entry: each action names the version that was seen, and what was refused is told. */
-import { useQueryClient } from '@tanstack/react-query';
+import { type Query, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { DovetailError } from 'dovetail-client';
 import { type Dispatch, useEffect, useRef, useState } from 'react';
@@ -96,9 +96,10 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     if (to !== null)
       void navigate({ to, search: locale === null ? {} : { locale }, replace, ignoreBlocker: true } as never);
   };
+  const ofType = ({ queryKey }: Pick<Query, 'queryKey'>): boolean => queryKey.includes(type.uid);
   const changed = (): void => {
     void readAgain(queries, { queryKey: listsKey(owner) });
-    void readAgain(queries, { predicate: ({ queryKey }) => queryKey.includes(type.uid) });
+    void readAgain(queries, { predicate: ofType });
   };
 
   /** Another version is stored: shows what differs. */
@@ -254,7 +255,8 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
       await deleteEntry(site, entry);
       flushSync(() => dispatch({ kind: 'discarded' }));
       forgetUnsaved(unsavedKey);
-      changed();
+      // what this page shows is gone; other pages read again what they show
+      void queries.invalidateQueries({ predicate: ofType, refetchType: 'none' });
       open(listAddress(type));
     });
   };
