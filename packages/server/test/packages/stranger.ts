@@ -3,7 +3,7 @@
  * with the client. Nothing on the way may warn, and there is no compiler. For `installed.test.ts` and `runtimes.ts`.
  */
 import assert from 'node:assert/strict';
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import fs from 'node:fs';
 import net, { type AddressInfo } from 'node:net';
@@ -87,7 +87,7 @@ const newShell = (dir: string, { node, npm }: Tools): Shell => {
     PATH: bin,
     npm_config_cache: cache,
     npm_config_userconfig: path.join(dir, 'npmrc'),
-    npm_config_registry: realRegistry,
+    ...wayToRegistry(dir),
     npm_config_prefer_offline: 'true',
     npm_config_update_notifier: 'false',
     NO_COLOR: '1',
@@ -102,6 +102,24 @@ const newShell = (dir: string, { node, npm }: Tools): Shell => {
     return output();
   };
   return { env, run };
+};
+
+/** Proxies and certificates belong to the machine, not to the stranger. */
+const wayToRegistry = (dir: string): NodeJS.ProcessEnv => {
+  const config: Readonly<Record<string, unknown>> = JSON.parse(
+    execFileSync('npm', ['config', 'list', '--json'], {
+      cwd: dir,
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }),
+  );
+  const given = ['cafile', 'proxy', 'https-proxy'].filter((it) => config[it]);
+  const { NODE_EXTRA_CA_CERTS } = process.env;
+  return {
+    npm_config_registry: realRegistry,
+    ...Object.fromEntries(given.map((it) => [`npm_config_${it.replaceAll('-', '_')}`, String(config[it])])),
+    ...(NODE_EXTRA_CA_CERTS === undefined ? {} : { NODE_EXTRA_CA_CERTS }),
+  };
 };
 
 const realRegistry = process.env['npm_config_registry'] ?? 'https://registry.npmjs.org/';
