@@ -1,26 +1,14 @@
 /** Administrators as callers: their roles, their sessions, and what these are worth (AD1, AD3). */
 import { sql } from 'kysely';
-import { limits } from '../limits.js';
 import type { Model } from '../model/model.js';
 import { sessionsTable } from '../model/storage.js';
-import type { Ready } from '../ready.js';
-import { newRecent } from '../single-flight.js';
-import { type Db, type Dialect, type Rows, readRows, type Statement } from '../sql/dialect.js';
+import type { Db, Dialect, Rows, Statement } from '../sql/dialect.js';
 import type { AdminClaims, AdminTokens } from './admin-tokens.js';
 import { type AdminRole, type Rights, rightsOf, type StoredPermission } from './rights.js';
+import { newRoleStore, type RoleStore, type Versioned } from './role-store.js';
 
-export interface AdminRoles {
-  /** Counts the changes that this process has seen. */
-  readonly version: number;
-  readonly roles: ReadonlyMap<number, AdminRole>;
-}
-
-export interface AdminRoleStore {
-  /** Roles that were in the database at most `limits.permissionsMsMax` ago. */
-  current(): Ready<AdminRoles>;
-  /** Invalidates the cache, after a change. */
-  forget(): void;
-}
+export type AdminRoles = Versioned<ReadonlyMap<number, AdminRole>>;
+export type AdminRoleStore = RoleStore<ReadonlyMap<number, AdminRole>>;
 
 /** @param now milliseconds, monotonic. */
 export const newAdminRoleStore = (db: Db, now: () => number): AdminRoleStore => {
@@ -30,18 +18,7 @@ export const newAdminRoleStore = (db: Db, now: () => number): AdminRoleStore => 
     left join admin_permissions_role_links l on l.role_id = r.id
     left join admin_permissions p on p.id = l.permission_id
     order by r.id, p.id`);
-  let known: AdminRoles = { version: 0, roles: new Map() };
-  let content = '';
-  const read = async (): Promise<AdminRoles> => {
-    const rows = await db.readSmall(() => readRows(statement));
-    const now = JSON.stringify(rows);
-    if (now !== content) {
-      content = now;
-      known = { version: known.version + 1, roles: rolesOf(rows) };
-    }
-    return known;
-  };
-  return newRecent(read, limits.permissionsMsMax, now);
+  return newRoleStore(db, statement, rolesOf, now);
 };
 
 const rolesOf = (rows: Rows): ReadonlyMap<number, AdminRole> => {

@@ -300,7 +300,7 @@ const userCaller = (id: number, roleId: number, permissions: Permissions): Resul
 const adminCallers = new WeakMap<AdminRoles, Map<string, KnownCaller>>();
 
 /** The rights of an administrator; kept with the roles that they are made of. */
-export const adminCaller = ({ id, roleIds }: AdminCredential, current: AdminRoles, model: Model): KnownCaller => {
+const adminCaller = ({ id, roleIds }: AdminCredential, current: AdminRoles, model: Model): KnownCaller => {
   const known = adminCallers.get(current) ?? new Map<string, KnownCaller>();
   adminCallers.set(current, known);
   const key = `${id} ${roleIds}`;

@@ -5,13 +5,13 @@ import type { AdminRoleStore } from '../access/administrators.js';
 import type { KnownCaller } from '../access/caller.js';
 import { fitsBcrypt } from '../access/passwords.js';
 import type { Rights } from '../access/rights.js';
-import { type AccountDeps, isObject, readForm } from '../accounts/account.js';
+import { type AccountDeps, isObject, passwordTooLong, readForm } from '../accounts/account.js';
 import { catchRefusal, issue, ok, type Result, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { type EntryType, typeOf } from '../model/model.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
-import { findAdminsInside } from './rows.js';
+import { emailOf, findAdminsInside } from './rows.js';
 import type { Sessions, StartedSession } from './sessions.js';
 
 export interface AdministrationDeps {
@@ -65,19 +65,17 @@ export const adminType = ({ accounts: { model } }: Pick<AdministrationDeps, 'acc
 
 /** Hashes the password of an administrator; call it before the transaction that stores it. */
 export const hashAdminPassword = async (
-  { accounts: { model } }: Pick<AdministrationDeps, 'accounts'>,
+  deps: Pick<AdministrationDeps, 'accounts'>,
   password: string,
 ): Promise<PasswordHashes> => {
   const issues = [
     ...([...password].length < limits.adminPasswordCharactersMin
       ? [issue('body.min-length', ['password'], { min: limits.adminPasswordCharactersMin })]
       : []),
-    ...(fitsBcrypt(password)
-      ? []
-      : [issue('account.password-too-long', ['password'], { bytesMax: limits.passwordBytesMax })]),
+    ...(fitsBcrypt(password) ? [] : [passwordTooLong()]),
   ];
   if (issues.length > 0) return refuse(...issues);
-  return unwrap(await hashPasswords({ password }, typeOf(model, 'admin::user'), model));
+  return unwrap(await hashPasswords({ password }, adminType(deps), deps.accounts.model));
 };
 
 const emailForm = /^[^\s@]+@[^\s@]+$/;
@@ -95,7 +93,7 @@ export const checkEmail = async (email: string, id: number | null, tx: Tx, diale
 };
 
 export const readEmail = (text: string): string =>
-  emailForm.test(text.trim()) ? text.trim().toLowerCase() : refuse(issue('body.email', ['email']));
+  emailForm.test(text.trim()) ? emailOf(text) : refuse(issue('body.email', ['email']));
 
 /** First and last name, as far as they are given. */
 export const readNames = (body: unknown): { readonly firstname?: string | null; readonly lastname?: string | null } => {

@@ -86,11 +86,7 @@ const uploadPermissions = (isOwn: boolean): readonly NewPermission[] => {
 };
 
 /** As v4 lists them: components by their attributes, zones as a whole. */
-export const fieldNames = (
-  type: EntryType,
-  { types }: Model,
-  inside: ReadonlySet<string> = new Set(),
-): readonly string[] =>
+const fieldNames = (type: EntryType, { types }: Model, inside: ReadonlySet<string> = new Set()): readonly string[] =>
   [...type.attributes.values()]
     .filter(({ name }) => type.kind === 'component' || !systemNames.has(name))
     .flatMap((attribute) => {

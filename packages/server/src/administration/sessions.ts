@@ -35,8 +35,8 @@ export interface Sessions {
   /** @param admin one with a password. */
   start(admin: AdminRow): Promise<StartedSession>;
   refresh(refreshToken: string): Promise<Refreshed>;
-  /** Ends the session of a refresh token, if there is one. */
-  end(refreshToken: string): Promise<void>;
+  /** Ends the session of a refresh token; false if there is none. */
+  end(refreshToken: string): Promise<boolean>;
 }
 
 export interface SessionDeps {
@@ -152,8 +152,8 @@ export const newSessions = ({ db, tokens, now }: SessionDeps): Sessions => {
     },
     end: async (refreshToken) => {
       const given = parse(refreshToken);
-      if (!given || !(await isKnown(given.key))) return;
-      await db.write(async (tx) => {
+      if (!given || !(await isKnown(given.key))) return false;
+      return db.write(async (tx) => {
         const [row] = await tx.run(
           dialect.compile(
             sql`select secret, former from ${table} where ${sql.ref('key')} = ${text(given.key)}${dialect.forUpdate}`,
@@ -161,7 +161,9 @@ export const newSessions = ({ db, tokens, now }: SessionDeps): Sessions => {
         );
         const digests = (row ?? []).filter((it): it is string => typeof it === 'string');
         const digest = digestOf(given.secret);
-        if (digests.some((it) => isSame(it, digest))) await tx.run(endStatement(given.key));
+        const isIts = digests.some((it) => isSame(it, digest));
+        if (isIts) await tx.run(endStatement(given.key));
+        return isIts;
       });
     },
   };
@@ -172,7 +174,7 @@ const parse = (refreshToken: string): { readonly key: string; readonly secret: s
   return key === undefined || secret === undefined ? null : { key, secret };
 };
 
-/** Ends all sessions of an administrator: a blocked one is out at once, even where the table is not made yet. */
+/** Ends all sessions of an administrator: a blocked one is out at once. The table must be there (`hasSessions`). */
 export const endSessionsOf = async (adminId: number, tx: Tx, db: Db): Promise<void> => {
   await tx.run(db.dialect.compile(sql`delete from ${table} where admin_id = ${db.dialect.bind('integer', adminId)}`));
 };

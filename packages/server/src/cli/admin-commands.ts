@@ -88,10 +88,10 @@ export const blockAdminCommand = (project: string, name: string, blocked: boolea
 export const setAdminPasswordCommand = (project: string, name: string, given: string | undefined): Promise<void> =>
   withAdmins(project, async (deps) => {
     const admin = await adminNamed(name, deps);
-    await changeAdmin(admin.id, { password: given ?? newPassword(), registrationToken: null }, deps, (password) => {
-      process.stderr.write(`administrator ${admin.id} (${admin.email}) has a new password; all sessions have ended\n`);
-      if (given === undefined) process.stdout.write(`${password}\n`);
-    });
+    const password = given ?? newPassword();
+    await changeAdmin(admin.id, { password, registrationToken: null }, deps);
+    process.stderr.write(`administrator ${admin.id} (${admin.email}) has a new password; all sessions have ended\n`);
+    if (given === undefined) process.stdout.write(`${password}\n`);
   });
 
 /** Prints a one-time link by which an administrator chooses a password (AD18). Their password stays until then. */
@@ -124,7 +124,6 @@ const changeAdmin = async (
   id: number,
   data: Readonly<Record<string, unknown>> & { readonly password?: string },
   deps: AccountDeps,
-  done: (password: string) => void = () => undefined,
 ): Promise<void> => {
   const { password } = data;
   const hashes = password === undefined ? undefined : await hashAdminPassword({ accounts: deps }, password);
@@ -134,7 +133,6 @@ const changeAdmin = async (
     await deps.writer.apply({ ...request, ...(hashes ? { hashes } : {}) }, ownContext(deps), session);
     if (hasTable) await endSessionsOf(id, session.tx, deps.db);
   });
-  done(password ?? '');
 };
 
 const adminNamed = async (name: string, { db }: AccountDeps): Promise<AdminRow> => {

@@ -4,6 +4,7 @@
  */
 import path from 'node:path';
 import has from 'lodash/has.js';
+import { daysOf } from '../v4code/durations.js';
 import { databaseOf, unsupportedDatabase } from './v4-database.js';
 import { bytesOf, securityHeadersOf } from './v4-headers.js';
 import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './v4-values.js';
@@ -416,19 +417,6 @@ const pluginNotes: Readonly<Record<string, string>> = {
   documentation: 'GET /api/openapi.json and /api/reference describe the API instead',
   graphql: 'there is no GraphQL',
   sentry: 'errors are in the log',
-};
-
-/** `30d`, `12h`, or seconds: days. */
-const daysOf = (value: unknown): number | undefined => {
-  if (typeof value === 'number') return value > 0 ? value / 86_400 : undefined;
-  const [, count, unit = 'ms'] =
-    /^(\d+(?:\.\d+)?)\s*(ms|s|sec(?:ond)?s?|m|min(?:ute)?s?|h|hrs?|hours?|d|days?|w|weeks?|y|yrs?|years?)?$/i.exec(
-      String(value).trim(),
-    ) ?? [];
-  if (count === undefined) return undefined;
-  const key = unit.toLowerCase() === 'ms' ? 'ms' : unit[0]!.toLowerCase();
-  const days = { ms: 1 / 86_400_000, s: 1 / 86_400, m: 1 / 1440, h: 1 / 24, d: 1, w: 7, y: 365.25 }[key] ?? 0;
-  return Number(count) * days;
 };
 
 const users: Readonly<Record<string, Rule>> = {

@@ -7,6 +7,7 @@ import { bearerOf, type Callers, type KnownCaller } from '../access/caller.js';
 import { isObject } from '../accounts/account.js';
 import type { AdminAnswer } from '../administration/administration.js';
 import { type AdminActions, type AdminEndpoint, adminEndpoints } from '../administration/endpoints.js';
+import { emailOf } from '../administration/rows.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import { type Attempts, attemptingBy } from './attempts.js';
@@ -84,7 +85,7 @@ const accountOf = (
       return given['currentPassword'] === undefined ? null : `administrator ${caller?.rights?.adminId}`;
     case 'email': {
       const { email } = given;
-      return typeof email === 'string' && email !== '' ? `administrator ${email.trim().toLowerCase()}` : '';
+      return typeof email === 'string' && email !== '' ? `administrator ${emailOf(email)}` : '';
     }
   }
 };

@@ -57,7 +57,7 @@ export const receivedFiles = async (files: unknown, prefix = ''): Promise<readon
   return received;
 };
 
-export const receivedFile = async (file: unknown, field: string): Promise<Received> => {
+const receivedFile = async (file: unknown, field: string): Promise<Received> => {
   const { path: own, filepath, name, originalFilename, type, mimetype } = isMembers(file) ? file : {};
   const place = own ?? filepath;
   const fileName = name ?? originalFilename;

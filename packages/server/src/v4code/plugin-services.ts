@@ -6,6 +6,7 @@ import type { Media } from '../media/media.js';
 import { FILE_UID, USER_UID } from '../model/model.js';
 import type { Locale } from '../read/locales.js';
 import type { Ready } from '../ready.js';
+import { daysOf } from './durations.js';
 import type { Entities, Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
 import { receivedFiles } from './files.js';
@@ -81,6 +82,14 @@ export const userService = ({ entityService, findUser }: ServiceDeps): Record<st
   hashPassword: (password: string) => hashPassword(password, 10),
 });
 
+/** Throws rather than let a token live longer than it was meant to. */
+const secondsOf = (expiresIn: number | string): number => {
+  if (typeof expiresIn === 'number') return expiresIn;
+  const days = daysOf(expiresIn);
+  if (days === undefined) throw new Error(`jwt.issue cannot read expiresIn: ${JSON.stringify(expiresIn)}`);
+  return Math.round(days * 86_400);
+};
+
 /** `strapi.plugin('users-permissions').service('jwt')`: the tokens of v4, HS256. */
 export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<string, unknown> => {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -92,9 +101,9 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
     return payload;
   };
   return {
-    issue: (payload: Members, { expiresIn }: { readonly expiresIn?: number } = {}) => {
+    issue: (payload: Members, { expiresIn }: { readonly expiresIn?: number | string } = {}) => {
       const iat = Math.floor(Date.now() / 1000);
-      const exp = iat + (typeof expiresIn === 'number' ? expiresIn : jwtSeconds);
+      const exp = iat + (expiresIn === undefined ? jwtSeconds : secondsOf(expiresIn));
       const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...payload, iat, exp })}`;
       return `${text}.${sign(text)}`;
     },

@@ -113,7 +113,7 @@ const wayToRegistry = (dir: string): NodeJS.ProcessEnv => {
       stdio: ['ignore', 'pipe', 'ignore'],
     }),
   );
-  const given = ['cafile', 'proxy', 'https-proxy'].filter((it) => config[it]);
+  const given = ['cafile', 'proxy', 'https-proxy', 'noproxy'].filter((it) => config[it]);
   const { NODE_EXTRA_CA_CERTS } = process.env;
   return {
     npm_config_registry: realRegistry,

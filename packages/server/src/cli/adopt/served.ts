@@ -53,7 +53,7 @@ export const describeServed = ({
     isPublic: action !== null && publicActions.has(action),
   }));
   const notServed = [
-    { what: '/admin', why: "v4's admin panel, in whose place stands the Studio at /studio" },
+    { what: '/admin', why: "v4's admin panel, which the Studio at /studio replaces" },
     ...code.flatMap(({ file, routes: declared, verdict }) =>
       (verdict === 'runs' ? [] : declared).map(({ method, path }) => ({
         what: `${method} ${prefix}${path}`,

@@ -95,7 +95,17 @@ export const Library = (props: LibraryProps) => {
           <Trail trail={trail} onFolder={(folder) => onListing({ folder, q: '' })} />
           <Group gap="xs">
             {actions}
-            <FileButton multiple {...(accept ? { accept } : {})} onChange={(files) => void send(files)}>
+            <FileButton
+              multiple
+              {...(accept ? { accept } : {})}
+              // the same file can be chosen again
+              inputProps={{
+                onClick: ({ currentTarget }) => {
+                  currentTarget.value = '';
+                },
+              }}
+              onChange={(files) => void send(files)}
+            >
               {({ onClick }) => (
                 <MayButton
                   size="xs"

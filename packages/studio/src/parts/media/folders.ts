@@ -82,7 +82,7 @@ export const withBelow = (folders: readonly Folder[], id: number): ReadonlySet<n
 export const mayMoveTo = (folders: readonly Folder[], id: number, to: number | null): boolean =>
   folders.find((it) => it.id === id)?.parent !== to && (to === null || !withBelow(folders, id).has(to));
 
-/** What goes with a folder when it is deleted. */
+/** What a folder holds, with all below: only an empty one can be deleted. */
 export const contentsOf = (
   folders: readonly Folder[],
   id: number,

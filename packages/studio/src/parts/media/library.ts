@@ -61,7 +61,6 @@ export const fileOptions = (client: ApiClient, id: number) =>
   });
 export const useFile = (id: number) => useQuery(fileOptions(useClient(), id));
 
-/** Null while it is not known. */
 export const useFolders = () =>
   useQuery({
     queryKey: ['media', 'folders'],

@@ -128,7 +128,7 @@ export interface AnswerRow {
   readonly isEntry: boolean;
 }
 
-/** The rows of what is open. Entries of the answer are open unless they are in `closed`; what is inside is closed unless in `open`. */
+/** The rows of what is open. Entries of the answer, and short lists in them, are open at first; `toggled` has the ids of rows that are not as they were at first. */
 export const answerRows = (
   body: unknown,
   type: Type,

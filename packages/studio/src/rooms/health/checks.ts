@@ -63,10 +63,7 @@ const rank = { fault: 0, warning: 1, ok: 2 } as const;
 
 /** Faults first, each group in the server's order. */
 export const sortedChecks = (checks: readonly Check[]): readonly Check[] =>
-  checks
-    .map((check, i) => ({ check, i }))
-    .sort((a, b) => rank[a.check.status] - rank[b.check.status] || a.i - b.i)
-    .map(({ check }) => check);
+  [...checks].sort((a, b) => rank[a.status] - rank[b.status]);
 
 /** The worst of all; failed deliveries are a warning. */
 export const summaryOf = ({ checks, webhooks }: Pick<Health, 'checks' | 'webhooks'>): Check['status'] => {

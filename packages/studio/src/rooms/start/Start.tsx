@@ -1,7 +1,7 @@
 /** The first page: what this server is, shown by a request to it, and what to do next. */
 import { Badge, Button, Code, CopyButton, Group, Paper, Table, Text, Title } from '@mantine/core';
 import { useQueries, useQuery } from '@tanstack/react-query';
-import { encodeQuery } from 'dovetail-client';
+import { DovetailError, encodeQuery } from 'dovetail-client';
 import type { ReactNode } from 'react';
 import { contentTypes, nameOf, type Type } from '../../model/model.js';
 import { Fault } from '../../parts/Fault.js';
@@ -272,10 +272,9 @@ const useCounts = (types: readonly Type[]): readonly (number | undefined)[] => {
         const { data, meta } = body as { data: unknown; meta: { pagination?: { total?: number } } };
         return meta.pagination?.total ?? (data === null ? 0 : 1);
       },
-      // a single type without an entry is a 404
-      retry: false,
     })),
-    combine: (found) => found.map((it) => (it.isError ? 0 : it.data)),
+    // a single type without an entry is a 404
+    combine: (found) => found.map((it) => (it.error instanceof DovetailError && it.error.status === 404 ? 0 : it.data)),
   });
 };
 

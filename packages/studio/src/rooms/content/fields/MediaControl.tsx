@@ -56,7 +56,7 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
   const add = (added: readonly MediaFile[]): void => {
     const known = new Set(current.current.map(({ id }) => id));
     const fresh = added.filter(({ id }) => !known.has(id));
-    set(multiple ? [...current.current, ...fresh] : (added.slice(-1) ?? []));
+    set(multiple ? [...current.current, ...fresh] : added.slice(-1));
   };
   const send = async (given: readonly File[]): Promise<void> => {
     const fitting = given.filter((it) => kinds.includes(kindOf(it.type)));
@@ -119,7 +119,13 @@ export const MediaControl = ({ attribute, path, field: { files }, onChange, read
                   <FileButton
                     multiple={multiple}
                     {...(accept === undefined ? {} : { accept })}
-                    inputProps={{ 'aria-label': texts.upload(attribute.name) }}
+                    inputProps={{
+                      'aria-label': texts.upload(attribute.name),
+                      // the same file can be chosen again
+                      onClick: ({ currentTarget }) => {
+                        currentTarget.value = '';
+                      },
+                    }}
                     onChange={(given: File | File[] | null) =>
                       void send(given === null ? [] : Array.isArray(given) ? given : [given])
                     }

@@ -134,7 +134,9 @@ export const PartsControl = ({ attribute, path, field: { parts }, onChange, read
       // its lists are not in the form
       void withWholePart({ client, model, owner: { type, id, locale } }, part, `${path}/${key}`).then(
         ({ part: whole, left }) => {
-          insert(copyOfPart(model, whole), now.current.parts.findIndex((it) => it.key === key) + 1);
+          // it may have been removed, or stored, meanwhile
+          const at = now.current.parts.findIndex((it) => it.key === key);
+          insert(copyOfPart(model, whole), at === -1 ? now.current.parts.length : at + 1);
           setLeft(left.length > 0 ? texts.tooLong(left.map((it) => it.split('/').at(-1) ?? it)) : null);
         },
         () => setLeft(texts.notCopied),

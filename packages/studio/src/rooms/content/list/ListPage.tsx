@@ -193,7 +193,10 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
       ) : rows.length === 0 ? (
         isNarrowed ? (
           <EmptyState title={texts.nothing} text={texts.nothingHint}>
-            <Button variant="default" onClick={() => change({ q: undefined, where: undefined, state: undefined })}>
+            <Button
+              variant="default"
+              onClick={() => change({ q: undefined, where: undefined, state: undefined, page: undefined })}
+            >
               {texts.showAll}
             </Button>
           </EmptyState>

@@ -175,6 +175,8 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
     future.current = [];
   }
   const become = (next: ListEdit | null): void => {
+    // a change that still waits for its pages is dropped
+    setSettling(null);
     kept.current = next;
     onChange(next);
   };
@@ -239,6 +241,7 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
     redo: future.current.length > 0 ? step(future, past) : null,
     discard: () => {
       past.current = [...past.current, edit];
+      future.current = [];
       become(null);
     },
     indexOf: (id, home) => indexOf(now, { id, home }),

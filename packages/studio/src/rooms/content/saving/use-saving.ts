@@ -194,11 +194,11 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
     changed();
     const isNew = entry.id === null && type.kind !== 'single';
     const at = { ...owner, id: type.kind === 'single' ? null : id };
-    const readAgain = async () => {
+    const readStored = async () => {
       const stored = await readEntry(client, model, type, at);
       return { stored, compared: await readBack({ client, model, owner: at }, lists, stored.fields) };
     };
-    const read = await readAgain().catch((found: unknown) => {
+    const read = await readStored().catch((found: unknown) => {
       if (!isNew) throw found;
       return null;
     });
