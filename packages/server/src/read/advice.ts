@@ -32,9 +32,12 @@ export const adviceFor = (
       it.steps.length === 0 && isIndexable(it.attribute.type) && (keys.length === 1 || ordersAsStored(it.attribute)),
   );
   if (keys.length > 0 && isSorted) {
-    // equal values first, so that the rest is in order
-    const equal = usable.filter((it) => it.operator === '$eq' && !it.path?.includes('.')).map((it) => it.path!);
-    return suggestion(type, [...equal, ...keys.map(textOfKey)].join(','));
+    // equal values first, so that the rest is in order; an index names an attribute once
+    const equal = new Set(
+      usable.filter((it) => it.operator === '$eq' && !it.path?.includes('.')).map((it) => it.path!),
+    );
+    const order = keys.filter((it) => !equal.has(it.attribute.name));
+    return suggestion(type, [...equal, ...order.map(textOfKey)].join(','));
   }
   const [found] = [...usable].sort((a, b) => Number(b.operator === '$eq') - Number(a.operator === '$eq'));
   if (found) return suggestion(type, found.path!);
