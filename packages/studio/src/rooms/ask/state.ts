@@ -51,18 +51,23 @@ export const useAsking = (model: Model): Asking | null => {
   const { past, request, future } = history;
   const address = JSON.stringify(searchOf(request, model));
   const given = JSON.stringify(opened ? searchOf(opened.request, model) : {});
-  /** Addresses that this room has written: they come back later, when there may be a newer one already. */
-  const written = useRef(new Set([given]));
-  useEffect(() => {
-    if (written.current.has(given) || !opened) return;
-    written.current.add(given);
-    dispatch({ kind: 'change', request: opened.request });
-  }, [given, opened]);
+  const seen = useRef(given);
   const last = useRef(address);
+  /** Addresses that this room has written, in their order: they come back later, when there may be a newer one already. */
+  const written = useRef<readonly string[]>([]);
+  useEffect(() => {
+    if (given === seen.current || !opened) return;
+    seen.current = given;
+    const place = written.current.indexOf(given);
+    // those before it come no more
+    written.current = written.current.slice(place + 1);
+    if (place === -1) dispatch({ kind: 'change', request: opened.request });
+  }, [given, opened]);
   useEffect(() => {
     if (last.current === address) return;
     last.current = address;
-    written.current.add(address);
+    if (address === seen.current && written.current.length === 0) return;
+    written.current = [...written.current, address];
     void navigate({ to: '/ask', search: JSON.parse(address) as AskSearch, replace: true, resetScroll: false });
   }, [address, navigate]);
   const change = useCallback((next: Request) => dispatch({ kind: 'change', request: next }), []);
