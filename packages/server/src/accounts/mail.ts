@@ -1,4 +1,5 @@
 /** Mails to users: their text, and the interface that sends them. */
+import type { SendMailOptions } from 'nodemailer';
 import type { MailName, MailTemplate } from '../access/settings.js';
 
 export interface Mail {
@@ -9,6 +10,8 @@ export interface Mail {
   readonly subject: string;
   readonly text: string;
   readonly html: string;
+  /** What code of a project gives: it wins over all of the above, and over the configured sender. */
+  readonly own?: SendMailOptions;
 }
 
 export interface MailSender {
@@ -34,7 +37,7 @@ export interface SmtpOptions {
   readonly port: number;
   readonly username: string | null;
   readonly password: string | null;
-  /** Overrides the sender of every mail; null keeps it. */
+  /** Overrides the sender of every mail but those of code that names its own; null keeps it. */
   readonly from: string | null;
 }
 
@@ -47,10 +50,10 @@ export const newSmtpMail = ({ host, port, username, password, ...options }: Smtp
   };
   let opened: ReturnType<typeof transport> | null = null;
   return {
-    send: async ({ to, replyTo, subject, text, html, ...mail }) => {
+    send: async ({ to, replyTo, subject, text, html, own, ...mail }) => {
       opened ??= transport();
       const from = options.from ?? mail.from ?? 'no-reply@localhost';
-      const sent = { to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }) };
+      const sent = { to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }), ...own };
       try {
         await (await opened).sendMail(sent);
       } catch (fault) {

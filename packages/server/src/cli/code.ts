@@ -10,6 +10,7 @@ import {
   type CoreAction,
   type CoreRouter,
   type DeclaredRoute,
+  readOpenActions,
   readRouter,
   readRoutes,
   replacesAction,
@@ -107,6 +108,12 @@ export const declaredRoutes = (
   code
     .filter(({ file }) => isRoute.test(file))
     .flatMap(({ file }) => readRoutes(bare(textOf(projectDir, file))).map((it) => ({ ...it, file })));
+
+/** Actions of the content API that code which runs opens to everybody, as far as its text shows them. */
+export const openActions = (projectDir: string, code: readonly CodeFile[]): readonly string[] =>
+  code
+    .filter(({ file, kind }) => kind === 'run' && isRoute.test(file))
+    .flatMap(({ file }) => readOpenActions(bare(textOf(projectDir, file))));
 
 /**
  * Every file that v4 would run, and those of plugins that it loads from the project, sorted by name. Throws a `StartFault`

@@ -155,7 +155,9 @@ export const configSchema = z.strictObject({
         .string()
         .nullable()
         .default(null)
-        .describe("Sender of all mails; null for the sender of v4's mail templates."),
+        .describe(
+          "Sender of all mails but those of code that names its own; null for the sender of v4's mail templates.",
+        ),
     })
     .prefault({}),
   webhooks: z

@@ -40,30 +40,65 @@ export interface DeclaredRoute {
   readonly handler: string | null;
   /** What guards it: `policies`, `middlewares`, `auth`. */
   readonly guards: readonly string[];
+  /** `auth: false`: nobody is asked for a permission. */
+  readonly isOpen: boolean;
 }
 
 /** Objects with a method and a path, in any order of their keys. */
-export const readRoutes = (text: string): readonly DeclaredRoute[] => {
-  const parts = text.split(/(?=\bmethod['"]? ?:|\bpath['"]? ?:)/);
-  const routes: DeclaredRoute[] = [];
-  for (let i = 0; i + 1 < parts.length; i++) {
-    const [method, path] = [textAfter('method', parts[i]!), textAfter('path', parts[i]!)];
-    const [otherMethod, otherPath] = [textAfter('method', parts[i + 1]!), textAfter('path', parts[i + 1]!)];
-    const found = [method ?? otherMethod, path ?? otherPath] as const;
-    if (found[0] === null || found[1] === null || (method === null) === (otherMethod === null)) continue;
-    const rest = parts[i + 1]!;
-    const [, handler = null] = /\bhandler['"]? ?: ?['"]([^'"]+)['"]/.exec(`${parts[i]} ${rest}`) ?? [];
-    const guards = ['policies', 'middlewares', 'auth'].filter((it) =>
-      new RegExp(String.raw`\b${it}['"]? ?: ?(?!\[ ?\])`).test(rest),
+export const readRoutes = (text: string): readonly DeclaredRoute[] =>
+  objectsIn(text).flatMap(({ own, whole }) => {
+    const [method, path] = [textAt('method', own), textAt('path', own)];
+    if (method === null || path === null) return [];
+    const isOpen = opens.test(whole);
+    const guards = ['policies', 'middlewares', 'auth'].filter(
+      (it) => !(it === 'auth' && isOpen) && new RegExp(String.raw`\b${it}['"]? ?:(?! ?\[ ?\])`).test(whole),
     );
-    routes.push({ method: found[0].toUpperCase(), path: found[1], handler, guards });
-    i += 1;
+    return [{ method: method.toUpperCase(), path, handler: textAt('handler', own), guards, isOpen }];
+  });
+
+const opens = /\bauth['"]? ?: ?false\b/;
+
+/** Permissions that nobody is asked for, because core routers give their actions `auth: false`. */
+export const readOpenActions = (text: string): readonly string[] =>
+  text.split(/(?=\bcreateCoreRouter\()/).flatMap((call) => {
+    const [, uid] = /^createCoreRouter\( ?['"]([\w:.-]+)['"]/.exec(call) ?? [];
+    if (uid === undefined) return [];
+    const open = objectsIn(call).filter(({ key, own }) => coreActions.some((it) => it === key) && opens.test(own));
+    return open.map(({ key }) => `${uid}.${key}`);
+  });
+
+interface ObjectText {
+  /** The key before it; null if it is no value of one. */
+  readonly key: string | null;
+  /** What is between its braces, without the objects inside. */
+  readonly own: string;
+  readonly whole: string;
+}
+
+/** Whatever is between braces, in the order of their beginnings. */
+const objectsIn = (text: string): readonly ObjectText[] => {
+  const open: { readonly at: number; readonly key: string | null; own: string }[] = [];
+  const found: (ObjectText & { readonly at: number })[] = [];
+  let last = 0;
+  for (const { 0: token, index } of text.matchAll(/'(?:\\.|[^'\\])*'|"(?:\\.|[^"\\])*"|`(?:\\.|[^`\\])*`|[{}]/g)) {
+    if (token !== '{' && token !== '}') continue;
+    const before = text.slice(last, index);
+    const inner = open.at(-1);
+    if (inner) inner.own += before;
+    last = index + 1;
+    if (token === '{') {
+      const [, key = null] = /([\w$-]+)['"]? ?: ?$/.exec(before) ?? [];
+      open.push({ at: last, key, own: '' });
+    } else {
+      const it = open.pop();
+      if (it) found.push({ ...it, whole: text.slice(it.at, index) });
+    }
   }
-  return routes;
+  return found.sort((a, b) => a.at - b.at);
 };
 
-const textAfter = (key: string, text: string): string | null =>
-  new RegExp(String.raw`^${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2] ?? null;
+const textAt = (key: string, text: string): string | null =>
+  new RegExp(String.raw`(?<![\w$.-])['"]?${key}['"]? ?: ?(['"\`])(.*?)\1`).exec(text)?.[2] ?? null;
 
 const action = `(?:${coreActions.join('|')})`;
 /** Ways to define a member with the name of a core action, or members that the text does not show. */

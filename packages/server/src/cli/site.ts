@@ -88,10 +88,11 @@ export const unservedOf = ({ dir, code }: Pick<Project, 'dir' | 'code'>): Readon
   unservedActions(dir, code);
 
 export const serverSettingsOf = (project: Project, code?: BoundCode): ServerSettings => {
-  const { dir, config, env, code: files } = project;
+  const { dir, config, env, code: files, v4 } = project;
+  const { origin } = config.cors;
   return {
     prefix: config.api.rest.prefix,
-    corsOrigin: config.cors.origin === '*' ? true : config.cors.origin,
+    corsOrigin: code && v4.asksOrigin ? 'asked' : origin === '*' || origin,
     cors: config.cors,
     securityHeaders: config.server.securityHeaders,
     bodyBytesMax: config.server.bodyBytesMax,
@@ -128,6 +129,7 @@ export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOpt
   return newSite({
     ...given,
     hooks: code?.hooks,
+    listeners: code?.listeners,
     userReads: code?.userReads,
     model,
     settings: { rest, strict },
@@ -220,7 +222,7 @@ export const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): Ma
       from: config.mail.from,
     });
   if (env.NODE_ENV === 'production') return noMail;
-  return newToldMail(({ to, subject, text }) =>
-    logger.info({ to, subject, text }, 'mail: not sent because SMTP_HOST is not set'),
+  return newToldMail(({ to, subject, text, own }) =>
+    logger.info({ to, cc: own?.cc, bcc: own?.bcc, subject, text }, 'mail: not sent because SMTP_HOST is not set'),
   );
 };

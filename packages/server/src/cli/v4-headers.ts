@@ -2,7 +2,7 @@
 import { contentSecurityPolicy } from '../http/headers.js';
 import { isPlain, listOf, textOf, valueAt } from './v4-values.js';
 
-/** Headers by name; null for one that is not sent. Undefined if the option cannot be read. */
+/** Headers by name; null for one that is not sent, none for the usual one. Undefined if the option cannot be read. */
 type Headers = Readonly<Record<string, string | null>>;
 type ReadOption = (value: unknown) => Headers | undefined;
 
@@ -12,6 +12,7 @@ const ownDirectives = ['connect-src', 'img-src', 'media-src'];
 const policy: ReadOption = (value) => {
   const name = 'content-security-policy';
   if (value === false) return { [name]: null };
+  if (value === true) return {};
   if (!isPlain(value)) return undefined;
   const usual = Object.entries(contentSecurityPolicy).filter(
     ([directive]) => value['useDefaults'] !== false || ownDirectives.includes(directive),
@@ -29,6 +30,7 @@ const policy: ReadOption = (value) => {
 
 const hsts: ReadOption = (value) => {
   if (value === false) return { 'strict-transport-security': null };
+  if (value === true) return {};
   if (!isPlain(value)) return undefined;
   const { maxAge = 31_536_000, includeSubDomains = true, preload = false } = value;
   const parts = [`max-age=${String(maxAge)}`, includeSubDomains && 'includeSubDomains', preload && 'preload'];

@@ -304,17 +304,22 @@ const middlewares = (value: unknown, values: V4Values): readonly V4Setting[] => 
   ];
 };
 
+const asked = 'the function is asked for every request with an Origin; where code does not run, list the origins';
+
 const cors: Readonly<Record<string, Rule>> = {
   origin: (value, v4Name) => {
-    const origins = isFunction(value) ? undefined : asTexts(value);
-    if (origins === undefined) {
-      const what = isFunction(value) ? 'a function is not asked' : 'the value has another form than is read';
+    if (isFunction(value)) return obeyed(v4Name, value, config('cors.origin', []), asked);
+    const origins = asTexts(value);
+    if (origins === undefined)
       return {
-        ...notSupported(v4Name, value, `${what}: list the origins in dovetail.config, cors.origin`),
+        ...notSupported(
+          v4Name,
+          value,
+          'the value has another form than is read: list the origins in dovetail.config, cors.origin',
+        ),
         target: config('cors.origin', []),
         isGuard: true,
       };
-    }
     return obeyed(v4Name, value, config('cors.origin', origins.includes('*') ? '*' : origins));
   },
   headers: (value, v4Name) => {
@@ -625,6 +630,12 @@ const readers: Readonly<Record<PartName, (value: unknown, values: V4Values) => r
 };
 
 // ---- what wins over them
+
+/** Whether a function says which origins may read responses: `config/middlewares` has one, and nothing else says it. */
+export const asksOrigin = (settings: readonly V4Setting[], { given }: { readonly given: unknown }): boolean => {
+  const named = settings.filter(({ target }) => target?.name === 'cors.origin');
+  return named.length === 1 && isFunction(named[0]!.v4) && !has(given, 'cors.origin');
+};
 
 /** The client of another database is one too, but its own refusal says more. */
 export const CLIENT_SETTING = 'database.connection.client';

@@ -26,7 +26,7 @@ export interface BoundProject {
 /** Loads the modules of the code; null if there is none, or the configuration does not run it. Nothing is written. */
 export const loadProjectCode = async ({ v4, code }: Project): Promise<LoadedCode | null> => {
   const { opened } = v4;
-  return opened && (needsCode(code) || hasTasks(opened)) ? withStartFaults(() => opened.load()) : null;
+  return opened && (needsCode(code) || hasTasks(opened) || v4.asksOrigin) ? withStartFaults(() => opened.load()) : null;
 };
 
 /** Tasks of `config/server` run also where all else is as v4 generates it. */

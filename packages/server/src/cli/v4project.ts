@@ -13,7 +13,7 @@ import {
   withV4Settings,
   withVariables,
 } from './config.js';
-import { describeSetting, readV4Settings, settingGuards, type V4Setting } from './v4-settings.js';
+import { asksOrigin, describeSetting, readV4Settings, settingGuards, type V4Setting } from './v4-settings.js';
 
 /** What a v4 project says by its `config/`. */
 export interface V4Side {
@@ -22,9 +22,11 @@ export interface V4Side {
   readonly settings: readonly V4Setting[];
   /** Those that may restrict access, are not supported, and for which dovetail.config says nothing else. */
   readonly guards: readonly V4Setting[];
+  /** Whether its code says which origins may read responses. */
+  readonly asksOrigin: boolean;
 }
 
-const noV4: V4Side = { opened: null, settings: [], guards: [] };
+const noV4: V4Side = { opened: null, settings: [], guards: [], asksOrigin: false };
 
 /** Evaluates `config/` if the project has one, or code that runs. */
 const openV4 = async (
@@ -42,7 +44,7 @@ const openV4 = async (
   );
   const { tree } = opened.config;
   const settings = readV4Settings({ dir, part: (name) => tree[name] });
-  return { opened, settings, guards: settingGuards(settings, { given }) };
+  return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
 
 /** What a project is set up with, before its model is looked at. */

@@ -1,4 +1,4 @@
-/** What webhooks are told of: v4's events, and which of them a write is. */
+/** What webhooks, and listeners in this process, are told of: v4's events, and which of them a write is. */
 import { FILE_UID } from '../model/model.js';
 import type { WriteEvent } from '../write/session.js';
 
@@ -13,6 +13,19 @@ export const eventNames = [
   'media.delete',
 ] as const;
 export type EventName = (typeof eventNames)[number];
+
+/** What is told of an entry, or of a file: `{ model, uid, entry }`, `{ media }`. */
+export type EventFacts = Readonly<Record<string, unknown>>;
+
+/** Those in this process who are told what happened to entries and files. */
+export interface EventListeners {
+  /** Whether there are any: asked for every write. */
+  isListening(): boolean;
+  /** Whether the write that is being made would be told under this name. */
+  hears(name: EventName): boolean;
+  /** The events of one transaction, once it is committed. Nobody waits for the listeners; their faults are their own. */
+  tell(told: readonly { readonly name: EventName; readonly facts: EventFacts }[]): void;
+}
 
 /** In the order in which they are told; none for users, roles and other types of v4 itself. */
 export const eventsOf = ({ action, type, publication }: WriteEvent): readonly EventName[] => {

@@ -1,4 +1,4 @@
-/** Tells webhooks what happens to entries and files: records it with each write, and sends it after the commit. */
+/** Tells webhooks and listeners what happens to entries and files: records it with each write, and sends it after the commit. */
 
 import { limits } from '../limits.js';
 import type { Model } from '../model/model.js';
@@ -7,6 +7,7 @@ import type { Reader } from '../read/find.js';
 import type { Db } from '../sql/dialect.js';
 import type { Recorder } from '../write/request.js';
 import { newDispatcher } from './dispatcher.js';
+import type { EventListeners } from './events.js';
 import { ensureOutbox, forgetOrphans, type Outcome } from './outbox.js';
 import { newRecorder } from './recorder.js';
 import type { SenderOptions } from './sender.js';
@@ -22,6 +23,7 @@ export interface NotifierDeps extends NotifierOptions {
   readonly model: Model;
   readonly reader: Reader;
   readonly settings: Pick<ResolveContext, 'rest'>;
+  readonly listeners?: EventListeners | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called with background errors; what failed is tried again. */

@@ -1,9 +1,9 @@
-/** Records writes as deliveries in the outbox, with the entries as they are in the transaction. */
+/** Records writes, with the entries as they are in the transaction: for webhooks in the outbox, for listeners until the commit. */
 import crypto from 'node:crypto';
 import { serverGate } from '../access/access.js';
 import { Refusal, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
-import { FILE_UID, type Model } from '../model/model.js';
+import { FILE_UID, type Model, typeOf } from '../model/model.js';
 import { noQuery, objectQuery } from '../query/objects.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -12,7 +12,7 @@ import type { Dialect } from '../sql/dialect.js';
 import { savepoint } from '../sql/savepoint.js';
 import type { Recorder } from '../write/request.js';
 import type { Session, WriteEvent } from '../write/session.js';
-import { type EventName, eventsOf } from './events.js';
+import { type EventListeners, type EventName, eventsOf } from './events.js';
 import { insertDeliveries, type NewDelivery } from './outbox.js';
 import type { Webhook } from './webhooks.js';
 
@@ -23,6 +23,7 @@ export interface RecorderDeps {
   readonly settings: Pick<ResolveContext, 'rest'>;
   /** Those that are told. */
   readonly webhooks: () => readonly Webhook[];
+  readonly listeners?: EventListeners | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called once recorded deliveries are committed. */
@@ -35,15 +36,24 @@ export const newRecorder = ({
   dialect,
   settings,
   webhooks,
+  listeners,
   now,
   onRecorded,
 }: RecorderDeps): Recorder => {
   const context: ResolveContext = { ...settings, model, gate: serverGate, strict: true, defaultLocale: null };
   const recorded = new WeakSet<Session>();
-  const listeners = (event: EventName): readonly Webhook[] => webhooks().filter((it) => it.events.includes(event));
-  const isHeard = (event: WriteEvent): boolean => eventsOf(event).some((name) => listeners(name).length > 0);
+  /** Entries that listeners will be told of, as JSON, by the event: what a savepoint undoes leaves the session's events. */
+  const told = new WeakMap<Session, Map<WriteEvent, string>>();
+  const webhooksOf = (name: EventName): readonly Webhook[] => webhooks().filter((it) => it.events.includes(name));
+  const isForListeners = (event: WriteEvent): boolean =>
+    listeners?.isListening() === true && eventsOf(event).some((name) => listeners.hears(name));
+  const isHeard = (event: WriteEvent): boolean =>
+    eventsOf(event).some((name) => webhooksOf(name).length > 0) || isForListeners(event);
 
-  const read = async ({ type, id }: WriteEvent, query: QuerySource, { tx }: Session): Promise<string | null> => {
+  const read = async (event: WriteEvent, query: QuerySource, { tx }: Session): Promise<string | null> => {
+    // code of a v4 project writes by types of its own, which show everything
+    const type = typeOf(model, event.type.uid);
+    const { id } = event;
     const request = { action: 'findOne', type, id, query, form: 'plain', showDraft: true } as const;
     return unwrap(await reader.readInside(request, context, tx))?.body.toString() ?? null;
   };
@@ -62,7 +72,7 @@ export const newRecorder = ({
   };
 
   return {
-    wants: (events) => webhooks().length > 0 && events.some(isHeard),
+    wants: (events) => (webhooks().length > 0 || listeners?.isListening() === true) && events.some(isHeard),
     record: async (events, session) => {
       const time = now();
       const createdAt = JSON.stringify(new Date(time));
@@ -71,16 +81,14 @@ export const newRecorder = ({
         if (!isHeard(event)) continue;
         const entry = await readEntry(event, session);
         if (entry === null) continue;
-        const { uid, singular } = event.type;
+        if (isForListeners(event))
+          told.set(session, (told.get(session) ?? new Map<WriteEvent, string>()).set(event, entry));
         for (const name of eventsOf(event)) {
-          const about = name.startsWith('media.')
-            ? `"media":${entry}`
-            : `"model":${JSON.stringify(singular)},"uid":${JSON.stringify(uid)},"entry":${entry}`;
-          const body = `{"event":"${name}","createdAt":${createdAt},${about}}`;
-          for (const webhook of listeners(name))
+          const body = `{"event":"${name}","createdAt":${createdAt},${factsOf(name, event, entry)}}`;
+          for (const webhook of webhooksOf(name))
             deliveries.push({
               webhookId: webhook.id,
-              subject: `${uid} ${event.id}`,
+              subject: `${event.type.uid} ${event.id}`,
               message: crypto.randomUUID(),
               event: name,
               body,
@@ -93,9 +101,23 @@ export const newRecorder = ({
     },
     committed: (session) => {
       if (recorded.has(session)) onRecorded();
+      const entries = told.get(session);
+      if (!entries || !listeners) return;
+      const all = session.events.flatMap((event) => {
+        const entry = entries.get(event);
+        if (entry === undefined) return [];
+        return eventsOf(event).map((name) => ({ name, facts: JSON.parse(`{${factsOf(name, event, entry)}}`) }));
+      });
+      listeners.tell(all);
     },
   };
 };
+
+/** Members of a JSON object. @param entry JSON. */
+const factsOf = (name: EventName, { type: { uid, singular } }: WriteEvent, entry: string): string =>
+  name.startsWith('media.')
+    ? `"media":${entry}`
+    : `"model":${JSON.stringify(singular)},"uid":${JSON.stringify(uid)},"entry":${entry}`;
 
 /** Relations, media and components, one level deep; drafts too, as in v4. */
 const populated = objectQuery({ populate: '*', publicationState: 'preview' });

@@ -1,6 +1,7 @@
 /** Security headers of every response, and CORS (RQ7). */
+import type http from 'node:http';
 import cors from '@fastify/cors';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { FORMAT_HEADER } from './forms.js';
 import { REQUEST_ID } from './request-log.js';
 
@@ -64,9 +65,15 @@ const exposedHeaders = [
   'X-RateLimit-Reset',
 ];
 
+/** Origins whose pages may read responses; `true` allows any. */
+export type Origins = true | readonly string[];
+
+/** Says it of one request that has an `Origin`. */
+export type OriginsOf = (request: http.IncomingMessage, response: http.ServerResponse) => Promise<Origins>;
+
 export interface HeaderSettings {
-  /** Origins whose pages may read responses; `true` allows any. */
-  readonly corsOrigin: true | readonly string[];
+  /** A function answers where the framework does; the lane knows no origins then. */
+  readonly corsOrigin: Origins | OriginsOf;
   readonly cors?: CorsSettings | undefined;
   /** By name in lower case; null leaves one out. */
   readonly securityHeaders?: Readonly<Record<string, string | null>> | undefined;
@@ -113,8 +120,9 @@ export const newCommonHeaders = (settings: HeaderSettings): ((origin: string | u
   };
 };
 
-const allowedOrigin = (corsOrigin: true | readonly string[], origin: string | undefined): string | undefined => {
+const allowedOrigin = (corsOrigin: HeaderSettings['corsOrigin'], origin: string | undefined): string | undefined => {
   if (corsOrigin === true) return origin;
+  if (typeof corsOrigin === 'function') return undefined;
   if (corsOrigin.includes('*')) return '*';
   return corsOrigin.find((it) => it === origin);
 };
@@ -127,8 +135,16 @@ export const addHeaders = async (app: FastifyInstance, settings: HeaderSettings)
     reply.header(REQUEST_ID, id).headers(security).header('vary', varying);
     done();
   });
+  /** What a function has said, by the request. */
+  const asked = new WeakMap<FastifyRequest, true | string[]>();
+  if (typeof corsOrigin === 'function')
+    app.addHook('onRequest', async (request, reply) => {
+      if (request.headers.origin === undefined) return;
+      const origins = await corsOrigin(request.raw, reply.raw);
+      asked.set(request, origins === true || [...origins]);
+    });
+  const fixed = typeof corsOrigin === 'function' ? [] : corsOrigin === true || [...corsOrigin];
   const corsOptions = {
-    origin: corsOrigin === true ? true : [...corsOrigin],
     credentials: own.credentials,
     methods: [...own.methods],
     allowedHeaders: [...allowedHeaders, ...own.headers],
@@ -137,9 +153,10 @@ export const addHeaders = async (app: FastifyInstance, settings: HeaderSettings)
   };
   await app.register(cors, {
     // other OPTIONS requests ask which methods a path allows; its route answers
-    delegator: ({ headers }, done) => {
+    delegator: (request, done) => {
+      const { headers } = request;
       const preflight = headers.origin !== undefined && headers['access-control-request-method'] !== undefined;
-      done(null, { ...corsOptions, preflight });
+      done(null, { ...corsOptions, origin: asked.get(request) ?? fixed, preflight });
     },
   });
 };

@@ -18,7 +18,7 @@ import { addExplainPath } from './explain-routes.js';
 import { sendFrameworkFault } from './faults.js';
 import { addFilePaths } from './file-routes.js';
 import { readFormat } from './forms.js';
-import { addHeaders, type HeaderSettings, newCommonHeaders } from './headers.js';
+import { addHeaders, type HeaderSettings, newCommonHeaders, type Origins, type OriginsOf } from './headers.js';
 import { addHealthPath, type ProjectHealth } from './health-routes.js';
 import { newLane } from './lane.js';
 import { addLeftOut } from './left-out.js';
@@ -54,8 +54,8 @@ export interface ServerDeps {
 export interface ServerSettings {
   /** Path prefix of the content API, with a leading slash. */
   readonly prefix: string;
-  /** Allowed origins; `true` allows any. */
-  readonly corsOrigin: true | readonly string[];
+  /** Allowed origins; `true` allows any. `asked`: the code of the project says it of each request. */
+  readonly corsOrigin: Origins | 'asked';
   /** What else of CORS is configured. */
   readonly cors?: HeaderSettings['cors'];
   /** Take the place of the usual ones; null leaves one out. */
@@ -120,7 +120,10 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     done();
   });
   if (deps.observe) observeRequests(app, deps.observe);
-  await addHeaders(app, settings);
+  const originsOf: OriginsOf = (request, response) => codeServer!.originsFor(request, response);
+  const { corsOrigin } = settings;
+  const headers = { ...settings, corsOrigin: corsOrigin === 'asked' ? originsOf : corsOrigin };
+  await addHeaders(app, headers);
   app.addHook('onRequest', (request, reply, done) => {
     const { raw, method } = request;
     const hosts = countHosts(raw);
@@ -187,7 +190,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     site,
     code: codeServer,
     routes,
-    commonHeaders: newCommonHeaders(settings),
+    commonHeaders: newCommonHeaders(headers),
     compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
     pending,
     bodyBytesMax: settings.bodyBytesMax ?? limits.bodyBytesMax,
@@ -198,11 +201,14 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
     observe: deps.observe,
     isClosing: app.isClosing,
   });
+  const answer: AnswerRequest = (request, response) => {
+    if (!lane(request, response)) handler(request, response);
+  };
+  if (corsOrigin !== 'asked') return { app, answer };
   return {
     app,
-    answer: (request, response) => {
-      if (!lane(request, response)) handler(request, response);
-    },
+    // the lane waits for nobody before it answers
+    answer: (request, response) => (request.headers.origin === undefined ? answer : handler)(request, response),
   };
 };
 

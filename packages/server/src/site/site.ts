@@ -12,6 +12,7 @@ import { type Accounts, newAccounts } from '../accounts/accounts.js';
 import type { MailSender } from '../accounts/mail.js';
 import { type AdminActions, newAdminActions } from '../administration/endpoints.js';
 import { newSessions } from '../administration/sessions.js';
+import type { EventListeners } from '../events/events.js';
 import { type Notifier, type NotifierOptions, newNotifier } from '../events/notifier.js';
 import { hooksFrom } from '../handlers/hooks.js';
 import type { HandlersByType } from '../handlers/load.js';
@@ -32,6 +33,8 @@ export interface SiteOptions {
   readonly handlers: HandlersByType;
   /** Hooks besides those of the handlers; they run after them. */
   readonly hooks?: HooksOf | undefined;
+  /** Are told of writes, as webhooks are. */
+  readonly listeners?: EventListeners | undefined;
   readonly userReads?: UserReads | undefined;
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
@@ -113,7 +116,8 @@ export const newSite = (options: SiteOptions): Site => {
     locales,
     ...(hookMsMax === undefined ? {} : { hookMsMax }),
   });
-  const notifier = newNotifier({ ...webhooks, db, model, reader, settings, now, onFault });
+  const { listeners } = options;
+  const notifier = newNotifier({ ...webhooks, db, model, reader, settings, listeners, now, onFault });
   const allHooksOf = options.hooks ? both(hooksOf, options.hooks) : hooksOf;
   const writer: Writer = newWriter(db, now, allHooksOf, notifier.recorder);
   const permissions = newPermissionStore(db, () => performance.now());

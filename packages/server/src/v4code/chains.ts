@@ -51,27 +51,23 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const authenticated = authentication(config.auth, { scope, isCore }, deps);
   const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
   const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
-  const [first, ...others] = [...middlewares, ...action];
-  const act = others.length === 0 && first ? first : compose([...middlewares, ...action]);
-  const pass = (ctx: Koa.Context): Ready<void> => {
+  const steps = [...middlewares, ...action];
+  const [first] = steps;
+  const act = steps.length === 1 && first ? first : compose(steps);
+  const enter = (ctx: Koa.Context): Ready<void> => {
     ctx.state['route'] = route;
-    const authentic = authenticated(ctx);
-    return authentic ? authentic.then(() => passAll(policies, ctx)) : passAll(policies, ctx);
+    return authenticated(ctx);
   };
   const core = middlewares.length === 0 && scope !== null ? coreActionOf(scope, deps) : null;
   return {
     chain: (ctx, next) => {
-      const run = (): Ready<void> => {
-        const passed = passAll(policies, ctx as Koa.Context);
-        return (passed ? passed.then(() => act(ctx, next)) : act(ctx, next)) as Ready<void>;
-      };
-      ctx.state['route'] = route;
-      const authentic = authenticated(ctx as Koa.Context);
-      return authentic ? authentic.then(() => deps.native().withForm(ctx, run)) : deps.native().withForm(ctx, run);
+      const koa = ctx as Koa.Context;
+      const run = (): Ready<void> => whenReady(passAll(policies, koa), () => act(ctx, next) as Ready<void>);
+      return whenReady(enter(koa), () => deps.native().withForm(koa, run));
     },
     guarded: core && {
       ...core,
-      pass,
+      pass: (ctx) => whenReady(enter(ctx), () => passAll(policies, ctx)),
       act,
       isPlain: () => isCore() && deps.isPlain(core.uid, core.action),
     },

@@ -4,6 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { UserReads } from '../accounts/account.js';
 import type { MailSender } from '../accounts/mail.js';
+import type { EventListeners } from '../events/events.js';
 import { USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -14,12 +15,13 @@ import { type CronDeps, newCron } from './cron.js';
 import { type Entity, newEntities } from './entities.js';
 import { newEntityService } from './entity-service.js';
 import { describeFault, newEnv } from './env.js';
+import { newEventHub } from './event-hub.js';
 import { hooksOf } from './hooks.js';
 import { describeModel, newLifecycles, type Operated } from './lifecycles.js';
 import { CodeFault, type LoadModule, moduleAt, newLoader } from './load.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
-import { type CoreAction, isCallable, isMembers, type Members } from './parts.js';
+import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
 import { newPlugins } from './plugins.js';
 import { readProjectCode } from './read.js';
 import { newRegistry, type Registry } from './registry.js';
@@ -60,6 +62,8 @@ export interface Binding {
 export interface BoundCode {
   /** For the site's writer. */
   readonly hooks: HooksOf;
+  /** Those of `strapi.eventHub`. */
+  readonly listeners: EventListeners;
   readonly userReads: UserReads;
   /** The whole row with its role, as `ctx.state.user` has it. */
   readonly findUser: (id: number) => Promise<Entity | null>;
@@ -71,6 +75,8 @@ export interface BoundCode {
   readonly table: RouteTable;
   /** `includeUnparsed` of `strapi::body`: bodies have their text beside what it says. */
   readonly includesUnparsed: boolean;
+  /** The function that `strapi::cors` has as `origin`: which origins may read the response to the request of a context. */
+  readonly corsOrigin: Callable | null;
   /** `app.keys` of `config/server`, which sign cookies. */
   readonly cookieKeys: readonly string[];
   /** To be called once the site exists, before anything else: `register`, `bootstrap`. */
@@ -189,6 +195,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     });
     const globals: Middleware[] = [];
     const cron = newCron({ Scheduler, strapi: () => strapi, log, isRunner: binding.runsCron });
+    const { hub, listeners, settle } = newEventHub({
+      warn: (text) => log.warn(text),
+      onFault: (err, name) => log.error({ err }, `a listener of strapi.eventHub for ${name} failed`),
+    });
     const strapi: Strapi = newStrapi({
       dir,
       db,
@@ -199,6 +209,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       lifecycles,
       plugins,
       cron,
+      eventHub: hub,
       registry: () => started(hold.registry, 'strapi'),
       use: (middleware) => {
         if (strapi['isLoaded'] === true) throw new Error('strapi.server.use: call it in register or bootstrap');
@@ -262,8 +273,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       strapi,
       warn: (text) => log.warn(text),
     });
+    const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
       hooks: hooksOf(lifecycles, () => entities),
+      listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       // an extension may have replaced it
       findUser: (id) => {
@@ -272,7 +285,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       },
       globals,
       table,
-      includesUnparsed: bodyConfigOf(config.tree['middlewares'])['includeUnparsed'] === true,
+      includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,
+      corsOrigin: isCallable(corsOrigin) ? corsOrigin : null,
       cookieKeys: keysOf(config.get('server.app.keys')),
       start: async (own, native) => {
         hold.site = own;
@@ -284,6 +298,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       stopTasks: () => void cron.stop(),
       stop: async () => {
         cron.destroy();
+        await settle();
         await call(code.index, 'destroy', strapi);
         await plugins.run('destroy');
       },
@@ -303,10 +318,11 @@ const later = <T extends object>(get: () => T): T =>
 const keysOf = (given: unknown): readonly string[] =>
   Array.isArray(given) ? given.filter((it): it is string => typeof it === 'string') : [];
 
-const bodyConfigOf = (listed: unknown): Members => {
+/** Of a middleware that `config/middlewares` lists. */
+const configOf = (name: string, listed: unknown): Members => {
   const all: readonly unknown[] = Array.isArray(listed) ? listed : [];
-  const body = all.find((it) => isMembers(it) && it['name'] === 'strapi::body');
-  const config = isMembers(body) ? body['config'] : undefined;
+  const found = all.find((it) => isMembers(it) && it['name'] === name);
+  const config = isMembers(found) ? found['config'] : undefined;
   return isMembers(config) ? config : {};
 };
 

@@ -126,6 +126,7 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
         operation,
         isSilent: operation === null,
+        isUntold: options.rules === 'bare',
       });
     };
     const files = await receivedFiles(options.files, 'files.');

@@ -1,5 +1,6 @@
 /** The services of v4's plugins, with what projects call of them. */
 import crypto from 'node:crypto';
+import type { SendMailOptions } from 'nodemailer';
 import { hashPassword, isPassword } from '../access/passwords.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { Media } from '../media/media.js';
@@ -23,6 +24,7 @@ export interface ServiceDeps {
   readonly locales: () => Promise<readonly Locale[]>;
   readonly defaultLocale: () => Ready<string>;
   readonly media: () => Media;
+  readonly warn: (text: string) => void;
 }
 
 /** `strapi.plugin('upload').service('upload')`. */
@@ -117,14 +119,66 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
 };
 
 /** `strapi.plugin('email').service('email')`. */
-export const emailService = ({ mail }: ServiceDeps): Record<string, unknown> => ({
-  send: ({ to, subject, text, html, from, replyTo }: Readonly<Record<string, string | undefined>>) =>
-    mail.send({
-      to: String(to ?? ''),
-      subject: String(subject ?? ''),
-      text: String(text ?? html ?? ''),
-      html: String(html ?? text ?? ''),
-      from: from ?? null,
-      replyTo: replyTo ?? null,
-    }),
-});
+export const emailService = ({ mail, warn }: ServiceDeps): Record<string, unknown> => {
+  const warned = new Set<string>();
+  return {
+    send: async (given: Members) => {
+      const own: SendMailOptions & Record<string, unknown> = {};
+      for (const [name, value] of Object.entries(given)) {
+        // what is empty is as good as absent, as in v4
+        if (value === undefined || value === null || value === '') continue;
+        if (mailOptions.includes(name)) own[name] = value;
+        else if (!warned.has(name) && warned.size < WARNED_MAX) {
+          warned.add(name);
+          warn(`strapi.plugin('email'): mails go out over SMTP, which knows nothing of "${name}": it is left out`);
+        }
+      }
+      const { to, subject = '', text = own['html'] ?? '', html = own['text'] ?? '' } = own;
+      const shown = { to: addressesOf(to), subject: String(subject), text: String(text), html: String(html) };
+      await mail.send({ ...shown, from: null, replyTo: null, own: { ...own, text, html } });
+    },
+  };
+};
+
+/** Names that are told: a body of a request that is passed on as it came may have any. */
+const WARNED_MAX = 20;
+
+/** What a message may have. */
+const mailOptions: readonly string[] = [
+  'from',
+  'sender',
+  'to',
+  'cc',
+  'bcc',
+  'replyTo',
+  'inReplyTo',
+  'references',
+  'subject',
+  'text',
+  'html',
+  'watchHtml',
+  'amp',
+  'icalEvent',
+  'attachments',
+  'alternatives',
+  'headers',
+  'list',
+  'envelope',
+  'messageId',
+  'date',
+  'encoding',
+  'textEncoding',
+  'attachDataUrls',
+  'raw',
+  'priority',
+  'xMailer',
+  'dkim',
+  'dsn',
+] satisfies readonly (keyof SendMailOptions)[];
+
+/** Addresses for the log: texts, `{ name, address }`, or a list of either. */
+const addressesOf = (to: unknown): string =>
+  [to]
+    .flat()
+    .map((it) => String((isMembers(it) ? it['address'] : it) ?? ''))
+    .join(', ');

@@ -64,7 +64,6 @@ export interface PluginDeps extends ServiceDeps {
   readonly contentTypesOf: (plugin: string) => PluginObject['contentTypes'];
   /** What services that are functions are given. */
   readonly strapi: () => unknown;
-  readonly warn: (text: string) => void;
 }
 
 /** An endpoint of the server as a plugin's: a route, and the action that answers. */

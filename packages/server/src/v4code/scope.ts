@@ -20,6 +20,8 @@ interface Scope {
   /** The operation whose write is being made; null for writes without hooks of their own (`createMany`). */
   readonly operation: Operation | null;
   readonly isSilent: boolean;
+  /** Whether the write is one of `db.query`, of which v4 tells nobody. */
+  readonly isUntold: boolean;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
@@ -52,7 +54,13 @@ export const currentOperation = (): Operation | null => current()?.operation ?? 
 /** Whether writes run no hooks of single entries. */
 export const isSilent = (): boolean => current()?.isSilent === true;
 
-interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
+/** Whether listeners are not told of the write. */
+export const isUntold = (): boolean => current()?.isUntold === true;
+
+/** Runs what belongs to no transaction, whatever began it. */
+export const outside = <T>(work: () => T): T => scopes.exit(work);
+
+interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent' | 'isUntold'>> {
   /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */
   readonly title?: string;
 }
@@ -61,11 +69,11 @@ interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
 export const inScope = async <T>(
   session: Session,
   work: () => Promise<T> | T,
-  { operation = null, isSilent: silent = false, title }: ScopeOptions = {},
+  { operation = null, isSilent: silent = false, isUntold: untold = false, title }: ScopeOptions = {},
 ): Promise<T> => {
   const since = performance.now();
   const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
-  const scope: Scope = { session, since, ...state, operation, isSilent: silent };
+  const scope: Scope = { session, since, ...state, operation, isSilent: silent, isUntold: untold };
   open.add(scope);
   const running = scopes.run(scope, async () => {
     try {

@@ -9,7 +9,7 @@ import type { Cron } from './cron.js';
 import { newQueryEngine, type QueryEngine } from './db.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
-import { newEventHub } from './event-hub.js';
+import type { EventHub } from './event-hub.js';
 import { describeModel, type Lifecycles } from './lifecycles.js';
 import { isMembers, type Members, type ProjectCode } from './parts.js';
 import type { Plugins } from './plugins.js';
@@ -27,6 +27,7 @@ export interface StrapiDeps {
   readonly lifecycles: Lifecycles;
   readonly plugins: Plugins;
   readonly cron: Cron;
+  readonly eventHub: EventHub;
   readonly registry: () => Registry;
   /** Adds a middleware to those that see every request. */
   readonly use: (middleware: Middleware) => void;
@@ -37,7 +38,8 @@ export interface StrapiDeps {
 export type Strapi = Record<string, unknown>;
 
 export const newStrapi = (deps: StrapiDeps): Strapi => {
-  const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, registry, use, log } = deps;
+  const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
+  const { use, log } = deps;
   const engines = new Map<Uid, QueryEngine>();
   const query = (uid: Uid): QueryEngine => {
     const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
@@ -136,7 +138,7 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       app: { root: dir, src: path.join(dir, 'src'), api: path.join(dir, 'src/api'), config: path.join(dir, 'config') },
       static: { public: path.join(dir, 'public') },
     },
-    eventHub: newEventHub((text) => log.warn(text)),
+    eventHub,
     telemetry: { send: () => Promise.resolve(true), isDisabled: true },
     cron,
     fetch: (url: string, options?: RequestInit) => fetch(url, options),

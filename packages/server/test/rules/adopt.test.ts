@@ -246,6 +246,37 @@ describe('a project with plugins, extensions and policies', () => {
     expect(report.serve).toMatchObject({ variables: [], config: null });
   });
 
+  it('routes and actions with `auth: false` are open to anyone, in whatever order their keys are', async () => {
+    const { dir } = await open(
+      'sqlite',
+      {
+        ...withCode,
+        'src/api/dish/routes/02-more.js': `module.exports = { routes: [
+          { handler: 'dish.list', method: 'GET', path: '/dishes/list', config: { policies: [] } },
+          { config: { description: '}', auth: false }, method: 'GET', path: '/dishes/:id(\\\\d{2})/menu', handler: 'dish.menu' },
+          { method: 'GET', path: '/dishes/scoped', handler: 'dish.scoped', config: { auth: { scope: ['api::dish.dish.find'] } } },
+        ] };`,
+        'src/api/menu/routes/menu.js': `const { factories } = require('@strapi/strapi');
+module.exports = factories.createCoreRouter('api::menu.menu', { config: { find: { policies: [{ name: 'global::x', config: {} }], auth: false }, findOne: { auth: { scope: [] } } } });`,
+      },
+      starterRows,
+    );
+    const { served, code } = await inspect(dir, plain);
+    expect(served?.own.map((it) => [it.path, it.isPublic])).toEqual([
+      ['/v1/dishes/today', true],
+      ['/v1/dishes/:id/cook', false],
+      ['/v1/dishes/list', false],
+      ['/v1/dishes/:id(\\\\d{2})/menu', true],
+      ['/v1/dishes/scoped', false],
+    ]);
+    const routes = code.find((it) => it.file === 'src/api/dish/routes/02-more.js')?.routes;
+    expect(routes?.map((it) => it.guards)).toEqual([[], [], ['auth']]);
+    const menus = served?.routes.filter((it) => it.type === 'api::menu.menu').flatMap((it) => it.methods);
+    expect(menus?.filter((it) => it.isPublic).map((it) => it.action)).toEqual(['api::menu.menu.find']);
+    const { out } = await printed(() => adopt(dir, plain));
+    expect(out).toMatch(/\/v1\/dishes\/today +GET +anyone: GET\n/);
+  });
+
   it('files that may guard access stand in the way and are named; settings that would show more are too', async () => {
     const { dir } = await open('sqlite', { ...withCode, ...withoutCode }, starterRows);
     const report = await inspect(dir, plain);
@@ -264,8 +295,8 @@ describe('a project with plugins, extensions and policies', () => {
       'src/api/menu/handlers.ts': 'runs',
     });
     expect(report.code.find((it) => it.file === 'src/api/dish/routes/01-today.js')?.routes).toEqual([
-      { method: 'GET', path: '/dishes/today', handler: 'dish.today', guards: ['auth'] },
-      { method: 'POST', path: '/dishes/:id/cook', handler: 'dish.cook', guards: [] },
+      { method: 'GET', path: '/dishes/today', handler: 'dish.today', guards: [], isOpen: true },
+      { method: 'POST', path: '/dishes/:id/cook', handler: 'dish.cook', guards: [], isOpen: false },
     ]);
     expect(report.served?.notServed.map((it) => it.what)).toEqual(
       expect.arrayContaining(['GET /api/dishes/today', 'POST /api/dishes/:id/cook', '/graphql']),

@@ -1,7 +1,8 @@
 /** E-mails are sent by SMTP; if the server does not respond, only the e-mail fails (AC10). */
-import net from 'node:net';
+import type net from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 import { type Mail, MailFault, mailOf, newSmtpMail } from '../../src/accounts/mail.js';
+import { newMailServer } from '../world/mail-server.js';
 
 const mail: Mail = {
   to: 'reader@example.com',
@@ -12,33 +13,6 @@ const mail: Mail = {
   html: '<p>a text</p>',
 };
 
-/** A mail server sufficient for one e-mail; returns what it received. */
-const listen = async (): Promise<{ port: number; heard: string[]; server: net.Server }> => {
-  const heard: string[] = [];
-  const server = net.createServer((socket) => {
-    let inData = false;
-    socket.write('220 test\r\n');
-    socket.on('data', (chunk) => {
-      for (const line of chunk.toString().split('\r\n')) {
-        heard.push(line);
-        if (inData) {
-          if (line !== '.') continue;
-          inData = false;
-          socket.write('250 kept\r\n');
-        } else if (/^EHLO/i.test(line)) socket.write('250 test\r\n');
-        else if (/^DATA/i.test(line)) {
-          inData = true;
-          socket.write('354 go on\r\n');
-        } else if (/^QUIT/i.test(line)) socket.end('221 bye\r\n');
-        else if (line !== '') socket.write('250 fine\r\n');
-      }
-    });
-    socket.on('error', () => undefined);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { port: (server.address() as net.AddressInfo).port, heard, server };
-};
-
 describe('SMTP', () => {
   let opened: net.Server | null = null;
   afterEach(() => opened?.close());
@@ -46,7 +20,7 @@ describe('SMTP', () => {
     newSmtpMail({ host: '127.0.0.1', port, username: null, password: null, from });
 
   it('sends text and HTML, with sender and reply address', async () => {
-    const { port, heard, server } = await listen();
+    const { port, heard, server } = await newMailServer();
     opened = server;
     await sender(port).send(mail);
     const text = heard.join('\n');
@@ -58,7 +32,7 @@ describe('SMTP', () => {
   });
 
   it('the configured sender takes precedence; a line break cannot inject a header', async () => {
-    const { port, heard, server } = await listen();
+    const { port, heard, server } = await newMailServer();
     opened = server;
     await sender(port, 'own@site.example').send({ ...mail, subject: 'x\r\nBcc: other@example.com' });
     expect(heard).toContainEqual(expect.stringContaining('MAIL FROM:<own@site.example>'));
@@ -67,7 +41,7 @@ describe('SMTP', () => {
   });
 
   it('an unreachable server rejects', async () => {
-    const { port, server } = await listen();
+    const { port, server } = await newMailServer();
     await new Promise((resolve) => server.close(resolve));
     const sent = sender(port).send(mail);
     await expect(sent).rejects.toThrow(MailFault);

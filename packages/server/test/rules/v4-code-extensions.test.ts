@@ -258,6 +258,41 @@ describe('attempts', () => {
   });
 });
 
+describe('the rate limit counts attempts by the address that `ctx.ip` gives', () => {
+  const statuses = async (
+    own: Readonly<Record<string, string>>,
+    method: string,
+    path: string,
+    headers: (i: number) => Record<string, string>,
+  ): Promise<readonly number[]> => {
+    const config = { users: { attemptsPerMinute: 3 }, server: { trustProxy: true } };
+    const served = await serveCode('sqlite', { ...files, ...own, 'dovetail.config.json': JSON.stringify(config) });
+    const found: number[] = [];
+    const body = method === 'POST' ? { ...login, password: 'wrong' } : undefined;
+    for (let i = 0; i < 4; i++) found.push((await served.json(method, `/api/${path}`, body, headers(i))).status);
+    await served.close();
+    return found;
+  };
+  const GET = ['GET', 'users-permissions/ours'] as const;
+
+  it('behind a proxy that is the one that the proxy saw, not what clients send', async () => {
+    const claimed = await statuses({}, ...GET, (i) => ({ 'x-forwarded-for': `192.0.2.${i}, 198.51.100.7` }));
+    expect(claimed).toEqual([200, 200, 200, 429]);
+    const others = await statuses({}, ...GET, (i) => ({ 'x-forwarded-for': `192.0.2.1, 198.51.100.${i}` }));
+    expect(others).toEqual([200, 200, 200, 200]);
+  });
+
+  it('a middleware of the project may say it, as in v4', async () => {
+    const own = {
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::address'];`,
+      'src/middlewares/address.js': `module.exports = () => (ctx, next) => { ctx.request.ip = ctx.get('cf-connecting-ip'); return next(); };`,
+    };
+    const address = (i: number) => ({ 'cf-connecting-ip': `198.51.100.${i}` });
+    expect(await statuses(own, ...GET, address)).toEqual([200, 200, 200, 200]);
+    expect(await statuses(own, 'POST', 'auth/local', address)).toEqual([400, 400, 400, 400]);
+  });
+});
+
 it('the rate limit counts attempts by route, however its path is written', async () => {
   const config = JSON.stringify({ users: { attemptsPerMinute: 3 } });
   const bounded = await serveCode('sqlite', { ...files, 'dovetail.config.json': config });

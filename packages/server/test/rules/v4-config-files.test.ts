@@ -146,7 +146,7 @@ describe('the files of config/', () => {
 
 describe('settings that refuse the start', () => {
   const middlewares = `module.exports = [
-    { name: 'strapi::cors', config: { origin: (ctx) => ctx.get('origin') } },
+    { name: 'strapi::cors', config: { origin: { shop: true } } },
     { name: 'strapi::ip', config: { whitelist: ['10.0.0.1'] } },
   ];`;
   it('stand in the way for adopt too, unless dovetail.config says otherwise', async () => {

@@ -244,6 +244,22 @@ describe('what config/ says is obeyed', () => {
       [],
     ],
     [
+      'true for a header, which is the usual one',
+      {
+        'config/middlewares.js': file([
+          {
+            name: 'strapi::security',
+            config: { hsts: true, strictTransportSecurity: true, contentSecurityPolicy: true, frameguard: true },
+          },
+        ]),
+      },
+      ({ config, v4 }) => [
+        config.server.securityHeaders,
+        v4.settings.filter((it) => it.v4Name.startsWith('middlewares.strapi::security')),
+      ],
+      [{}, []],
+    ],
+    [
       'files of the environment',
       {
         'config/api.js': file({ rest: { defaultLimit: 5 } }),
@@ -371,13 +387,6 @@ describe('what is not obeyed', () => {
 
   it.each<readonly [string, Files, RegExp]>([
     [
-      'an origin that is a function',
-      {
-        'config/middlewares.js': `module.exports = [{ name: 'strapi::cors', config: { origin: (ctx) => ctx.request.header.origin } }];`,
-      },
-      /middlewares\.strapi::cors\.origin: a function is not asked/,
-    ],
-    [
       'an origin that cannot be read',
       { 'config/middlewares.js': file([{ name: 'strapi::cors', config: { origin: { shop: true } } }]) },
       /middlewares\.strapi::cors\.origin: the value has another form than is read/,
@@ -398,7 +407,7 @@ describe('what is not obeyed', () => {
       'config/middlewares.js': `module.exports = [{ name: 'strapi::cors', config: { origin: () => '*' } }];`,
       'dovetail.config.json': { cors: { origin: ['https://a.example'] } },
     });
-    expect([v4.guards, config.cors.origin]).toEqual([[], ['https://a.example']]);
+    expect([v4.asksOrigin, config.cors.origin]).toEqual([false, ['https://a.example']]);
   });
 
   it.each<readonly [string, Files, RegExp]>([
@@ -443,10 +452,10 @@ describe.each(dialects)('a server with such a configuration on %s', (dialect) =>
       'utf8',
     ),
   };
-  const served = async (use: (server: CodeServer) => Promise<void>): Promise<void> => {
+  const served = async (use: (server: CodeServer) => Promise<void>, given: Files = files): Promise<void> => {
     const database = await newDatabase(dialect);
     for (const [name, value] of Object.entries(database.env)) vi.stubEnv(name, value);
-    writeFiles(dir, { ...sound, ...files });
+    writeFiles(dir, { ...sound, ...given });
     const server = await serveProject(dir);
     try {
       await use(server);
@@ -502,6 +511,116 @@ describe.each(dialects)('a server with such a configuration on %s', (dialect) =>
         200,
         null,
       ]);
+    });
+  });
+
+  describe('an origin that is a function is asked for every request with an Origin', () => {
+    const byFunction = `module.exports = [
+      'strapi::errors',
+      { name: 'strapi::cors', config: { origin: async (ctx) => {
+        const { origin } = ctx.request.header;
+        globalThis.originsAsked = [...(globalThis.originsAsked ?? []), ctx.method + ' ' + ctx.path + ' ' + ctx.query.shop];
+        if (origin === 'https://broken.example') throw Object.assign(new Error('the list is gone'), { status: 403, statusCode: 403 });
+        if (origin === 'https://odd.example') return 7;
+        if (origin === 'https://none.example') return undefined;
+        if (origin === 'https://listed.example') return ['https://a.example', 'https://listed.example'];
+        if (ctx.query.shop === 'open') return '*';
+        return 'https://a.example, https://b.example';
+      } } },
+    ];`;
+    const books = '/api/books';
+    const other: Files = {
+      'config/middlewares.js': byFunction,
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        const role = await strapi.query('plugin::users-permissions.role').create({ data: { name: 'Public', type: 'public' } });
+        for (const action of ['api::book.book.find', 'api::book.book.create'])
+          await strapi.query('plugin::users-permissions.permission').create({ data: { action, role: role.id } });
+      } };`,
+      'src/api/own/routes/own.js': `module.exports = { routes: [{ method: 'GET', path: '/own', handler: (ctx) => { ctx.body = 'own'; }, config: { auth: false } }] };`,
+    };
+    const allowedIn = (
+      { ask }: CodeServer,
+      at: string,
+      origin: string,
+      given: Parameters<CodeServer['ask']>[1] = {},
+    ): Promise<readonly unknown[]> =>
+      ask(at, { ...given, headers: { ...given.headers, origin } }).then(({ status, headers }) => [
+        status,
+        headers['access-control-allow-origin'] ?? null,
+        headers.vary?.includes('Origin'),
+      ]);
+    const asked = (): readonly string[] => {
+      const holder = globalThis as { originsAsked?: readonly string[] };
+      const found = holder.originsAsked ?? [];
+      holder.originsAsked = [];
+      return found;
+    };
+
+    it('it answers with a text, a list or nothing, for content, routes of code and preflights', async () => {
+      await served(async (server) => {
+        asked();
+        const { ask } = server;
+        const body = JSON.stringify({ data: { title: 'x' } });
+        const write = { method: 'POST', body };
+        const preflight = { method: 'OPTIONS', headers: { 'access-control-request-method': 'POST' } };
+        for (const [at, status, given] of [
+          [books, 200, {}],
+          [books, 200, write],
+          ['/api/own', 200, {}],
+          ['/api/none', 404, {}],
+          [books, 204, preflight],
+        ] as const) {
+          expect(await allowedIn(server, at, 'https://b.example', given)).toEqual([status, 'https://b.example', true]);
+          expect(await allowedIn(server, at, 'https://c.example', given)).toEqual([status, null, true]);
+        }
+        expect(await allowedIn(server, books, 'https://listed.example')).toEqual([200, 'https://listed.example', true]);
+        expect(await allowedIn(server, books, 'https://none.example')).toEqual([200, null, true]);
+        expect(await allowedIn(server, '/api/own?shop=open', 'https://c.example')).toEqual([
+          200,
+          'https://c.example',
+          true,
+        ]);
+        expect(asked()).toHaveLength(13);
+        const plain = await ask(books);
+        expect([plain.status, plain.headers.vary?.includes('Origin')]).toEqual([200, true]);
+        expect(plain.headers).not.toHaveProperty('access-control-allow-origin');
+        expect(asked()).toEqual([]);
+        await ask(`${books}?shop=x`, { headers: { origin: 'https://a.example' } });
+        expect(asked()).toEqual([`GET ${books} x`]);
+      }, other);
+    });
+
+    it('what it throws is a 500 with an id, and the next request is answered', async () => {
+      await served(async (server) => {
+        for (const origin of ['https://broken.example', 'https://odd.example'])
+          for (const at of [books, '/api/own', '/studio']) {
+            const { status, text, headers } = await server.ask(at, { headers: { origin } });
+            const { error } = JSON.parse(text) as { error: object };
+            expect([status, error]).toMatchObject([
+              500,
+              { message: 'Internal Server Error', details: { id: expect.stringMatching(/^[\w-]{36}$/) as string } },
+            ]);
+            expect(headers).not.toHaveProperty('access-control-allow-origin');
+          }
+        expect(await allowedIn(server, books, 'https://a.example')).toEqual([200, 'https://a.example', true]);
+      }, other);
+    });
+
+    it('also where there is no other code; dovetail.config wins', async () => {
+      const alone: Files = { 'config/middlewares.js': byFunction };
+      await served(async (server) => {
+        expect(await allowedIn(server, books, 'https://b.example')).toEqual([401, 'https://b.example', true]);
+        expect(await allowedIn(server, books, 'https://c.example')).toEqual([401, null, true]);
+      }, alone);
+      fs.rmSync(dir, { recursive: true, force: true });
+      await served(
+        async (server) => {
+          asked();
+          expect(await allowedIn(server, books, 'https://c.example')).toEqual([401, 'https://c.example', true]);
+          expect(asked()).toEqual([]);
+        },
+        { ...alone, 'dovetail.config.json': { cors: { origin: ['https://c.example'] } } },
+      );
     });
   });
 });

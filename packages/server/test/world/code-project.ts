@@ -9,7 +9,7 @@ import { newDatabase } from './databases.js';
 import { newFolder } from './folders.js';
 import { writeFiles } from './schemas.js';
 
-export interface CodeProject extends Pick<CodeServer, 'ask' | 'base'> {
+export interface CodeProject extends Pick<CodeServer, 'ask' | 'base' | 'site'> {
   readonly dir: string;
   readonly db: Db;
   /** Lines of the log, warnings and errors. */
@@ -78,7 +78,7 @@ export const serveCode = async (
   for (const name of ['DATABASE_CLIENT', 'DATABASE_FILENAME', 'DATABASE_URL']) vi.stubEnv(name, database.env[name]);
   for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
   try {
-    const { ask, base, close } = await serveProject(dir, { logger });
+    const { ask, base, site, close } = await serveProject(dir, { logger });
     const asJson = ({ status, text, headers }: Answered): JsonAnswer => ({
       status,
       headers,
@@ -87,6 +87,7 @@ export const serveCode = async (
     return {
       ask,
       base,
+      site,
       dir,
       db: database.db,
       logged,

@@ -8,6 +8,7 @@ import { readSecrets } from '../../src/cli/secrets.js';
 import { hasStudio, serverSettingsOf, siteToServe } from '../../src/cli/site.js';
 import { bindCode, loadProjectCode } from '../../src/cli/v4code.js';
 import { newServer } from '../../src/http/server.js';
+import type { Site } from '../../src/site/site.js';
 
 export interface Asked {
   readonly method?: string;
@@ -23,6 +24,7 @@ export interface Answered {
 
 export interface CodeServer {
   readonly project: Project;
+  readonly site: Site;
   readonly base: string;
   /** The path is sent as it is written; a body is JSON unless the headers say otherwise. */
   ask(path: string, asked?: Asked): Promise<Answered>;
@@ -51,6 +53,7 @@ export const serveProject = async (
   const agent = new http.Agent({ keepAlive: true });
   return {
     project,
+    site,
     base,
     ask: (path, { method = 'GET', headers = {}, body } = {}) =>
       new Promise((resolve, reject) => {

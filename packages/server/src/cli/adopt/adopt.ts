@@ -19,6 +19,7 @@ import {
   findCode,
   findHandlers,
   isUnwatched,
+  openActions,
   unservedActions,
   verdictOf,
 } from '../code.js';
@@ -231,6 +232,7 @@ const inspectDatabase = async (
     v4,
     unserved,
     publicActions,
+    openActions: new Set(openActions(project.dir, files)),
     code: facts,
     plugins: known.plugins,
     content,

@@ -171,6 +171,8 @@ export interface CodeFact extends CodeVerdict {
     readonly path: string;
     readonly handler: string | null;
     readonly guards: readonly string[];
+    /** `auth: false`: nobody is asked for a permission. */
+    readonly isOpen: boolean;
   }[];
 }
 

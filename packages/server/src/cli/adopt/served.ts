@@ -18,6 +18,8 @@ export interface ServedOptions {
   readonly v4: V4Config;
   readonly unserved: ReadonlyMap<string, readonly string[]>;
   readonly publicActions: ReadonlySet<string>;
+  /** Those that routers of the project open to everybody. */
+  readonly openActions: ReadonlySet<string>;
   readonly code: readonly CodeFact[];
   readonly plugins: readonly PluginVerdict[];
   readonly content: ContentFacts;
@@ -32,25 +34,28 @@ export const describeServed = ({
   config,
   unserved,
   publicActions,
+  openActions,
   code,
   plugins,
   providers,
 }: ServedOptions): ServedFacts => {
   const { prefix } = config.api.rest;
+  const isPublic = (permission: string | null): boolean =>
+    permission !== null && (!config.permissions.enabled || publicActions.has(permission));
   const routes = routesOf(model, prefix, unserved).flatMap(({ path, type, actions }) => {
     const methods = Object.entries(actions).map(([method, action]) => ({
       method,
       action: permissionFor(type, action),
-      isPublic: !config.permissions.enabled || publicActions.has(permissionFor(type, action)),
+      isPublic: isPublic(permissionFor(type, action)) || openActions.has(permissionFor(type, action)),
     }));
     return methods.length === 0 ? [] : [{ path, type: type.uid, methods }];
   });
-  const own = ownRoutesOf(code).map(({ method, path, file, action }) => ({
+  const own = ownRoutesOf(code).map(({ method, path, file, action, isOpen }) => ({
     method,
     path: `${prefix}${path}`,
     file,
     action,
-    isPublic: action !== null && publicActions.has(action),
+    isPublic: isOpen || isPublic(action),
   }));
   const notServed = [
     { what: '/admin', why: "v4's admin panel, which the Studio at /studio replaces" },
@@ -83,13 +88,15 @@ export const ownRoutesOf = (
   readonly path: string;
   readonly file: string;
   readonly action: string | null;
+  readonly isOpen: boolean;
 }[] =>
   code.flatMap(({ file, verdict, routes }) => {
     const [, api = ''] = /^src\/api\/([^/]+)\//.exec(file) ?? [];
-    return (verdict === 'runs' ? routes : []).map(({ method, path, handler }) => ({
+    return (verdict === 'runs' ? routes : []).map(({ method, path, handler, isOpen }) => ({
       method,
       path,
       file,
+      isOpen,
       action: handler === null || handler.includes('::') ? handler : `api::${api}.${handler}`,
     }));
   });

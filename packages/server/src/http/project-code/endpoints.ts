@@ -31,7 +31,6 @@ export interface EndpointDeps {
   readonly attempts: Attempts;
   /** Path prefix of the content API. */
   readonly prefix: string;
-  readonly trustProxy: boolean;
   /** What the framework knows of the request of a context; nothing of reads outside of it. */
   readonly exchanges: WeakMap<object, FastifyRequest>;
   /** Whose rights a request has. */
@@ -39,18 +38,10 @@ export interface EndpointDeps {
 }
 
 export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
-  const { site, contexts, attempts, prefix, trustProxy, exchanges, callerOf } = deps;
+  const { site, contexts, attempts, prefix, exchanges, callerOf } = deps;
 
   /** The query as text, with what code has changed. */
   const searchFor = (koa: Koa.Context): string => contexts.changedSearch(koa) ?? searchOf(koa.req.url!);
-
-  const ipOf = (ctx: Koa.Context): string => {
-    const { req } = ctx;
-    const [last] = String((trustProxy && req.headers['x-forwarded-for']) || '')
-      .split(',')
-      .reverse();
-    return exchanges.get(ctx)?.ip ?? (last?.trim() || (req.socket.remoteAddress ?? ''));
-  };
   /** By context, the accounts whose attempts are counted: clients choose under which name a middleware counts. */
   const counted = new WeakMap<object, Set<string>>();
   const attempt = async (koa: Koa.Context, endpoint: string, account: string): Promise<boolean> => {
@@ -58,7 +49,7 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
     if (accounts.has(account)) return true;
     counted.set(koa, accounts.add(account));
     const setHeader = (name: string, value: number): void => koa.set(name, String(value));
-    return attempts({ ip: ipOf(koa), endpoint, account, setHeader });
+    return attempts({ ip: koa.ip, endpoint, account, setHeader });
   };
 
   return {

@@ -51,30 +51,18 @@ const failureOf = (
     if (meant.status >= 500) asked.log.error({ err: loggable(fault) }, `project code answers ${meant.status}`);
     return { ...meant, headers: {} };
   }
-  const { status, body, headers } = faultResponse(fault, asked, asked.log);
-  return {
-    status: statusOfFault(fault, status),
-    body: bodyOfFault(fault, JSON.parse(body) as ErrorResponse['body']),
-    headers,
-  };
+  const { status, body: text, headers } = faultResponse(fault, asked, asked.log);
+  const body = JSON.parse(text) as ErrorResponse['body'];
+  const own = status === 500 ? ownStatusOf(fault) : null;
+  if (own === null) return { status, body, headers };
+  const error = { ...body.error, status: own, name: nameOfStatus(own), message: phraseOf(own) };
+  return { status: own, body: { data: null, error }, headers };
 };
 
 /** An error may name a status of the server's fault, which clients are told, but not its message. */
-const statusOfFault = (fault: unknown, status: number): number =>
-  status === 500 &&
-  fault instanceof Error &&
-  'status' in fault &&
-  typeof fault.status === 'number' &&
-  fault.status > 500 &&
-  fault.status < 600
-    ? fault.status
-    : status;
-
-const bodyOfFault = (fault: unknown, body: ErrorResponse['body']): ErrorResponse['body'] => {
-  const status = statusOfFault(fault, body.error.status);
-  return status === body.error.status
-    ? body
-    : { data: null, error: { ...body.error, status, name: nameOfStatus(status), message: phraseOf(status) } };
+const ownStatusOf = (fault: unknown): number | null => {
+  const { status } = fault instanceof Error ? (fault as { readonly status?: unknown }) : {};
+  return typeof status === 'number' && status > 500 && status < 600 ? status : null;
 };
 
 /** What the code has answered: nothing said is a 404. */

@@ -22,6 +22,7 @@ import { inRequest } from '../../v4code/scope.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
 import { isReading } from '../credentials.js';
+import type { Origins, OriginsOf } from '../headers.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
 import { codeRouteOf, pathOf } from './bodies.js';
@@ -56,6 +57,8 @@ export interface CodeServer {
     asked: Asked,
     target: ReadTarget | null,
   ): Ready<CodeAnswer> | 'none' | 'framework';
+  /** Asks the function that `config/middlewares` gives to `strapi::cors`. */
+  readonly originsFor: OriginsOf;
 }
 
 export interface CodeDeps {
@@ -93,7 +96,6 @@ export const addProjectCode = async (
     contexts,
     attempts,
     prefix: settings.prefix,
-    trustProxy: settings.trustProxy,
     exchanges,
     withForm: (ctx, work) => {
       const form = forms.get(ctx);
@@ -273,6 +275,16 @@ export const addProjectCode = async (
   });
 
   return {
+    originsFor: async (request, response) => {
+      const ctx = newContext(request, response, null, { body: undefined, source: null });
+      response.statusCode = 200;
+      try {
+        return originsIn(await inRequest(ctx, () => code.corsOrigin!(ctx)));
+      } catch (fault) {
+        // whatever status it names, it is the server's fault
+        throw new Error('the function that strapi::cors has as origin failed', { cause: fault });
+      }
+    },
     begin: (request, response, asked, target) => {
       const { method = 'GET', url = '/' } = request;
       const pathname = pathOf(url);
@@ -297,6 +309,15 @@ export const addProjectCode = async (
       return runThrough(ctx, last, asked, () => answerOfContext(ctx));
     },
   };
+};
+
+/** `https://a.example, https://b.example`, a list, or nothing for none. */
+const originsIn = (given: unknown): Origins => {
+  if (given === undefined || given === null || given === false) return [];
+  const found: readonly unknown[] = typeof given === 'string' ? given.split(/\s*,\s*/) : [given].flat();
+  if (!found.every((it) => typeof it === 'string'))
+    throw new TypeError('it returned neither a text nor a list of texts');
+  return found.includes('*') ? true : found;
 };
 
 const withSearch = (target: ReadTarget, search: string): ReadTarget => ({
