@@ -240,9 +240,11 @@ describe('what is sent', () => {
   it('is not sent while a text is not JSON', () => {
     const form = set(formOf(stored), 'facts', { kind: 'scalar', value: null, unread: '{' });
     expect(isDirty(form)).toBe(true);
-    expect(unsendable(stored.fields, form.values)).toEqual([{ path: 'facts', number: null }]);
+    expect(unsendable(stored.fields, form.values)).toEqual([{ kind: 'not-json', path: 'facts' }]);
     const digits = set(form, 'facts', { kind: 'scalar', value: null, unread: '{"a": 9007199254740993}' });
-    expect(unsendable(stored.fields, digits.values)).toEqual([{ path: 'facts', number: '9007199254740993' }]);
+    expect(unsendable(stored.fields, digits.values)).toEqual([
+      { kind: 'too-many-digits', path: 'facts', number: '9007199254740993' },
+    ]);
     // what is stored so is not sent
     expect(unsendable(digits.values, digits.values)).toEqual([]);
   });

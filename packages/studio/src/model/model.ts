@@ -2,7 +2,6 @@
 import type { AttributeDocument, ModelDocument, TypeDocument } from 'dovetail-client';
 
 export type Model = ModelDocument;
-export type Locale = ModelDocument['locales'][number];
 export type Type = TypeDocument;
 export type Attribute = AttributeDocument;
 

@@ -30,6 +30,10 @@ export const Confirm = ({
     setState(idle);
     onClose();
   };
+  // what runs cannot be taken back: to close it would only let its end close the next question
+  const cancel = (): void => {
+    if (!state.isRunning) close();
+  };
   const run = async (): Promise<void> => {
     setState({ isRunning: true, fault: null });
     try {
@@ -43,16 +47,16 @@ export const Confirm = ({
   return (
     <Modal
       opened={question !== null}
-      onClose={close}
+      onClose={cancel}
       title={question?.title}
-      closeButtonProps={{ 'aria-label': words.shell.close }}
+      closeButtonProps={{ 'aria-label': words.shell.close, disabled: state.isRunning }}
     >
       <Stack gap="md">
         <Text>{question?.text}</Text>
         {question?.details}
         {state.fault !== null && <Fault fault={state.fault} />}
         <Group justify="flex-end" gap="xs">
-          <Button variant="default" onClick={close} data-autofocus>
+          <Button variant="default" disabled={state.isRunning} onClick={cancel} data-autofocus>
             {question?.action === null ? words.shell.close : words.shell.cancel}
           </Button>
           {question !== null && question.action !== null && (

@@ -4,7 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react';
 import { words } from '../words/index.js';
 import { Fault } from './Fault.js';
 
-export interface FormDialogProps {
+interface FormDialogProps {
   readonly title: string;
   readonly opened?: boolean;
   readonly size?: 'md' | 'lg';
@@ -33,6 +33,10 @@ export const FormDialog = ({
 }: FormDialogProps) => {
   const [fault, setFault] = useState<unknown>(null);
   const [isSaving, setIsSaving] = useState(false);
+  // what is sent is not taken back: to close it would only let its answer close the next dialog
+  const cancel = (): void => {
+    if (!isSaving) onClose();
+  };
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     setIsSaving(true);
@@ -51,10 +55,10 @@ export const FormDialog = ({
   return (
     <Modal
       opened={opened}
-      onClose={onClose}
+      onClose={cancel}
       size={size}
       title={title}
-      closeButtonProps={{ 'aria-label': words.shell.close }}
+      closeButtonProps={{ 'aria-label': words.shell.close, disabled: isSaving }}
     >
       <form onSubmit={(event) => void submit(event)} autoComplete="off">
         <Stack gap="sm">
@@ -66,7 +70,7 @@ export const FormDialog = ({
                 {missing}
               </Text>
             )}
-            <Button variant="default" onClick={onClose}>
+            <Button variant="default" disabled={isSaving} onClick={cancel}>
               {words.shell.cancel}
             </Button>
             <Button type="submit" loading={isSaving} disabled={missing !== null}>

@@ -2,7 +2,7 @@
 import { Button, type ButtonProps, Tooltip } from '@mantine/core';
 import type { MouseEvent, ReactNode, Ref } from 'react';
 
-export interface MayButtonProps extends ButtonProps {
+interface MayButtonProps extends ButtonProps {
   readonly may: boolean;
   /** Shown if they may not. */
   readonly why: string;

@@ -21,7 +21,7 @@ export interface AnyEntry {
   readonly id: number;
   readonly attributes: Readonly<Record<string, unknown>>;
 }
-export interface AnyAnswer<Data> {
+interface AnyAnswer<Data> {
   readonly data: Data;
   readonly meta: {
     readonly pagination?: {

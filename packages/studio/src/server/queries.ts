@@ -21,7 +21,7 @@ export const modelOptions = (as: As = asSelf) =>
   });
 
 /** What the server says of itself to everybody. */
-export interface Init {
+interface Init {
   readonly hasAdmin: boolean;
   readonly mode: 'development' | 'production';
   /** Whether the first administrator may be created by the link that `start` prints. */
@@ -37,7 +37,7 @@ export interface Me extends Administrator {
   readonly isSuperAdmin: boolean;
   readonly permissions: readonly Permission[];
 }
-export interface Permission {
+interface Permission {
   readonly action: string;
   readonly subject: string | null;
   /** null: all. */

@@ -102,7 +102,6 @@ const Password = ({ email }: { readonly email: string }) => {
   const field = (name: keyof typeof noPasswords) => ({
     label: texts[name],
     required: true,
-    visibilityToggleButtonProps: { 'aria-label': words.shell.signIn.showPassword },
     value: form[name],
     onChange: ({ currentTarget: { value } }: { readonly currentTarget: { readonly value: string } }) =>
       setForm((it) => ({ ...it, [name]: value })),

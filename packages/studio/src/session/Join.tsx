@@ -8,7 +8,7 @@ import { Fault } from '../parts/Fault.js';
 import { words } from '../words/index.js';
 import { join } from './session.js';
 
-const { join: texts, signIn } = words.shell;
+const { join: texts } = words.shell;
 
 export const Join = () => {
   useDocumentTitle(words.shell.pageTitle(texts.title));
@@ -32,7 +32,6 @@ export const Join = () => {
           {token === '' && <Alert color="yellow">{texts.noToken}</Alert>}
           {joining.error && <Fault fault={joining.error} />}
           <PasswordInput
-            visibilityToggleButtonProps={{ 'aria-label': signIn.showPassword }}
             label={texts.password}
             description={texts.passwordHint}
             autoComplete="new-password"

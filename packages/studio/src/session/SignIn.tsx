@@ -51,7 +51,6 @@ export const SignIn = () => {
             onChange={(event) => setEmail(event.currentTarget.value)}
           />
           <PasswordInput
-            visibilityToggleButtonProps={{ 'aria-label': words.shell.signIn.showPassword }}
             label={texts.password}
             autoComplete="current-password"
             required

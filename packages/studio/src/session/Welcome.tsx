@@ -56,12 +56,7 @@ export const Welcome = () => {
             <TextInput autoComplete="family-name" {...field('lastname')} />
           </Group>
           <TextInput type="email" autoComplete="username" {...field('email')} />
-          <PasswordInput
-            visibilityToggleButtonProps={{ 'aria-label': words.shell.signIn.showPassword }}
-            autoComplete="new-password"
-            description={texts.passwordHint}
-            {...field('password')}
-          />
+          <PasswordInput autoComplete="new-password" description={texts.passwordHint} {...field('password')} />
           <Button type="submit" loading={registering.isPending} disabled={key === ''}>
             {texts.action}
           </Button>

@@ -60,7 +60,7 @@ const post = async (path: string, body: object): Promise<Session> =>
 export const signIn = async (email: string, password: string): Promise<void> =>
   become(await post('/login', { email, password }));
 
-export interface Registration {
+interface Registration {
   /** The one-time key that the server has printed. */
   readonly key: string;
   readonly email: string;

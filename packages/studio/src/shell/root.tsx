@@ -8,7 +8,7 @@ import { Lost } from './Lost.js';
 import { PageWaiting } from './PageWaiting.js';
 import { PageFault } from './RouteFault.js';
 
-export interface RouterContext {
+interface RouterContext {
   readonly queryClient: QueryClient;
 }
 

@@ -1,5 +1,6 @@
 /** One accent colour, the system's font, a grid of 4 px; colours of texts that are readable in both schemes (4.5 : 1). */
 import { type CSSVariablesResolver, createTheme } from '@mantine/core';
+import { words } from '../words/index.js';
 
 export const theme = createTheme({
   primaryColor: 'harbour',
@@ -31,6 +32,7 @@ export const theme = createTheme({
   },
   components: {
     Badge: { defaultProps: { tt: 'none' } },
+    PasswordInput: { defaultProps: { visibilityToggleButtonProps: { 'aria-label': words.shell.showPassword } } },
     // a <header> in a dialog would be a second banner of the page
     ModalHeader: { defaultProps: { component: 'div' } },
   },

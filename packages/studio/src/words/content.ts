@@ -41,8 +41,6 @@ export const content = {
     selectAll: 'Select all on this page',
     size: 'Entries per page',
     sizes: (size: number) => `${size} per page`,
-    page: (page: number) => `Page ${page}`,
-    controls: { first: 'First page', previous: 'Previous page', next: 'Next page', last: 'Last page' },
   },
   filters: {
     title: 'Filters',
@@ -115,7 +113,6 @@ export const content = {
     clear: (name: string) => `Clear ${name}`,
     notListed: (value: string) => `${value} (no longer an option)`,
     password: 'The stored value is never shown. Enter a new one to replace it.',
-    showPassword: 'Show password',
     zone: (name: string) => `Time zone of ${name}`,
     incomplete: 'Incomplete: not saved unless every part is filled in.',
     utc: 'UTC',
@@ -193,8 +190,7 @@ export const content = {
     upload: (name: string) => `Upload to ${name}`,
     refused: (names: string, kinds: string) => `Not allowed here: ${names}. Allowed types: ${kinds}.`,
     formats: 'Formats:',
-    format: (width: number, height: number, bytes: number) =>
-      `${width} × ${height}, ${(bytes / 1000).toLocaleString('en')} kB`,
+    format: (width: number, height: number, size: string) => `${width} × ${height}, ${size}`,
     drag: (name: string) => `Move ${name}`,
     earlier: (name: string) => `Move ${name} forward`,
     later: (name: string) => `Move ${name} back`,

@@ -107,7 +107,8 @@ export const media = {
     actions: (name: string) => `Actions for the folder ${name}`,
     to: 'To',
     save: 'Save',
-    cancel: 'Cancel',
+    nameMissing: 'Enter a name.',
+    targetMissing: 'Choose another folder.',
     deleteTitle: (name: string) => `Delete the folder “${name}”?`,
     deleteEmpty: 'It is empty.',
     deleteFull: (held: { readonly files: number; readonly folders: number }) =>

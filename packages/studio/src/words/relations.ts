@@ -131,6 +131,7 @@ export const relations = {
       `${name}: the database stores ${stored} instead of ${sent}.`,
     unsendable: 'Not saved: the form has values that cannot be sent',
     notJson: (name: string) => `${name} is not valid JSON.`,
+    incomplete: (name: string) => `${name} is incomplete: fill in every part of it, or clear it.`,
     tooManyDigits: (name: string, reason: string) => `${name}: ${reason}`,
     restored: 'Your unsaved changes have been restored',
     restoredFrom: 'Stored in this browser',

@@ -7,6 +7,7 @@ export const shell = {
   loading: 'Loading',
   cancel: 'Cancel',
   close: 'Close',
+  showPassword: 'Show password',
   pageTitle: (page: string) => `${page} · Dovetail`,
   locale: 'Locale',
   as: {
@@ -56,7 +57,6 @@ export const shell = {
     title: 'Sign in',
     email: 'Email',
     password: 'Password',
-    showPassword: 'Show password',
     action: 'Sign in',
     none: 'There are no administrators yet.',
     byCommand: 'Create the first one with this command in the project folder, then reload this page:',

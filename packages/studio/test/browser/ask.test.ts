@@ -239,6 +239,26 @@ describe('Ask', () => {
     await expect.poll(() => urlIn(page)).toBe('/api/authors?fields[0]=name&populate[portrait]=true');
   });
 
+  it('follows links and the history to addresses that it has had before', async () => {
+    const page = await open('/ask');
+    const start = await urlIn(page);
+    const other = '/api/editions?fields[0]=number';
+    await paste(page, other);
+    await expect.poll(() => new URL(page.url()).searchParams.get('q')).toBe('fields[0]=number');
+    await page.getByRole('link', { name: words.shell.rooms.ask, exact: true }).click();
+    await expect.poll(() => urlIn(page)).toBe(start);
+    await page.goBack();
+    await expect.poll(() => urlIn(page)).toBe(other);
+    await page.goForward();
+    await expect.poll(() => urlIn(page)).toBe(start);
+    // the room's own addresses, which come back to it, are no changes of the request
+    await page.keyboard.press('ControlOrMeta+z');
+    await expect.poll(() => urlIn(page)).toBe(other);
+    await settled(page);
+    await page.keyboard.press('ControlOrMeta+Shift+z');
+    await expect.poll(() => urlIn(page)).toBe(start);
+  });
+
   it('every form is in step with the tree, and editable', async () => {
     const page = await open('/ask?type=articles&q=fields[0]=title');
     for (const form of ['qs', 'client', 'curl'] as const) {

@@ -45,6 +45,9 @@ const open = async (studio: Studio, id: number | 'new'): Promise<Page> => {
   return page;
 };
 
+/** The id of the element that has the focus. */
+const focused = (page: Page): Promise<string | undefined> => page.evaluate(() => document.activeElement?.id);
+
 const box = (page: Page, name: string): Locator => page.getByRole('textbox', { name, exact: true });
 
 const picture = path.join(import.meta.dirname, '../../../../examples/magazine/public/uploads/workbench_640461831c.png');
@@ -152,7 +155,7 @@ describe.each(dialects)('forms on %s', (dialect) => {
     await expect.poll(() => box(page, 'contact').getAttribute('aria-invalid')).toBe('true');
     await expect.poll(() => page.getByText('1 error', { exact: true }).count()).toBe(1);
     // the first of them can be mended at once
-    await expect.poll(() => page.evaluate(() => document.activeElement?.id)).toBe('field-contact');
+    await expect.poll(() => focused(page)).toBe('field-contact');
     await accessible(page);
     await studio.keep(page, 'content-faults');
     await label.fill('short');
@@ -164,11 +167,60 @@ describe.each(dialects)('forms on %s', (dialect) => {
       contact: 'a@example.org',
       tags: [{ label: 'a' }, { label: 'b' }, { label: 'short' }, { label: 'd' }],
     });
-    // half a date is none, and that is said
-    await page.locator('#field-day').focus();
+  });
+
+  it('does not save while a date or time is filled in by half', async () => {
+    const id = await make(studio, { name: 'Sedge', day: '2026-02-28' });
+    const page = await open(studio, id);
+    const message = page.getByText('Incomplete: not saved unless every part is filled in.');
+    // once it is left, that is said
+    await page.locator('#field-hour').focus();
     await page.keyboard.type('01');
     await box(page, 'count').focus();
-    await page.getByText('Incomplete: not saved unless every part is filled in.').waitFor();
+    await message.waitFor();
+    // it is no change, but whoever saves means it
+    await page.keyboard.press('ControlOrMeta+s');
+    await page.getByText('hour is incomplete: fill in every part of it, or clear it.').waitFor();
+    await expect.poll(() => focused(page)).toBe('field-hour');
+    await accessible(page);
+    await page.locator('#field-hour').fill('01:30');
+    await message.waitFor({ state: 'detached' });
+    // what is taken out of a stored date does not clear it
+    await page.locator('#field-day').focus();
+    await page.keyboard.press('Delete');
+    await page.keyboard.press('ControlOrMeta+s');
+    await page.getByText('day is incomplete: fill in every part of it, or clear it.').waitFor();
+    await message.waitFor();
+    await box(page, 'count').focus();
+    await saveButton(page).click();
+    await expect.poll(() => focused(page)).toBe('field-day');
+    expect(await stored(studio, id)).toMatchObject({ day: '2026-02-28', hour: null });
+    await page.locator('#field-day').fill('2026-03-01');
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ day: '2026-03-01', hour: '01:30:00.000' });
+  });
+
+  it('a date or time that is filled in by half can be cleared, and is discarded with the other changes', async () => {
+    const id = await make(studio, { name: 'Sedge' });
+    const page = await open(studio, id);
+    const message = page.getByText('Incomplete: not saved unless every part is filled in.');
+    const type = async (name: string) => {
+      await page.locator('#field-hour').focus();
+      await page.keyboard.type('01');
+      await box(page, 'name').fill(name);
+      await message.waitFor();
+    };
+    await type('Sedges');
+    await page.getByRole('button', { name: 'Clear hour' }).click();
+    await message.waitFor({ state: 'detached' });
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ name: 'Sedges', hour: null });
+    await type('Rush');
+    await page.getByRole('button', { name: 'Discard', exact: true }).click();
+    await message.waitFor({ state: 'detached' });
+    await box(page, 'name').fill('Reed');
+    await save(page);
+    expect(await stored(studio, id)).toMatchObject({ name: 'Reed', hour: null });
   });
 
   it('does not send text that is not JSON yet', async () => {
@@ -181,6 +233,7 @@ describe.each(dialects)('forms on %s', (dialect) => {
     await page.getByText('This is not valid JSON.').waitFor();
     await saveButton(page).click();
     await page.getByText('facts is not valid JSON.').waitFor();
+    await expect.poll(() => focused(page)).toBe('field-facts');
     expect(await stored(studio, id)).toMatchObject({ facts: { a: 1 } });
     await json.click();
     await page.keyboard.press('ControlOrMeta+End');

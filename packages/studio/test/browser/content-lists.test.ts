@@ -1,12 +1,23 @@
 /** Lists: the address holds what they show. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, settled, useStudio } from './studio.js';
+import { accessible, hold, oneDialect, settled, useStudio } from './studio.js';
 
 const titles = (page: Page): Promise<string[]> => page.locator('tbody tr td:nth-child(3)').allInnerTexts();
 
 describe.each(oneDialect)('lists on %s', (dialect) => {
   const studio = useStudio(dialect);
+  const draft = async (title: string): Promise<number> => {
+    const { status, body } = await studio.send('POST', '/api/articles', {
+      data: { title, slug: `slug-${title}`, publishedAt: null },
+    });
+    expect(status, JSON.stringify(body)).toBe(200);
+    return (body as { data: { id: number } }).data.id;
+  };
+  const published = async (id: number): Promise<unknown> => {
+    const { body } = await studio.send('GET', `/api/articles/${id}?publicationState=preview`);
+    return (body as { data: { attributes: { publishedAt: unknown } } }).data.attributes.publishedAt;
+  };
 
   it('shows the entries of a type with drafts, sorted by the heads of columns', async () => {
     const page = await studio.open('/content/articles');
@@ -57,6 +68,7 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     await page.getByRole('cell', { name: 'Léonie Carrick' }).first().waitFor();
     await page.getByRole('button', { name: 'Page 2' }).click();
     await page.waitForURL(/page=2/);
+    await page.getByText(/^11–1\d of 1\d$/).waitFor();
     await expect.poll(async () => (await titles(page)).length).toBeLessThan(10);
     await page.reload();
     await settled(page);
@@ -75,20 +87,7 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
   });
 
   it('publishes, unpublishes and deletes what is chosen, with its progress', async () => {
-    const make = async (title: string): Promise<number> => {
-      const { status, body } = await studio.send('POST', '/api/articles', {
-        data: { title, slug: `bulk-${title}`, publishedAt: null },
-      });
-      expect(status, JSON.stringify(body)).toBe(200);
-      return (body as { data: { id: number } }).data.id;
-    };
-    const ids = [await make('bulkone'), await make('bulktwo')];
-    const published = async (id: number): Promise<unknown> =>
-      (
-        (await studio.send('GET', `/api/articles/${id}?publicationState=preview`)).body as {
-          data: { attributes: { publishedAt: unknown } };
-        }
-      ).data.attributes.publishedAt;
+    const ids = [await draft('bulkone'), await draft('bulktwo')];
     const page = await studio.open('/content/articles?q=bulk');
     await page.getByRole('row').nth(2).waitFor();
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
@@ -106,6 +105,37 @@ describe.each(oneDialect)('lists on %s', (dialect) => {
     await dialog.getByRole('button', { name: 'Delete' }).click();
     await page.getByText('No matching entries').waitFor();
     expect((await studio.send('GET', `/api/articles/${ids[0]}?publicationState=preview`)).status).toBe(404);
+  });
+
+  it('stops with the list: the rest of what was chosen stays as it is, and so does what is chosen next', async () => {
+    const ids: number[] = [];
+    for (const title of ['halfway1', 'halfway2', 'halfway3', 'halfway4', 'halfway5']) ids.push(await draft(title));
+    const page = await studio.open('/content/articles?q=halfway');
+    await page.getByText('1–5 of 5').waitFor();
+    const writes = await hold(page, 'PUT', '**/api/articles/*');
+    await page.getByRole('checkbox', { name: 'Select all on this page' }).check();
+    await page.getByRole('button', { name: 'Publish', exact: true }).click();
+    await expect.poll(() => writes.count()).toBe(3);
+    await page.getByRole('button', { name: 'title', exact: true }).click();
+    await page.waitForURL(/sort=title/);
+    const bar = page.getByRole('region', { name: 'Actions for the selected entries' });
+    await bar.waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'Select halfway5' }).check();
+    writes.release();
+    await settled(page);
+    expect((await Promise.all(ids.map(published))).filter((it) => it !== null)).toHaveLength(3);
+    await bar.getByText('1 selected').waitFor();
+    // all are done, but are being read again
+    const reads = await hold(page, 'GET', '**/api/articles?*');
+    await bar.getByRole('button', { name: 'Publish', exact: true }).click();
+    await expect.poll(() => published(ids[4]!)).not.toBe(null);
+    await expect.poll(() => reads.count()).toBe(1);
+    await page.getByRole('button', { name: 'id', exact: true }).click();
+    await bar.waitFor({ state: 'detached' });
+    await page.getByRole('checkbox', { name: 'Select halfway4' }).check();
+    reads.release();
+    await settled(page);
+    await bar.getByText('1 selected').waitFor();
   });
 
   it('is used by keyboard, from a type to an entry', async () => {

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, oneDialect, settled, useStudio } from './studio.js';
+import { accessible, hold, oneDialect, settled, useStudio } from './studio.js';
 
 const picture = fs.readFileSync(
   path.join(import.meta.dirname, '../../../../examples/magazine/public/uploads/workbench_640461831c.png'),
@@ -114,26 +114,62 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await tile(page, 'workbench.png').waitFor();
   });
 
+  it('what is being done to folders is not cancelled: its dialog stays until the answer comes', async () => {
+    const { body } = await studio.send('POST', '/_dovetail/folders', { name: 'Held' });
+    const page = await studio.open(`/media?folder=${(body as { data: { id: number } }).data.id}`);
+    const dialog = page.getByRole('dialog');
+    const act = async (what: string, action: string, method: string): Promise<void> => {
+      const request = await hold(page, method, '**/_dovetail/folders/*');
+      await page.getByRole('button', { name: /^Actions for the folder/ }).click();
+      await page.getByRole('menuitem', { name: what }).click();
+      if (what === 'Rename') await dialog.getByRole('textbox', { name: 'Name' }).fill('Kept');
+      await dialog.getByRole('button', { name: action }).click();
+      await expect.poll(() => request.count()).toBe(1);
+      await page.keyboard.press('Escape');
+      expect(await dialog.getByRole('button', { name: 'Cancel' }).isDisabled()).toBe(true);
+      expect(await dialog.getByRole('button', { name: 'Close' }).isDisabled()).toBe(true);
+      request.release();
+      await dialog.waitFor({ state: 'detached' });
+    };
+    await act('Rename', 'Save', 'PUT');
+    await page.getByRole('navigation', { name: 'Folder', exact: true }).getByText('Kept').waitFor();
+    await act('Delete folder', 'Delete folder', 'DELETE');
+    await tile(page, 'workbench.png').waitFor();
+  });
+
+  it('a search that is cleared while it is typed is not made', async () => {
+    const page = await studio.open('/media');
+    const search = page.getByRole('searchbox', { name: 'Search files' });
+    const clear = page.getByRole('main').getByRole('button', { name: 'Clear search' });
+    await page.clock.install();
+    // beside the field, and where nothing was found
+    for (const which of [clear.first(), clear.last()]) {
+      await search.fill('nothing like it');
+      await page.getByText('No files match').waitFor();
+      await page.clock.pauseAt(await page.evaluate(() => Date.now() + 1000));
+      await search.fill('nothing like it, too');
+      await which.click();
+      await page.clock.fastForward(1000);
+      await page.clock.resume();
+      await settled(page);
+      expect(await search.inputValue()).toBe('');
+      await tile(page, 'workbench.png').waitFor();
+    }
+  });
+
   it('stores what is chosen and what is dropped, with the progress of each; one can be cancelled and sent again', async () => {
     const page = await studio.open('/media');
     await tile(page, 'workbench.png').waitFor();
     const panel = page.getByRole('region', { name: 'Uploads' });
     // the first request waits, so that there is something to cancel
-    let release = (): void => undefined;
-    const held = new Promise<void>((resolve) => {
-      release = resolve;
-    });
-    await page.route('**/api/upload', async (route) => {
-      await held;
-      await route.continue().catch(() => undefined);
-    });
+    const first = await hold(page, 'POST', '**/api/upload');
     await upload(page, [png('one.png'), png('two.png'), png('three.png')]);
     await panel.getByText('0 of 3 files uploaded').waitFor();
     await panel.getByRole('button', { name: 'Cancel one.png' }).click();
     await panel.getByText('Cancelled', { exact: true }).waitFor();
     await studio.keep(page, 'media-uploads');
     await accessible(page);
-    release();
+    first.release();
     await panel.getByText('2 of 3 files uploaded, 1 cancelled').waitFor();
     await page.unroute('**/api/upload');
     await panel.getByRole('button', { name: 'Retry one.png' }).click();
@@ -367,6 +403,25 @@ describe.each(oneDialect)('media on %s', (dialect) => {
     await tile(page, 'c.txt').focus();
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { level: 1, name: 'c.txt' }).waitFor();
+  });
+
+  it('a deletion that is stopped does not close the dialog that is open when it ends', async () => {
+    const page = await studio.open('/media');
+    await upload(page, [text('stopped-1.txt'), text('stopped-2.txt')]);
+    await page.getByText('2 of 2 files uploaded').waitFor();
+    for (const name of ['stopped-1.txt', 'stopped-2.txt'])
+      await page.getByRole('checkbox', { name: `Select ${name}` }).check();
+    const deletion = await hold(page, 'DELETE', '**/api/upload/files/*');
+    const bar = page.getByRole('region', { name: '2 files selected' });
+    await bar.getByRole('button', { name: 'Delete' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Delete 2 files' }).click();
+    await expect.poll(() => deletion.count()).toBe(1);
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click();
+    await bar.getByRole('button', { name: 'Move' }).click();
+    await page.getByRole('dialog', { name: 'Move 2 files' }).waitFor();
+    deletion.release();
+    await page.getByRole('dialog', { name: 'Move 1 file' }).waitFor();
+    expect(deletion.count()).toBe(1);
   });
 
   it('is used on a narrow screen', async () => {

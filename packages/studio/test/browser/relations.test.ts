@@ -248,6 +248,41 @@ describe.each(dialects)('a relation list of 10,000 on %s', (dialect) => {
     expect(await idsOf(studio, 'editions/2/relations/articles', 9990, 20)).toEqual(wanted.slice(9990));
   });
 
+  it('what could not be read for a move is read again, and the move is made', async () => {
+    await setTo(studio, 2, ids);
+    const page = await studio.open('/content/editions/2/articles');
+    await openList(page);
+    const reads = '**/relations/articles?*';
+    let refused = 0;
+    await page.route(reads, (route) => {
+      refused += 1;
+      return route.abort();
+    });
+    await handle(page, ids[2]!).focus();
+    await page.keyboard.press('m');
+    await page.getByLabel('Position, from 1 to 10,000').fill('6000');
+    await page.keyboard.press('Enter');
+    const fault = page.getByRole('alert').filter({ hasText: 'The server is not responding.' });
+    await fault.waitFor();
+    // it is back where it was, out of sight
+    await row(page, ids[2]!).waitFor({ state: 'detached' });
+    const before = refused;
+    await fault.getByRole('button', { name: 'Try again' }).click();
+    await expect.poll(() => refused).toBeGreaterThan(before);
+    await row(page, ids[2]!).waitFor({ state: 'detached' });
+    await fault.waitFor();
+    await page.unroute(reads);
+    await fault.getByRole('button', { name: 'Try again' }).click();
+    await fault.waitFor({ state: 'detached' });
+    await expect
+      .poll(() => bodyShown(page))
+      .toEqual({
+        data: { articles: { connect: [{ id: ids[2], position: { after: ids[5999] } }] } },
+      });
+    await save(page);
+    expect(await idsOf(studio, 'editions/2/relations/articles', 5998, 3)).toEqual([ids[5999], ids[2], ids[6000]]);
+  });
+
   it('dragging scrolls as far as the pointer stays at the edge, across every window', async () => {
     await setTo(studio, 2, ids);
     const page = await studio.open('/content/editions/2/articles');

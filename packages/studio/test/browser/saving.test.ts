@@ -1,7 +1,7 @@
 /** Two people at one entry, unsaved work, drafts and locales: nothing is overwritten, nothing is lost. */
 import type { Page } from 'playwright-core';
 import { describe, expect, it } from 'vitest';
-import { accessible, dialects, type Studio, settled, useStudio } from './studio.js';
+import { accessible, dialects, hold, type Studio, settled, useStudio } from './studio.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
@@ -68,19 +68,12 @@ describe.each(dialects)('saving on %s', (dialect) => {
   it('what is written while the server refuses a save is part of the conflict', async () => {
     await put(studio, 'authors/2', { name: 'The second', bio: 'Before' });
     const page = await studio.open('/content/authors/2');
-    let answer = (): void => {};
-    const gate = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/api/authors/2*', async (route) => {
-      if (route.request().method() === 'PUT') await gate;
-      await route.continue();
-    });
+    const write = await hold(page, 'PUT', '**/api/authors/2*');
     await textbox(page, 'name').fill('Mine, the second');
     await put(studio, 'authors/2', { name: 'Theirs, the second' });
     await page.keyboard.press('Control+s');
     await textbox(page, 'bio').fill('Written meanwhile');
-    answer();
+    write.release();
     await page.getByRole('dialog').getByRole('button', { name: 'Apply' }).click();
     await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Written meanwhile');
     await save(page);
@@ -193,18 +186,11 @@ describe.each(dialects)('saving on %s', (dialect) => {
   it('what is written while the server saves stays, unsaved, in the form', async () => {
     await put(studio, 'authors/2', { name: 'Before', bio: 'Before' });
     const page = await studio.open('/content/authors/2');
-    let answer = (): void => {};
-    const gate = new Promise<void>((resolve) => {
-      answer = resolve;
-    });
-    await page.route('**/api/authors/2*', async (route) => {
-      if (route.request().method() === 'PUT') await gate;
-      await route.continue();
-    });
+    const write = await hold(page, 'PUT', '**/api/authors/2*');
     await textbox(page, 'name').fill('Sent');
     await page.keyboard.press('Control+s');
     await textbox(page, 'bio').fill('Written meanwhile');
-    answer();
+    write.release();
     await page.getByText('Saved.', { exact: true }).waitFor();
     expect(await attributesOf(studio, 'authors/2')).toMatchObject({ name: 'Sent', bio: 'Before' });
     await expect.poll(() => textbox(page, 'bio').inputValue()).toBe('Written meanwhile');

@@ -332,6 +332,30 @@ export const settled = async (page: Page): Promise<void> => {
     .toEqual([]);
 };
 
+/** Holds requests of a page back, so that something can be done meanwhile. */
+export const hold = async (page: Page, method: string, url: string): Promise<Held> => {
+  let release = (): void => undefined;
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  let count = 0;
+  await page.route(url, async (route) => {
+    if (route.request().method() === method) {
+      count += 1;
+      await gate;
+    }
+    // it may have been cancelled
+    await route.continue().catch(() => undefined);
+  });
+  return { count: () => count, release };
+};
+
+interface Held {
+  /** Of the requests that have come so far. */
+  count(): number;
+  release(): void;
+}
+
 const watch = (page: Page, faults: string[]): void => {
   const requests = { sent: 0, pending: new Set<Request>() };
   traffic.set(page, requests);

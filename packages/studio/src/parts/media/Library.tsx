@@ -35,7 +35,7 @@ import { UploadPanel } from './UploadPanel.js';
 
 const texts = words.media;
 
-export interface LibraryProps
+interface LibraryProps
   extends Pick<FileListProps, 'selection' | 'onSelection' | 'mode' | 'note' | 'onDelete' | 'onMove'> {
   readonly listing: Listing;
   readonly onListing: (change: Partial<Listing>) => void;
@@ -52,7 +52,19 @@ export interface LibraryProps
 }
 
 export const Library = (props: LibraryProps) => {
-  const { listing, onListing, kinds = allKinds, onUploaded, onShown, actions, children, ...list } = props;
+  const { listing, kinds = allKinds, onUploaded, onShown, actions, children, ...list } = props;
+  const [typed, setTyped] = useState(listing.q);
+  // the address may change by itself: back, forward, a folder
+  useEffect(() => setTyped(listing.q), [listing.q]);
+  const search = useDebouncedCallback((q: string) => props.onListing({ q }), SEARCH_MS);
+  const onListing: LibraryProps['onListing'] = (change) => {
+    // another search takes the place of the one that is still being typed
+    if (change.q !== undefined) {
+      search.cancel();
+      setTyped(change.q);
+    }
+    props.onListing(change);
+  };
   const rights = useMediaRights();
   const folders = useFolders();
   const page = useFiles(listing, kinds);
@@ -120,7 +132,16 @@ export const Library = (props: LibraryProps) => {
             </FileButton>
           </Group>
         </Group>
-        <Bar listing={listing} onListing={onListing} kinds={kinds} />
+        <Bar
+          listing={listing}
+          onListing={onListing}
+          kinds={kinds}
+          typed={typed}
+          onTyped={(q) => {
+            setTyped(q);
+            search(q);
+          }}
+        />
         {hadFolders && (
           <Alert
             color="yellow"
@@ -197,58 +218,54 @@ const Bar = ({
   listing,
   onListing,
   kinds,
+  typed,
+  onTyped,
 }: {
   readonly listing: Listing;
   readonly onListing: LibraryProps['onListing'];
   readonly kinds: readonly Kind[];
-}) => {
-  const [text, setText] = useState(listing.q);
-  // the address may change by itself: back, forward, a folder
-  useEffect(() => setText(listing.q), [listing.q]);
-  const search = useDebouncedCallback((q: string) => onListing({ q }), SEARCH_MS);
-  return (
-    <Group gap="xs" align="end">
-      <SearchField
-        label={texts.search}
-        placeholder={texts.searchHint}
-        value={text}
-        onSearch={(it) => {
-          setText(it);
-          search(it);
-        }}
-        rightSection={
-          text !== '' && <CloseButton size="sm" aria-label={texts.empty.clear} onClick={() => onListing({ q: '' })} />
-        }
-      />
-      {kinds.length > 1 && (
-        <NativeSelect
-          size="xs"
-          aria-label={texts.kindLabel}
-          value={listing.kind ?? ''}
-          data={[{ value: '', label: texts.allKinds }, ...kinds.map((it) => ({ value: it, label: texts.kinds[it] }))]}
-          onChange={({ currentTarget: { value } }) => onListing({ kind: kinds.find((it) => it === value) ?? null })}
-        />
-      )}
+  /** In the field of the search; the listing follows. */
+  readonly typed: string;
+  readonly onTyped: (text: string) => void;
+}) => (
+  <Group gap="xs" align="end">
+    <SearchField
+      label={texts.search}
+      placeholder={texts.searchHint}
+      value={typed}
+      onSearch={onTyped}
+      rightSection={
+        typed !== '' && <CloseButton size="sm" aria-label={texts.empty.clear} onClick={() => onListing({ q: '' })} />
+      }
+    />
+    {kinds.length > 1 && (
       <NativeSelect
         size="xs"
-        aria-label={texts.sortLabel}
-        value={listing.sort}
-        data={sorts.map((it) => ({ value: it, label: texts.sorts[it] }))}
-        onChange={({ currentTarget: { value } }) => onListing({ sort: value as FileSort })}
+        aria-label={texts.kindLabel}
+        value={listing.kind ?? ''}
+        data={[{ value: '', label: texts.allKinds }, ...kinds.map((it) => ({ value: it, label: texts.kinds[it] }))]}
+        onChange={({ currentTarget: { value } }) => onListing({ kind: kinds.find((it) => it === value) ?? null })}
       />
-      <SegmentedControl
-        size="xs"
-        aria-label={texts.viewLabel}
-        value={listing.view}
-        data={[
-          { value: 'grid', label: <ViewIcon icon={<IconLayoutGrid size={16} />} label={texts.views.grid} /> },
-          { value: 'list', label: <ViewIcon icon={<IconList size={16} />} label={texts.views.list} /> },
-        ]}
-        onChange={(view) => onListing({ view: view === 'list' ? 'list' : 'grid' })}
-      />
-    </Group>
-  );
-};
+    )}
+    <NativeSelect
+      size="xs"
+      aria-label={texts.sortLabel}
+      value={listing.sort}
+      data={sorts.map((it) => ({ value: it, label: texts.sorts[it] }))}
+      onChange={({ currentTarget: { value } }) => onListing({ sort: value as FileSort })}
+    />
+    <SegmentedControl
+      size="xs"
+      aria-label={texts.viewLabel}
+      value={listing.view}
+      data={[
+        { value: 'grid', label: <ViewIcon icon={<IconLayoutGrid size={16} />} label={texts.views.grid} /> },
+        { value: 'list', label: <ViewIcon icon={<IconList size={16} />} label={texts.views.list} /> },
+      ]}
+      onChange={(view) => onListing({ view: view === 'list' ? 'list' : 'grid' })}
+    />
+  </Group>
+);
 
 const ViewIcon = ({ icon, label }: { readonly icon: ReactNode; readonly label: string }) => (
   <>

@@ -10,7 +10,7 @@ import { noSelection, type Selection } from './selection.js';
 
 const texts = words.media.picker;
 
-export interface MediaPickerProps {
+interface MediaPickerProps {
   readonly opened: boolean;
   readonly onClose: () => void;
   /** One file, or several. */

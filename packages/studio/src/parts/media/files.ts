@@ -21,7 +21,7 @@ export interface MediaFile {
   readonly folder?: { readonly id: number } | null;
 }
 
-export interface StoredFormat {
+interface StoredFormat {
   readonly url: string;
   readonly width: number;
   readonly height: number;

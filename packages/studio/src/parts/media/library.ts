@@ -12,7 +12,7 @@ import type { Folder } from './folders.js';
 import { filesQuery, type Listing } from './listing.js';
 import { isUnderWay, newUploads, type Upload, type Uploads } from './uploads.js';
 
-export interface MediaRights {
+interface MediaRights {
   readonly read: boolean;
   readonly create: boolean;
   /** Deleting is one of the changes, as in v4. */

@@ -1,7 +1,7 @@
 /** Files on their way to the server: two at a time, each with its progress, until all are there, failed or cancelled. */
 import type { MediaFile } from './files.js';
 
-export type UploadState =
+type UploadState =
   | { readonly kind: 'waiting' }
   | { readonly kind: 'sending'; readonly sent: number; readonly total: number }
   /** All bytes have left; the server makes the formats. */
@@ -167,7 +167,7 @@ export const newUploads = (send: SendFile, onStored: () => void = () => undefine
 export const isUnderWay = ({ kind }: UploadState): boolean =>
   kind === 'waiting' || kind === 'sending' || kind === 'processing';
 
-export interface UploadCounts {
+interface UploadCounts {
   readonly all: number;
   readonly done: number;
   readonly underWay: number;

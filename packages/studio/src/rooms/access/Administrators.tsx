@@ -131,7 +131,7 @@ const Listed = () => {
             <Table.Td>
               {nameOf(it)}{' '}
               {it.id === me?.id && (
-                <Badge variant="light" tt="none" c="var(--mantine-color-text)">
+                <Badge variant="light" c="var(--mantine-color-text)">
                   {texts.you}
                 </Badge>
               )}
@@ -210,7 +210,6 @@ const AdministratorDialog = ({
       ))}
       {administrator === null && (
         <PasswordInput
-          visibilityToggleButtonProps={{ 'aria-label': words.shell.signIn.showPassword }}
           label={texts.password}
           description={texts.passwordHint}
           autoComplete="new-password"

@@ -8,7 +8,7 @@ import { actionName, neighbour, type Section, triOf } from './grid.js';
 
 const texts = words.access.roles;
 
-export interface Column {
+interface Column {
   readonly key: string | number;
   readonly name: string;
   /** The head of the column. */
@@ -18,7 +18,7 @@ export interface Column {
   readonly onSet: (actions: readonly Action[], granted: boolean) => void;
 }
 
-export interface GridProps {
+interface GridProps {
   readonly label: string;
   readonly sections: readonly Section[];
   readonly columns: readonly Column[];

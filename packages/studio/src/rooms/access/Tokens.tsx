@@ -174,7 +174,7 @@ const Expiry = ({ token }: { readonly token: ApiToken }) => {
     <Group gap={4} wrap="nowrap">
       <Instant value={token.expiresAt} />
       {(state === 'expired' || state === 'soon') && (
-        <Badge color={state === 'expired' ? 'red' : 'yellow'} variant="light" tt="none" c="var(--mantine-color-text)">
+        <Badge color={state === 'expired' ? 'red' : 'yellow'} variant="light" c="var(--mantine-color-text)">
           {texts[state]}
         </Badge>
       )}

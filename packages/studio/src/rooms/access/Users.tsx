@@ -334,7 +334,6 @@ const UserDialog = ({
         onChange={({ currentTarget: { value } }) => setForm({ ...form, email: value })}
       />
       <PasswordInput
-        visibilityToggleButtonProps={{ 'aria-label': words.shell.signIn.showPassword }}
         label={stored ? texts.passwordNew : texts.password}
         {...(stored ? { description: texts.passwordHint } : {})}
         required={!stored}

@@ -2,7 +2,7 @@
 import { type Action, partsOf, subjectOf } from './grants.js';
 
 /** What the grid needs to know of a type. */
-export interface GridType {
+interface GridType {
   readonly uid: string;
   readonly displayName: string;
   readonly plural: string;
@@ -64,7 +64,7 @@ export const filtered = (
   });
 };
 
-export type Tri = 'all' | 'some' | 'none';
+type Tri = 'all' | 'some' | 'none';
 
 export const triOf = (actions: readonly Action[], isGranted: (action: Action) => boolean): Tri => {
   const count = actions.filter(isGranted).length;

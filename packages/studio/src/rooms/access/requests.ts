@@ -71,7 +71,7 @@ export const roleActions = (client: ApiClient) => ({
 
 // ---- API tokens
 
-export interface MadeToken extends ApiToken {
+interface MadeToken extends ApiToken {
   /** Shown once. */
   readonly accessKey: string;
 }

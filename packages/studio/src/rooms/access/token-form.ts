@@ -48,7 +48,7 @@ export const formOf = (token: ApiToken): TokenForm => ({
 export const missingIn = ({ name, type, permissions }: TokenForm): 'name' | 'permissions' | null =>
   name.trim() === '' ? 'name' : type === 'custom' && permissions.size === 0 ? 'permissions' : null;
 
-export type TokenState = 'valid' | 'soon' | 'expired' | 'forever';
+type TokenState = 'valid' | 'soon' | 'expired' | 'forever';
 
 /** `soon` is within a week. @param now milliseconds. */
 export const stateOf = ({ expiresAt }: Pick<ApiToken, 'expiresAt'>, now: number): TokenState => {

@@ -15,7 +15,7 @@ export interface Mark extends Span {
   readonly message: string;
 }
 
-export type Language = 'text' | 'code' | 'json';
+type Language = 'text' | 'code' | 'json';
 
 interface Props {
   readonly label: string;

@@ -95,7 +95,6 @@ const StatementView = ({ statement }: { readonly statement: Statement }) => {
             color="orange"
             variant="light"
             c="var(--mantine-color-text)"
-            tt="none"
             leftSection={<IconAlertTriangle size={12} />}
           >
             {texts.scan[whole]}

@@ -225,7 +225,7 @@ const groupsOf = (items: readonly Item[]): readonly (readonly Item[])[] => {
 const domId = (id: string): string => `ask${id}`;
 
 /** The name of a row, as it stands in the query. */
-export const labelOf = (item: Item): string => {
+const labelOf = (item: Item): string => {
   switch (item.kind) {
     case 'place': {
       const step = item.place.at(-1);

@@ -7,7 +7,7 @@ export interface Explanation {
   /** `isUnited`: whether the database gets them as one. */
   readonly counts: { readonly isUnited: boolean };
 }
-export interface PlanNode {
+interface PlanNode {
   readonly uid: string;
   readonly fields: readonly { readonly name: string }[];
   readonly edges: readonly { readonly name: string; readonly targets: readonly { readonly node: number }[] }[];

@@ -6,7 +6,7 @@ import { targetsOf } from './query/place.js';
 
 const texts = words.ask.answer;
 
-export interface ShownEntry {
+interface ShownEntry {
   readonly id: string;
   /** Its name to people: the text of its main field, of its first text if it has none, or its type and id. */
   readonly title: string;
@@ -67,7 +67,7 @@ const titleOf = (type: Type | null, id: unknown, title: unknown, named: unknown)
 };
 
 /** What is inside of a value: entries, plain objects, or nothing. */
-export type Inside =
+type Inside =
   | { readonly kind: 'text'; readonly text: string }
   | {
       readonly kind: 'entries';
@@ -78,7 +78,7 @@ export type Inside =
   | { readonly kind: 'members'; readonly members: readonly (readonly [string, unknown])[] };
 
 /** The value of a field of an entry. */
-export const insideOf = (value: unknown, name: string, type: Type | null, model: Model): Inside => {
+const insideOf = (value: unknown, name: string, type: Type | null, model: Model): Inside => {
   const attribute = type && attributeOf(type, name);
   const isNested = attribute ? attribute.kind !== 'scalar' : true;
   const types = attribute && isNested ? targetsOf(model, attribute) : [];
@@ -92,7 +92,7 @@ export const insideOf = (value: unknown, name: string, type: Type | null, model:
   return { kind: 'text', text: textOfValue(inner) };
 };
 
-export const textOfValue = (value: unknown): string => {
+const textOfValue = (value: unknown): string => {
   if (value === null || value === undefined) return texts.value.null;
   if (typeof value === 'boolean') return value ? texts.value.true : texts.value.false;
   if (typeof value === 'string') return value;
@@ -118,7 +118,7 @@ export const cellText = (value: unknown, name: string, type: Type | null, model:
 
 // ---- rows of the tree
 
-export interface AnswerRow {
+interface AnswerRow {
   readonly id: string;
   readonly level: number;
   readonly label: string;

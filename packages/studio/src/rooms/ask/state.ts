@@ -33,7 +33,7 @@ const after = ({ past, request, future }: History, step: Step): History => {
   }
 };
 
-export interface Asking {
+interface Asking {
   readonly request: Request;
   readonly change: (request: Request) => void;
   readonly undo: (() => void) | null;
@@ -85,7 +85,7 @@ export const useAsking = (model: Model): Asking | null => {
 
 const noRequest: Request = { type: '', id: null, query: {} };
 
-export const searchOf = (request: Request, model: Model): AskSearch => {
+const searchOf = (request: Request, model: Model): AskSearch => {
   const type = typeOfRequest(model, request);
   if (!type) return {};
   const q = writeSearch(request.query);

@@ -1,7 +1,7 @@
 /** The keys of a tree, as the WAI-ARIA practices have them. */
 import type { KeyboardEvent } from 'react';
 
-export interface KeyedRow {
+interface KeyedRow {
   readonly id: string;
   readonly level: number;
   /** Null if there is nothing inside. */
@@ -18,7 +18,7 @@ export const keyedRows = <
   items.map((it) => ({ id: it.id, level: it.level, expanded: it.expanded ?? null, label: labelOf(it) }));
 
 /** Where a key leads from a row, or whether it opens or closes it; null for keys that are not the tree's. */
-export type Move = { readonly to: string | null } | { readonly open: boolean };
+type Move = { readonly to: string | null } | { readonly open: boolean };
 
 export const moveIn = (rows: readonly KeyedRow[], id: string, event: KeyboardEvent): Move | null => {
   const at = rows.findIndex((it) => it.id === id);

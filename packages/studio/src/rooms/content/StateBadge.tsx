@@ -6,11 +6,9 @@ const texts = words.content.states;
 
 export const StateBadge = ({ publishedAt }: { readonly publishedAt: string | null }) =>
   publishedAt === null ? (
-    <Badge color="gray" variant="default" tt="none">
+    <Badge color="gray" variant="default">
       {texts.draft}
     </Badge>
   ) : (
-    <Badge variant="light" tt="none">
-      {texts.published}
-    </Badge>
+    <Badge variant="light">{texts.published}</Badge>
   );

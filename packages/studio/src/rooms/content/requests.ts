@@ -10,7 +10,7 @@ export const pathOf = (model: Model, type: Type, id: number | null = null): stri
   return type.kind === 'single' || id === null ? path : `${path}/${id}`;
 };
 
-export interface OneAnswer {
+interface OneAnswer {
   readonly data: unknown;
   readonly etag: string | null;
 }

@@ -95,7 +95,7 @@ const isRefused = (error: unknown): boolean =>
 const colours: Readonly<Record<Check['status'], string>> = { ok: 'green', warning: 'yellow', fault: 'red' };
 
 const Summary = ({ status }: { readonly status: Check['status'] }) => (
-  <Badge role="status" color={colours[status]} variant="light" c="var(--mantine-color-text)" tt="none">
+  <Badge role="status" color={colours[status]} variant="light" c="var(--mantine-color-text)">
     {texts.summary[status]}
   </Badge>
 );

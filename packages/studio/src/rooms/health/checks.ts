@@ -76,7 +76,7 @@ export const summaryOf = ({ checks, webhooks }: Pick<Health, 'checks' | 'webhook
 export const shareOf = ({ found, made }: Kept): number | null =>
   found + made === 0 ? null : Math.floor((found / (found + made)) * 100);
 
-export interface IgnoredFile {
+interface IgnoredFile {
   readonly file: string;
   readonly notes: readonly Omit<Ignored, 'file'>[];
 }

@@ -6,7 +6,7 @@ export interface Point {
   readonly x: number;
   readonly y: number;
 }
-export interface Size {
+interface Size {
   readonly width: number;
   readonly height: number;
 }
@@ -14,12 +14,12 @@ export type Rect = Point & Size;
 
 // ---- cards
 
-export const CARD_WIDTH = 232;
+const CARD_WIDTH = 232;
 export const HEAD_HEIGHT = 48;
 export const ROW_HEIGHT = 20;
 const PADDING = 8;
 /** Of a card that is not shown whole; further attributes are counted in a last row. */
-export const ROWS_MAX = 14;
+const ROWS_MAX = 14;
 
 /** What a card shows of its type. */
 export interface Card extends Size {
@@ -134,7 +134,7 @@ const lanesOf = (
 };
 
 /** A card, how far below its top an edge meets it, and how many entries that end stands for. */
-export interface Meeting {
+interface Meeting {
   readonly rect: Rect;
   readonly offset: number;
   readonly count: Count;

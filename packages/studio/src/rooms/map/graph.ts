@@ -24,7 +24,7 @@ export interface Graph {
   readonly edges: readonly Edge[];
 }
 
-export interface Shown {
+interface Shown {
   readonly components: boolean;
   /** Types of plugins, such as users and files. */
   readonly plugins: boolean;

@@ -6,7 +6,7 @@ import type { Edge, End } from './graph.js';
 
 const texts = words.map;
 
-export const nameOfType = (model: Model, uid: string): string => typeOf(model, uid)?.displayName ?? uid;
+const nameOfType = (model: Model, uid: string): string => typeOf(model, uid)?.displayName ?? uid;
 
 /** What stands behind an attribute: `string`, `→ Author`, `→ many Article`, `Quote | Gallery`. */
 export const kindOf = (model: Model, { type, relation, component, zone, customField, media }: Attribute): string => {

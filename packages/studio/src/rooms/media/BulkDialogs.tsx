@@ -1,6 +1,6 @@
 /** What is asked before several files are moved or deleted. */
 import { Button, Group, List, Modal, Progress, Stack, Text } from '@mantine/core';
-import { type ReactNode, useRef, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { entryName } from '../../model/entry-name.js';
 import { typeOf } from '../../model/model.js';
 import { Fault } from '../../parts/Fault.js';
@@ -88,28 +88,26 @@ export const DeleteDialog = ({
   const [asked] = useState(ids);
   const [done, setDone] = useState<number | null>(null);
   const [fault, setFault] = useState<unknown>(null);
-  const running = useRef(new AbortController());
+  const abort = useRef<AbortController | null>(null);
+  // whether it is closed or the page is left
+  useEffect(() => () => abort.current?.abort(), []);
   const count = asked.length;
-  const close = (): void => {
-    running.current.abort();
-    onClose();
-  };
   const run = async (): Promise<void> => {
-    running.current = new AbortController();
+    const running = new AbortController();
+    abort.current = running;
     const { done: deleted, fault: refused } = await oneByOne(asked, (id) => client.files.delete(id), {
-      signal: running.current.signal,
+      signal: running.signal,
       onProgress: setDone,
     });
-    if (refused === null) onClose();
-    else {
+    if (refused !== null) {
       setFault(refused);
       setDone(null);
-    }
+    } else if (!running.signal.aborted) onClose();
     onDeleted(deleted);
     await refresh();
   };
   return (
-    <Dialog title={texts.bulk.deleteTitle(count)} onClose={close}>
+    <Dialog title={texts.bulk.deleteTitle(count)} onClose={onClose}>
       {done === null && fault === null && <Used ids={asked} nameOf={nameOf} />}
       {done !== null && (
         <>
@@ -121,7 +119,7 @@ export const DeleteDialog = ({
       )}
       {fault !== null && <Fault fault={fault} />}
       <Group justify="flex-end" gap="xs">
-        <Button variant="default" onClick={close}>
+        <Button variant="default" onClick={onClose}>
           {done === null ? words.shell.cancel : texts.bulk.stop}
         </Button>
         {fault === null && (

@@ -1,9 +1,9 @@
 /** New folders, and what is done with one. */
-import { ActionIcon, Button, Group, Menu, Modal, Stack, TextInput } from '@mantine/core';
+import { ActionIcon, Menu, TextInput } from '@mantine/core';
 import { IconArrowsMove, IconDots, IconFolderPlus, IconPencil, IconTrash } from '@tabler/icons-react';
-import { type FormEvent, useState } from 'react';
+import { useState } from 'react';
 import { Confirm, type Question } from '../../parts/Confirm.js';
-import { Fault } from '../../parts/Fault.js';
+import { FormDialog } from '../../parts/FormDialog.js';
 import { MayButton } from '../../parts/MayButton.js';
 import { contentsOf, type Folder, mayMoveTo, trailOf } from '../../parts/media/folders.js';
 import { folderActions, useMediaRights, useRefresh } from '../../parts/media/library.js';
@@ -100,8 +100,6 @@ const FolderForm = ({
   const refresh = useRefresh();
   const [name, setName] = useState(asked === 'rename' ? (folder?.name ?? '') : '');
   const [parent, setParent] = useState(folder?.parent ?? null);
-  const [fault, setFault] = useState<unknown>(null);
-  const [isSaving, setIsSaving] = useState(false);
   const where = trailOf(folders, folder?.id ?? null).at(-1)?.name ?? words.media.top;
 
   const save = async (): Promise<unknown> => {
@@ -116,56 +114,36 @@ const FolderForm = ({
         return null;
     }
   };
-  const submit = async (event: FormEvent): Promise<void> => {
-    event.preventDefault();
-    setIsSaving(true);
-    try {
-      await save();
-      onClose();
-      await refresh();
-    } catch (it) {
-      setFault(it);
-      setIsSaving(false);
-    }
-  };
-  const isReady = asked === 'move' ? folder !== null && mayMoveTo(folders, folder.id, parent) : name.trim() !== '';
+  const mayMove = folder !== null && mayMoveTo(folders, folder.id, parent);
   return (
-    <Modal
+    <FormDialog
       opened={asked !== null}
-      onClose={onClose}
       title={asked === 'create' ? texts.createIn(where) : asked === 'rename' ? texts.rename : texts.move}
-      closeButtonProps={{ 'aria-label': words.shell.close }}
+      action={asked === 'create' ? texts.create : texts.save}
+      missing={
+        asked === 'move' ? (mayMove ? null : texts.targetMissing) : name.trim() === '' ? texts.nameMissing : null
+      }
+      onSubmit={save}
+      onSaved={refresh}
+      onClose={onClose}
     >
-      <form onSubmit={(event) => void submit(event)}>
-        <Stack gap="md">
-          {asked === 'move' && folder ? (
-            <FolderSelect
-              label={texts.to}
-              folders={folders}
-              value={parent}
-              onChange={setParent}
-              isTarget={(it) => it === folder.parent || mayMoveTo(folders, folder.id, it)}
-            />
-          ) : (
-            <TextInput
-              label={texts.name}
-              data-autofocus
-              required
-              value={name}
-              onChange={({ currentTarget: { value } }) => setName(value)}
-            />
-          )}
-          {fault !== null && <Fault fault={fault} />}
-          <Group justify="flex-end" gap="xs">
-            <Button variant="default" onClick={onClose}>
-              {texts.cancel}
-            </Button>
-            <Button type="submit" loading={isSaving} disabled={!isReady}>
-              {asked === 'create' ? texts.create : texts.save}
-            </Button>
-          </Group>
-        </Stack>
-      </form>
-    </Modal>
+      {asked === 'move' && folder ? (
+        <FolderSelect
+          label={texts.to}
+          folders={folders}
+          value={parent}
+          onChange={setParent}
+          isTarget={(it) => it === folder.parent || mayMoveTo(folders, folder.id, it)}
+        />
+      ) : (
+        <TextInput
+          label={texts.name}
+          data-autofocus
+          required
+          value={name}
+          onChange={({ currentTarget: { value } }) => setName(value)}
+        />
+      )}
+    </FormDialog>
   );
 };

@@ -1,6 +1,6 @@
 /** Many changes, one request after the other: the server has none for several files at once. */
 
-export interface Run<Item> {
+interface Run<Item> {
   /** Those that were changed, in order; they stay so when a later one is refused. */
   readonly done: readonly Item[];
   /** Why the next one was refused; null if none was. */

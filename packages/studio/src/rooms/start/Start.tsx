@@ -227,7 +227,7 @@ const Types = ({ types }: { readonly types: readonly Type[] }) => {
                   {type.may.find ? (
                     (counts[i]?.toLocaleString('en') ?? '–')
                   ) : (
-                    <Badge color="gray" variant="light" c="var(--mantine-color-text)" tt="none">
+                    <Badge color="gray" variant="light" c="var(--mantine-color-text)">
                       {texts.types.closed}
                     </Badge>
                   )}

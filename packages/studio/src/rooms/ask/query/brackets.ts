@@ -28,7 +28,7 @@ export type Read<Value> =
   | { readonly ok: false; readonly faults: readonly TextFault[] };
 
 /** One `key=value` of a query string, with its place in the text. */
-export interface Pair {
+interface Pair {
   /** The key's parts; a malformed key is one of them. */
   readonly segments: Path;
   /** Null for a key without `=`. */

@@ -8,7 +8,7 @@ import { readFields, readFlag, readPaging, readPopulate, readSort, writeSort } f
 import { allNames, type Ground, isOn, typesAt } from './place.js';
 
 export type Value = string | number | boolean | readonly Value[] | Values;
-export interface Values {
+interface Values {
   readonly [name: string]: Value;
 }
 

@@ -58,7 +58,7 @@ export const populatesAll = (options: Members, { leniency }: Pick<Ground, 'lenie
 export const setAllPopulated = (query: Members, place: Place, ground: Ground, all: boolean): Members =>
   setOption(query, place, ground, 'populate', all ? '*' : undefined);
 
-export type Strategy = 'shared' | 'by type';
+type Strategy = 'shared' | 'by type';
 
 export const strategyOf = (options: Members): Strategy =>
   memberOf(options, 'on') === undefined ? 'shared' : 'by type';

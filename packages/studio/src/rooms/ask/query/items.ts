@@ -80,7 +80,7 @@ export type Item = Row &
 export type PlaceItem = Extract<Item, { kind: 'place' }>;
 
 /** What else is said of a place, for its row. */
-export interface Summary {
+interface Summary {
   readonly conditions: number;
   readonly sort: readonly SortKey[];
   readonly state: State | null;

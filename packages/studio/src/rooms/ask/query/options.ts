@@ -42,12 +42,12 @@ export const readFields = (node: Node | undefined): Fields | null => {
 
 // ---- populate
 
-export interface Populated {
+interface Populated {
   /** Everything else too, each with its defaults. */
   readonly all: boolean;
   readonly members: readonly PopulatedMember[];
 }
-export interface PopulatedMember {
+interface PopulatedMember {
   readonly name: string;
   readonly is: 'on' | 'off' | 'unreadable';
   readonly options: Members;

@@ -3,7 +3,7 @@ import type { Attribute, Model, Type } from '../../../model/model.js';
 import { type Compared, idAttribute } from './filters.js';
 import { scalarsOf, targetsOf } from './place.js';
 
-export interface Reachable {
+interface Reachable {
   /** Names of attributes, the last one of a value. */
   readonly path: readonly string[];
   readonly attribute: Compared;

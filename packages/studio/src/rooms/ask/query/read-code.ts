@@ -20,7 +20,7 @@ export const readAny = (text: string, model: Model, at: Request | null): Read<Re
 // ---- commands
 
 /** The URL among the words of a command, with what `--data-urlencode` adds to it. */
-export const readCurl = (text: string, model: Model, at: Request | null): Read<Request> => {
+const readCurl = (text: string, model: Model, at: Request | null): Read<Request> => {
   const words = wordsOf(text);
   const isAddress = (it: Word): boolean => /^https?:\/\/|^\/|^[\w.-]+(:\d+)?\//.test(it.text);
   const valued = new Set([
@@ -89,7 +89,7 @@ const wordsOf = (text: string): readonly Word[] => {
 // ---- code
 
 /** The query of a piece of code; its type by `collection('articles')`, by a path in a text, or that at hand. */
-export const readCode = (text: string, model: Model, at: Request | null): Read<Request> => {
+const readCode = (text: string, model: Model, at: Request | null): Read<Request> => {
   const found = queryIn(text);
   if (!found.ok) return found;
   // `send({ method, path, query })` of the client
@@ -101,7 +101,7 @@ export const readCode = (text: string, model: Model, at: Request | null): Read<R
 };
 
 /** The place of each value of the query, by its path joined by dots: for faults. */
-export const spansIn = (text: string): ReadonlyMap<string, Span> => {
+const spansIn = (text: string): ReadonlyMap<string, Span> => {
   const spans = new Map<string, Span>();
   const object = objectIn(text);
   if (object) readValue(object, text, [], { faults: [], spans });

@@ -23,7 +23,7 @@ import { useEntry } from './use-entry.js';
 
 const texts = words.content.entry;
 
-export interface EntryPageProps {
+interface EntryPageProps {
   readonly type: Type;
   /** Null: a new one, or the entry of a single type. */
   readonly id: number | null;

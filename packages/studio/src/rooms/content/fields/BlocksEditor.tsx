@@ -10,7 +10,7 @@ import { type BlockElement, namedBlocks } from './block-nodes.js';
 import { Block, Leaf } from './block-views.js';
 import styles from './fields.module.css';
 
-export interface BlocksEditorProps {
+interface BlocksEditorProps {
   readonly nodes: readonly BlockElement[];
   readonly onChange: (nodes: readonly BlockElement[]) => void;
   readonly readOnly: boolean;

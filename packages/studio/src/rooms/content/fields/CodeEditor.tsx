@@ -34,7 +34,8 @@ const colours = syntaxHighlighting(
   ]),
 );
 
-export interface CodeEditorProps {
+interface CodeEditorProps {
+  readonly id: string;
   readonly value: string;
   readonly onChange: (text: string) => void;
   readonly readOnly: boolean;
@@ -42,7 +43,7 @@ export interface CodeEditorProps {
   readonly describedBy: string | undefined;
 }
 
-export const CodeEditor = ({ value, onChange, readOnly, labelledBy, describedBy }: CodeEditorProps) => {
+export const CodeEditor = ({ id, value, onChange, readOnly, labelledBy, describedBy }: CodeEditorProps) => {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView | null>(null);
   const tell = useRef(onChange);
@@ -70,6 +71,7 @@ export const CodeEditor = ({ value, onChange, readOnly, labelledBy, describedBy 
           look,
           EditorState.readOnly.of(readOnly),
           EditorView.contentAttributes.of({
+            id,
             'aria-labelledby': labelledBy,
             ...(describedBy === undefined ? {} : { 'aria-describedby': describedBy }),
           }),
@@ -88,7 +90,7 @@ export const CodeEditor = ({ value, onChange, readOnly, labelledBy, describedBy 
       editor.destroy();
       view.current = null;
     };
-  }, [readOnly, labelledBy, describedBy]);
+  }, [id, readOnly, labelledBy, describedBy]);
 
   // the value has changed elsewhere: discarded, restored, read again
   useEffect(() => {

@@ -16,7 +16,7 @@ import { PartsControl } from './PartsControl.js';
 
 const texts = words.content.fields;
 
-export interface FieldViewProps {
+interface FieldViewProps {
   readonly attribute: Attribute;
   /** The type or component that has it. */
   readonly owner: Type;

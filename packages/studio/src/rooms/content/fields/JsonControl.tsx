@@ -51,6 +51,7 @@ export const JsonControl = ({ path, field, onChange, readOnly, frame }: ScalarPr
       }
     >
       <CodeEditor
+        id={elementId(path)}
         value={text}
         onChange={change}
         readOnly={readOnly}

@@ -5,7 +5,7 @@ import { ActionIcon, Anchor, Button, FileButton, Group, Text, Tooltip } from '@m
 import { IconChevronLeft, IconChevronRight, IconGripVertical, IconUpload, IconX } from '@tabler/icons-react';
 import { lazy, Suspense, useMemo, useRef, useState } from 'react';
 import type { Attribute } from '../../../model/model.js';
-import { ByteSize } from '../../../parts/ByteSize.js';
+import { ByteSize, byteSize } from '../../../parts/ByteSize.js';
 import { DropZone } from '../../../parts/media/DropZone.js';
 import {
   acceptOf,
@@ -31,7 +31,7 @@ const texts = words.content.media;
 
 const MediaPicker = lazy(async () => ({ default: (await import('../../../parts/media/MediaPicker.js')).MediaPicker }));
 
-export interface MediaControlProps {
+interface MediaControlProps {
   readonly attribute: Attribute;
   readonly path: FieldPath;
   readonly field: MediaField;
@@ -199,7 +199,7 @@ const FileCard = ({ file, place, count, readOnly, onMove, onRemove }: FileCardPr
           {formats.map(({ name, url, width, height, bytes }, i) => (
             <span key={name}>
               {i > 0 && ', '}
-              <Tooltip label={texts.format(width, height, bytes)}>
+              <Tooltip label={texts.format(width, height, byteSize(bytes))}>
                 <Anchor href={addressOf(url, serverUrl)} target="_blank" rel="noreferrer" size="xs" underline="always">
                   {name}
                 </Anchor>

@@ -34,7 +34,7 @@ const texts = words.content.parts;
 /** Lists of more components begin collapsed, and what is collapsed is not drawn. */
 const OPEN_MAX = 2;
 
-export interface PartsControlProps {
+interface PartsControlProps {
   readonly attribute: Attribute;
   readonly path: FieldPath;
   readonly field: PartsField;

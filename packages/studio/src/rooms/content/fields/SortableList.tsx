@@ -21,7 +21,7 @@ const screenReaderInstructions = { draggable: texts.keys };
 
 type Id = string | number;
 
-export interface SortableListProps {
+interface SortableListProps {
   /** In their order; the same array for as long as it is the same list. */
   readonly ids: readonly Id[];
   readonly labelOf: (id: Id) => string;

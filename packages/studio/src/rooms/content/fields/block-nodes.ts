@@ -10,8 +10,8 @@ export interface BlockText {
   readonly strikethrough?: boolean;
   readonly code?: boolean;
 }
-export const blockTypes = ['paragraph', 'heading', 'quote', 'code', 'list', 'list-item', 'link', 'image'] as const;
-export type BlockType = (typeof blockTypes)[number];
+const blockTypes = ['paragraph', 'heading', 'quote', 'code', 'list', 'list-item', 'link', 'image'] as const;
+type BlockType = (typeof blockTypes)[number];
 export interface BlockElement {
   readonly type: BlockType;
   readonly children: readonly BlockNode[];
@@ -25,7 +25,7 @@ export interface BlockElement {
   /** Of images: the file as it was when it was chosen. */
   readonly image?: Json;
 }
-export type BlockNode = BlockText | BlockElement;
+type BlockNode = BlockText | BlockElement;
 
 const inline: readonly string[] = ['text', 'link'];
 /** What each node may hold; as the server checks it. */

@@ -70,14 +70,15 @@ const LinesControl = ({ attribute, path, field, onChange, readOnly, frame }: Sca
   />
 );
 
+interface ClearProps extends Pick<ScalarProps, 'field' | 'onChange' | 'readOnly'> {
+  readonly name: string;
+  /** Whether something is shown although there is no value. */
+  readonly isIncomplete?: boolean;
+}
+
 /** Sets null, which is not the same as an empty text. */
-const Clear = ({
-  field,
-  onChange,
-  readOnly,
-  name,
-}: Pick<ScalarProps, 'field' | 'onChange' | 'readOnly'> & { readonly name: string }) =>
-  field.value === null || readOnly ? null : (
+const Clear = ({ field, onChange, readOnly, name, isIncomplete = false }: ClearProps) =>
+  readOnly || (field.value === null && !isIncomplete) ? null : (
     <Tooltip label={texts.clear(name)}>
       <CloseButton size="sm" aria-label={texts.clear(name)} onClick={() => onChange(valueField(null))} />
     </Tooltip>
@@ -154,43 +155,55 @@ const PasswordControl = ({ path, field, onChange, readOnly, frame }: ScalarProps
     readOnly={readOnly}
     maw={400}
     autoComplete="new-password"
-    visibilityToggleButtonProps={{ 'aria-label': texts.showPassword }}
     onChange={(event) => onChange(valueField(event.currentTarget.value === '' ? null : event.currentTarget.value))}
   />
 );
 
-/** A native date or time that is filled in by half has no value: once it is left, that is said. */
-const useIncomplete = ({ value }: ScalarField) => {
-  const [isIncomplete, setIncomplete] = useState(false);
+/** A native date or time that is filled in by half has no value: once it is left or to be saved, that is said. */
+const useIncomplete = ({ field: { value }, onChange }: Pick<ScalarProps, 'field' | 'onChange'>) => {
+  const [isFound, setFound] = useState(false);
+  const [version, setVersion] = useState(0);
   const check = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
-    setIncomplete(currentTarget.validity.badInput);
-  return { incomplete: isIncomplete && value === null ? texts.incomplete : null, check };
+    setFound(currentTarget.validity.badInput);
+  const isIncomplete = isFound && value === null;
+  /** Only another input forgets what it has without a value. */
+  const clear: ScalarProps['onChange'] = (next) => {
+    setVersion(version + 1);
+    setFound(false);
+    onChange(next);
+  };
+  return { isIncomplete, error: isIncomplete ? texts.incomplete : null, check, clear, key: version };
 };
 
 const DateControl = ({ attribute, path, field, onChange, readOnly, frame }: ScalarProps) => {
-  const { incomplete, check } = useIncomplete(field);
+  const { isIncomplete, error, check, clear, key } = useIncomplete({ field, onChange });
   return (
     <TextInput
+      key={key}
       {...frame}
-      error={incomplete ?? frame.error}
+      error={error ?? frame.error}
       id={idOf(path)}
       type="date"
       value={textIn(field)}
       readOnly={readOnly}
       maw={240}
       onBlur={check}
+      onInvalid={check}
       onChange={(event) => onChange(valueField(event.currentTarget.value === '' ? null : event.currentTarget.value))}
-      rightSection={<Clear field={field} onChange={onChange} readOnly={readOnly} name={attribute.name} />}
+      rightSection={
+        <Clear field={field} onChange={clear} readOnly={readOnly} name={attribute.name} isIncomplete={isIncomplete} />
+      }
     />
   );
 };
 
 const TimeControl = ({ attribute, path, field, onChange, readOnly, frame }: ScalarProps) => {
-  const { incomplete, check } = useIncomplete(field);
+  const { isIncomplete, error, check, clear, key } = useIncomplete({ field, onChange });
   return (
     <TextInput
+      key={key}
       {...frame}
-      error={incomplete ?? frame.error}
+      error={error ?? frame.error}
       id={idOf(path)}
       type="time"
       step={stepOf(clockOfTime(textIn(field)), 1)}
@@ -198,16 +211,19 @@ const TimeControl = ({ attribute, path, field, onChange, readOnly, frame }: Scal
       readOnly={readOnly}
       maw={240}
       onBlur={check}
+      onInvalid={check}
       onChange={(event) => onChange(valueField(timeOf(event.currentTarget.value)))}
-      rightSection={<Clear field={field} onChange={onChange} readOnly={readOnly} name={attribute.name} />}
+      rightSection={
+        <Clear field={field} onChange={clear} readOnly={readOnly} name={attribute.name} isIncomplete={isIncomplete} />
+      }
     />
   );
 };
 
 /** The clock of a zone, and below it the exact instant; or ISO 8601, also for years that no clock shows. */
 const InstantControl = ({ attribute, path, field, onChange, readOnly, frame: given }: ScalarProps) => {
-  const { incomplete, check } = useIncomplete(field);
-  const frame = incomplete === null ? given : { ...given, error: incomplete };
+  const { isIncomplete, error, check, clear, key } = useIncomplete({ field, onChange });
+  const frame = error === null ? given : { ...given, error };
   const [zone, setZone] = useState<Zone | 'text'>('local');
   const instant = storedInstant(field.value);
   const clock = instant && zone !== 'text' ? clockOf(instant, zone) : null;
@@ -218,6 +234,7 @@ const InstantControl = ({ attribute, path, field, onChange, readOnly, frame: giv
     <Framed path={path} frame={frame}>
       <Group gap="xs" wrap="wrap">
         <Input
+          key={key}
           id={idOf(path)}
           aria-labelledby={elementId(path, 'label')}
           aria-describedby={describedBy(path, frame)}
@@ -228,12 +245,21 @@ const InstantControl = ({ attribute, path, field, onChange, readOnly, frame: giv
           value={isClock ? (clock ?? '') : textIn(field)}
           readOnly={readOnly}
           onBlur={check}
+          onInvalid={check}
           onChange={(event) => {
             const typed = event.currentTarget.value;
             if (zone === 'text' || !isClock) onChange(valueField(typed === '' ? null : typed));
             else set(typed === '' ? null : instantOf(typed, zone));
           }}
-          rightSection={<Clear field={field} onChange={onChange} readOnly={readOnly} name={attribute.name} />}
+          rightSection={
+            <Clear
+              field={field}
+              onChange={clear}
+              readOnly={readOnly}
+              name={attribute.name}
+              isIncomplete={isIncomplete}
+            />
+          }
           rightSectionPointerEvents="all"
         />
         <NativeSelect

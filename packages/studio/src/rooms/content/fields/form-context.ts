@@ -26,7 +26,7 @@ export const useForm = (): FormFacts => {
   return facts;
 };
 
-export interface Marks {
+interface Marks {
   readonly faults: FaultsByPath;
   readonly conflicts: readonly FieldPath[];
 }

@@ -1,6 +1,6 @@
 /** What the buttons above a markdown text do to it. */
 
-export interface Selected {
+interface Selected {
   readonly text: string;
   readonly start: number;
   readonly end: number;

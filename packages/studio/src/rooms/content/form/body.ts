@@ -63,12 +63,10 @@ const partBody = (model: Model, attribute: Attribute, stored: readonly Part[], p
   };
 };
 
-/** What cannot be sent: a text that is not JSON yet, or a number that would lose digits. */
-export interface Unsendable {
-  readonly path: FieldPath;
-  /** The number; null: it is not JSON. */
-  readonly number: string | null;
-}
+/** What cannot be sent: a text that is not JSON yet, a number that would lose digits, or a date that is filled in by half. */
+export type Unsendable =
+  | { readonly kind: 'not-json' | 'incomplete'; readonly path: FieldPath }
+  | { readonly kind: 'too-many-digits'; readonly path: FieldPath; readonly number: string };
 
 /** Of what is to be saved; what is stored as it is stays. */
 export const unsendable = (stored: Fields | undefined, fields: Fields, path: FieldPath = ''): readonly Unsendable[] =>
@@ -78,7 +76,8 @@ export const unsendable = (stored: Fields | undefined, fields: Fields, path: Fie
     if (former !== undefined && isSameField(field, former)) return [];
     if (field.kind === 'scalar') {
       if (field.unread === undefined) return [];
-      return [{ path: at, number: inexactIn(field.unread) }];
+      const number = inexactIn(field.unread);
+      return [number === null ? { kind: 'not-json', path: at } : { kind: 'too-many-digits', path: at, number }];
     }
     if (field.kind !== 'parts') return [];
     const parts = former?.kind === 'parts' ? former.parts : [];

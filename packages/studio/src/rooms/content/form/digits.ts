@@ -17,7 +17,7 @@ const exactOf = (number: string): string => {
 };
 
 /** Whether a number reads back as it is written. */
-export const isExact = (number: string): boolean => exactOf(number) === exactOf(String(Number(number)));
+const isExact = (number: string): boolean => exactOf(number) === exactOf(String(Number(number)));
 
 /** Whether two texts are the same number. */
 export const isSameNumber = (a: string, b: string): boolean => exactOf(a) === exactOf(b);

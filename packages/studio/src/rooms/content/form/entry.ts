@@ -22,11 +22,11 @@ export interface StoredEntry {
   readonly localizations: readonly Localization[];
 }
 
-export interface Person {
+interface Person {
   readonly id: number;
   readonly name: string;
 }
-export interface Localization {
+interface Localization {
   readonly id: number;
   readonly locale: string;
   readonly publishedAt: string | null;

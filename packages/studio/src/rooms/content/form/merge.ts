@@ -3,7 +3,7 @@ import { withoutPlaces } from '../relations/relation-edit.js';
 import type { Field, FieldPath, Fields, Part, PartsField } from './fields.js';
 import { isSameField, pathTo } from './paths.js';
 
-export interface Merged {
+interface Merged {
   readonly fields: Fields;
   /** Where both have changed the same thing differently: the edit stands. */
   readonly conflicts: readonly FieldPath[];

@@ -5,7 +5,7 @@ import { editOfRows, rowsAfter } from '../relations/relation-edit.js';
 import { type Field, type Fields, newFields, type Part, type RelationField } from './fields.js';
 
 /** A key for a component that is not stored yet. */
-export const newKey = (): string => randomId('new:');
+const newKey = (): string => randomId('new:');
 
 /** An empty component, with what it needs at once: its defaults. */
 export const newPart = (component: Type, key = newKey()): Part => ({

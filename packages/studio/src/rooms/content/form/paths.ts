@@ -76,7 +76,7 @@ const isSameParts = (a: PartsField, b: PartsField): boolean =>
     );
   });
 
-export const isSameFields = (a: Fields, b: Fields): boolean => {
+const isSameFields = (a: Fields, b: Fields): boolean => {
   if (a === b) return true;
   const names = Object.keys(a);
   return (

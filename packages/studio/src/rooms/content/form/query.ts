@@ -3,7 +3,7 @@ import { encodeQuery } from 'dovetail-client';
 import { type Attribute, attributeOf, type Model, type Type, typeOf } from '../../../model/model.js';
 import { formAttributes, isWriteOnly } from './fields.js';
 
-export type Query = { readonly [name: string]: unknown };
+type Query = { readonly [name: string]: unknown };
 
 /** Characters of a query; the server takes URLs of 16 KB. */
 const CHARACTERS_MAX = 14_000;
@@ -83,7 +83,7 @@ const insideOf = (model: Model, uid: string, depth: number): true | Query => {
 };
 
 /** What a row needs that names an entry: its main field, state and locale. */
-export const titleFields = (type: Type): readonly string[] => [
+const titleFields = (type: Type): readonly string[] => [
   type.mainField !== null && attributeOf(type, type.mainField)?.mayRead ? type.mainField : 'id',
   ...stateOf(type),
   ...(type.localized ? ['locale'] : []),

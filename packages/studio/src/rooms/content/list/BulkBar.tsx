@@ -2,7 +2,7 @@
 import { Alert, Button, Group, List, Paper, Progress, Text } from '@mantine/core';
 import { useQueryClient } from '@tanstack/react-query';
 import { DovetailError } from 'dovetail-client';
-import { useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import { entryName } from '../../../model/entry-name.js';
 import type { Type } from '../../../model/model.js';
 import { Confirm, type Question } from '../../../parts/Confirm.js';
@@ -35,11 +35,15 @@ export const BulkBar = ({
   const queries = useQueryClient();
   const [question, setQuestion] = useState<Question | null>(null);
   const [progress, setProgress] = useState<BulkProgress | null>(null);
+  const [isRunning, setRunning] = useState(false);
   const abort = useRef<AbortController | null>(null);
-  const isRunning = progress !== null && abort.current !== null;
+  // once the list is left, nobody sees what comes of the others, or can stop them
+  useEffect(() => () => abort.current?.abort(), []);
 
   const run = async (action: Action): Promise<void> => {
-    abort.current = new AbortController();
+    const running = new AbortController();
+    abort.current = running;
+    setRunning(true);
     setProgress({ done: 0, total: ids.length, faults: [] });
     const now = new Date().toISOString();
     const one = async (id: number): Promise<unknown> => {
@@ -54,11 +58,12 @@ export const BulkBar = ({
       const data = { publishedAt: action === 'publish' ? now : null };
       return client.send({ method: 'PUT', path, headers, body: { data } });
     };
-    const { faults, done } = await runForAll(ids, one, setProgress, abort.current.signal);
-    abort.current = null;
+    const { faults, done } = await runForAll(ids, one, setProgress, running.signal);
+    setRunning(false);
     setProgress({ done, total: ids.length, faults });
     await readAgain(queries, { queryKey: ['content', type.uid] });
-    if (faults.length === 0 && done === ids.length) onDone();
+    // what is chosen once the list was left is another choice
+    if (faults.length === 0 && done === ids.length && !running.signal.aborted) onDone();
   };
 
   const deletion: Question = {

@@ -8,7 +8,7 @@ import { type Condition, filterable, takes } from './list-state.js';
 
 const texts = words.content.filters;
 
-export interface FiltersProps {
+interface FiltersProps {
   readonly model: Model;
   readonly type: Type;
   readonly where: readonly Condition[];

@@ -1,17 +1,5 @@
 /** The entries of a type: chosen columns, search, filters, order, pages. The address holds what is shown. */
-import {
-  Anchor,
-  Button,
-  Checkbox,
-  Group,
-  Menu,
-  NativeSelect,
-  Pagination,
-  Stack,
-  Table,
-  Text,
-  Title,
-} from '@mantine/core';
+import { Anchor, Box, Button, Checkbox, Group, Menu, NativeSelect, Stack, Table, Text, Title } from '@mantine/core';
 import { IconArrowDown, IconArrowUp, IconColumns, IconFilter, IconPlus } from '@tabler/icons-react';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from '@tanstack/react-router';
@@ -22,6 +10,7 @@ import { type Attribute, attributeOf, nameOf, type Type } from '../../../model/m
 import { EmptyState } from '../../../parts/EmptyState.js';
 import { Fault } from '../../../parts/Fault.js';
 import { ButtonLink } from '../../../parts/links.js';
+import { Pages } from '../../../parts/Pages.js';
 import { Waiting } from '../../../parts/Waiting.js';
 import { useClient, useModel } from '../../../server/queries.js';
 import { useLocale } from '../../../shell/choices.js';
@@ -55,6 +44,8 @@ interface Page {
   readonly rows: readonly { readonly id: number; readonly values: Readonly<Record<string, unknown>> }[];
   readonly total: number;
   readonly pages: number;
+  /** The server may give fewer than were asked for. */
+  readonly pageSize: number;
 }
 
 export const ListPage = ({ type, search }: { readonly type: Type; readonly search: ListSearch }) => {
@@ -82,12 +73,15 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
       const { body } = await client.send({ method: 'GET', path: pathOf(model, type), query, signal });
       const { data: rows, meta } = body as {
         readonly data: readonly unknown[];
-        readonly meta: { readonly pagination: { readonly total?: number; readonly pageCount?: number } };
+        readonly meta: {
+          readonly pagination: { readonly total?: number; readonly pageCount?: number; readonly pageSize?: number };
+        };
       };
       return {
         rows: rows.map((row) => ({ id: idOf(row) ?? 0, values: attributesOf(row) })),
         total: meta.pagination.total ?? rows.length,
         pages: meta.pagination.pageCount ?? 1,
+        pageSize: meta.pagination.pageSize ?? state.size,
       };
     },
     placeholderData: keepPreviousData,
@@ -299,16 +293,9 @@ export const ListPage = ({ type, search }: { readonly type: Type; readonly searc
               .map((it) => ({ value: String(it), label: texts.sizes(it) }))}
             onChange={({ currentTarget: { value } }) => change({ size: Number(value), page: undefined })}
           />
-          {data.pages > 1 && (
-            <Pagination
-              size="sm"
-              total={data.pages}
-              value={state.page}
-              onChange={(page) => change({ page })}
-              getControlProps={(control) => ({ 'aria-label': texts.controls[control] })}
-              getItemProps={(page) => ({ 'aria-label': texts.page(page) })}
-            />
-          )}
+          <Box flex="1 1 280px">
+            <Pages page={state.page} pageSize={data.pageSize} total={data.total} onPage={(page) => change({ page })} />
+          </Box>
         </Group>
       )}
     </Stack>

@@ -9,7 +9,7 @@ export interface Condition {
   readonly value: string;
 }
 
-export interface ListState {
+interface ListState {
   readonly page: number;
   readonly size: number;
   /** `title:asc`; null: by the server's own order. */
@@ -97,7 +97,7 @@ export const defaultColumns = (type: Type): readonly string[] => {
 
 // ---- the request
 
-export interface ListQuery {
+interface ListQuery {
   readonly [name: string]: unknown;
 }
 

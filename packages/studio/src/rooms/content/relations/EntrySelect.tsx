@@ -13,7 +13,7 @@ import { searchTargets, titleOf } from './source.js';
 
 const texts = words.relations.pick;
 
-export interface EntrySelectProps
+interface EntrySelectProps
   extends Pick<
     SelectProps,
     'label' | 'placeholder' | 'disabled' | 'aria-labelledby' | 'aria-describedby' | 'size' | 'error'

@@ -117,7 +117,9 @@ export const ListField = ({
     setMoving(null);
     setFilter('');
     // the entries around the place, so that it is known beside what the moved one will stand
-    for (const slot of [...list.rowsIn(place - 1, place + 2)]) if (slot.home !== null) await readAhead(slot.home);
+    // what cannot be read is read again by the move, which says so
+    for (const { home } of list.rowsIn(place - 1, place + 2))
+      if (home !== null) await readAhead(home).catch(() => undefined);
     move(shown, place);
   };
 

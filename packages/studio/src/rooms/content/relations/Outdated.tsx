@@ -17,7 +17,7 @@ import { useShownList } from './use-relation-list.js';
 
 const texts = words.relations.outdated;
 
-export interface OutdatedProps {
+interface OutdatedProps {
   readonly source: ListSource;
   readonly edit: ListEdit;
   /** Of the list as it is stored now. */

@@ -23,7 +23,7 @@ import { RelationField } from './RelationField.js';
 
 const texts = words.relations.page;
 
-export interface RelationPageProps {
+interface RelationPageProps {
   /** The name of the type in addresses. */
   readonly typeName: string;
   /** Null: the entry of a single type. */

@@ -31,7 +31,7 @@ const ROW_HEIGHT = 44;
 const ROWS_VISIBLE = 12;
 const PAGE_STEP = 10;
 
-export interface RowsProps {
+interface RowsProps {
   readonly list: RelationList;
   readonly target: Type;
   readonly canMove: boolean;
@@ -366,7 +366,7 @@ const Row = ({
             </Badge>
           )}
           {partner && (
-            <Badge size="sm" variant="default" tt="none">
+            <Badge size="sm" variant="default">
               {texts.takenFrom(partner.title)}
             </Badge>
           )}

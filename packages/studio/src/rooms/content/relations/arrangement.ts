@@ -5,7 +5,7 @@
  */
 
 /** Entries of the base, from `home` on, in their stored order. */
-export interface Run {
+interface Run {
   readonly kind: 'run';
   readonly home: number;
   readonly count: number;

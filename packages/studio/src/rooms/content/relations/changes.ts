@@ -11,7 +11,7 @@ import {
   untouched,
 } from './arrangement.js';
 
-export type Position =
+type Position =
   | { readonly after: number }
   | { readonly before: number }
   | { readonly start: true }
@@ -89,7 +89,7 @@ export type Loss =
   /** The entry beside which it belongs is gone; it goes to the place that it had by number. */
   | { readonly kind: 'anchor-gone'; readonly id: number; readonly anchor: number; readonly index: number };
 
-export interface Replayed {
+interface Replayed {
   readonly arrangement: Arrangement;
   readonly losses: readonly Loss[];
 }
@@ -141,7 +141,7 @@ const without = (arrangement: Arrangement, entry: Named): Arrangement => ({
   removed: arrangement.removed,
 });
 
-export const anchorOf = (position: Position): number | null =>
+const anchorOf = (position: Position): number | null =>
   'after' in position ? position.after : 'before' in position ? position.before : null;
 
 const indexFor = (list: Arrangement, position: Position, homeOf: (id: number) => number | null): number | null => {

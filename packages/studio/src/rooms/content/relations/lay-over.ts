@@ -4,7 +4,7 @@ import { type Loss, replay } from './changes.js';
 import { editIds, editIntent, editOf, type ListEdit, type ListVersion } from './relation-edit.js';
 import { type ListSource, titleOf } from './source.js';
 
-export interface LaidOver {
+interface LaidOver {
   readonly edit: ListEdit | null;
   readonly arrangement: Arrangement;
   readonly losses: readonly Loss[];

@@ -46,13 +46,13 @@ export interface ListVersion {
 }
 
 /** A relation to one entry. */
-export interface OneEdit {
+interface OneEdit {
   readonly kind: 'one';
   readonly row: RelatedRow | null;
 }
 
 /** A polymorphic relation, which is sent as a whole. */
-export interface MorphEdit {
+interface MorphEdit {
   readonly kind: 'morph';
   readonly isList: boolean;
   readonly rows: readonly RelatedRow[];
@@ -80,7 +80,7 @@ export const listBody = (edit: ListEdit): unknown => {
     : { connect: edit.isOrdered ? connect : connect.map(({ id }) => ({ id })), ...rest };
 };
 
-export const positionedBody = (edit: ListEdit): RelationBody => {
+const positionedBody = (edit: ListEdit): RelationBody => {
   const bodied = bodyOf(arrangementOf(edit), (home) => edit.ids[home]);
   if (bodied.kind === 'unknown')
     throw new Error(`A list was changed beside entries that are not known: ${bodied.homes}`);
@@ -101,7 +101,7 @@ export const arrangementAt = (edit: ListEdit | null, total: number): Arrangement
   edit === null ? untouched(total) : arrangementOf(edit);
 
 /** What is known of the list that an edit is made on. */
-export interface KnownList {
+interface KnownList {
   readonly base: ListVersion;
   readonly isOrdered: boolean;
   idAt(home: number): number | undefined;

@@ -31,7 +31,7 @@ export interface ListSource {
 }
 
 /** The entry that a list belongs to. */
-export interface Owner {
+interface Owner {
   readonly type: Type;
   /** Null: not stored yet, or the one of a single type. */
   readonly id: number | null;
@@ -185,7 +185,7 @@ const mainAttribute = (type: Type): Attribute | null =>
   type.mainField === null ? null : attributeOf(type, type.mainField);
 
 /** What a row needs that names an entry. */
-export const rowFields = (type: Type): readonly string[] => [
+const rowFields = (type: Type): readonly string[] => [
   mainAttribute(type)?.mayRead ? type.mainField! : 'id',
   ...(type.draftAndPublish ? ['publishedAt'] : []),
   ...(type.localized ? ['locale'] : []),

@@ -46,7 +46,7 @@ export interface ShownRow extends Slot {
 }
 
 /** The rows of an arrangement, with windows of its base read as they are shown. */
-export interface ShownList {
+interface ShownList {
   readonly phase: 'loading' | 'failed' | 'ready';
   readonly fault: unknown;
   readonly retry: () => void;
@@ -141,7 +141,7 @@ export interface RelationList extends ShownList {
   readonly indexOf: (id: number, home: number | null) => number | null;
 }
 
-export interface RelationListOptions {
+interface RelationListOptions {
   readonly source: ListSource;
   readonly edit: ListEdit | null;
   readonly onChange: (edit: ListEdit | null) => void;
@@ -152,7 +152,12 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
   const client = useQueryClient();
   /** Shown already, while an anchor is being read. */
   const [settling, setSettling] = useState<Arrangement | null>(null);
-  const [settleFault, setSettleFault] = useState<unknown>(null);
+  /** Why a change of this edit came to nothing. */
+  const [failure, setFailure] = useState<{
+    readonly of: ListEdit | null;
+    readonly fault: unknown;
+    readonly settleAgain: () => void;
+  } | null>(null);
   const rows = useRef(new Map<number, RelatedRow>());
   const extra = useCallback((id: number) => rows.current.get(id) ?? edit?.rows[id], [edit]);
   const arrangementOn = useCallback(
@@ -175,8 +180,9 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
     future.current = [];
   }
   const become = (next: ListEdit | null): void => {
-    // a change that still waits for its pages is dropped
+    // a change that still waits for its pages, or did not get them, is dropped
     setSettling(null);
+    setFailure(null);
     kept.current = next;
     onChange(next);
   };
@@ -192,14 +198,16 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
     let edited = read();
     if (edited.kind === 'unknown') {
       setSettling(next);
+      setFailure(null);
       const { homes } = edited;
       try {
         await Promise.all(
           [...new Set(homes.map(pageOf))].map((page) => client.ensureQueryData(pageOptions(source, page))),
         );
       } catch (fault) {
+        if (latest.current !== next) return;
         setSettling(null);
-        setSettleFault(fault);
+        setFailure({ of: edit, fault, settleAgain: () => void commit(next) });
         return;
       }
       // another change has come meanwhile, and reads what it needs itself
@@ -207,7 +215,6 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
       edited = read();
     }
     setSettling(null);
-    setSettleFault(null);
     if (edited.kind === 'unknown') return;
     past.current = [...past.current, edit];
     future.current = [];
@@ -229,9 +236,15 @@ export const useRelationList = ({ source, edit, onChange, isOrdered }: RelationL
     to.current = [...to.current, edit];
     become(next);
   };
+  // of what was saved, discarded or restored meanwhile it is no change any more
+  const failed = failure !== null && failure.of === edit ? failure : null;
   return {
     ...shown,
-    fault: shown.fault ?? settleFault,
+    fault: shown.fault ?? failed?.fault ?? null,
+    retry: () => {
+      shown.retry();
+      failed?.settleAgain();
+    },
     isOutdated: shown.phase === 'ready' && edit !== null && !isSameVersion(edit.base, shown.version),
     arrangement: now,
     isSettling: settling !== null,

@@ -8,7 +8,7 @@ import { type ListSource, type OwnerContext, serverSource, WINDOW_MAX } from './
 /** Longer lists are not copied. */
 const COPIED_MAX = 1000;
 
-export interface WholeFields {
+interface WholeFields {
   readonly fields: Fields;
   /** Paths of lists that are too long to be copied; they are empty. */
   readonly left: readonly FieldPath[];

@@ -4,6 +4,7 @@ import { IconCheck } from '@tabler/icons-react';
 import { useNavigate } from '@tanstack/react-router';
 import type { Type } from '../../../model/model.js';
 import { words } from '../../../words/index.js';
+import type { Unsendable } from '../form/body.js';
 import { type EntryForm, isDirty } from '../form/entry-form.js';
 import { entryAddress } from '../relations/entry-address.js';
 import type { Saving } from './use-saving.js';
@@ -116,15 +117,23 @@ export const Notice = ({
       return (
         <Alert role="alert" color="red" variant="light" title={texts.unsendable}>
           <List size="sm">
-            {outcome.fields.map(({ path, number }) => (
-              <List.Item key={path}>
-                {number === null
-                  ? texts.notJson(path.replaceAll('/', ' › '))
-                  : texts.tooManyDigits(path.replaceAll('/', ' › '), words.content.controls.json.inexact(number))}
-              </List.Item>
+            {outcome.fields.map((field) => (
+              <List.Item key={field.path}>{reasonOf(field)}</List.Item>
             ))}
           </List>
         </Alert>
       );
+  }
+};
+
+const reasonOf = (field: Unsendable): string => {
+  const name = field.path.replaceAll('/', ' › ');
+  switch (field.kind) {
+    case 'not-json':
+      return texts.notJson(name);
+    case 'incomplete':
+      return texts.incomplete(name);
+    case 'too-many-digits':
+      return texts.tooManyDigits(name, words.content.controls.json.inexact(field.number));
   }
 };

@@ -17,18 +17,19 @@ import { printed } from '../relations/BodyView.js';
 import { entryAddress } from '../relations/entry-address.js';
 import { StateBadge } from '../StateBadge.js';
 import { ConflictDialog } from './ConflictDialog.js';
+import { emptyIncomplete, incompleteIn } from './incomplete.js';
 import { LeaveGuard } from './LeaveGuard.js';
 import { LocaleSwitch } from './LocaleSwitch.js';
 import { Notice } from './Notice.js';
 import './saving.css';
 import { arrivedWith, forgetArrival } from './outcome.js';
 import { UnsavedNotice } from './UnsavedNotice.js';
-import { requestOf, useSaving } from './use-saving.js';
+import { requestOf, type Saving, useSaving } from './use-saving.js';
 import { useUnsaved } from './use-unsaved.js';
 
 const texts = words.relations.saving;
 
-export interface SaveBarProps {
+interface SaveBarProps {
   readonly type: Type;
   readonly form: EntryForm;
   readonly dispatch: Dispatch<FormAction>;
@@ -48,7 +49,8 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
   const isBusy = saving.busy !== null;
   const canSave = may && !isBusy && (dirty || isNew);
   const save = (): void => {
-    if (canSave) void saving.save();
+    // a date that is filled in by half is no change, but who saves it is told
+    if (canSave || (may && !isBusy && incompleteIn(form.values).length > 0)) void saving.save();
   };
   // in the editors of JSON and blocks, too
   useHotkeys([['mod+S', save]], [], true);
@@ -59,26 +61,22 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
     run: saving.remove,
   };
   const bar = useFocusKept(type, form.entry.id, saving.busy === null && saving.clash === null && question === null);
-  useFaultFocused(form, saving.fault);
+  useFaultFocused(form, saving);
   const request = isShown ? requestOf(model, type, form) : null;
 
   return (
     <>
       <section ref={bar} className="save-bar" aria-label={texts.label} tabIndex={-1}>
         <Group gap="xs" wrap="nowrap" className="save-state">
-          {isNew && (
-            <Badge variant="default" tt="none">
-              {texts.new}
-            </Badge>
-          )}
+          {isNew && <Badge variant="default">{texts.new}</Badge>}
           {type.draftAndPublish && !isNew && <StateBadge publishedAt={entry.publishedAt} />}
           {dirty && (
-            <Text size="sm" c="dimmed" truncate>
+            <Text size="sm" lh={1.2} c="dimmed" lineClamp={2}>
               {texts.changed(changedNames(form).length)}
             </Text>
           )}
           {!dirty && entry.updatedAt !== null && (
-            <Text size="sm" c="dimmed" component="div" truncate>
+            <Text size="sm" lh={1.2} c="dimmed" component="div" lineClamp={2}>
               {isUnchanged(entry) ? texts.createdAt : texts.savedAt} <Instant value={entry.updatedAt} />{' '}
               {entry.updatedBy && texts.by(entry.updatedBy.name)}
             </Text>
@@ -95,6 +93,7 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
                 variant="default"
                 disabled={isBusy}
                 onClick={() => {
+                  emptyIncomplete(form.values);
                   dispatch({ kind: 'discarded' });
                   saving.clear();
                   unsaved.forget();
@@ -180,19 +179,21 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
   );
 };
 
-/** After a save that was refused, the first field that has to be mended gets the focus. */
-const useFaultFocused = ({ faults }: EntryForm, fault: unknown): void => {
+/** After a save that was refused or stopped, the first field that has to be mended gets the focus. */
+const useFaultFocused = ({ faults }: EntryForm, { fault, outcome }: Saving): void => {
+  const unsendable = outcome?.kind === 'unsendable' ? outcome.fields : null;
   const focusFirst = useEffectEvent(() => {
-    const [first] = Object.keys(faults)
+    const [first] = (unsendable?.map(({ path }) => path) ?? Object.keys(faults))
       .flatMap((path) => document.getElementById(elementId(path)) ?? [])
       .sort((a, b) => (a.compareDocumentPosition(b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1));
     first?.focus({ preventScroll: true });
     // not below the bar
     first?.scrollIntoView({ block: 'center' });
   });
+  const refused = fault ?? unsendable;
   useEffect(() => {
-    if (fault !== null) focusFirst();
-  }, [fault]);
+    if (refused !== null) focusFirst();
+  }, [refused]);
 };
 
 /** A button that is disabled while it works, or a dialog that is gone, takes the focus with it: the bar gets it. */

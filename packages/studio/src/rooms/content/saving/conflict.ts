@@ -4,9 +4,9 @@ import { mergeFields } from '../form/merge.js';
 import { fieldAt, isSameField, pathTo, withField } from '../form/paths.js';
 
 /** Who has changed it: `both` the same thing; `apart`: components of one list, but not the same ones. */
-export type Changed = 'both' | 'apart' | 'theirs' | 'mine';
+type Changed = 'both' | 'apart' | 'theirs' | 'mine';
 
-export interface Difference {
+interface Difference {
   /** Of an attribute of the entry; where both have changed the same, also of what is inside of components. */
   readonly path: FieldPath;
   readonly by: Changed;

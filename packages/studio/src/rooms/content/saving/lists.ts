@@ -35,7 +35,7 @@ const sourceOf = ({ client, model, owner }: OwnerContext, { field, attribute, pa
     ? serverSource(client, model, owner, attribute, path)
     : wholeSource(['relation-list-whole', owner.type.uid, owner.id, path], field.stored);
 
-export interface Settled {
+interface Settled {
   readonly fields: Fields;
   /** Lists that somebody else has changed where it matters: their changes must be looked at first. */
   readonly contested: readonly PendingList[];
@@ -64,7 +64,7 @@ export const settleLists = async (context: OwnerContext, stored: Fields, fields:
 };
 
 /** A place of a list at which something else is stored than what was shown. */
-export interface Mismatch {
+interface Mismatch {
   readonly attribute: string;
   /** From 1. */
   readonly position: number;

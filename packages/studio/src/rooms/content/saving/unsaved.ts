@@ -104,7 +104,7 @@ export interface LeftWork {
   readonly unsaved: Unsaved;
 }
 
-export interface LeftWorks {
+interface LeftWorks {
   /** The newest first. */
   readonly works: readonly LeftWork[];
   /** Whether none of these tabs is open any more; where the browser does not tell, they are those of all others. */

@@ -18,6 +18,7 @@ import { entryAddress, listAddress } from '../relations/entry-address.js';
 import { listsKey } from '../relations/source.js';
 import { pathOf } from '../requests.js';
 import { type Choice, conflictOf, resolved } from './conflict.js';
+import { incompleteIn } from './incomplete.js';
 import { pendingLists, readBack, settleLists } from './lists.js';
 import { arrivedWith, arriveWith, isPlain, type Outcome } from './outcome.js';
 import { roundedNumbers } from './rounded.js';
@@ -156,7 +157,7 @@ export const useSaving = (type: Type, form: EntryForm, dispatch: Dispatch<FormAc
         await meet();
         return false;
       }
-      const fields = unsendable(entry.id === null ? undefined : entry.fields, values);
+      const fields = [...unsendable(entry.id === null ? undefined : entry.fields, values), ...incompleteIn(values)];
       if (fields.length > 0) {
         setOutcome({ kind: 'unsendable', fields });
         return false;

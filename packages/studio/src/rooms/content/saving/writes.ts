@@ -10,7 +10,7 @@ import { isExclusive } from '../relations/partners.js';
 import { withWholeLists } from '../relations/whole-lists.js';
 import { pathOf } from '../requests.js';
 
-export interface Site {
+interface Site {
   readonly client: ApiClient;
   readonly model: Model;
   readonly type: Type;
