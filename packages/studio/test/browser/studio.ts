@@ -320,7 +320,10 @@ export const settled = async (page: Page): Promise<void> => {
     .poll(async () => {
       const { sent } = traffic.get(page)!;
       const waiting = await page.evaluate(async () => {
-        await new Promise((done) => requestIdleCallback(() => requestAnimationFrame(done)));
+        // a browser that draws nothing may never call itself idle
+        await new Promise(requestAnimationFrame);
+        await new Promise((done) => requestIdleCallback(done, { timeout: 1000 }));
+        await new Promise(requestAnimationFrame);
         return [...document.querySelectorAll('.mantine-Skeleton-root, .mantine-Loader-root')].map((it) => it.className);
       });
       return [
