@@ -159,14 +159,14 @@ const PasswordControl = ({ path, field, onChange, readOnly, frame }: ScalarProps
   />
 );
 
-/** A native date or time that is filled in by half has no value: once it is left or to be saved, that is said. */
+/** A native date or time that is only partly filled in has no value: it says so once it loses the focus, or is to be saved. */
 const useIncomplete = ({ field: { value }, onChange }: Pick<ScalarProps, 'field' | 'onChange'>) => {
   const [isFound, setFound] = useState(false);
   const [version, setVersion] = useState(0);
   const check = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void =>
     setFound(currentTarget.validity.badInput);
   const isIncomplete = isFound && value === null;
-  /** Only another input forgets what it has without a value. */
+  /** A new input: this one would keep showing the parts that are filled in. */
   const clear: ScalarProps['onChange'] = (next) => {
     setVersion(version + 1);
     setFound(false);

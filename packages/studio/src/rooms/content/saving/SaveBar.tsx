@@ -49,7 +49,7 @@ export const SaveBar = ({ type, form, dispatch }: SaveBarProps) => {
   const isBusy = saving.busy !== null;
   const canSave = may && !isBusy && (dirty || isNew);
   const save = (): void => {
-    // a date that is filled in by half is no change, but who saves it is told
+    // a date that is only partly filled in is no change, but whoever saves is told of it
     if (canSave || (may && !isBusy && incompleteIn(form.values).length > 0)) void saving.save();
   };
   // in the editors of JSON and blocks, too

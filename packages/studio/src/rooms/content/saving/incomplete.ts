@@ -1,4 +1,4 @@
-/** Dates and times that are filled in by half: the browser has no value for them, so the form has none either. */
+/** Dates and times that are only partly filled in: the browser has no value for them, so neither has the form. */
 import { elementId } from '../fields/form-context.js';
 import type { Unsendable } from '../form/body.js';
 import type { FieldPath, Fields } from '../form/fields.js';
@@ -13,12 +13,12 @@ export const incompleteIn = (fields: Fields, path: FieldPath = ''): readonly Uns
     return field.parts.flatMap((part) => incompleteIn(part.fields, `${at}/${part.key}`));
   });
 
-/** Empties them: to the form they are empty already. */
+/** Empties their inputs, which the form cannot do: to it they have no value already. */
 export const emptyIncomplete = (fields: Fields): void => {
   for (const { path } of incompleteIn(fields)) {
     const input = inputOf(path)!;
     input.value = '';
-    // its control looks again whether it is
+    // makes its control check again, and drop its message
     input.dispatchEvent(new Event('invalid'));
   }
 };
