@@ -11,6 +11,7 @@ import { LRUCache } from 'lru-cache';
 import { type Issue, issue, type Result } from '../errors.js';
 import { handlerFor } from '../handlers/run.js';
 import { limits } from '../limits.js';
+import { freeBytes } from '../memory.js';
 import type { EntryType } from '../model/model.js';
 import { textQuery } from '../query/brackets.js';
 import type { Answer } from '../read/find.js';
@@ -114,7 +115,10 @@ export const newLane = (deps: LaneDeps): Lane => {
       return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (target?.kind === 'read' && !known && !isNew) repeated.set(url, target);
-        return send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+        const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
+        // code of the project may still look at what it has answered
+        if (answer.isSingleUse && bytes === body && byCode === 'none') freeWhenSent(response, body);
+        return sent;
       });
     };
 
@@ -220,6 +224,11 @@ const TEXT_BYTES_MAX = 4096;
 
 /** The route of requests that the project's own routes answer, in metrics. */
 const CODE_ROUTE = '(code of the project)';
+
+const freeWhenSent = (response: http.ServerResponse, body: Buffer): void => {
+  if (response.writableLength === 0) freeBytes(body);
+  else response.once('close', () => freeBytes(body));
+};
 
 /** Approximate size of a target in memory, without its URL. */
 const TARGET_BYTES = 512;

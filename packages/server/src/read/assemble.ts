@@ -5,7 +5,9 @@
 import { isUtf8 } from 'node:buffer';
 import { issue, never, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
+import { freeBytes } from '../memory.js';
 import type { Page } from '../query/selection.js';
+import { byteText } from './joined.js';
 import type { PlanEdge, PlanNode, ReadPlan, ReadShape } from './plan.js';
 import type { NodeData, ReadData, TargetList } from './run.js';
 
@@ -30,6 +32,7 @@ export const assemble = (plan: PagePlan, data: ReadData): Assembled | null => {
   return assembleTexts(plan, data);
 };
 
+/** Consumes the texts. */
 const assembleWhole = (
   plan: PagePlan,
   { texts, sizes }: NonNullable<ReadData['whole']>,
@@ -38,8 +41,8 @@ const assembleWhole = (
   checkLength(texts.length);
   const around = envelope(plan, total);
   const body = Buffer.concat([Buffer.from(around[0]), texts, Buffer.from(around[1])]);
-  // texts are stored as bytes, whatever they are
-  return isUtf8(body) ? { body, around, sizes } : { body: Buffer.from(body.toString()), around, sizes: null };
+  freeBytes(texts);
+  return whenUtf8(body, around, sizes);
 };
 
 /**
@@ -68,12 +71,13 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
   const { isPlain } = shape.nodes.at(-1)!;
   const around = envelope(plan, data.total);
   const [start, end] = around;
+  const encoding = shape.nests ? 'latin1' : 'utf8';
   const sizes: number[] = [];
   let characters = Math.max(0, data.page.length - 1);
   let length = start.length + end.length + Math.max(0, data.page.length - 1);
   const entries = data.page.map((id) => {
     const text = isPlain ? `{${root.get(id)!}}` : root.get(id)!;
-    const size = Buffer.byteLength(text);
+    const size = Buffer.byteLength(text, encoding);
     characters += text.length;
     length += size;
     sizes.push(size);
@@ -84,11 +88,15 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
   let at = body.write(start, 'latin1');
   for (let i = 0; i < entries.length; i++) {
     if (i > 0) body[at++] = COMMA;
-    at += body.write(entries[i]!, at);
+    at += body.write(entries[i]!, at, encoding);
   }
   body.write(end, at, 'latin1');
-  return { body, around, sizes };
+  return shape.nests ? whenUtf8(body, around, sizes) : { body, around, sizes };
 };
+
+/** Texts are stored as bytes, whatever they are. */
+const whenUtf8 = (body: Buffer, around: Assembled['around'], sizes: Assembled['sizes']): Assembled =>
+  isUtf8(body) ? { body, around, sizes } : { body: Buffer.from(body.toString()), around, sizes: null };
 
 /** What stands before and after the entries. */
 const envelope = ({ page, shape }: PagePlan, total: number | null): readonly [start: string, end: string] => {
@@ -130,7 +138,7 @@ const renderNode = (
   // rendered by the statement
   if (shape.nests && edges.every((it) => it.inline !== null)) return node.entries as Texts;
   const rendered = new Map<number, string>();
-  const keys = edges.map((edge) => `${JSON.stringify(edge.name)}:${edge.wrapped ? '{"data":' : ''}`);
+  const keys = edges.map((edge) => nameText(edge.name, shape) + (edge.wrapped ? ':{"data":' : ':'));
   for (const [id, entry] of node.entries) {
     // an object loses its braces, so that populated attributes can be appended
     const members = typeof entry === 'string' ? [entry.slice(1, -1)] : entry;
@@ -159,6 +167,10 @@ const renderNode = (
   return rendered;
 };
 
+/** A name of the model as a JSON text, in the form of the entries' texts. */
+const nameText = (name: string, { nests }: ReadShape): string =>
+  nests ? byteText(JSON.stringify(name)) : JSON.stringify(name);
+
 const renderEdge = (
   edge: PlanEdge,
   list: TargetList | undefined,
@@ -167,7 +179,7 @@ const renderEdge = (
   texts: readonly Texts[],
 ): string | null => {
   if (!list) return edge.shape === 'one' ? 'null' : edge.empty;
-  if (edge.typeKey !== null) return renderMixed(edge, edge.typeKey, list, texts);
+  if (edge.typeKey !== null) return renderMixed(edge, edge.typeKey, list, shape, texts);
   const { node } = edge.targets[0]!;
   const { isPlain } = shape.nodes[node]!;
   const known = texts[node]!;
@@ -185,13 +197,19 @@ const renderEdge = (
 };
 
 /** Elements of several types, each named by its type; an entry appears as often as it is linked. */
-const renderMixed = (edge: PlanEdge, typeKey: string, list: TargetList, texts: readonly Texts[]): string | null => {
+const renderMixed = (
+  edge: PlanEdge,
+  typeKey: string,
+  list: TargetList,
+  shape: ReadShape,
+  texts: readonly Texts[],
+): string | null => {
   let inside = '';
   for (const [i, id] of list.ids.entries()) {
     const { node, uid } = edge.targets[list.kinds[i]!]!;
     const text = texts[node]!.get(id);
     if (text === undefined) continue;
-    const whole = `{"${typeKey}":${JSON.stringify(uid)},${text}}`;
+    const whole = `{"${typeKey}":${nameText(uid, shape)},${text}}`;
     if (edge.shape === 'one') return whole;
     inside += inside === '' ? whole : `,${whole}`;
   }

@@ -7,7 +7,8 @@ import type { Page } from '../query/selection.js';
 import { type Binding, type DbValue, type ReadProgram, type Statement, withValues } from '../sql/dialect.js';
 import { assemble } from './assemble.js';
 import { digestOf, newEtag, newListEtag, versionEtag } from './etag.js';
-import { type Joined, numbersIn, type PageIds, runIds, runRead } from './run.js';
+import { type Joined, numbersIn } from './joined.js';
+import { type PageIds, runIds, runRead } from './run.js';
 import type { CompiledIds, CompiledRead } from './statements.js';
 
 /** What the reads of one shape differ in. */

@@ -68,7 +68,12 @@ export const explainRead = (
       isUnited: compiled.united !== null,
       // each statement alone
       begin: () =>
-        runRead({ ...compiled, united: null }, plan.values, reading.id === null ? [] : [reading.id], db.dialect),
+        runRead(
+          { ...compiled, united: null, joined: null },
+          plan.values,
+          reading.id === null ? [] : [reading.id],
+          db.dialect,
+        ),
     },
     reading,
     db,
@@ -93,7 +98,7 @@ export const explainWindow = (
       isUnited: false,
       begin: () =>
         execute(
-          { ...compiled, entries: { ...compiled.entries, united: null } },
+          { ...compiled, entries: { ...compiled.entries, united: null, joined: null } },
           { values, page: query.entries.page, ids: [] },
           db.dialect,
         ),

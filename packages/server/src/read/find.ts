@@ -47,6 +47,8 @@ export interface Answer {
   readonly body: Buffer;
   readonly etag: string;
   readonly leftOut: readonly LeftOut[];
+  /** No one else has the body: its memory may be given back once it is sent. */
+  readonly isSingleUse?: boolean;
 }
 
 export const answerOf = (text: string, version: string | null, leftOut: readonly LeftOut[]): Answer => {
@@ -54,10 +56,10 @@ export const answerOf = (text: string, version: string | null, leftOut: readonly
   return { body, etag: newEtag(body, version), leftOut };
 };
 
-const answerFrom = ({ leftOut }: ReadPlan, executed: Executed | null): Answer | null => {
+const answerFrom = ({ leftOut }: ReadPlan, executed: Executed | null, isSingleUse: boolean): Answer | null => {
   if (!executed) return null;
   const { body, etag } = executed;
-  return { body: bufferOf(body), etag, leftOut };
+  return { body: bufferOf(body), etag, leftOut, isSingleUse };
 };
 
 const foundAnswer = (found: Result<Answer | null>): Result<Answer> => {
@@ -357,7 +359,7 @@ export const newReader = (
     );
     const rendered = page && renderedIn(page, since);
     if (rendered) group?.keepPage(rendered);
-    return answerFrom(plan, page);
+    return answerFrom(plan, page, !kept && !group);
   };
 
   // ---- kept entries
@@ -460,7 +462,7 @@ export const newReader = (
       const { plan } = compiled.value;
       const { values } = plan;
       const page = await executed(compiled.value, { values, isAnchored: false }, asked, tx.readPlanned);
-      return ok(answerFrom(plan, page));
+      return ok(answerFrom(plan, page, false));
     },
     count: async ({ type, query }, context, tx) => {
       const raw = query.read();

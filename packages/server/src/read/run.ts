@@ -13,8 +13,9 @@ import {
   withIds,
   withValues,
 } from '../sql/dialect.js';
+import { byteText, type Joined, numbersIn, rowsIn } from './joined.js';
 import type { PlanNode, ReadShape } from './plan.js';
-import type { CompiledIds, CompiledNode, CompiledRead } from './statements.js';
+import type { CompiledIds, CompiledNode, CompiledRead, JoinedEntries } from './statements.js';
 import type { UnitedKind } from './united.js';
 
 /** Input of `assemble`. */
@@ -42,7 +43,7 @@ export interface NodeData {
 
 /**
  * The scalar part as the text of a JSON object. Where the shape nests, the whole entry as it is shown, or the members that are
- * not fetched by batches (`memberTexts`).
+ * not fetched by batches (`memberTexts`), with a character for each byte.
  */
 export type EntryText = string | readonly string[];
 
@@ -101,12 +102,19 @@ export function* runRead(
 
   let charactersLeft: number = limits.readCharactersMax;
   let isRendered = true;
-  const place = (node: PlanNode, data: GrowingNode, rows: Rows): void => {
-    const placed = shape.nests ? placeTexts(node, data, rows) : placeEntries(node, data, rows);
+  /** Returns the rows. @param returned what the statement has returned. @param joined how it joins them, if it does. */
+  const place = (index: number, returned: Rows, joined: JoinedEntries | null): Rows => {
+    const node = shape.nodes[index]!;
+    const data = nodes[index]!;
+    const rows = joined ? rowsIn(returned, joined) : returned;
+    const placed = shape.nests ? placeTexts(node, data, rows, joined !== null) : placeEntries(node, data, rows);
     if (placed === null) isRendered = false;
     else charactersLeft -= placed;
     if (charactersLeft < 0) throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
+    return rows;
   };
+  const joinedOf = (index: number, given: readonly number[]): JoinedEntries | null =>
+    given.length > limits.shortRowsMax ? null : (bound.joined?.nodes[index] ?? null);
 
   if (bound.united) {
     const statement = withIds(bound.united.statement, ids, binding);
@@ -117,29 +125,33 @@ export function* runRead(
     return placed;
   }
 
-  const [pageRows = []] = yield [bound.page ?? withIds(fetchedNode(bound, root).entries, ids, binding)];
-  const total = yield* totalOf(bound, values, pageRows.length);
-  const rootNode = nodes[root]!;
-  const version = shape.withVersion ? ((pageRows[0]?.at(-1) as string | null | undefined) ?? null) : null;
-  place(shape.nodes[root]!, rootNode, shape.withVersion ? pageRows.map((row) => row.slice(0, -1)) : pageRows);
-  const page = [...rootNode.entries.keys()];
+  const joinedPage = bound.page ? (bound.joined?.page ?? null) : joinedOf(root, ids);
+  const { statement } = joinedPage ?? { statement: bound.page ?? fetchedNode(bound, root).entries };
+  const [returned = []] = yield [bound.page ? statement : withIds(statement, ids, binding)];
+  const version = shape.withVersion ? ((returned[0]?.at(-1) as string | null | undefined) ?? null) : null;
+  place(root, shape.withVersion ? returned.map((row) => row.slice(0, -1)) : returned, joinedPage);
+  const page = [...nodes[root]!.entries.keys()];
+  const total = yield* totalOf(bound, values, page.length);
   // the root's entries are already here; fetch only its links
   let work: Work[] = page.length === 0 ? [] : linksOf(shape.nodes[root]!, root, page);
 
   while (work.length > 0 && isRendered) {
     const statements = work.map((it): Statement => {
       const { entries, links } = fetchedNode(bound, it.node);
-      return withIds(it.kind === 'entries' ? entries : links[it.links]!, it.ids, binding);
+      if (it.kind === 'links') return withIds(links[it.links]!, it.ids, binding);
+      return withIds(joinedOf(it.node, it.ids)?.statement ?? entries, it.ids, binding);
     });
     const results = yield statements;
     const next: Work[] = [];
     work.forEach((it, i) => {
-      const rows = results[i] ?? [];
-      spend(rows.length);
+      const result = results[i] ?? [];
       const node = shape.nodes[it.node]!;
-      if (it.kind === 'links') placeLinks(node, nodes, it, rows);
-      else {
-        place(node, nodes[it.node]!, rows);
+      if (it.kind === 'links') {
+        spend(result.length);
+        placeLinks(node, nodes, it, result);
+      } else {
+        const rows = place(it.node, result, joinedOf(it.node, it.ids));
+        spend(rows.length);
         // follow only entries that passed the filter
         if (node.filter && rows.length > 0)
           next.push(
@@ -188,11 +200,6 @@ function* runWhole(
   return { page, whole, version, total, nodes: [] };
 }
 
-/** Numbers as a statement joins them. */
-export type Joined = string | number | null;
-export const numbersIn = (joined: Joined): readonly number[] =>
-  joined === null || joined === '' ? [] : String(joined).split(',').map(Number);
-
 /** The ids of a page, and the number of entries on all pages. */
 export interface PageIds {
   readonly ids: readonly number[];
@@ -236,12 +243,18 @@ function* totalOf(
 /** The statements of a read with the values of its plan; ids are bound when they are known. */
 export const bindRead = (compiled: CompiledRead, values: readonly DbValue[], binding: Binding): CompiledRead => {
   const bind = (statement: Statement): Statement => withValues(statement, values, binding);
+  const bindJoined = (it: JoinedEntries): JoinedEntries =>
+    it.statement.slots ? { ...it, statement: bind(it.statement) } : it;
   return {
     ...compiled,
     whole: compiled.whole && bind(compiled.whole),
     page: compiled.page && bind(compiled.page),
     count: compiled.count && bind(compiled.count),
     united: compiled.united && { ...compiled.united, statement: bind(compiled.united.statement) },
+    joined: compiled.joined && {
+      page: compiled.joined.page && bindJoined(compiled.joined.page),
+      nodes: compiled.joined.nodes.map((it) => it && bindJoined(it)),
+    },
     nodes: compiled.nodes.map((it) => (it?.entries.slots ? { ...it, entries: bind(it.entries) } : it)),
   };
 };
@@ -278,8 +291,8 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => 
   return characters;
 };
 
-/** The same of the texts of shapes that nest; null if a list in them is not rendered. */
-const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows): number | null => {
+/** The same of the texts of shapes that nest; null if a list in them is not rendered. @param isJoined `rowsIn`. */
+const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows, isJoined: boolean): number | null => {
   const width = rows[0]?.length ?? 0;
   const end = width - (data.places ? 1 : 0);
   const inline = edges.filter((it) => it.inline !== null);
@@ -288,7 +301,7 @@ const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows): number 
   for (const row of rows) {
     const id = row[0] as number;
     if (data.places) data.places.set(id, Number(row[width - 1]));
-    const texts = row.slice(1, end) as string[];
+    const texts = (isJoined ? row.slice(1, end) : row.slice(1, end).map((it) => byteText(it as string))) as string[];
     for (const text of texts) {
       if (inline.length > 0 && text.includes(nul)) return null;
       characters += text.length;

@@ -18,6 +18,7 @@ import {
   way,
 } from './conditions.js';
 import { entryText, isWhole, memberTexts, objectText } from './inline.js';
+import type { EntryColumns } from './joined.js';
 import {
   type PlanFilter,
   type PlanLinks,
@@ -47,6 +48,18 @@ export interface CompiledRead {
   readonly tables: readonly string[] | null;
   /** All of them as one statement, where that is faster. */
   readonly united: UnitedRead | null;
+  /** The entries of the page and of nodes in one row, where that is faster: of no more ids than `limits.shortRowsMax`. */
+  readonly joined: JoinedRead | null;
+}
+
+export interface JoinedRead {
+  readonly page: JoinedEntries | null;
+  readonly nodes: readonly (JoinedEntries | null)[];
+}
+
+/** See `rowsIn`. */
+export interface JoinedEntries extends EntryColumns {
+  readonly statement: Statement;
 }
 
 export interface CompiledNode {
@@ -124,6 +137,7 @@ const compileWhole = (shape: ReadShape, dialect: Dialect): Omit<CompiledRead, 't
   count: shape.withCount ? dialect.compile(countQuery(shape, rootOf(shape), dialect)) : null,
   nodes: shape.nodes.map(() => null),
   united: null,
+  joined: null,
 });
 
 const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Omit<CompiledRead, 'tables'> => {
@@ -164,8 +178,49 @@ const compileBatches = (shape: ReadShape, isLong: boolean, dialect: Dialect): Om
       };
     }),
     united: uniteRead(shape, queries, dialect),
+    joined: shape.nests ? joinedRead(shape, queries, isLong ? null : pageOfShape, fetched, dialect) : null,
   };
 };
+
+const joinedRead = (
+  shape: ReadShape,
+  { root, entries }: BatchQueries,
+  page: Sql | null,
+  fetched: ReadonlySet<number>,
+  dialect: Dialect,
+): JoinedRead => {
+  const joinedEntries = (node: PlanNode, hasPlaces: boolean, query: Sql): JoinedEntries | null => {
+    const texts = isWhole(node) ? 1 : memberTexts(shape, node, 'e', dialect).length;
+    if (texts === 0) return null;
+    return { texts, hasPlaces, statement: dialect.compile(joinedRow(query, texts, hasPlaces, dialect)) };
+  };
+  return {
+    page: page && joinedEntries(rootOf(shape), false, page),
+    nodes: shape.nodes.map((node, index) => {
+      if (!fetched.has(index)) return null;
+      if (node === rootOf(shape) && (shape.slice || shape.withVersion)) return null;
+      const isSorted = node !== rootOf(shape) && node.sort.length > 0;
+      const query = node === rootOf(shape) ? root : entries(node, dialect.inIds);
+      // as in `wholeQuery`
+      return joinedEntries(node, isSorted, sql`${query} limit -1`);
+    }),
+  };
+};
+
+/**
+ * One row for all of a query, as `rowsIn` has it, in the order of the query.
+ * @param rows has the columns `id`, those of `textName`, and perhaps `place`.
+ */
+const joinedRow = (rows: Sql, texts: number, hasPlaces: boolean, { jsonTexts }: Dialect): Sql => {
+  if (!jsonTexts) throw bug('inline.without-texts', {});
+  const { bytes, joined, concat, size } = jsonTexts;
+  const columns = Array.from({ length: texts }, (_, i) => sql.id(textName(i)));
+  const sizes = columns.flatMap((it, i) => (i === 0 ? [size(it)] : [',', size(it)]));
+  const places = hasPlaces ? joined(sql`place`) : sql`null`;
+  return sql`select ${bytes(joined(concat(columns)))}, ${joined(sql`id`)}, ${joined(concat(sizes))}, ${places} from (${rows})`;
+};
+
+const textName = (index: number): string => `text${index}`;
 
 /** The root, and the nodes of edges that are not inline. */
 const fetchedNodes = ({ nodes }: ReadShape): ReadonlySet<number> => {
@@ -205,8 +260,10 @@ const wholeCounts = (shape: ReadShape): boolean => shape.withCount && readsAllTo
 
 /** The texts of an entry: those of `inline.ts`, or its scalar part, in several objects if one cannot take all fields. */
 const textColumns = (shape: ReadShape, node: PlanNode, dialect: Dialect): readonly Sql[] => {
-  if (shape.nests)
-    return isWhole(node) ? [entryText(shape, node, 'e', dialect)] : memberTexts(shape, node, 'e', dialect);
+  if (shape.nests) {
+    const texts = isWhole(node) ? [entryText(shape, node, 'e', dialect)] : memberTexts(shape, node, 'e', dialect);
+    return texts.map((it, i) => sql`${it} as ${sql.id(textName(i))}`);
+  }
   const objects: Sql[] = [];
   for (let i = 0; i < node.fields.length; i += dialect.jsonPairsMax) {
     const fields = node.fields.slice(i, i + dialect.jsonPairsMax);

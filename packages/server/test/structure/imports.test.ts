@@ -28,7 +28,7 @@ const order = [
   'cli',
 ];
 /** Files outside of the folders. */
-const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'concurrency.ts', 'limits.ts'];
+const base = ['errors.ts', 'ready.ts', 'single-flight.ts', 'concurrency.ts', 'memory.ts', 'limits.ts'];
 
 interface Arrow {
   readonly from: string;
@@ -140,6 +140,7 @@ describe('imports', () => {
       'better-sqlite3',
       'fastest-levenshtein',
       'lru-cache',
+      'xxhash-wasm',
     ]);
   });
 

@@ -1,0 +1,44 @@
+/**
+ * What a statement returns in one row, joined by commas. Entries that come so stay the bytes that the database has: a row for
+ * each, whose texts are decoded and encoded again, took a tenth of the time of a large response.
+ */
+import type { Rows } from '../sql/dialect.js';
+
+/** Numbers as a statement joins them. */
+export type Joined = string | number | null;
+export const numbersIn = (joined: Joined): readonly number[] =>
+  joined === null || joined === '' ? [] : String(joined).split(',').map(Number);
+
+/** What a row of an entry consists of: its id, its texts, and perhaps its place among the others. */
+export interface EntryColumns {
+  readonly texts: number;
+  readonly hasPlaces: boolean;
+}
+
+/**
+ * The rows again, their texts with a character for each byte.
+ * @param joined the only row: texts, ids, bytes of each text, places. All are null if there is no entry.
+ */
+export const rowsIn = (joined: Rows, { texts, hasPlaces }: EntryColumns): Rows => {
+  const [[bytes = null, ids = null, sizes = null, places = null] = []] = joined as readonly [
+    (readonly [Buffer | null, Joined, Joined, Joined])?,
+  ];
+  if (bytes === null) return [];
+  const sizeOf = numbersIn(sizes);
+  const placeOf = hasPlaces ? numbersIn(places) : [];
+  let at = 0;
+  return numbersIn(ids).map((id, i) => {
+    const cells: (number | string)[] = [id];
+    for (const size of sizeOf.slice(i * texts, (i + 1) * texts)) {
+      cells.push(bytes.toString('latin1', at, at + size));
+      at += size;
+    }
+    // the comma
+    at += 1;
+    if (hasPlaces) cells.push(placeOf[i]!);
+    return cells;
+  });
+};
+
+/** A text with a character for each of its bytes in UTF-8. */
+export const byteText = (text: string): string => Buffer.from(text).toString('latin1');
