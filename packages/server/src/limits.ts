@@ -82,6 +82,8 @@ export const limits = {
   readSliceMsMax: 10,
   /** Milliseconds that a small read may take in the thread that serves requests. Above: another thread repeats it. */
   smallReadMsMax: 2,
+  /** Milliseconds of CPU time up to which reads in another thread show that those of their plan are small. */
+  knownSmallReadMsMax: 1,
   /** Milliseconds for which reads of the same plan then go to other threads directly; the first pauses are shorter. */
   smallReadPauseMsMax: 5_000,
   /** Entries that a small read may show, those of long lists included. */

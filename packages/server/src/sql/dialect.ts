@@ -92,7 +92,7 @@ export interface PlannedRead<Plan extends object, Values, T> {
   readonly values: Values;
   /** The thread's own copy of this function makes the program there. */
   readonly begin: (plan: Plan, values: Values, binding: Binding) => ReadProgram<T>;
-  /** Whether it looks at few rows, so that it may be run at once where others wait for it. */
+  /** Whether its plan says that it looks at few rows, so that it may be run at once where others wait for it. */
   readonly isSmall?: boolean;
 }
 

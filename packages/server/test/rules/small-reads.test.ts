@@ -1,6 +1,6 @@
 /**
- * Reads whose plan bounds what they look at are answered in the server's thread on SQLite, and only those; what the plan cannot
- * bound the clock does, and the threads take over, with the same response.
+ * Reads whose plan bounds what they look at are answered in the server's thread on SQLite, and those that are known to take little
+ * time; what the plan cannot bound the clock does, and the threads take over, with the same response.
  */
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -10,17 +10,23 @@ import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader } from '../../src/read/find.js';
 import { isSmallRead } from '../../src/read/small.js';
 import { type Statement, withIds } from '../../src/sql/dialect.js';
+import { statementsHere } from '../../src/sql/sqlite/connection.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { threadOptions } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const bounds = vi.hoisted(() => ({ smallReadMsMax: 60_000, smallReadsMsMax: 60_000 }));
+const usual = vi.hoisted(() => ({ smallReadMsMax: 60_000, smallReadsMsMax: 60_000, knownSmallReadMsMax: 0 }));
+const bounds = vi.hoisted(() => ({ ...usual }));
 vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   const { limits } = await importOriginal();
   return {
     limits: Object.defineProperties(
       { ...limits },
-      { smallReadMsMax: { get: () => bounds.smallReadMsMax }, smallReadsMsMax: { get: () => bounds.smallReadsMsMax } },
+      {
+        smallReadMsMax: { get: () => bounds.smallReadMsMax },
+        smallReadsMsMax: { get: () => bounds.smallReadsMsMax },
+        knownSmallReadMsMax: { get: () => bounds.knownSmallReadMsMax },
+      },
     ),
   };
 });
@@ -88,7 +94,7 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 beforeEach(async () => {
-  Object.assign(bounds, { smallReadMsMax: 60_000, smallReadsMsMax: 60_000 });
+  Object.assign(bounds, usual);
   db = await openSqlite(world.db.place);
   await db.startThreads(threadOptions(1));
   reader = newReader(db, { responseCacheBytesMax: 0, entriesBytesMax: 0 });
@@ -183,6 +189,28 @@ describe('small reads on sqlite', () => {
     const [first, second] = await Promise.all([read('/notes/7?populate=*'), read('/notes/7?populate=*')]);
     expect(threadsStarted()).toBe(1);
     expect(second).toBe(first);
+  });
+
+  it('are also those of a plan that has taken little time in a thread, until one of them takes too long', async () => {
+    const url = '/notes?pagination[withCount]=false&filters[author][name]=';
+    const names = ['Äda 3', 'Äda 4', 'Äda 5', 'Bob'];
+    const isReadHere = async (name: string): Promise<boolean> => {
+      const before = statementsHere();
+      const body = await read(`${url}${name}`);
+      expect((JSON.parse(body) as { readonly data: readonly unknown[] }).data.length > 0).toBe(name !== 'Bob');
+      return statementsHere() > before;
+    };
+    const places: boolean[] = [];
+    for (const name of names) places.push(await isReadHere(name));
+    expect(places).toEqual([false, false, false, false]);
+    bounds.knownSmallReadMsMax = 60_000;
+    for (const [i, name] of names.entries()) places[i] = await isReadHere(name);
+    expect(places).toEqual([true, true, true, true]);
+    // it ends before its statement begins, and the next one goes to the thread at once
+    bounds.smallReadMsMax = -1;
+    expect(await isReadHere('Äda 6')).toBe(false);
+    bounds.smallReadMsMax = 60_000;
+    expect(await isReadHere('Äda 7')).toBe(false);
   });
 
   it('count a list only if it was short when it was last counted', () => {

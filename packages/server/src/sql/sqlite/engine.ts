@@ -9,6 +9,8 @@ export interface Engine {
   read<T>(program: ReadProgram<T>): Promise<T>;
   /** The same for a program made of plain data. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
+  /** Milliseconds of CPU time that planned reads of this plan have taken of late; null if that is unknown, or does not matter. */
+  costOf(plan: object): number | null;
   /** A transaction that takes the write lock with its first statements. One at a time: the file has one write lock. */
   begin(options: BeginOptions): Transaction;
   /** The writing connection's `data_version`, after all that was asked of it before. */

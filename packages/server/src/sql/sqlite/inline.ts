@@ -33,6 +33,7 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     open: async () => writer.open(),
     read,
     readPlanned: ({ plan, values, begin }) => read(begin(plan, values, sqliteBinding)),
+    costOf: () => null,
     begin: ({ retry, requireIntact, onBegun }) => {
       let hasBegun = false;
       const inTimeSlices = newTimeSlices();

@@ -145,9 +145,12 @@ export const openSqlite = async (
   };
 
   const small = newSmallReads(connectAgain, () => threadCount);
+  /** Reads of a plan may have become expensive with other values: then this one ends soon, and the next ones are done elsewhere. */
+  const isKnownSmall = (plan: object): boolean =>
+    (reading.costOf(plan) ?? Number.POSITIVE_INFINITY) < limits.knownSmallReadMsMax;
   /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
   const readHere: SmallReads['read'] = (planned) =>
-    planned.isSmall && opened && !isClosed ? small.read(planned) : null;
+    opened && !isClosed && (planned.isSmall || isKnownSmall(planned.plan)) ? small.read(planned) : null;
 
   const readElsewhere: Db['readPlanned'] = (planned) =>
     withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));

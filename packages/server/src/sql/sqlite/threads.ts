@@ -113,6 +113,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
         }
       });
     },
+    costOf: (plan) => planned.costOf(plan).ms,
     begin: (options) => {
       const numbered = (): WritingThread => {
         const thread = writerThread();
