@@ -15,15 +15,19 @@ export interface EntryColumns {
   readonly hasPlaces: boolean;
 }
 
+/** In place of what a statement does not render (`nul` of `JsonTexts`). */
+export const UNRENDERED = 0;
+
 /**
- * The rows again, their texts with a character for each byte.
+ * The rows again, their texts with a character for each byte; null if not all are rendered.
  * @param joined the only row: texts, ids, bytes of each text, places. All are null if there is no entry.
  */
-export const rowsIn = (joined: Rows, { texts, hasPlaces }: EntryColumns): Rows => {
+export const rowsIn = (joined: Rows, { texts, hasPlaces }: EntryColumns): Rows | null => {
   const [[bytes = null, ids = null, sizes = null, places = null] = []] = joined as readonly [
     (readonly [Buffer | null, Joined, Joined, Joined])?,
   ];
   if (bytes === null) return [];
+  if (bytes.includes(UNRENDERED)) return null;
   const sizeOf = numbersIn(sizes);
   const placeOf = hasPlaces ? numbersIn(places) : [];
   let at = 0;

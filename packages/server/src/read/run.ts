@@ -13,7 +13,7 @@ import {
   withIds,
   withValues,
 } from '../sql/dialect.js';
-import { byteText, type Joined, numbersIn, rowsIn } from './joined.js';
+import { byteText, type Joined, numbersIn, rowsIn, UNRENDERED } from './joined.js';
 import type { PlanNode, ReadShape } from './plan.js';
 import type { CompiledIds, CompiledNode, CompiledRead, JoinedEntries } from './statements.js';
 import type { UnitedKind } from './united.js';
@@ -106,10 +106,12 @@ export function* runRead(
   const place = (index: number, returned: Rows, joined: JoinedEntries | null): Rows => {
     const node = shape.nodes[index]!;
     const data = nodes[index]!;
-    const rows = joined ? rowsIn(returned, joined) : returned;
-    const placed = shape.nests ? placeTexts(node, data, rows, joined !== null) : placeEntries(node, data, rows);
-    if (placed === null) isRendered = false;
-    else charactersLeft -= placed;
+    const rows = joined ? rowsIn(returned, joined) : shape.nests ? byteRows(node, returned) : returned;
+    if (!rows) {
+      isRendered = false;
+      return [];
+    }
+    charactersLeft -= shape.nests ? placeTexts(node, data, rows) : placeEntries(node, data, rows);
     if (charactersLeft < 0) throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
     return rows;
   };
@@ -216,9 +218,6 @@ export function* runIds(
   return { ids: numbersIn(ids), total };
 }
 
-/** In place of a list that a statement does not render (`nul` of `JsonTexts`). */
-const UNRENDERED = 0;
-
 /**
  * The number of entries on all pages, if the response says it. A page that is not full tells it: counting would look for the
  * same entries again.
@@ -291,24 +290,29 @@ const placeEntries = (node: PlanNode, data: GrowingNode, rows: Rows): number => 
   return characters;
 };
 
-/** The same of the texts of shapes that nest; null if a list in them is not rendered. @param isJoined `rowsIn`. */
-const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows, isJoined: boolean): number | null => {
+/** The same of the texts of shapes that nest. */
+const placeTexts = ({ edges }: PlanNode, data: GrowingNode, rows: Rows): number => {
   const width = rows[0]?.length ?? 0;
   const end = width - (data.places ? 1 : 0);
-  const inline = edges.filter((it) => it.inline !== null);
-  const nul = String.fromCharCode(UNRENDERED);
+  const isWhole = edges.every((it) => it.inline !== null);
   let characters = 0;
   for (const row of rows) {
     const id = row[0] as number;
     if (data.places) data.places.set(id, Number(row[width - 1]));
-    const texts = (isJoined ? row.slice(1, end) : row.slice(1, end).map((it) => byteText(it as string))) as string[];
-    for (const text of texts) {
-      if (inline.length > 0 && text.includes(nul)) return null;
-      characters += text.length;
-    }
-    data.entries.set(id, inline.length === edges.length ? texts[0]! : texts);
+    const texts = row.slice(1, end) as string[];
+    for (const text of texts) characters += text.length;
+    data.entries.set(id, isWhole ? texts[0]! : texts);
   }
   return characters;
+};
+
+/** Rows whose texts have a character for each byte; null if a list in them is not rendered. */
+const byteRows = ({ edges }: PlanNode, rows: Rows): Rows | null => {
+  const mayBeUnrendered = edges.some((it) => it.inline !== null);
+  const nul = String.fromCharCode(UNRENDERED);
+  const isUnrendered = (cell: unknown): boolean => typeof cell === 'string' && cell.includes(nul);
+  if (mayBeUnrendered && rows.some((row) => row.some(isUnrendered))) return null;
+  return rows.map((row) => row.map((cell) => (typeof cell === 'string' ? byteText(cell) : cell)));
 };
 
 /** Where the rows of `UnitedRead` have their texts. */

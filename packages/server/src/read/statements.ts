@@ -208,16 +208,18 @@ const joinedRead = (
 };
 
 /**
- * One row for all of a query, as `rowsIn` has it, in the order of the query.
+ * One row for all of a query, as `rowsIn` has it, in the order of the query; not rendered if an entry is large.
  * @param rows has the columns `id`, those of `textName`, and perhaps `place`.
  */
 const joinedRow = (rows: Sql, texts: number, hasPlaces: boolean, { jsonTexts }: Dialect): Sql => {
   if (!jsonTexts) throw bug('inline.without-texts', {});
-  const { bytes, joined, concat, size } = jsonTexts;
+  const { bytes, joined, concat, size, nul } = jsonTexts;
   const columns = Array.from({ length: texts }, (_, i) => sql.id(textName(i)));
   const sizes = columns.flatMap((it, i) => (i === 0 ? [size(it)] : [',', size(it)]));
   const places = hasPlaces ? joined(sql`place`) : sql`null`;
-  return sql`select ${bytes(joined(concat(columns)))}, ${joined(sql`id`)}, ${joined(concat(sizes))}, ${places} from (${rows})`;
+  const length = sql.join(columns.map(size), sql` + `);
+  const bounded = sql`iif(${length} > ${sql.lit(limits.inlineEntryBytesMax)}, ${nul}, ${concat(columns)})`;
+  return sql`select ${bytes(joined(bounded))}, ${joined(sql`id`)}, ${joined(concat(sizes))}, ${places} from (${rows})`;
 };
 
 const textName = (index: number): string => `text${index}`;

@@ -433,12 +433,31 @@ describe('reads whose statements nest', () => {
     await expectEqual(search);
   });
 
+  const batched =
+    'populate[author][populate][notes][populate][author][populate]=notes&populate[zone]=true&populate[tags]=true&sort=title';
+
+  it('entries of batches are the same in one row, and in a row each', async () => {
+    const { compiled } = compiledRead(batched, true);
+    expect(compiled.whole).toBe(null);
+    expect(compiled.joined?.page).not.toBe(null);
+    expect(compiled.joined?.nodes.filter((it) => it !== null)).not.toEqual([]);
+    const joined = await expectEqual(batched);
+    bounds.given = { shortRowsMax: 0 };
+    try {
+      expect(compiledRead(batched, true).compiled.joined?.page).toBe(null);
+      expect(await read(batched, true)).toBe(joined);
+    } finally {
+      bounds.given = {};
+    }
+  });
+
+  const nested = 'populate=tags,cards,zone';
   it.each([
-    ['links', 'inlineRowsMax', 2],
-    ['bytes', 'inlineListBytesMax', 300],
-    ['bytes of an entry', 'inlineEntryBytesMax', 1000],
-  ])('lists of more %s are read in batches', async (_what, bound, max) => {
-    const search = 'populate=tags,cards,zone';
+    ['links', 'inlineRowsMax', 2, nested],
+    ['bytes', 'inlineListBytesMax', 300, nested],
+    ['bytes of an entry', 'inlineEntryBytesMax', 1000, nested],
+    ['bytes of an entry in a batch', 'inlineEntryBytesMax', 400, batched],
+  ])('lists of more %s are read in batches', async (_what, bound, max, search) => {
     const wanted = await read(search, true);
     bounds.given = { [bound]: max };
     try {
