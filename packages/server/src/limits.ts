@@ -84,6 +84,8 @@ export const limits = {
   smallReadMsMax: 2,
   /** Milliseconds of CPU time up to which reads in another thread show that those of their plan are small. */
   knownSmallReadMsMax: 1,
+  /** How many of them there must have been since one took long. */
+  knownSmallReadsMin: 20,
   /** Milliseconds for which reads of the same plan then go to other threads directly; the first pauses are shorter. */
   smallReadPauseMsMax: 5_000,
   /** Entries that a small read may show, those of long lists included. */

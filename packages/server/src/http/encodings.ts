@@ -1,4 +1,5 @@
 /** Compression of response bodies: which encoding a client gets, and the compressed forms of kept answers. */
+import crypto from 'node:crypto';
 import type http from 'node:http';
 import { promisify } from 'node:util';
 import zlib from 'node:zlib';
@@ -28,8 +29,8 @@ const compress = (body: Buffer, encoding: Compression, options: zlib.BrotliOptio
 export interface Compressed {
   /** The encoding of a body of so many bytes for this client. */
   encodingFor(headers: http.IncomingHttpHeaders, bytes: number): Encoding;
-  /** @param tag the entity tag, which names the bytes of the body: the result is kept under it. Null keeps nothing. */
-  encode(body: Buffer, encoding: Encoding, tag: string | null): Ready<Buffer>;
+  /** @param isKept whether the same bytes will be asked for again; the body must stay as it is then. */
+  encode(body: Buffer, encoding: Encoding, isKept: boolean): Ready<Buffer>;
 }
 
 /**
@@ -45,6 +46,13 @@ export const newCompressed = (bytesMax: number, options: zlib.BrotliOptions = br
         })
       : null;
   const singleFlight = newSingleFlight<Buffer>();
+  const names = new WeakMap<Buffer, string>();
+  /** No other bytes can be made to have the same name, as they can to an entity tag: responses of all callers are kept here. */
+  const nameOf = (body: Buffer): string => {
+    const name = names.get(body) ?? crypto.hash('sha256', body, 'base64');
+    names.set(body, name);
+    return name;
+  };
   const chosen = new LRUCache<string, Encoding>({ max: limits.acceptedEncodingsMax });
   const choose = (accepted: string): Encoding => {
     const known = chosen.get(accepted);
@@ -60,10 +68,10 @@ export const newCompressed = (bytesMax: number, options: zlib.BrotliOptions = br
         ? 'identity'
         : choose(String(accepted));
     },
-    encode: (body, encoding, tag) => {
+    encode: (body, encoding, isKept) => {
       if (encoding === 'identity') return body;
-      if (tag === null) return compress(body, encoding, options);
-      const key = `${encoding} ${tag}`;
+      if (!isKept) return compress(body, encoding, options);
+      const key = `${encoding} ${nameOf(body)}`;
       const known = kept?.get(key);
       if (known) return known;
       return singleFlight.join(key, async () => {

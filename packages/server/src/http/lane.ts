@@ -100,7 +100,7 @@ export const newLane = (deps: LaneDeps): Lane => {
     const sendJson = ({ status, headers: own, body }: JsonResponse): Ready<void> => {
       const plain = Buffer.from(body);
       const encoding = compressed.encodingFor(headers, plain.length);
-      return whenReady(compressed.encode(plain, encoding, null), (bytes) =>
+      return whenReady(compressed.encode(plain, encoding, false), (bytes) =>
         send(status, withCommon([...Object.entries(own).flat(), ...bodyHeaders(encoding, bytes)]), bytes),
       );
     };
@@ -108,11 +108,11 @@ export const newLane = (deps: LaneDeps): Lane => {
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
     const sendAnswer = (answer: Answer): Ready<void> => {
-      const { body, etag, leftOut } = answer;
+      const { body, leftOut } = answer;
       if (leftOut.length > 0) deps.logLeftOut(leftOut, url, log());
       if (isKnown(request, answer)) return send(304, withCommon(tagHeaders(answer)), null);
       const encoding = compressed.encodingFor(headers, body.length);
-      return whenReady(compressed.encode(body, encoding, isRead ? etag : null), (bytes) => {
+      return whenReady(compressed.encode(body, encoding, isRead), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (target?.kind === 'read' && !known && !isNew) repeated.set(url, target);
         const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
@@ -140,7 +140,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       if (typeof body === 'string' || Buffer.isBuffer(body)) {
         const plain = Buffer.from(body);
         const encoding = compressed.encodingFor(headers, plain.length);
-        return whenReady(compressed.encode(plain, encoding, null), (bytes) =>
+        return whenReady(compressed.encode(plain, encoding, false), (bytes) =>
           send(status, withCommon([...own, ...bodyHeaders(encoding, bytes)]), bytes),
         );
       }

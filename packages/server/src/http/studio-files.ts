@@ -146,7 +146,7 @@ const sendFile = async (
   if (encoding !== 'identity') reply.header('content-encoding', encoding);
   return reply
     .header('content-type', contentType(path.posix.basename(name)) || 'application/octet-stream')
-    .send(await compressed.encode(body, encoding, etag));
+    .send(await compressed.encode(body, encoding, true));
 };
 
 const compressible = /\.(?:js|css|svg|json|txt|webmanifest|html)$/;

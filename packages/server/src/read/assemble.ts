@@ -38,7 +38,8 @@ const assembleWhole = (
   { texts, sizes }: NonNullable<ReadData['whole']>,
   total: number | null,
 ): Assembled => {
-  checkLength(texts.length);
+  if (texts.length > limits.responseCharactersMax)
+    checkLength(Buffer.from(texts.buffer, texts.byteOffset, texts.byteLength).toString().length);
   const around = envelope(plan, total);
   const body = Buffer.concat([Buffer.from(around[0]), texts, Buffer.from(around[1])]);
   freeBytes(texts);
@@ -83,7 +84,8 @@ const assembleTexts = (plan: PagePlan, data: ReadData): Assembled => {
     sizes.push(size);
     return text;
   });
-  checkLength(characters);
+  if (characters > limits.responseCharactersMax)
+    checkLength(entries.reduce((sum, it) => sum + charactersIn(it, shape), 0));
   const body = Buffer.allocUnsafeSlow(length);
   let at = body.write(start, 'latin1');
   for (let i = 0; i < entries.length; i++) {
@@ -161,7 +163,7 @@ const renderNode = (
       const named = hasDocumentId ? `"id":${id},"documentId":"${id}"` : `"id":${id}`;
       text = inside === '' ? named : `${named},${inside}`;
     } else text = `{"id":${id},"attributes":{${inside}}}`;
-    checkLength(text.length);
+    if (text.length > limits.responseCharactersMax) checkLength(charactersIn(text, shape));
     rendered.set(id, text);
   }
   return rendered;
@@ -227,6 +229,10 @@ const distinct = (ids: readonly number[]): readonly number[] => {
 /** The node's own sort; ties keep the stored order (Q8). */
 const inOrder = (ids: readonly number[], places: ReadonlyMap<number, number> | null): readonly number[] =>
   places ? [...ids].sort((a, b) => (places.get(a) ?? 0) - (places.get(b) ?? 0)) : ids;
+
+/** Of a text as it is sent, whether it has a character for each byte or not. */
+const charactersIn = (text: string, { nests }: ReadShape): number =>
+  nests ? Buffer.from(text, 'latin1').toString().length : text.length;
 
 /** Entries that contain each other grow with every level: stop before building a text larger than any response may be. */
 const checkLength = (characters: number): void => {

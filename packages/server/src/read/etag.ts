@@ -17,11 +17,11 @@ export const versionEtag = (version: string): string => `"${Number(version).toSt
 
 /** The tag of a list. @param digests those of its entries, joined. @param around what stands before and after them. */
 export const newListEtag = (digests: string, around: readonly [start: string, end: string]): string =>
-  `"${textOf(xxHash.h64(around.join(digests)))}"`;
+  `"${digestOf(Buffer.from(around.join(digests)))}"`;
 
 /**
- * Of the bytes of an entry; of `DIGEST_LENGTH` characters. Not cryptographic: SHA-1 takes six times as long, which is a tenth of a
- * list, and who finds two contents with the same tag can fool only those who ask for what they have written themselves.
+ * Of the bytes of an entry; of `DIGEST_LENGTH` characters. Not cryptographic, because SHA-1 takes six times as long, a tenth of a list: a
+ * tag tells versions of one response apart, and whoever may write both can make them alike. It must not tell responses apart.
  */
 export const digestOf = (bytes: Uint8Array): string => {
   if (bytes.length <= PIECE_BYTES) return textOf(xxHash.h64Raw(bytes));

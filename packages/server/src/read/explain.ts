@@ -202,7 +202,7 @@ const explainStatements = async (
   return found;
 };
 
-/** Runs the read as the server would, but each statement alone, within the same bounds. */
+/** Runs the read as the server would, but each statement alone and with a row for each entry, within the same bounds. */
 const runStatements = async ({ begin }: Prepared, db: ReadableDb): Promise<ReadonlyMap<string, Run>> => {
   const runs = new Map<string, Run>();
   await db.read(() => {

@@ -452,6 +452,25 @@ describe('reads whose statements nest', () => {
   });
 
   const nested = 'populate=tags,cards,zone';
+
+  it.each([nested, batched])('RQ18: the length of a response is that of its characters: %s', async (search) => {
+    raw.exec(`update notes set body = 'Zürich 東京 🗼' where id < 7`);
+    const wanted = await read(search, true);
+    const characters = Buffer.from(wanted, 'latin1').toString().length;
+    expect(wanted.length).toBeGreaterThan(characters);
+    try {
+      for (const nests of [true, false]) {
+        bounds.given = { responseCharactersMax: characters };
+        expect(await read(search, nests)).toBe(wanted);
+        bounds.given = { responseCharactersMax: characters - 200 };
+        expect(await read(search, nests)).toMatch(/^thrown: .*characters/);
+      }
+    } finally {
+      bounds.given = {};
+      raw.exec('update notes set body = null where id < 7');
+    }
+  });
+
   it.each([
     ['links', 'inlineRowsMax', 2, nested],
     ['bytes', 'inlineListBytesMax', 300, nested],

@@ -360,8 +360,8 @@ describe.each(dialects)('http on %s', (dialect) => {
   describe('entity tags (RQ9)', () => {
     it('F8: the entity tag of an entry contains its version, unless the time of the last change is private', async () => {
       const tagOf = async (url: string): Promise<string> => String((await world.get(url)).headers['etag']);
-      expect(await tagOf('/api/films/1')).toMatch(/^W\/"[0-9a-z]+\.[\w-]{27}"$/);
-      expect(await tagOf('/api/people/1')).toMatch(/^W\/"[\w-]{27}"$/);
+      expect(await tagOf('/api/films/1')).toMatch(/^W\/"[0-9a-z]+\.[0-9a-v]{13}"$/);
+      expect(await tagOf('/api/people/1')).toMatch(/^W\/"[0-9a-v]{13}"$/);
     });
 
     it('equal responses have equal tags, different responses different ones', async () => {

@@ -15,7 +15,12 @@ import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { threadOptions } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
-const usual = vi.hoisted(() => ({ smallReadMsMax: 60_000, smallReadsMsMax: 60_000, knownSmallReadMsMax: 0 }));
+const usual = vi.hoisted(() => ({
+  smallReadMsMax: 60_000,
+  smallReadsMsMax: 60_000,
+  knownSmallReadMsMax: 0,
+  knownSmallReadsMin: 4,
+}));
 const bounds = vi.hoisted(() => ({ ...usual }));
 vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   const { limits } = await importOriginal();
@@ -26,6 +31,7 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
         smallReadMsMax: { get: () => bounds.smallReadMsMax },
         smallReadsMsMax: { get: () => bounds.smallReadsMsMax },
         knownSmallReadMsMax: { get: () => bounds.knownSmallReadMsMax },
+        knownSmallReadsMin: { get: () => bounds.knownSmallReadsMin },
       },
     ),
   };
@@ -206,11 +212,26 @@ describe('small reads on sqlite', () => {
     bounds.knownSmallReadMsMax = 60_000;
     for (const [i, name] of names.entries()) places[i] = await isReadHere(name);
     expect(places).toEqual([true, true, true, true]);
-    // it ends before its statement begins, and the next one goes to the thread at once
+    // it ends before its statement begins, and the plan has to prove itself again
     bounds.smallReadMsMax = -1;
     expect(await isReadHere('Äda 6')).toBe(false);
     bounds.smallReadMsMax = 60_000;
     expect(await isReadHere('Äda 7')).toBe(false);
+  });
+
+  it('are no longer those of a plan of which one took long, even if its statement ended in time', async () => {
+    bounds.knownSmallReadMsMax = 60_000;
+    bounds.knownSmallReadsMin = 1;
+    const url = '/notes?pagination[withCount]=false&filters[author][name]=Bob';
+    await read(url);
+    const before = statementsHere();
+    bounds.smallReadsMsMax = 0;
+    await read(url);
+    const then = statementsHere();
+    expect(then).toBeGreaterThan(before);
+    bounds.smallReadsMsMax = 60_000;
+    await read(url);
+    expect(statementsHere()).toBe(then);
   });
 
   it('count a list only if it was short when it was last counted', () => {

@@ -1,6 +1,7 @@
 /** What `open.ts` needs of the connections to a file, wherever they are. Errors are those of SQLite. */
 import type { DbLoad, PlannedRead, ReadProgram, Tx } from '../dialect.js';
 import type { Connection } from './connection.js';
+import type { Cost } from './schedule.js';
 
 export interface Engine {
   /** Opens the writing connection, as `begin` does if there is none. */
@@ -9,8 +10,8 @@ export interface Engine {
   read<T>(program: ReadProgram<T>): Promise<T>;
   /** The same for a program made of plain data. */
   readPlanned<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Promise<T>;
-  /** Milliseconds of CPU time that planned reads of this plan have taken of late; null if that is unknown, or does not matter. */
-  costOf(plan: object): number | null;
+  /** What planned reads of this plan have cost of late; null if it does not matter. */
+  costOf(plan: object): Cost | null;
   /** A transaction that takes the write lock with its first statements. One at a time: the file has one write lock. */
   begin(options: BeginOptions): Transaction;
   /** The writing connection's `data_version`, after all that was asked of it before. */

@@ -5,7 +5,7 @@ import { limits } from '../../limits.js';
 import { whenReady } from '../../ready.js';
 import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
-import { type Db, readRows, type Tx } from '../dialect.js';
+import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
 import { newCommits } from './commits.js';
 import { type Connection, connect } from './connection.js';
 import { readSchema } from './connections.js';
@@ -14,7 +14,7 @@ import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
-import { newSmallReads, type SmallReads } from './small.js';
+import { isKnownSmall, newSmallReads } from './small.js';
 import { newThreadEngine, type ThreadOptions } from './threads.js';
 import { LostThread } from './watched-thread.js';
 
@@ -145,12 +145,12 @@ export const openSqlite = async (
   };
 
   const small = newSmallReads(connectAgain, () => threadCount);
-  /** Reads of a plan may have become expensive with other values: then this one ends soon, and the next ones are done elsewhere. */
-  const isKnownSmall = (plan: object): boolean =>
-    (reading.costOf(plan) ?? Number.POSITIVE_INFINITY) < limits.knownSmallReadMsMax;
   /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
-  const readHere: SmallReads['read'] = (planned) =>
-    opened && !isClosed && (planned.isSmall || isKnownSmall(planned.plan)) ? small.read(planned) : null;
+  const readHere = <Plan extends object, Values, T>(planned: PlannedRead<Plan, Values, T>) => {
+    if (!opened || isClosed) return null;
+    const cost = reading.costOf(planned.plan);
+    return planned.isSmall || isKnownSmall(cost) ? small.read(planned, cost) : null;
+  };
 
   const readElsewhere: Db['readPlanned'] = (planned) =>
     withRequestErrors(tryUntil(lockedUntil(), () => reading.readPlanned(planned)));

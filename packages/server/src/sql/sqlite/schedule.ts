@@ -11,10 +11,15 @@ import type { Thread } from './watched-thread.js';
 export interface Cost {
   /** Milliseconds of CPU time in the last runs; null before the first. */
   ms: number | null;
+  /** How many of them there were. */
+  runs: number;
 }
+
+export const newCost = (): Cost => ({ ms: null, runs: 0 });
 
 /** Costs that rise are believed at once, those that fall one run after the other. */
 export const noteCost = (cost: Cost, ms: number): void => {
+  cost.runs += 1;
   cost.ms = cost.ms === null || ms > cost.ms ? ms : 0.8 * cost.ms + 0.2 * ms;
 };
 

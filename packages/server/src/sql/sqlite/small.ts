@@ -8,10 +8,21 @@ import type { PlannedRead } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import type { Connection } from './connection.js';
 import { beginSnapshot, runProgram } from './connections.js';
+import type { Cost } from './schedule.js';
+
+/** Whether a plan has shown in threads that its reads are small. */
+export const isKnownSmall = (cost: Cost | null): boolean =>
+  cost !== null && cost.ms !== null && cost.ms < limits.knownSmallReadMsMax && cost.runs >= limits.knownSmallReadsMin;
 
 export interface SmallReads {
-  /** Null if it is to be done elsewhere: there is no time left, it takes longer than expected, or an error is to be handled. */
-  read<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): { readonly result: T } | null;
+  /**
+   * Null if it is to be done elsewhere: there is no time left, it takes longer than expected, or an error is to be handled.
+   * @param cost of its plan in threads, where it must prove itself again if it takes too long here.
+   */
+  read<Plan extends object, Values, T>(
+    read: PlannedRead<Plan, Values, T>,
+    cost: Cost | null,
+  ): { readonly result: T } | null;
   close(): void;
 }
 
@@ -36,23 +47,27 @@ export const newSmallReads = (connect: () => Connection, threads: () => number):
   };
 
   return {
-    read: (planned) => {
+    read: (planned, cost) => {
       const { plan } = planned;
       const now = performance.now();
       const known = slow.get(plan);
+      const pause = (): void => {
+        const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(2 * (known?.pauseMs ?? 0), limits.smallReadPauseMsMax));
+        slow.set(plan, { pauseMs, pausedUntil: performance.now() + pauseMs });
+        if (cost) cost.runs = 0;
+      };
       // the more threads there are, the sooner they take over
       if (turn.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || now < (known?.pausedUntil ?? 0))
         return null;
       try {
         const result = run(planned);
-        if (known) known.pauseMs *= LESS_AFTER_SUCCESS;
+        // long texts are rendered between two looks at the time
+        if (performance.now() - now > limits.smallReadsMsMax) pause();
+        else if (known) known.pauseMs *= LESS_AFTER_SUCCESS;
         return { result };
       } catch (fault) {
-        if (fault instanceof Refusal) {
-          // on a busy machine any read may take long now and then
-          const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(2 * (known?.pauseMs ?? 0), limits.smallReadPauseMsMax));
-          slow.set(plan, { pauseMs, pausedUntil: performance.now() + pauseMs });
-        }
+        // on a busy machine any read may take long now and then
+        if (fault instanceof Refusal) pause();
         if (connection?.isBroken()) close();
         return null;
       } finally {

@@ -9,7 +9,7 @@ import type { ReadBounds } from './connections.js';
 import type { BeginOptions, DataVersion, Engine, Transaction } from './engine.js';
 import type { FileIdentity } from './file.js';
 import { type NumberedRead, receivedFault, type WriteReply } from './messages.js';
-import { type Cost, newSchedule, noteCost } from './schedule.js';
+import { type Cost, newCost, newSchedule, noteCost } from './schedule.js';
 import type { Begin } from './thread.js';
 import { type AnyRead, type Batch, newTx } from './tx.js';
 import { LostThread, startThread, type Thread } from './watched-thread.js';
@@ -47,7 +47,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
   /** What programs that are not planned cost, by the text of their first statement: a client may have decided it. */
   const costs = new LRUCache<string, Cost>({ max: limits.statementsMax });
   const costOf = (text: string): Cost => {
-    const cost = costs.get(text) ?? { ms: null };
+    const cost = costs.get(text) ?? newCost();
     costs.set(text, cost);
     return cost;
   };
@@ -113,7 +113,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
         }
       });
     },
-    costOf: (plan) => planned.costOf(plan).ms,
+    costOf: planned.costOf,
     begin: (options) => {
       const numbered = (): WritingThread => {
         const thread = writerThread();
@@ -129,7 +129,7 @@ export const newThreadEngine = (of: ThreadedFile, { count, module, begin: ownBeg
     // it waits for the disk
     checkpoint: of.readOnly
       ? null
-      : () => schedule.use({ ms: Number.POSITIVE_INFINITY }, (thread) => thread.call({ kind: 'checkpoint' })),
+      : () => schedule.use({ ms: Number.POSITIVE_INFINITY, runs: 0 }, (thread) => thread.call({ kind: 'checkpoint' })),
     truncateJournal: () =>
       schedule.whenIdle(async () => {
         await writerThread().call({ kind: 'truncateJournal' });
@@ -282,7 +282,7 @@ const newPlanNumbers = () => {
     return sent;
   };
   const numberOf = (plan: object): Known => {
-    const found = known.get(plan) ?? { number: ++last, cost: { ms: null } };
+    const found = known.get(plan) ?? { number: ++last, cost: newCost() };
     known.set(plan, found);
     return found;
   };
