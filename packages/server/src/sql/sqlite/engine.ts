@@ -1,7 +1,6 @@
 /** What `open.ts` needs of the connections to a file, wherever they are. Errors are those of SQLite. */
 import type { DbLoad, PlannedRead, ReadProgram, Tx } from '../dialect.js';
 import type { Connection } from './connection.js';
-import type { Cost } from './schedule.js';
 
 export interface Engine {
   /** Opens the writing connection, as `begin` does if there is none. */
@@ -28,6 +27,14 @@ export interface Engine {
   closeWriter(): Promise<void>;
   /** Rejects new reads, and lets those that run or wait finish. */
   closeReaders(): Promise<void>;
+}
+
+/** What reads of a kind have cost. */
+export interface Cost {
+  /** Milliseconds of CPU time in the last runs; null before the first. */
+  ms: number | null;
+  /** How many of them there were. */
+  runs: number;
 }
 
 export interface BeginOptions {

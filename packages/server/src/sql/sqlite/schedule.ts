@@ -5,15 +5,8 @@
 import { busy } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { DbLoad } from '../dialect.js';
+import type { Cost } from './engine.js';
 import type { Thread } from './watched-thread.js';
-
-/** What a kind of read has cost. */
-export interface Cost {
-  /** Milliseconds of CPU time in the last runs; null before the first. */
-  ms: number | null;
-  /** How many of them there were. */
-  runs: number;
-}
 
 export const newCost = (): Cost => ({ ms: null, runs: 0 });
 

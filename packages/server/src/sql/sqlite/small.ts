@@ -8,7 +8,7 @@ import type { PlannedRead } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import type { Connection } from './connection.js';
 import { beginSnapshot, runProgram } from './connections.js';
-import type { Cost } from './schedule.js';
+import type { Cost } from './engine.js';
 
 /** Whether a plan has shown in threads that its reads are small. */
 export const isKnownSmall = (cost: Cost | null): boolean =>
