@@ -107,7 +107,8 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const sendIssues = (issues: readonly Issue[]): Ready<void> => sendJson(issuesResponse(issues));
 
-    const sendAnswer = (answer: Answer): Ready<void> => {
+    /** @param wasShown whether code of the project may still look at it. */
+    const sendAnswer = (answer: Answer, wasShown: boolean): Ready<void> => {
       const { body, leftOut } = answer;
       if (leftOut.length > 0) deps.logLeftOut(leftOut, url, log());
       if (isKnown(request, answer)) return send(304, withCommon(tagHeaders(answer)), null);
@@ -116,8 +117,7 @@ export const newLane = (deps: LaneDeps): Lane => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
         if (target?.kind === 'read' && !known && !isNew) repeated.set(url, target);
         const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
-        // code of the project may still look at what it has answered
-        if (answer.isSingleUse && bytes === body && byCode === 'none') freeWhenSent(response, body);
+        if (answer.isSingleUse && bytes === body && !wasShown) freeWhenSent(response, body);
         return sent;
       });
     };
@@ -154,7 +154,7 @@ export const newLane = (deps: LaneDeps): Lane => {
 
     const sendCoded = (answer: CodeAnswer): Ready<void> => {
       if (answer.kind === 'taken') return undefined;
-      return answer.kind === 'answer' ? sendAnswer(answer.answer) : sendOther(answer);
+      return answer.kind === 'answer' ? sendAnswer(answer.answer, answer.wasShown) : sendOther(answer);
     };
 
     /** Sends now, if nothing has to be waited for. */
@@ -168,7 +168,7 @@ export const newLane = (deps: LaneDeps): Lane => {
     };
 
     const sendFound = (found: Result<Answer>): Ready<void> =>
-      found.ok ? sendAnswer(found.value) : sendIssues(found.issues);
+      found.ok ? sendAnswer(found.value, false) : sendIssues(found.issues);
 
     if (byCode !== 'none') {
       attempt(() => whenReady(byCode, sendCoded));

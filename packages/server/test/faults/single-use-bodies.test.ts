@@ -8,7 +8,8 @@ import { newServer } from '../../src/http/server.js';
 import type { Db } from '../../src/sql/dialect.js';
 import { openPostgres } from '../../src/sql/postgres/open.js';
 import { openSqlite } from '../../src/sql/sqlite/open.js';
-import { dialectsAndThreads, threadOptions } from '../world/databases.js';
+import { coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects, dialectsAndThreads, threadOptions } from '../world/databases.js';
 import { newTestDeps } from '../world/server.js';
 import { type Entry, useWorld } from '../world/world.js';
 
@@ -83,5 +84,51 @@ describe.each(dialectsAndThreads)('bodies that are sent once on %s, threads: %i'
       socket.destroy();
     }
     expect(isWhole(await read(1), 1)).toBe(true);
+  });
+});
+
+describe.each(dialects)('bodies that pass code of a v4 project on %s', (dialect) => {
+  const open = { auth: false };
+  const files = {
+    ...typeFile('note', { text: { type: 'text' } }),
+    ...coreFile('Router', 'note', JSON.stringify({ config: { find: { ...open, policies: ['all'] }, findOne: open } })),
+    ...coreFile(
+      'Controller',
+      'note',
+      `() => {
+        const had = [];
+        return {
+          async findOne(ctx) {
+            const found = await super.findOne(ctx);
+            had.push(found);
+            return found;
+          },
+          later: () => had.map(({ data }) => data.attributes.text),
+        };
+      }`,
+    ),
+    'src/api/note/policies/all.js': 'module.exports = () => true;',
+    'src/api/note/routes/later.js': `module.exports = { routes: [
+      { method: 'GET', path: '/later', handler: 'note.later', config: { auth: false } },
+    ] };`,
+    'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+      for (const it of ['a', 'b', 'c']) await strapi.entityService.create('api::note.note', { data: { text: it.repeat(100_000) } });
+    } };`,
+    'dovetail.config.json': JSON.stringify({ memory: { answersMb: 0, entriesMb: 0 } }),
+  };
+  const texts = ['a', 'b', 'c'].map((it) => it.repeat(100_000));
+
+  it('are whole, also where the code looks at them after they were sent', async () => {
+    const { json, close } = await serveCode(dialect, files);
+    try {
+      for (const id of [1, 2, 3]) expect((await json('GET', `/api/notes/${id}`)).status).toBe(200);
+      for (let round = 0; round < 10; round++) {
+        const { data } = (await json('GET', '/api/notes')).body as { readonly data: readonly Entry[] };
+        expect(data.map((it) => it.attributes['text'])).toEqual(texts);
+      }
+      expect((await json('GET', '/api/later')).body).toEqual(texts);
+    } finally {
+      await close();
+    }
   });
 });

@@ -59,10 +59,11 @@ export const newContexts = async (settings: {
   koa.context.onerror = ignored;
   const Context = contextClass(koa);
   const changedQuery = ({ request }: Koa.Context): Record<string, unknown> | null => {
-    const { querystring } = request;
     const { [QUERY]: current, [QUERY_TEXT]: text } = request as QueriedRequest;
-    const isChanged =
-      current !== undefined && text === querystring && JSON.stringify(current) !== JSON.stringify(parse(querystring));
+    // mostly nobody has looked at it
+    if (current === undefined) return null;
+    const { querystring } = request;
+    const isChanged = text === querystring && JSON.stringify(current) !== JSON.stringify(parse(querystring));
     return isChanged ? current : null;
   };
   return {

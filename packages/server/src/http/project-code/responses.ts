@@ -20,8 +20,8 @@ export interface Asked {
 
 /** What code has answered. Its headers are on the response. */
 export type CodeAnswer =
-  /** The server's own answer, as it was made. */
-  | { readonly kind: 'answer'; readonly answer: Answer }
+  /** The server's own answer, as it was made; `wasShown` if code has had it in its hands, and may look at it later. */
+  | { readonly kind: 'answer'; readonly answer: Answer; readonly wasShown: boolean }
   | { readonly kind: 'other'; readonly status: number; readonly type: string | null; readonly body: CodeBody }
   /** The code writes the response itself. */
   | { readonly kind: 'taken' };
@@ -75,7 +75,7 @@ export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
   const { status } = ctx;
   if (kept && status === 200) {
     dropBodyHeaders(ctx.res);
-    return { kind: 'answer', answer: kept };
+    return { kind: 'answer', answer: kept, wasShown: true };
   }
   const { type, body } = written(ctx);
   dropBodyHeaders(ctx.res);

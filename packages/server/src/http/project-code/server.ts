@@ -164,7 +164,7 @@ export const addProjectCode = async (
       const passed = pass(ctx);
       return passed ? passed.then(proceed) : proceed();
     };
-    return runIn(ctx, work, asked, () => (answer ? { kind: 'answer', answer } : answerOfContext(ctx)));
+    return runIn(ctx, work, asked, () => (answer ? { kind: 'answer', answer, wasShown: false } : answerOfContext(ctx)));
   };
 
   /** Runs the action that a request is for once the global middlewares have seen it, which may have sent it elsewhere. */
