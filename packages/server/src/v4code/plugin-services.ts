@@ -119,26 +119,53 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
 };
 
 /** `strapi.plugin('email').service('email')`. */
-export const emailService = ({ mail, warn }: ServiceDeps): Record<string, unknown> => {
+export const emailService = ({ mail, warn }: ServiceDeps): EmailService => {
   const warned = new Set<string>();
-  return {
-    send: async (given: Members) => {
-      const own: SendMailOptions & Record<string, unknown> = {};
-      for (const [name, value] of Object.entries(given)) {
-        // what is empty is as good as absent, as in v4
-        if (value === undefined || value === null || value === '') continue;
-        if (mailOptions.includes(name)) own[name] = value;
-        else if (!warned.has(name) && warned.size < WARNED_MAX) {
-          warned.add(name);
-          warn(`strapi.plugin('email'): mails go out over SMTP, which knows nothing of "${name}": it is left out`);
-        }
+  const send = async (given: Members): Promise<void> => {
+    const own: SendMailOptions & Record<string, unknown> = {};
+    for (const [name, value] of Object.entries(given)) {
+      // what is empty is as good as absent, as in v4
+      if (value === undefined || value === null || value === '') continue;
+      if (mailOptions.includes(name)) own[name] = value;
+      else if (!warned.has(name) && warned.size < WARNED_MAX) {
+        warned.add(name);
+        warn(`strapi.plugin('email'): mails go out over SMTP, which knows nothing of "${name}": it is left out`);
       }
-      const { to, subject = '', text = own['html'] ?? '', html = own['text'] ?? '' } = own;
-      const shown = { to: addressesOf(to), subject: String(subject), text: String(text), html: String(html) };
-      await mail.send({ ...shown, from: null, replyTo: null, own: { ...own, text, html } });
+    }
+    const { to, subject = '', text = own['html'] ?? '', html = own['text'] ?? '' } = own;
+    const shown = { to: addressesOf(to), subject: String(subject), text: String(text), html: String(html) };
+    await mail.send({ ...shown, from: null, replyTo: null, own: { ...own, text, html } });
+  };
+  return {
+    send,
+    sendTemplatedEmail: async (given, template, data = {}) => {
+      const missing = templatedParts.filter((it) => !Object.hasOwn(template, it));
+      if (missing.length > 0) throw new Error(`sendTemplatedEmail: the template has no ${missing.join(' and no ')}`);
+      const parts = templatedParts.map((it) => [it, filled(String(template[it] ?? ''), data)]);
+      await send({ ...given, ...Object.fromEntries(parts) });
     },
   };
 };
+
+export interface EmailService extends Record<string, unknown> {
+  send(given: Members): Promise<void>;
+  /** @param template with a subject, a text and HTML: `Welcome, <%= user.name %>`. */
+  sendTemplatedEmail(given: Members, template: Members, data?: Members): Promise<void>;
+}
+
+const templatedParts = ['subject', 'text', 'html'] as const;
+
+/** Replaces the names of values; what is anything else stays. Templates are never executed. */
+const filled = (template: string, data: Members): string =>
+  template.replaceAll(/<%=\s*([\w$]+(?:\.[\w$]+)*)\s*%>/g, (whole, name: string) => {
+    let value: unknown = data;
+    for (const it of name.split('.')) {
+      if (value === null || typeof value !== 'object' || !Object.hasOwn(value, it)) return whole;
+      value = (value as Members)[it];
+    }
+    if (value === undefined || value === null) return '';
+    return typeof value === 'object' ? whole : String(value);
+  });
 
 /** Names that are told: a body of a request that is passed on as it came may have any. */
 const WARNED_MAX = 20;

@@ -183,13 +183,14 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   };
   const jwt = jwtService(deps);
   const user = userService(deps);
+  const email = emailService(deps);
   const issueOf = (): Callable | null => {
     const { issue } = instanceOf(plugins['users-permissions']!.services['jwt']) as Members;
     return isCallable(issue) && issue !== jwt['issue'] ? issue : null;
   };
   const plugins: Record<string, PluginObject> = {
     'users-permissions': plugin('users-permissions', { user, jwt }, accountEndpointsOf(deps, issueOf)),
-    email: plugin('email', { email: emailService(deps) }),
+    email: plugin('email', { email }),
     upload: plugin('upload', { upload: uploadService(deps) }, fileEndpointsOf(deps)),
     i18n: plugin('i18n', { locales: localesService(deps) }, localeEndpointsOf(deps)),
   };
@@ -214,7 +215,11 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   });
 
   return {
-    byName: Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(it)])),
+    byName: {
+      ...Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(it)])),
+      // below the service, as code calls it that has its own
+      email: Object.assign(shown(plugins['email']!), { provider: { send: email.send } }),
+    },
     controller: (name, of) => plugins[name]?.controller(of) as Members | undefined,
     service: (name, of) => plugins[name]?.service(of) as Members | undefined,
     policies: (name, of) => plugins[name]?.policies[of],

@@ -7,11 +7,20 @@ import { type MailServer, newMailServer } from '../world/mail-server.js';
 const files = {
   'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' } }),
   'src/api/mail/routes/mail.js': `module.exports = { routes: [
-    { method: 'POST', path: '/mail', handler: 'mail.send', config: { auth: false } },
+    ...['send', 'template', 'provider'].map((name) => ({ method: 'POST', path: '/' + name, handler: 'mail.' + name, config: { auth: false } })),
   ] };`,
   'src/api/mail/controllers/mail.js': `module.exports = {
     async send(ctx) {
       await strapi.plugin('email').service('email').send(ctx.request.body);
+      return { sent: true };
+    },
+    async template(ctx) {
+      const { options, template, data } = ctx.request.body;
+      await strapi.plugins.email.services.email.sendTemplatedEmail(options, template, data);
+      return { sent: true };
+    },
+    async provider(ctx) {
+      await strapi.plugin('email').provider.send(ctx.request.body);
       return { sent: true };
     },
   };`,
@@ -31,9 +40,9 @@ describe.each(dialects)('mails of code on %s', (dialect) => {
     smtp.server.close();
   });
   /** What the mail server heard of one mail. */
-  const send = async (given: object): Promise<string> => {
+  const send = async (given: object, path = 'send'): Promise<string> => {
     smtp.heard.length = 0;
-    const { status, body } = await served.json('POST', '/api/mail', given);
+    const { status, body } = await served.json('POST', `/api/${path}`, given);
     expect([status, body]).toEqual([200, { sent: true }]);
     return smtp.heard.join('\n');
   };
@@ -60,6 +69,28 @@ describe.each(dialects)('mails of code on %s', (dialect) => {
 
   it('come from the configured sender where they name none', async () => {
     expect(await send({ ...mail, from: null, cc: '' })).toContain('MAIL FROM:<usual@site.example>');
+  });
+
+  it('are filled from templates, of which only names of values are replaced', async () => {
+    const options = { to: 'mia@example.org' };
+    const template = {
+      subject: 'Welcome, <%= user.name %>',
+      text: 'You are <%=user.age%>, <%= nobody %> <%= user %> <%= 1 + 1 %> <%- user.name %> <%= user.constructor %>',
+      html: '<b><%= user.name %></b><%= none %>',
+    };
+    const heard = await send({ options, template, data: { user: { name: 'Mia', age: 7 }, none: null } }, 'template');
+    expect(heard).toContain('Subject: Welcome, Mia');
+    expect(heard.replaceAll(/=\n/g, '').replaceAll('=3D', '=')).toContain(
+      'You are 7, <%= nobody %> <%= user %> <%= 1 + 1 %> <%- user.name %> <%= user.constructor %>',
+    );
+    expect(heard).toContain('<b>Mia</b>');
+    const incomplete = { options, template: { subject: 'x' }, data: {} };
+    expect((await served.json('POST', '/api/template', incomplete)).status).toBe(500);
+    expect(served.logged.join()).toContain('sendTemplatedEmail: the template has no text and no html');
+  });
+
+  it('go through the provider too', async () => {
+    expect(await send(mail, 'provider')).toContain('Subject: An invoice');
   });
 
   it('go out without what a mail server knows nothing of, which the log names once', async () => {
