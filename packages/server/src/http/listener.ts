@@ -18,6 +18,8 @@ export interface Listener extends Drain {
   readonly pending: Pending;
   /** From now on requests are answered by this. Resolves once those have ended that were in flight before. */
   answerWith(answer: AnswerRequest): Promise<void>;
+  /** Takes away what code of a project has put before or beside the answers (`strapi.server.httpServer`). */
+  withoutGuests(): void;
 }
 
 /** `import` would evaluate every export, and so load Node's fetch and WebSocket: 20 ms and 3 MB that nothing here needs. */
@@ -31,6 +33,7 @@ export const newListener = (logger: FastifyBaseLogger, waiting: WaitingBounds = 
   server.on('clientError', (fault, socket) =>
     refuseConnection(fault, socket, connections.get(socket as Socket)?.inFlight ?? []),
   );
+  const own = guestEvents.map((event) => [event, server.listeners(event) as Listening[]] as const);
   return {
     server,
     pending: newPending(server, connections, waiting, logger),
@@ -39,8 +42,18 @@ export const newListener = (logger: FastifyBaseLogger, waiting: WaitingBounds = 
       answer = next;
       return whenEnded(connections);
     },
+    withoutGuests: () => {
+      for (const [event, listening] of own) {
+        server.removeAllListeners(event);
+        for (const it of listening) server.on(event, it);
+      }
+    },
   };
 };
+
+/** As libraries take them over that serve paths of their own. */
+const guestEvents = ['request', 'upgrade'] as const;
+type Listening = (...given: unknown[]) => void;
 
 const connectionOptions: http.ServerOptions = {
   maxHeaderSize: limits.headerBytesMax,

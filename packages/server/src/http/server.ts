@@ -141,6 +141,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
   const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
+  if (deps.code) listener.withoutGuests();
   const codeServer = deps.code && (await addProjectCode(app, { code: deps.code, site, settings, attempts }));
   const logLeftOut = addLeftOut(app);
 

@@ -1,4 +1,5 @@
 /** A v4 project's code, loaded and bound to a site: its routes, its hooks, and its start. */
+import type http from 'node:http';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
@@ -80,7 +81,7 @@ export interface BoundCode {
   /** `app.keys` of `config/server`, which sign cookies. */
   readonly cookieKeys: readonly string[];
   /** To be called once the site exists, before anything else: `register`, `bootstrap`. */
-  start(site: Site, native: Native): Promise<void>;
+  start(site: Site, native: Native, httpServer: http.Server): Promise<void>;
   /** Runs cron tasks from now on, if this is the process that runs them. */
   runTasks(): void;
   /** To be called once another process or generation runs them. */
@@ -138,8 +139,9 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     strapi: Strapi | null;
     site: Site | null;
     native: Native | null;
+    httpServer: http.Server | null;
     registry: Registry | null;
-  } = { strapi: null, site: null, native: null, registry: null };
+  } = { strapi: null, site: null, native: null, httpServer: null, registry: null };
   const started = <T>(value: T | null, what: string): T => {
     if (value === null) throw new CodeFault(`${what} is not available before bootstrap`);
     return value;
@@ -211,6 +213,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       cron,
       eventHub: hub,
       registry: () => started(hold.registry, 'strapi'),
+      httpServer: () => started(hold.httpServer, 'strapi.server.httpServer'),
       use: (middleware) => {
         if (strapi['isLoaded'] === true) throw new Error('strapi.server.use: call it in register or bootstrap');
         globals.push(middleware);
@@ -288,9 +291,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,
       corsOrigin: isCallable(corsOrigin) ? corsOrigin : null,
       cookieKeys: keysOf(config.get('server.app.keys')),
-      start: async (own, native) => {
+      start: async (own, native, httpServer) => {
         hold.site = own;
         hold.native = native;
+        hold.httpServer = httpServer;
         await run('bootstrap');
         strapi['isLoaded'] = true;
       },

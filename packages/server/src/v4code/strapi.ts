@@ -1,4 +1,5 @@
 /** The object `strapi`, with what projects use of it. Anything else throws an error that names what is missing. */
+import type http from 'node:http';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
@@ -29,6 +30,8 @@ export interface StrapiDeps {
   readonly cron: Cron;
   readonly eventHub: EventHub;
   readonly registry: () => Registry;
+  /** The one that listens: code may listen to it too, as socket.io does. */
+  readonly httpServer: () => http.Server;
   /** Adds a middleware to those that see every request. */
   readonly use: (middleware: Middleware) => void;
   readonly log: FastifyBaseLogger;
@@ -144,7 +147,9 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     fetch: (url: string, options?: RequestInit) => fetch(url, options),
     isLoaded: false,
     server: withMissing('strapi.server', {
-      httpServer: {},
+      get httpServer() {
+        return deps.httpServer();
+      },
       use,
       app: withMissing('strapi.server.app', { use }),
       routes: () => notDone('strapi.server.routes: these routes are a 404 here; declare them in src/api', undefined),

@@ -102,7 +102,7 @@ export const addProjectCode = async (
       return form ? withForm(ctx as Koa.Context, form, async () => work()) : work();
     },
   });
-  await code.start(site, native);
+  await code.start(site, native, app.server);
   const { default: composed } = await import('koa-compose');
   const throughGlobals = code.globals.length === 0 ? null : (composed as typeof compose)([...code.globals]);
   const { changedSearch } = contexts;
