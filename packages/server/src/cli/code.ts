@@ -308,7 +308,8 @@ const coreRouter = (text: string): CoreRouter | null => {
 const changesRoutes = (file: string, text: string): boolean =>
   /^src\/(?:extensions|plugins|index\.|api\/[^/]+\/index\.)/.test(file) &&
   /\broutes?\b/.test(`${file} ${text}`) &&
-  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.]/.test(text);
+  // v4 generates empty lists
+  /\b(?:policies|middlewares|auth)\b['"]? ?[:=.](?! ?\[ ?\])/.test(text);
 
 /** Middlewares of a project see every request, and may refuse it. */
 const addsMiddlewares = (file: string, text: string): boolean =>

@@ -573,7 +573,10 @@ export const postgresUrl = (env: Environment): string => {
 
 const urlOfParts = (env: Environment): string => {
   const url = new URL('postgres://localhost');
-  url.hostname = env.DATABASE_HOST;
+  const host = env.DATABASE_HOST;
+  // a folder of sockets has no place in a URL but this one, and what is no host name would be ignored
+  if (host.startsWith('/')) url.searchParams.set('host', host);
+  else url.hostname = host.includes(':') && !host.startsWith('[') ? `[${host}]` : host;
   url.port = String(env.DATABASE_PORT);
   url.username = encodeURIComponent(env.DATABASE_USERNAME);
   url.password = encodeURIComponent(env.DATABASE_PASSWORD);

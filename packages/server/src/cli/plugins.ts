@@ -1,4 +1,6 @@
 /** What becomes of the plugins and providers of v4 that a package.json names. */
+import fs from 'node:fs';
+import path from 'node:path';
 
 export interface PluginVerdict {
   readonly name: string;
@@ -6,6 +8,8 @@ export interface PluginVerdict {
   readonly verdict: 'built in' | 'replaced' | 'not needed' | 'not run';
   readonly why: string;
 }
+
+const ofOthers = 'its routes, hooks and services are not here; its tables are left alone';
 
 const known: readonly (readonly [RegExp, PluginVerdict['verdict'], string])[] = [
   [/^@strapi\/strapi$/, 'built in', 'content types, components, relations, media, drafts and the REST API'],
@@ -31,19 +35,78 @@ const known: readonly (readonly [RegExp, PluginVerdict['verdict'], string])[] = 
     'the custom field is known; its editor belongs to the admin panel',
   ],
   [/^@strapi\//, 'not run', 'no part of it is here'],
-  [
-    /(^|\/)strapi-plugin-|^strapi-.*plugin/,
-    'not run',
-    'its routes, hooks and services are not here; its tables are left alone',
-  ],
+  [/(^|\/)strapi-plugin-|^strapi-.*plugin/, 'not run', ofOthers],
   [/strapi-provider-/, 'not run', 'providers of v4 are not loaded'],
 ];
 
-/** Those of the dependencies that belong to v4, by name. */
-export const findPlugins = (dependencies: ReadonlyMap<string, string>): readonly PluginVerdict[] =>
+/** Those of the dependencies that belong to v4, by name, or by what their package says where it is installed. */
+export const findPlugins = (dir: string, dependencies: ReadonlyMap<string, string>): readonly PluginVerdict[] =>
   [...dependencies]
-    .flatMap(([name, range]) => {
+    .flatMap(([name, range]): readonly PluginVerdict[] => {
       const found = known.find(([form]) => form.test(name));
-      return found ? [{ name, range, verdict: found[1], why: found[2] }] : [];
+      if (found) return [{ name, range, verdict: found[1], why: found[2] }];
+      return pluginName(dir, name) === null ? [] : [{ name, range, verdict: 'not run', why: ofOthers }];
     })
     .sort((a, b) => (a.name < b.name ? -1 : 1));
+
+/** A package of others that v4 runs as a plugin, unless `config/plugins` switches it off. */
+export interface InstalledPlugin {
+  /** As `config/plugins` knows it. */
+  readonly name: string;
+  readonly packageName: string;
+  /** Whether it may refuse requests, or narrow what they find. */
+  readonly mayGuard: boolean;
+}
+
+/** Those in `node_modules` that the project's package.json names. */
+export const installedPlugins = (dir: string): readonly InstalledPlugin[] => {
+  const { dependencies = {} } = readPackage(dir);
+  return Object.keys(dependencies)
+    .filter((it) => !it.startsWith('@strapi/'))
+    .flatMap((packageName) => {
+      const name = pluginName(dir, packageName);
+      return name === null ? [] : [{ name, packageName, mayGuard: mayGuard(folderOf(dir, packageName)) }];
+    });
+};
+
+const folderOf = (dir: string, packageName: string): string => path.join(dir, 'node_modules', packageName);
+
+interface Package {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly strapi?: { readonly kind?: unknown; readonly name?: unknown };
+}
+
+const readPackage = (folder: string): Package => {
+  try {
+    return (JSON.parse(fs.readFileSync(path.join(folder, 'package.json'), 'utf8')) as Package | null) ?? {};
+  } catch {
+    // not installed, or not ours to report
+    return {};
+  }
+};
+
+/** Null for a package that is no plugin. */
+const pluginName = (dir: string, packageName: string): string | null => {
+  const { strapi } = readPackage(folderOf(dir, packageName));
+  return strapi?.kind === 'plugin' ? String(strapi.name ?? packageName) : null;
+};
+
+/** Whether the text of its server adds middlewares to every request, or comes between every query. */
+const mayGuard = (folder: string): boolean =>
+  ['strapi-server.js', 'server', 'dist/server', 'dist/strapi-server.js'].some((place) =>
+    textsBelow(path.join(folder, place)).some((it) =>
+      /\bserver\s*\.\s*(?:app\s*\.\s*)?use\s*\(|\bentityService\s*\.\s*decorate\b/.test(it),
+    ),
+  );
+
+const textsBelow = (place: string): readonly string[] => {
+  const found = fs.statSync(place, { throwIfNoEntry: false });
+  if (!found) return [];
+  if (found.isFile()) return [fs.readFileSync(place, 'utf8')];
+  return fs
+    .readdirSync(place, { recursive: true, withFileTypes: true })
+    .filter(
+      (it) => it.isFile() && /\.[cm]?js$/.test(it.name) && !it.parentPath.includes('/node_modules/', place.length),
+    )
+    .map((it) => fs.readFileSync(path.join(it.parentPath, it.name), 'utf8'));
+};

@@ -1,7 +1,9 @@
 /**
  * The command line. Each command loads only its own code. Exit codes: 0 success, 1 failure, 2 usage error.
  */
+import fs from 'node:fs';
 import { createRequire } from 'node:module';
+import path from 'node:path';
 import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
@@ -31,6 +33,13 @@ process.stdout.on('error', (fault: NodeJS.ErrnoException) => {
 interface ProjectOption {
   readonly project: string;
 }
+/** v4 is started in the folder of its project, and code names files from there. */
+const entered = (project: string): string => {
+  const dir = path.resolve(project);
+  if (fs.existsSync(dir)) process.chdir(dir);
+  return dir;
+};
+
 const command = (name: string, description: string, parent: Command = program): Command =>
   parent.command(name).description(description).option('--project <dir>', 'project folder', '.');
 
@@ -74,7 +83,7 @@ command('start', 'serve a project until it receives SIGTERM')
       await supervise(project, workers);
     } else {
       const { start } = await import('./start.js');
-      await start(project);
+      await start(entered(project));
     }
   });
 
@@ -82,7 +91,7 @@ command('dev', 'serve a project and apply each change to its files as soon as it
   async ({ project }: ProjectOption) => {
     isServing = true;
     const { dev } = await import('./dev/dev.js');
-    await dev(project);
+    await dev(entered(project));
   },
 );
 

@@ -5,6 +5,7 @@
 import path from 'node:path';
 import has from 'lodash/has.js';
 import { daysOf } from '../v4code/durations.js';
+import type { InstalledPlugin } from './plugins.js';
 import { databaseOf, unsupportedDatabase } from './v4-database.js';
 import { bytesOf, securityHeadersOf } from './v4-headers.js';
 import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './v4-values.js';
@@ -284,10 +285,10 @@ const middlewares = (value: unknown, values: V4Values): readonly V4Setting[] => 
   const named = value.map((it: unknown) => ({
     name: typeof it === 'string' ? it : textAt(it, 'name'),
     resolve: textAt(it, 'resolve'),
-    isOn: valueAt(it, 'enabled') !== false,
     config: valueAt(it, 'config'),
   }));
-  const isOn = (name: string): boolean => named.some((it) => it.name === name && it.isOn);
+  // as in v4, whatever else they say: one that is listed is on
+  const isOn = (name: string): boolean => named.some((it) => it.name === name);
   return [
     ...named.flatMap(({ name, resolve, config: own }): readonly V4Setting[] => {
       if (name === null || !name.startsWith('strapi::')) {
@@ -328,7 +329,7 @@ const cors: Readonly<Record<string, Rule>> = {
   },
   expose: toConfig('cors.exposedHeaders', asTexts),
   credentials: toConfig('cors.credentials', asBoolean),
-  enabled: (value, v4Name) => (value === false ? obeyed(v4Name, value, config('cors.origin', [])) : []),
+  enabled: ignored('v4 does not read it either: leave out strapi::cors instead'),
   keepHeaderOnError: ignored('errors have the headers too'),
   methods: (value, v4Name) => {
     const names = asTexts(value);
@@ -396,6 +397,30 @@ const builtIn: Readonly<Record<string, Readonly<Record<string, Rule>>>> = {
 };
 
 // ---- config/plugins
+
+/** Plugins of others that v4 runs because they are installed. @param settings of `config/plugins`, which may name them. */
+export const withInstalled = (
+  settings: readonly V4Setting[],
+  given: unknown,
+  installed: readonly InstalledPlugin[],
+): readonly V4Setting[] => {
+  const running = installed.filter(({ name }) => {
+    const own = valueAt(given, name);
+    return own !== false && valueAt(own, 'enabled') !== false;
+  });
+  const names = new Set(running.map((it) => `plugins.${it.name}`));
+  return [
+    ...settings.filter((it) => !names.has(it.v4Name)),
+    ...running.map(({ name, packageName, mayGuard }) =>
+      notSupported(
+        `plugins.${name}`,
+        packageName,
+        `the package ${packageName} does not run${mayGuard ? ': switch it off in config/plugins, or remove it' : ''}`,
+        { isGuard: mayGuard },
+      ),
+    ),
+  ];
+};
 
 const plugins = (value: unknown, values: V4Values): readonly V4Setting[] => {
   if (!isPlain(value)) return [];

@@ -13,7 +13,15 @@ import {
   withV4Settings,
   withVariables,
 } from './config.js';
-import { asksOrigin, describeSetting, readV4Settings, settingGuards, type V4Setting } from './v4-settings.js';
+import { installedPlugins } from './plugins.js';
+import {
+  asksOrigin,
+  describeSetting,
+  readV4Settings,
+  settingGuards,
+  type V4Setting,
+  withInstalled,
+} from './v4-settings.js';
 
 /** What a v4 project says by its `config/`. */
 export interface V4Side {
@@ -43,7 +51,8 @@ const openV4 = async (
     withStartFaults(() => openCode({ dir, variables, environment, ignored: ignoredFiles(files) })),
   );
   const { tree } = opened.config;
-  const settings = readV4Settings({ dir, part: (name) => tree[name] });
+  const found = readV4Settings({ dir, part: (name) => tree[name] });
+  const settings = withInstalled(found, tree['plugins'], installedPlugins(dir));
   return { opened, settings, guards: settingGuards(settings, { given }), asksOrigin: asksOrigin(settings, { given }) };
 };
 

@@ -105,8 +105,8 @@ export const foldersIn = (dir: string): readonly string[] =>
     : [];
 
 const isKebabCase = (name: string): boolean => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.test(name);
-/** v4 names APIs and content types after their folders, in kebab case. */
-const kebabName = (folder: string): string => (isKebabCase(folder) ? folder : kebabCase(folder));
+/** v4 names APIs and content types after their folders, and what these hold after its files, in kebab case. */
+export const kebabName = (folder: string): string => (isKebabCase(folder) ? folder : kebabCase(folder));
 
 const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly FoundFile[] => {
   const found: FoundFile[] = [];

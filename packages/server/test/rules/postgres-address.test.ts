@@ -1,5 +1,6 @@
 /** PostgreSQL URLs: what they mean, and that no message contains a password. */
 import { describe, expect, it } from 'vitest';
+import { type Environment, postgresUrl } from '../../src/cli/config.js';
 import { readAddress } from '../../src/sql/postgres/address.js';
 
 describe('PostgreSQL URLs', () => {
@@ -45,5 +46,22 @@ describe('PostgreSQL URLs', () => {
   ])('%s is refused without being quoted', (url, message) => {
     expect(() => readAddress(url)).toThrow(message);
     expect(() => readAddress(url)).not.toThrow('sesame');
+  });
+
+  it.each([
+    ['db.example', 'db.example'],
+    ['/cloudsql/a:b:c', '/cloudsql/a:b:c'],
+    ['::1', '::1'],
+    ['[::1]', '::1'],
+  ])('DATABASE_HOST may be a name, a folder of sockets or an address: %s', (given, host) => {
+    const url = postgresUrl({
+      DATABASE_HOST: given,
+      DATABASE_PORT: 5433,
+      DATABASE_USERNAME: 'u',
+      DATABASE_PASSWORD: 'p@',
+      DATABASE_NAME: 'd',
+      DATABASE_SCHEMA: 'public',
+    } as Environment);
+    expect(readAddress(url).candidates).toMatchObject([{ host, port: 5433, user: 'u', password: 'p@', database: 'd' }]);
   });
 });

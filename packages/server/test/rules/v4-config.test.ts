@@ -385,7 +385,37 @@ describe('what is not obeyed', () => {
     expect(out + words.out).not.toContain('hunter2');
   });
 
+  const installed: Files = {
+    'package.json': { dependencies: { '@strapi/strapi': '4.25.9', calendar: '1', 'my-auth': '1', left: '1' } },
+    'node_modules/calendar/package.json': { strapi: { kind: 'plugin', name: 'dates' } },
+    'node_modules/calendar/strapi-server.js': 'module.exports = { register() {} };',
+    'node_modules/my-auth/package.json': { strapi: { kind: 'plugin', name: 'my-auth' } },
+    'node_modules/my-auth/dist/server/index.js': 'exports.register = ({ strapi: s }) => s.server.use(() => {});',
+    'node_modules/left/package.json': { name: 'left' },
+    'config/server.js': file({}),
+  };
+
+  it('plugins of others that v4 runs because they are installed are named, unless config/plugins switches them off', async () => {
+    const project = await open(installed);
+    expect(project.v4.settings.filter((it) => it.v4Name.startsWith('plugins.'))).toEqual([
+      expect.objectContaining({ v4Name: 'plugins.dates', verdict: 'not supported', isGuard: false }),
+      expect.objectContaining({ v4Name: 'plugins.my-auth', verdict: 'not supported', isGuard: true }),
+    ]);
+    const switched = file({ dates: { enabled: true }, 'my-auth': { enabled: false } });
+    const off = await open({ ...installed, 'config/plugins.js': switched });
+    expect(off.v4.guards).toEqual([]);
+    expect(off.v4.settings.filter((it) => it.v4Name.startsWith('plugins.')).map((it) => it.v4Name)).toEqual([
+      'plugins.my-auth',
+      'plugins.dates',
+    ]);
+  });
+
   it.each<readonly [string, Files, RegExp]>([
+    [
+      'an installed plugin that adds middlewares',
+      installed,
+      /plugins\.my-auth: the package my-auth does not run: switch it off in config\/plugins, or remove it; it may restrict/,
+    ],
     [
       'an origin that cannot be read',
       { 'config/middlewares.js': file([{ name: 'strapi::cors', config: { origin: { shop: true } } }]) },

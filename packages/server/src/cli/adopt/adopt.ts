@@ -78,7 +78,8 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
   const environment = options.environment ?? process.env['NODE_ENV'] ?? 'development';
   const found = findProject(dir, environment);
   const { dependencies, ...project } = found.project;
-  if (!found.ok) return { ...nothingOf(project), obstacles: [found.obstacle], plugins: findPlugins(dependencies) };
+  if (!found.ok)
+    return { ...nothingOf(project), obstacles: [found.obstacle], plugins: findPlugins(project.dir, dependencies) };
   const obstacles: Obstacle[] = [];
   const isTypeScript = project.language === 'TypeScript';
   const v4 = await readV4Config(project.dir, { environment, outside: process.env, isTypeScript });
@@ -115,7 +116,7 @@ export const inspect = async (dir: string, options: AdoptOptions): Promise<Adopt
       message: `v4 leaves ${exposed.v4.join(', ')} out of every response (config/api), and dovetail.config does not say so: they would be shown.`,
       cure: 'Take over api.responses.privateAttributes, as in the configuration below.',
     });
-  const plugins = findPlugins(dependencies);
+  const plugins = findPlugins(project.dir, dependencies);
   const address = findAddress(project.dir, v4, options);
   if (!address.ok) obstacles.push(address.obstacle);
   const known = {
