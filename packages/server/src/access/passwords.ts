@@ -18,12 +18,15 @@ export const hashPassword = (password: string, rounds: number): Promise<string> 
 /** Hash of an unknown password, so that an unknown user takes as long as a wrong password. */
 const dummyHash = '$2b$10$VhpsRV8oRxDMrEmuNlrfV.cdXfTWQnjfjMLi34KaOKYTyM/2IrC.2';
 
+/** Whether the text has the form of a hash. */
+export const isBcrypt = (text: string): boolean => /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(text);
+
 /**
  * Whether the hash is one of the password. Takes the same time if there is no hash to compare with.
  * @param hash as stored; null for users without a password.
  */
 export const isPassword = async (password: string, hash: string | null): Promise<boolean> => {
-  const isHash = hash !== null && /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/.test(hash);
+  const isHash = hash !== null && isBcrypt(hash);
   const isRight = await withThread(async () => (await bcrypt()).verify(password, isHash ? hash : dummyHash));
   return isHash && isRight;
 };

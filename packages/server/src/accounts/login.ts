@@ -9,6 +9,7 @@ import { issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import { noQuery } from '../query/objects.js';
+import type { Db } from '../sql/dialect.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import {
@@ -43,9 +44,17 @@ export interface LoginActions {
   readonly changePassword: AccountAction;
   /** External providers are not served (README, Limits). */
   readonly provider: AccountAction;
+  /**
+   * Mails a user a new token for its confirmation, whatever its state; resolves once the mail is on its way.
+   * @param write runs the statement that stores the token.
+   */
+  mailConfirmation(user: Addressee, write: Db['write']): Promise<void>;
   /** Waits for mails being sent. */
   idle(): Promise<void>;
 }
+
+/** What of a user its mails say. */
+export type Addressee = Pick<UserRow, 'id' | 'username' | 'email'>;
 
 /** A user, with how it is shown if code of the project has read it, too. */
 interface FoundUser extends UserRow, Partial<Pick<SeenUser, 'show'>> {}
@@ -85,17 +94,21 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     return unwrap(await reader.read(request, contextOf(deps, caller))).body.toString();
   };
 
-  const send = async (name: MailName, user: UserRow, code: string, settings: UserSettings): Promise<void> => {
+  const send = async (name: MailName, user: Addressee, code: string, settings: UserSettings): Promise<void> => {
     const url = name === 'reset_password' ? settings.resetPage : `${deps.apiUrl}/auth/email-confirmation`;
     const facts = { to: user.email, username: user.username, url, code };
     await deps.mail.send(mailOf(name, settings.mails[name], facts));
   };
 
   /** Mails a new token; the database stores only its digest, so that read access to it is not enough to confirm. */
-  const sendConfirmationTo = async (user: UserRow, settings: UserSettings): Promise<void> => {
+  const sendConfirmationTo = async (
+    user: Addressee,
+    settings: UserSettings,
+    write: Db['write'] = (work) => db.write(work),
+  ): Promise<void> => {
     const token = crypto.randomBytes(20).toString('hex');
     const digest = jwts.digest('confirmation', token);
-    await db.write((tx) => tx.run(setTokenStatement(user.id, 'confirmation_token', digest, dialect)));
+    await write((tx) => tx.run(setTokenStatement(user.id, 'confirmation_token', digest, dialect)));
     await send('email_confirmation', user, token, settings);
   };
 
@@ -228,6 +241,8 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       });
       return signedIn(user, caller);
     }),
+
+    mailConfirmation: async (user, write) => sendConfirmationTo(user, await readSettings(deps, ['email']), write),
 
     provider: async () => refused(issue('account.provider-disabled', [])),
 

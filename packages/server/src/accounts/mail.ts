@@ -74,7 +74,7 @@ export interface MailFacts {
 }
 
 /** Used if the admin panel's template is missing or unusable. Without a page for the new password the mail contains only the code. */
-const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
+export const ownTemplate = (name: MailName, url: string | null): MailTemplate => {
   const rest = { from: null, replyTo: null };
   if (name === 'email_confirmation')
     return {

@@ -173,7 +173,7 @@ export const grantableActions = async (deps: Pick<AccountDeps, 'db' | 'model'>):
 
 type Tree = Record<string, { controllers: Record<string, Record<string, { enabled: boolean; policy: string }>> }>;
 
-const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree => {
+export const treeOf = (actions: readonly Action[], granted: ReadonlySet<Action>): Tree => {
   // without prototypes, because the stored names may be any text
   const tree: Tree = Object.create(null);
   for (const action of new Set(actions)) {

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode, LoadedCode, OpenedCode } from '../v4code/code.js';
+import type { SettingsInForce } from '../v4code/defaults.js';
 import { needsCode } from './code.js';
 import type { Project } from './project.js';
 import { mailFor } from './site.js';
@@ -28,6 +29,17 @@ export const loadProjectCode = async ({ v4, code }: Project): Promise<LoadedCode
   const { opened } = v4;
   return opened && (needsCode(code) || hasTasks(opened) || v4.asksOrigin) ? withStartFaults(() => opened.load()) : null;
 };
+
+const settingsOf = ({ config, env }: Project): SettingsInForce => ({
+  host: env.HOST,
+  port: env.PORT,
+  url: config.server.url,
+  uploads: {
+    provider: config.upload.s3.bucket === null ? 'local' : 'aws-s3',
+    sizeLimit: config.upload.sizeLimit,
+  },
+  mailFrom: config.mail.from,
+});
 
 /** Tasks of `config/server` run also where all else is as v4 generates it. */
 const hasTasks = ({ config }: OpenedCode): boolean => {
@@ -55,8 +67,10 @@ export const bindCode = async (
       rest: config.api.rest,
       prefix: config.api.rest.prefix,
       jwtSecret: secrets.jwtSecret,
+      apiTokenSalt: secrets.apiTokenSalt,
       runsCron: worker === null || worker.number === 1,
       jwtSeconds: Math.round(config.users.jwtDays * 24 * 60 * 60),
+      settings: settingsOf(project),
     }),
   );
   return { project, code };

@@ -1,6 +1,6 @@
 /** What webhooks, and listeners in this process, are told of: v4's events, and which of them a write is. */
 import { FILE_UID } from '../model/model.js';
-import type { WriteEvent } from '../write/session.js';
+import type { Session, WriteEvent } from '../write/session.js';
 
 export const eventNames = [
   'entry.create',
@@ -25,6 +25,8 @@ export interface EventListeners {
   hears(name: EventName): boolean;
   /** The events of one transaction, once it is committed. Nobody waits for the listeners; their faults are their own. */
   tell(told: readonly { readonly name: EventName; readonly facts: EventFacts }[]): void;
+  /** Called after the commit of each transaction, and after `tell`. */
+  committed(session: Session): void;
 }
 
 /** In the order in which they are told; none for users, roles and other types of v4 itself. */

@@ -102,13 +102,15 @@ export const newRecorder = ({
     committed: (session) => {
       if (recorded.has(session)) onRecorded();
       const entries = told.get(session);
-      if (!entries || !listeners) return;
-      const all = session.events.flatMap((event) => {
-        const entry = entries.get(event);
-        if (entry === undefined) return [];
-        return eventsOf(event).map((name) => ({ name, facts: JSON.parse(`{${factsOf(name, event, entry)}}`) }));
-      });
-      listeners.tell(all);
+      if (entries)
+        listeners?.tell(
+          session.events.flatMap((event) => {
+            const entry = entries.get(event);
+            if (entry === undefined) return [];
+            return eventsOf(event).map((name) => ({ name, facts: JSON.parse(`{${factsOf(name, event, entry)}}`) }));
+          }),
+        );
+      listeners?.committed(session);
     },
   };
 };

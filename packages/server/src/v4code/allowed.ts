@@ -6,6 +6,9 @@ import type { ResolveContext } from '../query/resolve.js';
 import type { Reader } from '../read/find.js';
 import type { Members } from './parts.js';
 
+/** What v4 looks into; any other parameter stays as it is, be it the project's own. */
+const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
+
 /** A query without the parts that are refused: each is taken out where its issue says, or else its whole parameter. */
 export const allowedQuery = (
   query: Members,
@@ -13,12 +16,13 @@ export const allowedQuery = (
   { reader, context }: { readonly reader: Reader; readonly context: ResolveContext },
 ): Members => {
   const action = type.kind === 'single' ? 'single' : 'find';
-  const allowed = structuredClone(query);
+  const parameters = (areLooked: boolean): Members =>
+    Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
+  const allowed = structuredClone(parameters(true));
   for (;;) {
     const checked = reader.check({ action, type, id: null, query: objectQuery(allowed as QueryObject) }, context);
-    if (checked.ok) return allowed;
-    const [first] = checked.issues;
-    if (!first) return allowed;
+    const [first] = checked.ok ? [] : checked.issues;
+    if (!first) return { ...parameters(false), ...allowed };
     const { path } = first;
     if (!removeAt(allowed, path) && !removeAt(allowed, path.slice(0, 1))) throw new Refusal(first);
   }

@@ -4,7 +4,7 @@ import type { Middleware } from 'koa';
 import compose from 'koa-compose';
 import type { Caller } from '../access/access.js';
 import { isThenable, type Ready, whenReady } from '../ready.js';
-import { ForbiddenError, UnauthorizedError } from './errors.js';
+import { ApplicationError, ForbiddenError, UnauthorizedError } from './errors.js';
 import { CodeFault } from './load.js';
 import type { Native } from './native.js';
 import { type Callable, type CoreAction, coreActions, isCallable, isMembers, type PlacedRoute } from './parts.js';
@@ -38,6 +38,8 @@ export interface ChainDeps {
 /** A route's chain, ready to run. */
 export interface Chain {
   readonly chain: Middleware;
+  /** Says in the context which route it is and who asks, where the server itself answers, which then says whether they may. */
+  readonly introduce: (ctx: Koa.Context) => Promise<void>;
   /** Set if nothing but its guards stands before the server's own action. */
   readonly guarded: GuardedAction | null;
 }
@@ -45,6 +47,7 @@ export interface Chain {
 export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const { declared, namespace, info } = placed;
   const { config = {} } = declared;
+  const { native } = deps;
   const where = `the route ${declared.method} ${declared.path}`;
   const { action, scope, isCore } = actionOf(placed, deps, where);
   const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
@@ -63,7 +66,16 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
     chain: (ctx, next) => {
       const koa = ctx as Koa.Context;
       const run = (): Ready<void> => whenReady(passAll(policies, koa), () => act(ctx, next) as Ready<void>);
-      return whenReady(enter(koa), () => deps.native().withForm(koa, run));
+      return whenReady(enter(koa), () => native().withForm(koa, run));
+    },
+    introduce: async (ctx) => {
+      ctx.state['route'] = route;
+      try {
+        await (config.auth === false ? native().skipAuthentication(ctx) : native().authenticate(ctx));
+      } catch (fault) {
+        // bad credentials: the answer will say so
+        if (!(fault instanceof ApplicationError)) throw fault;
+      }
     },
     guarded: core && {
       ...core,

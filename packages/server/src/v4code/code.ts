@@ -13,6 +13,7 @@ import type { HooksOf } from '../write/request.js';
 import { type CodeConfig, readCodeConfig } from './config.js';
 import { newCoreController, newCoreService, type RestLimits } from './core.js';
 import { type CronDeps, newCron } from './cron.js';
+import { addDefaults, type SettingsInForce } from './defaults.js';
 import { type Entity, newEntities } from './entities.js';
 import { newEntityService } from './entity-service.js';
 import { describeFault, newEnv } from './env.js';
@@ -27,7 +28,9 @@ import { newPlugins } from './plugins.js';
 import { readProjectCode } from './read.js';
 import { newRegistry, type Registry } from './registry.js';
 import { newRouteTable, type RouteTable } from './routes.js';
+import { leftWorkEnds } from './scope.js';
 import { newStrapi, type Strapi } from './strapi.js';
+import { newTransactions } from './transactions.js';
 import { newUserReads } from './user-reads.js';
 import { newViews } from './views.js';
 
@@ -56,6 +59,8 @@ export interface Binding {
   readonly prefix: string;
   readonly jwtSecret: string;
   readonly jwtSeconds: number;
+  readonly apiTokenSalt: string;
+  readonly settings: SettingsInForce;
   /** Whether cron tasks run in this process. */
   readonly runsCron: boolean;
 }
@@ -157,6 +162,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       ...api,
       rest: { ...(isMembers(api['rest']) ? api['rest'] : {}), prefix: binding.prefix, ...rest },
     };
+    addDefaults(config, { ...binding, dir });
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
     const lifecycles = newLifecycles({ model: views.open, own: code.lifecycles, warn: (text) => log.warn(text) });
@@ -183,6 +189,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       locales: () => lateSite().locales.list(),
       defaultLocale: () => lateSite().locales.defaultCode(),
       media: () => lateSite().media,
+      db,
+      login: () => lateSite().accounts.login,
       contentTypesOf: (plugin) =>
         Object.fromEntries(
           [...model.types.keys()]
@@ -201,9 +209,16 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       warn: (text) => log.warn(text),
       onFault: (err, name) => log.error({ err }, `a listener of strapi.eventHub for ${name} failed`),
     });
+    const transactions = newTransactions({
+      entities: () => entities,
+      onFault: (err, name) => log.error({ err }, `a callback of strapi.db.transaction (${name}) failed`),
+    });
     const strapi: Strapi = newStrapi({
       dir,
       db,
+      site: lateSite,
+      apiTokenSalt: binding.apiTokenSalt,
+      transactions,
       code,
       config,
       entities,
@@ -279,7 +294,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
       hooks: hooksOf(lifecycles, () => entities),
-      listeners,
+      listeners: { ...listeners, committed: transactions.committed },
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
       // an extension may have replaced it
       findUser: (id) => {
@@ -303,6 +318,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       stop: async () => {
         cron.destroy();
         await settle();
+        await leftWorkEnds();
         await call(code.index, 'destroy', strapi);
         await plugins.run('destroy');
       },
@@ -347,9 +363,10 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
   if (!Array.isArray(listed)) return [];
   const globals: Middleware[] = [];
   for (const given of listed as readonly unknown[]) {
-    const { name, resolve, config = {}, enabled } = isMembers(given) ? given : { name: given };
+    // v4 knows no `enabled` here: one that is listed runs
+    const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
     const isOfStrapi = typeof name === 'string' && name.startsWith('strapi::');
-    if (enabled === false || isOfStrapi) continue;
+    if (isOfStrapi) continue;
     const factory =
       typeof resolve === 'string' ? await resolved(resolve, deps) : deps.registry.middleware(String(name), '');
     if (!isCallable(factory)) throw new CodeFault(`config/middlewares: there is no middleware "${name ?? resolve}"`);

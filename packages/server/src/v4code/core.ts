@@ -119,10 +119,9 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => native().validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) =>
-      native().allowedQuery(native().queryOf(ctx), type, native().callerOf(ctx)),
-    sanitizeInput: async (data: unknown, ctx: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
-    sanitizeOutput: async (data: unknown, ctx: CodeContext) =>
+    sanitizeQuery: async (ctx: CodeContext) => native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)),
+    sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
+    sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
       sanitizeOutput(model, data, type, native().callerOf(ctx)),
     transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),
   };
@@ -130,15 +129,16 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   /** Validates, asks the service, and shows what the caller may see. */
   const respond = async (ctx: CodeContext, run: (query: Members) => Promise<Shown>): Promise<unknown> => {
     native().validateQuery(ctx, type);
-    const { data, meta } = await run(native().queryOf(ctx));
+    const { data, meta } = await run(queryIn(ctx));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
 
-  const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files?: Members } => {
+  /** Both, so that no parameter of the query takes the place of one. */
+  const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files: Members | undefined } => {
     const { data, files } = entryBodyOf(ctx.request);
     if (!isMembers(data)) return native().refuse('body.missing');
     const input = sanitizeInput(model, data, type, native().callerOf(ctx));
-    return Object.keys(files).length > 0 ? { data: input, files } : { data: input };
+    return { data: input, files: Object.keys(files).length > 0 ? files : undefined };
   };
 
   const runs = (action: CoreAction): boolean => !isPlain(uid, action);
@@ -188,6 +188,10 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   };
   return { ...shared, ...(type.kind === 'single' ? single : collection) };
 };
+
+/** The whole query, with parameters that only the project knows. */
+const queryIn = ({ query }: CodeContext): Members =>
+  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
 
 interface Shown {
   readonly data: unknown;

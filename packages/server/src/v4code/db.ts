@@ -1,11 +1,12 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
 import { Refusal } from '../errors.js';
-import type { EntryType, Model, Uid } from '../model/model.js';
+import type { Attribute, EntryType, Model, NestedAttribute, Uid } from '../model/model.js';
 import type { Entities, Entity } from './entities.js';
 import { ApplicationError } from './errors.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import { isMembers, type Members } from './parts.js';
-import { type FindParams, queryOf } from './queries.js';
+import { type Callable, isMembers, type Members } from './parts.js';
+import { type FindParams, isCounted, queryOf } from './queries.js';
+import { mapNested } from './sanitize.js';
 
 export interface QueryEngine {
   findOne(params?: FindParams): Promise<Entity | null>;
@@ -21,7 +22,8 @@ export interface QueryEngine {
   updateMany(params: WriteParams): Promise<{ readonly count: number }>;
   delete(params: FindParams): Promise<Entity | null>;
   deleteMany(params?: FindParams): Promise<{ readonly count: number }>;
-  load(entity: { readonly id: number }, field: string, params?: Members): Promise<unknown>;
+  /** The value of one attribute; an object of them for a list. */
+  load(entity: { readonly id: number }, fields: string | readonly string[], params?: Members): Promise<unknown>;
 }
 
 export interface PageFacts {
@@ -98,11 +100,7 @@ export const newQueryEngine = (
 
   const idOf = async (params: FindParams): Promise<number | null> => {
     const { where, filters } = params;
-    const id = soleId(where ?? filters);
-    const [row] = await read(
-      { where: id === null ? (where ?? filters) : { id }, select: ['id'] },
-      { start: 0, limit: 1 },
-    );
+    const [row] = await read({ where, filters, select: ['id'] }, { start: 0, limit: 1 });
     return row?.id ?? null;
   };
 
@@ -168,13 +166,13 @@ export const newQueryEngine = (
         for (const { id } of found) await entities.remove(uid, id, { rules: 'bare', operation: null });
         return { count: found.length };
       }),
-    load: async ({ id }, field, params = {}) => {
-      const found = await entities.findOne(
-        uid,
-        id,
-        queryOf({ select: ['id'], populate: { [field]: params } }, type, model, 'keep'),
-      );
-      return found?.[field] ?? null;
+    load: async ({ id }, fields, params = {}) => {
+      const names = typeof fields === 'string' ? [fields] : fields;
+      const populate = Object.fromEntries(names.map((it) => [it, params]));
+      const found = await engine.findOne({ where: { id }, select: ['id'], populate });
+      if (!found) return null;
+      if (typeof fields === 'string') return found[fields] ?? null;
+      return Object.fromEntries(names.map((it) => [it, found[it] ?? null]));
     },
   };
 
@@ -184,6 +182,25 @@ export const newQueryEngine = (
   // what the database cannot do is a fault of the code that asked for it, not of the client
   return rules === 'bare' ? mapMethods(engine, asFault) : engine;
 };
+
+const managed = [
+  'findOne',
+  'findMany',
+  'count',
+  'create',
+  'createMany',
+  'update',
+  'updateMany',
+  'delete',
+  'deleteMany',
+  'load',
+] as const satisfies readonly (keyof QueryEngine)[];
+
+/** `strapi.db.entityManager`: the same by uid. */
+export const newEntityManager = (query: (uid: Uid) => QueryEngine): Record<string, unknown> =>
+  Object.fromEntries(
+    managed.map((name) => [name, (uid: Uid, ...given: readonly unknown[]) => (query(uid)[name] as Callable)(...given)]),
+  );
 
 const asFault =
   <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>) =>
@@ -211,20 +228,34 @@ const objectOf = (data: unknown): object => {
   return data;
 };
 
-/** v4 selects the columns that are named, and the id only where populating or a condition through a relation needs it. */
+/**
+ * A row as it was asked for. v4 selects the columns that are named, and the id only where populating or a condition through a
+ * relation needs it; it counts relations on request.
+ */
 const asSelected = (row: Entity, params: FindParams, type: EntryType, model: Model): Entity => {
   const shown: Record<string, unknown> = { ...row };
   if (!showsId(params, type)) delete shown['id'];
   if (isMembers(params.populate))
     for (const [name, options] of Object.entries(params.populate)) {
       const attribute = type.attributes.get(name);
-      const target = attribute?.kind === 'link' ? model.types.get(attribute.target) : undefined;
-      const value = shown[name];
-      if (!target || !isMembers(options) || options['select'] === undefined) continue;
-      const nested = (it: unknown): unknown => (isMembers(it) ? asSelected(it as Entity, options, target, model) : it);
-      shown[name] = Array.isArray(value) ? value.map(nested) : nested(value);
+      if (isNested(attribute) && isMembers(options))
+        shown[name] = nestedAsSelected(attribute, shown[name], options, model);
     }
   return shown as Entity;
+};
+
+const isNested = (attribute: Attribute | undefined): attribute is NestedAttribute =>
+  attribute !== undefined && attribute.kind !== 'scalar';
+
+const nestedAsSelected = (attribute: NestedAttribute, value: unknown, options: Members, model: Model): unknown => {
+  if (isCounted(attribute, options) && Array.isArray(value)) return { count: value.length };
+  return mapNested(model, attribute, value, (it, target) => {
+    const { on } = options;
+    const own = isMembers(on) ? on[target.uid] : options;
+    if (!isMembers(own)) return it;
+    const asked = attribute.kind === 'link' ? own : { ...own, select: undefined };
+    return asSelected(it as Entity, asked, target, model);
+  });
 };
 
 const showsId = ({ select, populate, where }: FindParams, type: EntryType): boolean => {
@@ -243,11 +274,3 @@ const namesRelation = (where: unknown, type: EntryType): boolean =>
         const attribute = type.attributes.get(name);
         return attribute ? attribute.kind !== 'scalar' : name.startsWith('$') && namesRelation(inner, type);
       });
-
-/** The id that a condition consists of; null for any other. */
-const soleId = (where: unknown): number | null => {
-  if (!isMembers(where)) return null;
-  const names = Object.keys(where);
-  const id = Number(where['id']);
-  return names.length === 1 && names[0] === 'id' && Number.isInteger(id) ? id : null;
-};

@@ -6,6 +6,7 @@ import { Refusal, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Media } from '../media/media.js';
 import { type FormField, IncomingForm, type Received } from '../media/receive.js';
+import { parseInstant } from '../model/attributes.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -21,6 +22,7 @@ import { receivedFiles } from './files.js';
 import type { Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
 import { alone, inScope, inTurn } from './scope.js';
+import { asBody } from './values.js';
 import { codeGate, type ModelViews } from './views.js';
 
 export type Entity = Record<string, unknown> & { readonly id: number };
@@ -116,11 +118,16 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
   ) => {
     const type = typeIn(options.rules === 'bare' ? views.bare : views.open, uid);
     const model = options.rules === 'bare' ? views.bare : views.open;
-    const given = action === 'delete' ? {} : unwrap(checkData(plain(data)));
+    const given = action === 'delete' ? {} : asBody(unwrap(checkData(plain(data))), type, model, options.rules);
     const hashes =
       action === 'delete' || options.rules === 'bare' ? undefined : unwrap(await hashPasswords(given, type, model));
+    const times = action === 'create' ? timesIn(given) : null;
     const apply = async (written: Data, session: Session): Promise<number> => {
-      const request = { action, type, id, data: written, ...(hashes ? { hashes } : {}) } as WriteRequest;
+      const request = {
+        ...{ action, type, id, data: written },
+        ...(hashes ? { hashes } : {}),
+        ...(times ? { times } : {}),
+      } as WriteRequest;
       const context = await contextFor(type, model, session);
       const { operation } = options;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
@@ -208,6 +215,14 @@ export const plain = (data: object): unknown =>
     (_name, value: unknown) =>
       isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
   );
+
+/** The times that code has chosen for a new entry, as imports do; null for none. */
+const timesIn = (data: Data): Readonly<Record<string, number>> | null => {
+  const names = ['createdAt', 'updatedAt'].filter((it) => data[it] != null);
+  return names.length === 0
+    ? null
+    : Object.fromEntries(names.map((it) => [it, unwrap(parseInstant(String(data[it]), [it]))]));
+};
 
 /** Refusals as the errors that project code expects. */
 const thrown = async <T>(work: () => Promise<T>): Promise<T> => {

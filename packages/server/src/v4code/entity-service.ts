@@ -4,7 +4,7 @@ import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, filtersOf } from './queries.js';
+import { type FindParams, fieldsOf, filtersOf, populateOf } from './queries.js';
 
 export type EntityParams = FindParams & Members;
 
@@ -18,7 +18,12 @@ export interface EntityService {
   update(uid: Uid, id: unknown, params: EntityParams): Promise<Entity | null>;
   delete(uid: Uid, id: unknown, params?: EntityParams): Promise<Entity | null>;
   deleteMany(uid: Uid, params?: EntityParams): Promise<{ readonly count: number }>;
-  load(uid: Uid, entity: { readonly id: number }, field: string, params?: Members): Promise<unknown>;
+  load(
+    uid: Uid,
+    entity: { readonly id: number },
+    fields: string | readonly string[],
+    params?: Members,
+  ): Promise<unknown>;
 }
 
 export const newEntityService = (deps: {
@@ -33,13 +38,12 @@ export const newEntityService = (deps: {
     return engine;
   };
 
-  /** As `db.query` takes them: unknown names of filters have no effect here, and the id is always shown. */
+  /** As `db.query` takes them: names that are not known have no effect here, and the id is always shown. */
   const paramsOf = (type: EntryType, params: EntityParams = {}): FindParams => {
-    const { filters, fields, sort, populate, limit, start, publicationState, locale, _q } = params;
+    const { filters, sort, limit, start, publicationState, locale, _q } = params;
     return {
       where: filtersOf(filters, type, entities.model, 'ignore'),
-      ...(fields === undefined ? {} : { select: withId(fields) }),
-      ...(populate === undefined ? {} : { populate }),
+      ...shownBy(type, params),
       ...(sort === undefined ? {} : { orderBy: sort }),
       ...(limit === undefined ? {} : { limit }),
       ...(start === undefined ? {} : { offset: start }),
@@ -49,10 +53,14 @@ export const newEntityService = (deps: {
     };
   };
 
-  const shownBy = ({ fields, populate }: EntityParams = {}): FindParams => ({
-    ...(fields === undefined ? {} : { select: withId(fields) }),
-    ...(populate === undefined ? {} : { populate }),
-  });
+  const shownBy = (type: EntryType, { fields, populate }: EntityParams = {}): FindParams => {
+    const select = fieldsOf(fields, type, 'ignore');
+    const populated = populateOf(populate, type, entities.model, 'ignore');
+    return {
+      ...(select === undefined ? {} : { select }),
+      ...(populated === undefined ? {} : { populate: populated }),
+    };
+  };
 
   const service: EntityService = {
     findMany: async (uid, params) => {
@@ -66,10 +74,13 @@ export const newEntityService = (deps: {
     },
     findOne: async (uid, id, params) => {
       const given = idOf(id);
-      return given === null ? null : engineOf(uid).findOne({ where: { id: given }, ...shownBy(params) });
+      return given === null
+        ? null
+        : engineOf(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
     },
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
-    create: (uid, params) => engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownBy(params) }),
+    create: (uid, params) =>
+      engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownBy(entities.typeOf(uid), params) }),
     update: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
@@ -77,16 +88,16 @@ export const newEntityService = (deps: {
       if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOf(uid).findOne({ where: { id: given } })))
         return null;
       const written = { data: params['data'] ?? {}, files: filesIn(params) };
-      return engineOf(uid).update({ where: { id: given }, ...written, ...shownBy(params) });
+      return engineOf(uid).update({ where: { id: given }, ...written, ...shownBy(entities.typeOf(uid), params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
-      const before = await engineOf(uid).findOne({ where: { id: given }, ...shownBy(params) });
+      const before = await engineOf(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
       return before && (await engineOf(uid).delete({ where: { id: given } })) ? before : null;
     },
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
-    load: (uid, entity, field, params) => engineOf(uid).load(entity, field, params),
+    load: (uid, entity, fields, params) => engineOf(uid).load(entity, fields, params),
   };
   return service;
 };
@@ -98,8 +109,3 @@ const idOf = (given: unknown): number | null => {
   const id = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
   return typeof id === 'number' && Number.isInteger(id) ? id : null;
 };
-
-const withId = (fields: unknown): readonly unknown[] => [
-  'id',
-  ...(Array.isArray(fields) ? fields : String(fields).split(',')),
-];

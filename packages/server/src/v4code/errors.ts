@@ -134,13 +134,41 @@ const statusOfError = (fault: ApplicationError): number => {
   return fault instanceof NotImplementedError ? 501 : 400;
 };
 
+/** Statuses of what the project's own copy of `@strapi/utils` throws, whose classes are not these. */
+const statusByName: ReadonlyMap<string, number> = new Map(
+  Object.entries(errors)
+    .filter(([, it]) => it !== HttpError)
+    .map(([name, it]) => [name, statusOfError(Object.create(it.prototype) as ApplicationError)]),
+);
+
+/** An error of such a copy: it has one of the names, and details of its own, which yup's errors have not. */
+const isForeign = (fault: unknown): fault is Error & { readonly details: unknown } =>
+  fault instanceof Error && statusByName.has(fault.name) && Object.hasOwn(fault, 'details');
+
+/** Null for a fault that nobody has thrown on purpose. */
+const statusOfMeant = (fault: unknown): number | null => {
+  if (fault instanceof ApplicationError) return statusOfError(fault);
+  return isForeign(fault) ? statusByName.get(fault.name)! : null;
+};
+
+/** Whether v4's wrapper that authorises catches it around a route, and says it by the context: to what stands around, it is not thrown. */
+export const isOfAuthorisation = (fault: unknown): boolean => {
+  const status = statusOfMeant(fault);
+  return status === 401 || status === 403;
+};
+
 /** What a client learns of an error that was thrown on purpose; null for any other, which is a fault to be logged. */
 export const responseOf = (fault: unknown): ErrorResponse | null => {
+  if (fault instanceof ApplicationError && ofServer.has(fault))
+    return errorResponse(ofServer.get(fault)!, fault.name, fault.message, fault.details);
   // the wrapper that authorises answers these for the whole route, without what they say
-  if (fault instanceof ForbiddenError) return errorResponse(403, 'ForbiddenError', 'Forbidden', {});
-  if (fault instanceof UnauthorizedError) return errorResponse(401, 'UnauthorizedError', 'Unauthorized', {});
-  if (fault instanceof ApplicationError)
-    return errorResponse(statusOfError(fault), fault.name, fault.message, fault.details);
+  const status = statusOfMeant(fault);
+  if (status === 403) return errorResponse(403, 'ForbiddenError', 'Forbidden', {});
+  if (status === 401) return errorResponse(401, 'UnauthorizedError', 'Unauthorized', {});
+  if (status !== null) {
+    const { name, message, details } = fault as ApplicationError;
+    return errorResponse(status, name, message, details);
+  }
   if (!isHttpError(fault)) return null;
   // what `ctx.throw` makes has the name of its status; any other error keeps its own
   const name = 'expose' in fault ? nameOfStatus(fault.status) : fault.name;
@@ -172,7 +200,9 @@ export const nameOfStatus = (status: number): string => {
 export const thrownBy = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const [first] = fault.issues;
-  return first ? Object.assign(errorOf(fault.issues, first), { cause: fault }) : fault;
+  if (!first) return fault;
+  const made = errorOf(fault.issues, first);
+  return Object.assign(made, { status: statusOfError(made), cause: fault });
 };
 
 const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
@@ -194,6 +224,46 @@ export const v4Refusal = ({ issues }: Refusal): ErrorResponse => {
   const faults = issues.map((it) => ({ path: it.path, message: formatIssue(it), name: issueKinds[it.code].name }));
   const message = faults.length === 1 ? faults[0]!.message : `${faults.length} errors occurred`;
   return errorResponse(status, name, message, { errors: faults });
+};
+
+/** Refusals of the server as errors, with their statuses: clients see them as they are. */
+const ofServer = new WeakMap<ApplicationError, number>();
+
+/** The error of v4 that such a response stands for. */
+export const errorOfResponse = ({ status, body }: ErrorResponse): ApplicationError => {
+  const { name, message, details } = body.error;
+  const Class = classes.get(name) ?? ApplicationError;
+  const made = Object.assign(new Class(message, details), { name, status });
+  ofServer.set(made, status);
+  return made;
+};
+
+const classes: ReadonlyMap<string, typeof ApplicationError> = new Map(
+  [
+    ValidationError,
+    PaginationError,
+    NotFoundError,
+    ForbiddenError,
+    UnauthorizedError,
+    PayloadTooLargeError,
+    RateLimitError,
+  ].map((it) => [it.name, it]),
+);
+
+/** A refusal of the server as v4's error, for code that catches it; a client sees the same of both. Any other fault as it is. */
+export const forCode = (fault: unknown): unknown => {
+  if (!(fault instanceof Refusal)) return fault;
+  const response = v4Refusal(fault);
+  // that the server is busy is not about the request
+  if (response.status >= 500) return fault;
+  return Object.defineProperty(errorOfResponse(response), 'cause', { value: fault });
+};
+
+/** Null for an entry that does not exist, of which v4's actions say nothing; throws what else is refused. */
+export const absentOrThrown = (fault: unknown): null => {
+  const thrown = forCode(fault);
+  if (thrown instanceof NotFoundError && ofServer.has(thrown)) return null;
+  throw thrown;
 };
 
 /** The name that a query may not use. */

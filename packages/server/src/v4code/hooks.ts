@@ -3,9 +3,10 @@ import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
 import { type Entities, plain } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import type { Members } from './parts.js';
+import { isMembers, type Members } from './parts.js';
 import { queryOf } from './queries.js';
-import { currentOperation, inScope, isSilent } from './scope.js';
+import { currentOperation, inScope, isSilent, isUntold } from './scope.js';
+import { asBody } from './values.js';
 
 const operatedBy: Readonly<Record<WriteAction, Operated>> = { create: 'Create', update: 'Update', delete: 'Delete' };
 
@@ -39,16 +40,27 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
 
     const before =
       (action: WriteAction): RunHook =>
-      async ({ id, data, session }) => {
+      async ({ id, data, session, preview }) => {
         if (isSilent()) return;
+        const copy = data && (plain(data) as Record<string, unknown>);
+        // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
+        if (copy && preview) {
+          if (isUntold()) preview.addTimes(copy);
+          else if (!(await preview.complete(copy))) return;
+        }
         const operation = operationOf(action, session, 'before', id);
-        if (data) operation.params['data'] = data;
+        if (copy) operation.params['data'] = copy;
         if (action === 'delete' && operation.result === undefined && id !== null)
           operation.result = await inScope(session, () => entities().findOne(type.uid, id, {}));
         await inScope(session, () => operation.before(), { title: titleOf('before', action) });
-        // what the hooks have set is data of the write: dates become their texts
-        if (data) Object.assign(data, plain(operation.params['data'] as object));
+        preview?.take(dataIn(operation));
       };
+
+    /** What hooks have left as the data of the write: dates become their texts. */
+    const dataIn = ({ params: { data } }: Operation): Members => {
+      if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
+      return asBody(plain(data) as Members, type, entities().model, 'bare');
+    };
 
     const after =
       (action: WriteAction): RunHook =>

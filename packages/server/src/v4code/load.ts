@@ -33,18 +33,28 @@ export const newLoader = async (
       // Node would import the file as it is
       forceTranspile: true,
     });
-    return loaded !== null && typeof loaded === 'object' && 'default' in loaded ? loaded.default : loaded;
+    return defaultOf(loaded);
   };
   return async (file, place = file) => {
     if (file.endsWith('.json')) return readJson(file);
     try {
-      return place === file ? await jiti.import<unknown>(file, { default: true }) : await evaluate(file, place);
+      if (place !== file) return await evaluate(file, place);
+      const loaded = await jiti.import<unknown>(file, { default: true });
+      return isCompiledModule(loaded) ? defaultOf(loaded) : loaded;
     } catch (fault) {
       const name = nameIn(projectDir, file);
       throw new CodeFault(describeFault(fault, projectDir, { file: name, what: 'cannot be loaded' }), { cause: fault });
     }
   };
 };
+
+/** The default export of a namespace; anything else as it is. */
+const defaultOf = (loaded: unknown): unknown =>
+  loaded !== null && typeof loaded === 'object' && 'default' in loaded ? loaded.default : loaded;
+
+/** CommonJS that was compiled from an ES module. */
+const isCompiledModule = (loaded: unknown): boolean =>
+  loaded !== null && typeof loaded === 'object' && '__esModule' in loaded && loaded.__esModule === true;
 
 /**
  * CommonJS runs without jiti where it can: what such a module requires, then or in one of its functions, is ours too, and not

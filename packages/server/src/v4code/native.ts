@@ -29,7 +29,10 @@ export interface NativeEndpoints {
 export interface Native extends NativeEndpoints {
   /** The answer of an action, with the query and body of the context. Throws the refusal, or rejects with it. */
   answer(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<Answer>;
-  /** The same as `{ data, meta }`, which stays bytes until it is looked into. */
+  /**
+   * The same as `{ data, meta }`, which stays bytes until it is looked into; null for an entry that does not exist. What is refused is v4's
+   * error, which code may catch.
+   */
   perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
   /** Throws the refusal of an invalid query. */
   validateQuery(ctx: CodeContext, type: EntryType): void;
@@ -37,8 +40,8 @@ export interface Native extends NativeEndpoints {
   queryOf(ctx: CodeContext): Members;
   /** A query without what `validateQuery` would refuse. @param caller null: everything but private attributes is allowed. */
   allowedQuery(query: Members, type: EntryType, caller: Caller | null): Members;
-  /** Whose rights the request has. */
-  callerOf(ctx: CodeContext): Caller;
+  /** Whose rights the request has; nobody's without one. */
+  callerOf(ctx: CodeContext | undefined): Caller;
   refuse(code: 'body.missing'): never;
   /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */
   authenticate(ctx: object): Ready<Caller>;

@@ -6,8 +6,10 @@ import { errors, YupValidationError } from './errors.js';
 import { entryBodyOf } from './files.js';
 import type { Native } from './native.js';
 import { isMembers, type Members } from './parts.js';
+import { pluginPackages } from './plugin-packages.js';
 import { CoreRouterDefinition } from './routes.js';
 import { sanitizeInput, sanitizeOutput } from './sanitize.js';
+import { absentUtils, ownUtils } from './utils.js';
 
 export interface Packages {
   /** By name, for the loader. */
@@ -74,7 +76,19 @@ export const newPackages = (
       }
     };
 
+  const validateYupSchemaSync =
+    (schema: YupSchema, options: Members = {}) =>
+    (body: unknown, message?: string): unknown => {
+      try {
+        return schema.validateSync(body, { strict: true, abortEarly: false, ...options });
+      } catch (fault) {
+        throw new YupValidationError(fault as ConstructorParameters<typeof YupValidationError>[0], message);
+      }
+    };
+
   const utils = {
+    ...absentUtils,
+    ...ownUtils,
     errors,
     env: newEnv((name) => variables[name]),
     sanitize: { contentAPI },
@@ -95,6 +109,7 @@ export const newPackages = (
     parseMultipartData: ({ request }: { readonly request: { readonly body?: unknown; readonly files?: unknown } }) =>
       request.files === undefined ? { data: request.body, files: {} } : entryBodyOf(request),
     validateYupSchema,
+    validateYupSchemaSync,
     get yup() {
       return yup;
     },
@@ -106,6 +121,7 @@ export const newPackages = (
       // where code looks for the text of a body (`includeUnparsed`)
       'koa-body/unparsed': UNPARSED,
       'koa-body/unparsed.js': UNPARSED,
+      ...pluginPackages(),
       '@strapi/utils': Object.defineProperty(utils, 'default', { get: () => utils, enumerable: false }),
     },
     coreRouters,
@@ -117,4 +133,5 @@ export const newPackages = (
 
 interface YupSchema {
   validate(body: unknown, options: object): Promise<unknown>;
+  validateSync(body: unknown, options: object): unknown;
 }

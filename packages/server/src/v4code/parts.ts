@@ -55,6 +55,30 @@ export interface Api {
   readonly routers: readonly unknown[];
 }
 
+/** Plugins of v4 that the server stands for: their extensions run. */
+export const servedPlugins: readonly string[] = ['users-permissions', 'email', 'upload', 'i18n'];
+
+/** `src/extensions/NAME/strapi-server`, loaded. */
+export interface Extension {
+  /** Relative to the project folder. */
+  readonly file: string;
+  /** A function of the plugin, or what replaces members of it. */
+  readonly given: unknown;
+  /** The schema files of the project for content types of the plugin, by type. */
+  readonly schemas: Members;
+  /** The fault that stops the start, with the place in the project that an error names. */
+  failed(fault: unknown, what?: string): Error;
+}
+
+/** What a project has of plugins. */
+export interface Extensions {
+  readonly byPlugin: ReadonlyMap<string, Extension>;
+  /** Files for plugins that the server does not stand for. */
+  readonly skipped: readonly string[];
+  /** Names of plugins among the dependencies of the project. */
+  readonly installed: ReadonlySet<string>;
+}
+
 export interface ProjectCode {
   readonly apis: ReadonlyMap<string, Api>;
   /** `global::NAME`. */
@@ -62,8 +86,7 @@ export interface ProjectCode {
   readonly middlewares: ReadonlyMap<string, unknown>;
   /** Hooks by the uid of their content type. */
   readonly lifecycles: ReadonlyMap<string, Members>;
-  /** `src/extensions/NAME/strapi-server`, by plugin. */
-  readonly extensions: ReadonlyMap<string, unknown>;
+  readonly extensions: Extensions;
   /** `src/index`: `register`, `bootstrap`, `destroy`. */
   readonly index: Members;
 }

@@ -2,17 +2,23 @@
 import crypto from 'node:crypto';
 import type { SendMailOptions } from 'nodemailer';
 import { hashPassword, isPassword } from '../access/passwords.js';
+import type { LoginActions } from '../accounts/login.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { Media } from '../media/media.js';
-import { FILE_UID, USER_UID } from '../model/model.js';
+import { FILE_UID, LOCALE_UID, USER_UID } from '../model/model.js';
 import type { Locale } from '../read/locales.js';
 import type { Ready } from '../ready.js';
+import type { Db } from '../sql/dialect.js';
+import type { CodeConfig } from './config.js';
 import { daysOf } from './durations.js';
 import type { Entities, Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
+import { NotFoundError } from './errors.js';
 import { receivedFiles } from './files.js';
+import { absent } from './missing.js';
 import type { CodeContext } from './native.js';
 import { isMembers, type Members } from './parts.js';
+import { newStore, writerOf } from './store.js';
 
 export interface ServiceDeps {
   readonly entities: Entities;
@@ -24,6 +30,9 @@ export interface ServiceDeps {
   readonly locales: () => Promise<readonly Locale[]>;
   readonly defaultLocale: () => Ready<string>;
   readonly media: () => Media;
+  readonly db: Db;
+  readonly login: () => LoginActions;
+  readonly config: CodeConfig;
   readonly warn: (text: string) => void;
 }
 
@@ -47,6 +56,7 @@ export const uploadService = ({ entities, entityService, media }: ServiceDeps): 
     );
   };
   return {
+    ...absent("strapi.plugin('upload').service('upload')", absentOfUpload),
     upload,
     uploadToEntity: ({ id, model, field }: Members, files: unknown) =>
       upload({ data: { ref: model, refId: id, field }, files }),
@@ -61,18 +71,35 @@ export const uploadService = ({ entities, entityService, media }: ServiceDeps): 
   };
 };
 
+/** What v4's service has besides. */
+const absentOfUpload = [
+  ...['add', 'enhanceAndValidateFile', 'formatFileInfo', 'replace', 'uploadFileAndPersist'],
+  ...['getSettings', 'setSettings', 'getConfiguration', 'setConfiguration'],
+];
+
 /** `strapi.plugin('i18n').service('locales')`. */
-export const localesService = ({ locales, defaultLocale }: ServiceDeps): Record<string, unknown> => ({
+export const localesService = ({
+  locales,
+  defaultLocale,
+  db,
+  entityService,
+}: ServiceDeps): Record<string, unknown> => ({
+  ...absent("strapi.plugin('i18n').service('locales')", [
+    ...['update', 'delete', 'setIsDefault', 'initDefaultLocale', 'deleteAllLocalizedEntriesFor'],
+  ]),
   find: async ({ code }: { readonly code?: unknown } = {}) =>
     (await locales()).filter((it) => code === undefined || [code].flat().includes(it.code)),
   findById: async (id: unknown) => (await locales()).find((it) => it.id === Number(id)) ?? null,
   findByCode: async (code: unknown) => (await locales()).find((it) => it.code === code) ?? null,
   count: async () => (await locales()).length,
   getDefaultLocale: async () => defaultLocale(),
+  create: (locale: Members) => entityService.create(LOCALE_UID, { data: locale }),
+  setDefaultLocale: ({ code }: Members) =>
+    newStore(db, { type: 'plugin', name: 'i18n' }).set({ key: 'default_locale', value: code }),
 });
 
 /** `strapi.plugin('users-permissions').service('user')`. */
-export const userService = ({ entityService, findUser }: ServiceDeps): Record<string, unknown> => ({
+export const userService = ({ entityService, findUser, db, login }: ServiceDeps): Record<string, unknown> => ({
   count: (params?: EntityParams) => entityService.count(USER_UID, { filters: params }),
   add: (values: Members) => entityService.create(USER_UID, { data: values, populate: ['role'] }),
   edit: (id: number, values: Members = {}) => entityService.update(USER_UID, id, { data: values, populate: ['role'] }),
@@ -82,6 +109,20 @@ export const userService = ({ entityService, findUser }: ServiceDeps): Record<st
   remove: ({ id }: { readonly id: number }) => entityService.delete(USER_UID, id),
   validatePassword: (password: string, hash: string) => isPassword(password, hash),
   hashPassword: (password: string) => hashPassword(password, 10),
+  sendConfirmationEmail: async ({ id }: { readonly id: number }) => {
+    const user = await findUser(id);
+    if (!user) throw new NotFoundError('User not found');
+    const [username, email] = [String(user['username'] ?? ''), String(user['email'] ?? '')];
+    await login().mailConfirmation({ id, username, email }, writerOf(db));
+  },
+});
+
+/** `strapi.plugin('users-permissions').service('users-permissions')`. */
+export const templateService = (): Record<string, unknown> => ({
+  ...absent("strapi.plugin('users-permissions').service('users-permissions')", [
+    ...['getActions', 'getRoutes', 'initialize', 'syncPermissions', 'updateUserRole'],
+  ]),
+  template: (text: string, data: Members) => filled(text, data),
 });
 
 /** Throws rather than let a token live longer than it was meant to. */
@@ -119,7 +160,7 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
 };
 
 /** `strapi.plugin('email').service('email')`. */
-export const emailService = ({ mail, warn }: ServiceDeps): EmailService => {
+export const emailService = ({ mail, config, warn }: ServiceDeps): EmailService => {
   const warned = new Set<string>();
   const send = async (given: Members): Promise<void> => {
     const own: SendMailOptions & Record<string, unknown> = {};
@@ -138,6 +179,7 @@ export const emailService = ({ mail, warn }: ServiceDeps): EmailService => {
   };
   return {
     send,
+    getProviderSettings: () => config.get('plugin.email'),
     sendTemplatedEmail: async (given, template, data = {}) => {
       const missing = templatedParts.filter((it) => !Object.hasOwn(template, it));
       if (missing.length > 0) throw new Error(`sendTemplatedEmail: the template has no ${missing.join(' and no ')}`);

@@ -1,12 +1,16 @@
 /** The plugins of v4 that the server stands for, as project code and extensions see them. */
 import { accountEndpoints } from '../accounts/endpoints.js';
 import type { Uid } from '../model/model.js';
+import { absentControllers, absentPlugins, absentServices, standIn } from './absent-plugins.js';
+import { type AddedRoutes, declaredRoutes, newAddedRoutes } from './added-routes.js';
 import type { CodeConfig } from './config.js';
 import { CodeFault } from './load.js';
 import type { CodeContext, NativeEndpoints } from './native.js';
 import {
   type Callable,
   type DeclaredRoute,
+  type Extension,
+  type Extensions,
   isCallable,
   isMembers,
   type Members,
@@ -14,30 +18,22 @@ import {
   type RouteConfig,
 } from './parts.js';
 import {
+  extendPlugin,
+  type OwnService,
+  type PluginObject,
+  type PluginRouter,
+  replacedMembers,
+} from './plugin-extensions.js';
+import {
   emailService,
   jwtService,
   localesService,
   type ServiceDeps,
+  templateService,
   uploadService,
   userService,
 } from './plugin-services.js';
-
-/** A plugin as extensions get it, and change it. */
-export interface PluginObject {
-  controllers: Record<string, Record<string, unknown>>;
-  /** Services, or functions of `{ strapi }` that make them. */
-  services: Record<string, unknown>;
-  routes: Record<string, { type?: string; prefix?: string; routes: DeclaredRoute[] }>;
-  policies: Record<string, unknown>;
-  middlewares: Record<string, unknown>;
-  contentTypes: Record<string, { schema: Members; lifecycles?: unknown }>;
-  register: unknown;
-  bootstrap: unknown;
-  destroy: unknown;
-  config: (path: string, otherwise?: unknown) => unknown;
-  service: (name: string) => unknown;
-  controller: (name: string) => unknown;
-}
+import { roleService } from './role-service.js';
 
 export interface Plugins {
   /** As `strapi.plugins` and `strapi.plugin(name)` show them. */
@@ -46,11 +42,13 @@ export interface Plugins {
   service(plugin: string, name: string): Members | undefined;
   policies(plugin: string, name: string): unknown;
   middlewares(plugin: string, name: string): unknown;
-  /** In their order, with those that extensions have added. One that they have removed answers a 404. */
+  /** In their order, with those that extensions and `register` have added. One that they have removed answers a 404. */
   readonly routes: readonly PlacedRoute[];
+  /** Those of `strapi.server.routes`, which v4's plugins use too. */
+  readonly added: AddedRoutes;
   /** Lets the project's extensions change the plugins. @returns the hooks that they give to content types, by uid. */
-  extend(extensions: ReadonlyMap<string, unknown>): Promise<ReadonlyMap<Uid, Members>>;
-  /** Refuses extensions of services that the server would have to ask, and warns of others that it does not. */
+  extend(extensions: Extensions): Promise<ReadonlyMap<Uid, Members>>;
+  /** Refuses extensions of services that the server would have to ask, and warns of others that it does not ask. */
   check(): void;
   /** `register`, `bootstrap` or `destroy` that extensions have given to plugins. */
   run(hook: 'register' | 'bootstrap' | 'destroy'): Promise<void>;
@@ -76,6 +74,9 @@ interface Endpoint {
   readonly config?: RouteConfig;
   readonly answer: (ctx: CodeContext) => Promise<void>;
 }
+
+/** Services that the server itself asks, so that replacing them has its effect. */
+const asked: readonly string[] = ['services.jwt.issue', 'services.user.fetchAuthenticatedUser'];
 
 const RATE_LIMIT = 'plugin::users-permissions.rateLimit';
 
@@ -142,6 +143,10 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   const own = new Set<unknown>();
   /** The server's own endpoints, as method and path. */
   const served = new Map<string, { readonly plugin: string; readonly handler: string }>();
+  /** Services as they are without extensions, by plugin and name. */
+  const original = new Map<string, ReadonlyMap<string, OwnService>>();
+  const extended = new Map<string, Extension>();
+  const absent = new Map<string, Members>();
   const made = new Map<unknown, unknown>();
   const instanceOf = (definition: unknown): unknown => {
     if (!isCallable(definition)) return definition;
@@ -156,7 +161,9 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     services: Record<string, unknown>,
     endpoints: readonly Endpoint[] = [],
   ): PluginObject => {
-    const controllers: PluginObject['controllers'] = {};
+    const controllers: PluginObject['controllers'] = Object.fromEntries(
+      (absentControllers[name] ?? []).map((key) => [key, standIn(`strapi.plugin('${name}').controller('${key}')`)]),
+    );
     for (const handler of new Set(endpoints.map((it) => it.handler))) {
       const [controller = '', action = ''] = handler.split('.');
       const answer = actionFor(endpoints.filter((it) => it.handler === handler));
@@ -165,10 +172,21 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     }
     const routes = endpoints.map(({ answer: _answer, ...route }): DeclaredRoute => route);
     for (const it of endpoints) served.set(placeOf(name, it), { plugin: name, handler: it.handler });
+    const ownServices = new Map<string, OwnService>([
+      // extensions may change what a definition makes
+      ...Object.entries(services).map(
+        ([key, it]) => [key, { definition: () => ({ ...(it as Members) }), members: it as Members }] as const,
+      ),
+      ...(absentServices[name] ?? []).map(
+        (key) =>
+          [key, { definition: () => standIn(`strapi.plugin('${name}').service('${key}')`), members: null }] as const,
+      ),
+    ]);
+    original.set(name, ownServices);
     const it: PluginObject = {
       controllers,
-      services: Object.fromEntries(Object.entries(services).map(([key, service]) => [key, () => service])),
-      routes: { 'content-api': { type: 'content-api', routes } },
+      services: Object.fromEntries([...ownServices].map(([key, { definition }]) => [key, definition])),
+      routes: { 'content-api': { type: 'content-api', routes }, admin: { type: 'admin', routes: [] } },
       policies: {},
       middlewares: {},
       contentTypes: deps.contentTypesOf(name),
@@ -185,11 +203,16 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   const user = userService(deps);
   const email = emailService(deps);
   const issueOf = (): Callable | null => {
-    const { issue } = instanceOf(plugins['users-permissions']!.services['jwt']) as Members;
+    const service = instanceOf(plugins['users-permissions']!.services['jwt']);
+    const { issue } = isMembers(service) ? service : {};
     return isCallable(issue) && issue !== jwt['issue'] ? issue : null;
   };
   const plugins: Record<string, PluginObject> = {
-    'users-permissions': plugin('users-permissions', { user, jwt }, accountEndpointsOf(deps, issueOf)),
+    'users-permissions': plugin(
+      'users-permissions',
+      { user, jwt, role: roleService(deps), 'users-permissions': templateService() },
+      accountEndpointsOf(deps, issueOf),
+    ),
     email: plugin('email', { email }),
     upload: plugin('upload', { upload: uploadService(deps) }, fileEndpointsOf(deps)),
     i18n: plugin('i18n', { locales: localesService(deps) }, localeEndpointsOf(deps)),
@@ -214,17 +237,45 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     policy: (name: string) => it.policies[name],
   });
 
+  const byName: Record<string, Members> = {
+    ...Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(it)])),
+    // below the service, as code calls it that has its own
+    email: Object.assign(shown(plugins['email']!), { provider: { send: email.send } }),
+  };
+
+  /** What an extension, or code in `register`, has replaced of the services of a plugin. */
+  const replacedOf = (name: string): readonly string[] =>
+    [...original.get(name)!].flatMap(([service, own]) => {
+      const now = plugins[name]!.services[service];
+      try {
+        return replacedMembers(service, own, { now, made: instanceOf(now) });
+      } catch (fault) {
+        throw extended.get(name)?.failed(fault, `services.${service} cannot be made`) ?? fault;
+      }
+    });
+  /** The server reads tokens by itself: another way to read them would be missed. */
+  const refuseReaders = (): void => {
+    const reading = replacedOf('users-permissions').filter(
+      (it) => it.startsWith('services.jwt.') && !asked.includes(it),
+    );
+    if (reading.length === 0) return;
+    const at = extended.get('users-permissions')?.file ?? 'the code of the project';
+    throw new CodeFault(
+      `${at}: it replaces ${reading.join(' and ')}, which decide who a request is from, and the server reads tokens by itself: set the header Authorization in a middleware instead`,
+    );
+  };
+
+  const added = newAddedRoutes(deps.warn);
   return {
-    byName: {
-      ...Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(it)])),
-      // below the service, as code calls it that has its own
-      email: Object.assign(shown(plugins['email']!), { provider: { send: email.send } }),
-    },
+    byName,
+    added,
     controller: (name, of) => plugins[name]?.controller(of) as Members | undefined,
-    service: (name, of) => plugins[name]?.service(of) as Members | undefined,
+    service: (name, of) =>
+      (plugins[name] ?? (absent.get(name) as PluginObject | undefined))?.service(of) as Members | undefined,
     policies: (name, of) => plugins[name]?.policies[of],
     middlewares: (name, of) => plugins[name]?.middlewares[of],
     get routes() {
+      refuseReaders();
       const issuesOwnTokens = issueOf() !== null;
       const isUntouched = (name: string, route: DeclaredRoute, prefix: string | undefined): boolean => {
         const { handler, config: given = {} } = route;
@@ -235,12 +286,17 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         const members = plugins[name]!.controller(controller) as Members | undefined;
         return own.has(members?.[action]) && guards.length === 0 && given.auth === undefined;
       };
-      const all = Object.entries(plugins).flatMap(([name, { routes }]) =>
-        Object.values(routes).flatMap(({ routes: listed, type, prefix }) =>
-          listed.map((declared) => ({ name, declared, type, prefix })),
-        ),
-      );
-      const still = new Set(all.map(({ name, declared, prefix }) => placeOf(name, declared, prefix)));
+      const all = Object.entries(plugins).flatMap(([name, { routes }]) => {
+        const place = `${extended.get(name)?.file ?? `the plugin ${name}`}: routes`;
+        return routersIn(routes).flatMap((router) => {
+          // as in v4
+          const { type = 'admin', prefix } = isMembers(router) ? (router as Partial<PluginRouter>) : {};
+          return declaredRoutes(router, place).map((declared) => ({ name, declared, type, prefix }));
+        });
+      });
+      const isServed = ({ type, declared }: (typeof all)[number]): boolean =>
+        (declared.info?.['type'] ?? type) !== 'admin';
+      const still = new Set(all.filter(isServed).map(({ name, declared, prefix }) => placeOf(name, declared, prefix)));
       const gone = [...served].filter(([place]) => !still.has(place));
       // the server's own router would choose one that is gone before another that matches too
       const isChosenHere = (name: string, { method }: DeclaredRoute): boolean =>
@@ -249,7 +305,7 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         declared,
         prefix: prefix ?? `/${name}`,
         namespace: `plugin::${name}`,
-        info: { pluginName: name, type: type ?? 'content-api' },
+        info: { pluginName: name, type },
         isNative: isUntouched(name, declared, prefix) && isChosenHere(name, declared),
       }));
       const removed = gone.map(([place, { plugin: name }]) => {
@@ -264,40 +320,42 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       });
       return [...placed, ...removed];
     },
-    extend: async (extensions) => {
+    extend: async ({ byPlugin, skipped, installed }) => {
+      for (const [name, members] of absentPlugins({
+        config,
+        installed,
+        served: Object.keys(plugins),
+        warn: deps.warn,
+      })) {
+        absent.set(name, members);
+        // code that goes through all plugins does not meet them
+        Object.defineProperty(byName, name, { value: members, enumerable: false });
+      }
+      for (const file of skipped) deps.warn(`${file} is not run: the server does not stand for this plugin of v4`);
       const hooks = new Map<Uid, Members>();
-      for (const [name, extension] of extensions) {
-        const known = plugins[name];
-        if (!known)
-          throw new CodeFault(`src/extensions/${name}: the plugin ${name} is not one that this server stands for`);
-        const before = schemasOf(known);
-        const changed = isCallable(extension) ? await extension(known) : extension;
-        if (isMembers(changed) && changed !== (known as unknown)) Object.assign(known, changed);
-        if (schemasOf(known) !== before)
-          throw new CodeFault(
-            `src/extensions/${name}/strapi-server: content types are not changed by code here; put the whole schema into src/extensions/${name}/content-types/NAME/schema.json`,
-          );
-        for (const [type, { lifecycles }] of Object.entries(known.contentTypes))
-          if (isMembers(lifecycles)) hooks.set(`plugin::${name}.${type}`, lifecycles);
+      for (const [name, extension] of byPlugin) {
+        extended.set(name, extension);
+        const given = await extendPlugin({ name, plugin: plugins[name]!, extension });
+        for (const [uid, it] of given) hooks.set(uid, it);
       }
       return hooks;
     },
     check: () => {
-      const at = 'src/extensions/users-permissions/strapi-server';
-      const replaced = (service: string, given: Members): readonly string[] => {
-        const now = instanceOf(plugins['users-permissions']!.services[service]) as Members;
-        return Object.keys(given).filter((name) => now[name] !== given[name]);
-      };
-      const reading = replaced('jwt', jwt).filter((it) => it !== 'issue');
-      if (reading.length > 0)
-        throw new CodeFault(
-          `${at}: it replaces ${reading.map((it) => `services.jwt.${it}`).join(' and ')}, which decide who a request is from, and the server reads tokens by itself: set the header Authorization in a middleware instead`,
+      refuseReaders();
+      for (const [name, { file }] of extended) {
+        const unasked = replacedOf(name).filter((it) => !asked.includes(it));
+        if (unasked.length > 0)
+          deps.warn(
+            `${file}: the server itself does not call ${unasked.join(', ')}; lifecycles, and wrapped actions, see what it does`,
+          );
+        const ofPanel = (absentControllers[name] ?? []).filter(
+          (it) => Object.keys(plugins[name]!.controllers[it] ?? {}).length > 0,
         );
-      const unasked = replaced('user', user).filter((it) => it !== 'fetchAuthenticatedUser');
-      if (unasked.length > 0)
-        deps.warn(
-          `${at}: the server's own endpoints of users do not call ${unasked.map((it) => `services.user.${it}`).join(', ')}; lifecycles of the user, and wrapped actions, see what they do`,
-        );
+        if (ofPanel.length > 0)
+          deps.warn(
+            `${file}: ${ofPanel.map((it) => `controllers.${it}`).join(', ')}: v4's admin panel calls these, and nothing here but routes that name them`,
+          );
+      }
     },
     run: async (hook) => {
       for (const { [hook]: work } of Object.values(plugins))
@@ -306,8 +364,11 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   };
 };
 
-const schemasOf = ({ contentTypes }: PluginObject): string =>
-  JSON.stringify(Object.entries(contentTypes).map(([name, { schema }]) => [name, schema]));
+/** v4 takes a list for routes of the admin panel. */
+const routersIn = (routes: unknown): readonly unknown[] => {
+  if (Array.isArray(routes)) return [{ type: 'admin', routes: routes as unknown }];
+  return isMembers(routes) ? Object.values(routes) : [];
+};
 
 const lazily = (definitions: Members, make: (definition: unknown) => unknown): object =>
   Object.defineProperties(

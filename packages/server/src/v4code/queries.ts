@@ -1,8 +1,17 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
 
-import { type EntryType, type Model, targetsOf, typeKeyOf } from '../model/model.js';
+import {
+  type Attribute,
+  type EntryType,
+  type Model,
+  type NestedAttribute,
+  targetsOf,
+  typeKeyOf,
+  typeLabel,
+} from '../model/model.js';
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
+import { scalarOfColumn } from '../query/resolving.js';
 import { isMembers, type Members } from './parts.js';
 
 /** What code may ask for; anything else in the parameters has no effect. */
@@ -22,47 +31,211 @@ export interface FindParams {
   readonly locale?: unknown;
 }
 
-/** Conditions of `where` and `filters`: null is "has no value", names that the type does not have have no effect on request. */
-export const filtersOf = (
+/**
+ * What becomes of names that a type does not have. v4's entity service ignores them; its queries take them for columns, so that
+ * a name may also be that of an attribute's column; any other is kept, and refused.
+ */
+export type UnknownNames = 'ignore' | 'keep';
+
+interface Naming {
+  readonly model: Model;
+  readonly unknownNames: UnknownNames;
+}
+
+// ---- conditions
+
+/**
+ * Conditions of `where` and `filters`: null is "has no value". A condition that is undefined, or of which nothing would be left
+ * in a query, throws: without it a deletion would go further than it was meant to.
+ */
+export const filtersOf = (given: unknown, type: EntryType, model: Model, unknownNames: UnknownNames): FilterObject =>
+  (given === undefined || given === null ? {} : entryConditions(given, type, { model, unknownNames })) as FilterObject;
+
+/** Conditions on entries, those at the root or related ones. */
+const entryConditions = (given: unknown, type: EntryType, naming: Naming): unknown => {
+  const value = definite(given, type.uid);
+  if (Array.isArray(value)) return value.map((it) => entryConditions(it, type, naming));
+  if (!isMembers(value) || value instanceof Date) return value === null ? { $null: true } : value;
+  return joined(
+    Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
+      if (isGroup(name)) return [[name, entryConditions(inner, type, naming)]];
+      if (isOperatorName(name)) return [operatorCondition(name, inner, type)];
+      return attributeCondition(name, inner, type, naming);
+    }),
+  );
+};
+
+const attributeCondition = (name: string, inner: unknown, type: EntryType, naming: Naming): readonly Named[] => {
+  const { model, unknownNames } = naming;
+  const value = definite(inner, type.uid);
+  if (name === 'id') return [[name, valueCondition(value, type, naming)]];
+  const attribute = attributeNamed(name, type, unknownNames);
+  if (attribute?.kind === 'scalar') return [[attribute.name, valueCondition(value, type, naming)]];
+  const next = attribute && soleTarget(attribute, model);
+  if (attribute && next)
+    return [[attribute.name, Array.isArray(value) ? operandOf(value, type) : entryConditions(value, next, naming)]];
+  if (unknownNames === 'ignore') return [];
+  // the read line refuses other names itself, and leaves these out as v4 does in requests
+  if (name in Object.prototype) throw new Error(`${typeLabel(type)} has no attribute "${name}"`);
+  return [[name, value]];
+};
+
+/** The condition on a scalar: a value, a list of values, or operators. */
+const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {
+  const value = definite(given, type.uid);
+  if (value === null) return { $null: true };
+  if (!isMembers(value) || value instanceof Date) return operandOf(value, type);
+  return joined(
+    Object.entries(value).map(([name, inner]): Named => {
+      const nested = (it: unknown): unknown => valueCondition(it, type, naming);
+      if (isGroup(name)) return [name, Array.isArray(inner) ? inner.map(nested) : nested(inner)];
+      if (isOperatorName(name)) return operatorCondition(name, inner, type);
+      if (naming.unknownNames === 'keep') throw new Error(`a condition of ${type.uid} has no operator "${name}"`);
+      return [name, definite(inner, type.uid)];
+    }),
+  );
+};
+
+type Named = readonly [name: string, condition: unknown];
+
+/** Two names may be of one attribute: neither replaces the other. */
+const joined = (conditions: readonly Named[]): Members => {
+  const all = Object.fromEntries(conditions);
+  return Object.keys(all).length === conditions.length
+    ? all
+    : { $and: conditions.map(([name, it]) => ({ [name]: it })) };
+};
+
+const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
+
+const operatorCondition = (name: string, given: unknown, type: EntryType): Named => {
+  const value = operandOf(given, type);
+  if (value === null && (name === '$eq' || name === '$eqi')) return ['$null', true];
+  if (value === null && (name === '$ne' || name === '$nei')) return ['$notNull', true];
+  return [name, value];
+};
+
+/** A value or a list of values. */
+const operandOf = (given: unknown, type: EntryType): unknown => {
+  const one = (it: unknown): unknown => {
+    const value = definite(it, type.uid);
+    if (Array.isArray(value) || (isMembers(value) && !(value instanceof Date)))
+      throw new Error(`a condition of ${type.uid} compares with an object`);
+    return value;
+  };
+  return Array.isArray(given) ? given.map(one) : one(given);
+};
+
+/** A value that says something, and still does once it is a text of JSON. */
+const definite = (given: unknown, of: string): unknown => {
+  const refused = (what: string): Error => new Error(`a condition of ${of} is ${what}`);
+  // dates of libraries are their texts
+  const value = isMembers(given) && !(given instanceof Date) ? textOf(given) : given;
+  if (value === undefined) throw refused('undefined');
+  if (typeof value === 'function' || typeof value === 'symbol') throw refused(`a ${typeof value}`);
+  if (Number.isNaN(value instanceof Date ? value.getTime() : value)) throw refused('not a number');
+  if (isMembers(value) && !(value instanceof Date)) {
+    if (!isPlain(value)) throw refused('an object of a class');
+    if (Object.getOwnPropertySymbols(value).length > 0) throw refused('named by a symbol');
+  }
+  return value;
+};
+
+const textOf = (value: Members): unknown =>
+  typeof value['toJSON'] === 'function' ? (value['toJSON'] as () => unknown).call(value) : value;
+
+const isPlain = (value: Members): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+};
+
+/** A query that code has changed: throws where a condition would be lost on the way to the read line. */
+export const withDefiniteConditions = (query: Members): Members => {
+  const look = (value: unknown, isCondition: boolean): void => {
+    if (isCondition) definite(value, 'the query');
+    if (Array.isArray(value)) for (const it of value) look(it, isCondition);
+    else if (isMembers(value)) {
+      for (const [name, it] of Object.entries(value))
+        if (isCondition || it !== undefined) look(it, isCondition || name === 'filters');
+    }
+  };
+  look(query, false);
+  return query;
+};
+
+// ---- names
+
+const attributeNamed = (name: string, type: EntryType, unknownNames: UnknownNames): Attribute | undefined =>
+  type.attributes.get(name) ?? (unknownNames === 'keep' ? attributeOfColumn(name, type) : undefined);
+
+/** `created_at` is `createdAt`, `created_by_id` is `createdBy`. */
+const attributeOfColumn = (name: string, type: EntryType): Attribute | undefined =>
+  scalarOfColumn(type, name) ??
+  [...type.attributes.values()].find((it) => it.kind === 'link' && it.path.table === type.table && it.path.to === name);
+
+/** The type of what an attribute holds; undefined where there are several. */
+const soleTarget = (attribute: NestedAttribute, model: Model): EntryType | undefined => {
+  const [target] = typeKeyOf(attribute) === null ? targetsOf(model, attribute) : [];
+  return target === undefined ? undefined : model.types.get(target);
+};
+
+/** `'title:desc'`, lists and objects, with attributes instead of columns. */
+const sortOf = (given: unknown, type: EntryType, model: Model): unknown => {
+  if (typeof given === 'string')
+    return given
+      .split(',')
+      .map((it) => textSort(it, type, model))
+      .join(',');
+  if (Array.isArray(given)) return given.map((it) => sortOf(it, type, model));
+  if (!isMembers(given)) return given;
+  return Object.fromEntries(
+    Object.entries(given).map(([name, inner]) => {
+      const attribute = attributeNamed(name, type, 'keep');
+      const next = attribute && attribute.kind !== 'scalar' ? soleTarget(attribute, model) : undefined;
+      return [attribute?.name ?? name, next ? sortOf(inner, next, model) : inner];
+    }),
+  );
+};
+
+/** `author.created_at:desc`. */
+const textSort = (given: string, type: EntryType, model: Model): string => {
+  const [path = '', ...direction] = given.trim().split(':');
+  let here: EntryType | undefined = type;
+  const names = path.split('.').map((name) => {
+    const attribute: Attribute | undefined = here && attributeNamed(name, here, 'keep');
+    here = attribute && attribute.kind !== 'scalar' ? soleTarget(attribute, model) : undefined;
+    return attribute?.name ?? name;
+  });
+  return [names.join('.'), ...direction].join(':');
+};
+
+/** Names of scalar attributes, and the id; undefined for all of them. */
+export const fieldsOf = (
+  given: unknown,
+  type: EntryType,
+  unknownNames: UnknownNames,
+): readonly string[] | undefined => {
+  if (given === undefined || given === null) return undefined;
+  const names = (Array.isArray(given) ? given : String(given).split(',')).map((it) => String(it).trim());
+  if (names.includes('*')) return undefined;
+  const scalars = names.flatMap((name) => {
+    const attribute = attributeNamed(name, type, unknownNames);
+    if (attribute?.kind === 'scalar') return [attribute.name];
+    if (unknownNames === 'keep' && name !== 'id') throw new Error(`${typeLabel(type)} has no column "${name}"`);
+    return [];
+  });
+  return ['id', ...scalars];
+};
+
+// ---- populate
+
+/** `populate` in any of v4's forms, at any depth; `true` is everything. */
+export const populateOf = (
   given: unknown,
   type: EntryType,
   model: Model,
-  unknownNames: 'ignore' | 'keep',
-): FilterObject => {
-  const condition = (value: unknown): unknown => {
-    if (value === undefined) throw new Error(`a condition of ${type.uid} is undefined`);
-    if (value === null) return { $null: true };
-    if (!isMembers(value) || value instanceof Date) return value;
-    return Object.fromEntries(
-      Object.entries(value).map(([name, inner]): [string, unknown] => {
-        if (inner === null && (name === '$eq' || name === '$eqi')) return ['$null', true];
-        if (inner === null && (name === '$ne' || name === '$nei')) return ['$notNull', true];
-        if (inner === undefined) throw new Error(`a condition of ${type.uid} is undefined`);
-        return [name, name === '$not' ? condition(inner) : inner];
-      }),
-    );
-  };
-  const group = (value: unknown, at: EntryType): unknown => {
-    if (Array.isArray(value)) return value.map((it) => group(it, at));
-    if (!isMembers(value)) return value === null ? { $null: true } : value;
-    return Object.fromEntries(
-      Object.entries(value).flatMap(([name, inner]): readonly (readonly [string, unknown])[] => {
-        if (name === '$and' || name === '$or' || name === '$not') return [[name, group(inner, at)]];
-        if (isOperatorName(name)) return [[name, inner]];
-        const attribute = at.attributes.get(name);
-        if (!attribute && name !== 'id' && unknownNames === 'ignore') return [];
-        if (!attribute || attribute.kind === 'scalar') return [[name, condition(inner)]];
-        const [target] = typeKeyOf(attribute) === null ? targetsOf(model, attribute) : [];
-        const next = target === undefined ? undefined : model.types.get(target);
-        return next ? [[name, group(inner, next)]] : [];
-      }),
-    );
-  };
-  return group(given ?? {}, type) as FilterObject;
-};
-
-/** `populate` in any of v4's forms, at any depth; `true` is everything. */
-export const populateOf = (given: unknown, type: EntryType, model: Model): PopulateObject | undefined => {
+  unknownNames: UnknownNames,
+): PopulateObject | undefined => {
   if (given === undefined || given === null || given === false) return undefined;
   if (given === true || given === '*') return '*';
   if (typeof given === 'string') return given;
@@ -72,60 +245,67 @@ export const populateOf = (given: unknown, type: EntryType, model: Model): Popul
   for (const [name, options] of Object.entries(given)) {
     const attribute = type.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar' || options === undefined || options === false) continue;
-    if (!isMembers(options)) {
-      tree[name] = true;
-      continue;
-    }
-    const [target] = typeKeyOf(attribute) === null ? targetsOf(model, attribute) : [];
-    const next = target === undefined ? undefined : model.types.get(target);
-    tree[name] = next ? nestedOf(options, next, model) : mixedOf(options, model);
+    tree[name] = isMembers(options) ? optionsOf(options, attribute, { model, unknownNames }) : true;
   }
   return tree as PopulateObject;
 };
 
-const nestedOf = (options: FindParams & Members, type: EntryType, model: Model): unknown => {
-  const nested = queryOf(options, type, model, 'ignore');
-  const { fields, populate, filters, sort, publicationState } = nested;
+const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming): unknown => {
+  const target = soleTarget(attribute, naming.model);
+  if (!target) return { on: fragmentsOf(options, attribute, naming) };
+  const nested = nestedOf(options, target, naming);
+  return isCounted(attribute, options) ? { ...nested, populate: undefined, fields: ['id'], count: true } : nested;
+};
+
+/** Whether the number of entries is asked for instead of the entries. */
+export const isCounted = (attribute: NestedAttribute, options: Members): boolean =>
+  attribute.kind === 'link' &&
+  attribute.source === 'relation' &&
+  attribute.shape === 'many' &&
+  (options['count'] === true || options['count'] === 'true');
+
+const nestedOf = (options: FindParams & Members, type: EntryType, { model, unknownNames }: Naming): Members => {
+  const { fields, populate, filters, sort, publicationState } = queryOf(options, type, model, unknownNames);
   return withoutUndefined({ fields, populate, filters, sort, publicationState });
 };
 
-const mixedOf = (options: Members, model: Model): unknown => {
-  const on = options['on'];
-  if (!isMembers(on)) return options['populate'] === undefined ? true : { populate: '*' };
-  return {
-    on: Object.fromEntries(
-      Object.entries(on).flatMap(([uid, inner]) => {
-        const type = model.types.get(uid);
-        return type ? [[uid, isMembers(inner) ? nestedOf(inner, type, model) : true]] : [];
-      }),
-    ),
-  };
+/** Where entries of several types are mixed: the options for each type, which `on` names one by one. */
+const fragmentsOf = (options: Members, attribute: NestedAttribute, naming: Naming): Members => {
+  const { on } = options;
+  const { model } = naming;
+  const given: Members = isMembers(on)
+    ? on
+    : Object.fromEntries(targetsOf(model, attribute).map((uid) => [uid, options]));
+  return Object.fromEntries(
+    Object.entries(given).flatMap(([uid, inner]) => {
+      const type = model.types.get(uid);
+      return type ? [[uid, isMembers(inner) ? nestedOf(inner, type, naming) : true]] : [];
+    }),
+  );
 };
+
+// ---- queries
 
 /** A whole query. `where`, `select` and `orderBy` are other names of `filters`, `fields` and `sort`. */
 export const queryOf = (
   { where, filters, _q, select, fields, populate, sort, orderBy, publicationState, locale }: FindParams,
   type: EntryType,
   model: Model,
-  unknownNames: 'ignore' | 'keep',
-): QueryObject =>
-  withoutUndefined({
-    filters: filtersOf(where ?? filters, type, model, unknownNames),
-    fields: fieldsOf(select ?? fields, type),
-    populate: populateOf(populate, type, model),
-    sort: (orderBy ?? sort) as SortObject | undefined,
+  unknownNames: UnknownNames,
+): QueryObject => {
+  const conditions = [where, filters]
+    .filter((it) => it !== undefined && it !== null)
+    .map((it) => filtersOf(it, type, model, unknownNames));
+  return withoutUndefined({
+    filters: conditions.length > 1 ? { $and: conditions } : (conditions[0] ?? {}),
+    fields: fieldsOf(select ?? fields, type, unknownNames),
+    populate: populateOf(populate, type, model, unknownNames),
+    sort: sortOf(orderBy ?? sort, type, model) as SortObject | undefined,
     publicationState: publicationState === 'live' || publicationState === 'preview' ? publicationState : undefined,
     locale: typeof locale === 'string' ? locale : undefined,
     _q: typeof _q === 'string' && _q !== '' ? _q : undefined,
-  });
-
-/** Names of scalar attributes only: v4 selects the columns that there are. */
-const fieldsOf = (given: unknown, type: EntryType): readonly string[] | undefined => {
-  if (given === undefined || given === null) return undefined;
-  const names = (Array.isArray(given) ? given : String(given).split(',')).map((it) => String(it).trim());
-  if (names.includes('*')) return undefined;
-  return ['id', ...names.filter((it) => type.attributes.get(it)?.kind === 'scalar')];
+  }) as QueryObject;
 };
 
-const withoutUndefined = (members: Members): QueryObject =>
+const withoutUndefined = (members: Members): Members =>
   Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));

@@ -1,8 +1,9 @@
 /** Finds and loads the code of a v4 project: where v4 looks for it, and nothing else. */
 import path from 'node:path';
-import { foldersIn } from '../model/files.js';
+import { foldersIn, kebabName } from '../model/files.js';
 import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './load.js';
 import { type Api, isMembers, type Members, type ProjectCode } from './parts.js';
+import { readExtensions } from './read-extensions.js';
 
 export interface ReadOptions {
   readonly dir: string;
@@ -15,7 +16,12 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
   const isIgnored = (file: string): boolean => ignored.has(nameIn(dir, file));
   const loadFolder = async (folder: string): Promise<ReadonlyMap<string, unknown>> => {
     const found = new Map<string, unknown>();
-    for (const { name, file } of modulesIn(folder)) if (!isIgnored(file)) found.set(name, await load(file));
+    for (const { name, file } of modulesIn(folder)) {
+      if (isIgnored(file)) continue;
+      const loaded = await load(file);
+      // where v4 itself takes the name as it stands, both do
+      for (const it of new Set([kebabName(name), name])) found.set(it, loaded);
+    }
     return found;
   };
   const loadAt = async (folder: string, name: string): Promise<Members | null> => {
@@ -39,24 +45,19 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
       services: await loadFolder(path.join(at, 'services')),
       policies: await loadFolder(path.join(at, 'policies')),
       middlewares: await loadFolder(path.join(at, 'middlewares')),
-      routers: [...(await loadFolder(path.join(at, 'routes'))).values()],
+      routers: [...new Set((await loadFolder(path.join(at, 'routes'))).values())],
     });
     for (const type of foldersIn(path.join(at, 'content-types'))) {
       const hooks = await loadAt(path.join(at, 'content-types', type), 'lifecycles');
       if (hooks !== null) lifecycles.set(`api::${name}.${type}`, hooks);
     }
   }
-  const extensions = new Map<string, unknown>();
-  for (const plugin of foldersIn(path.join(dir, 'src/extensions'))) {
-    const file = moduleAt(path.join(dir, 'src/extensions', plugin), 'strapi-server');
-    if (file !== null && !isIgnored(file)) extensions.set(plugin, await load(file));
-  }
   return {
     apis,
     policies: await loadFolder(path.join(dir, 'src/policies')),
     middlewares: await loadFolder(path.join(dir, 'src/middlewares')),
     lifecycles,
-    extensions,
+    extensions: await readExtensions({ dir, load, isIgnored }),
     index: (await loadAt(path.join(dir, 'src'), 'index')) ?? {},
   };
 };

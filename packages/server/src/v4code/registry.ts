@@ -1,5 +1,6 @@
 /** Controllers, services, policies and middlewares by v4's names: `api::tool.tool`, `global::is-member`, `plugin::upload.upload`. */
 import type { EntryType, Uid } from '../model/model.js';
+import type { AddedRoutes } from './added-routes.js';
 import { CoreDefinition, definedBy, overCore } from './core.js';
 import { CodeFault } from './load.js';
 import { type Callable, coreActions, isCallable, type Members, type PlacedRoute, type ProjectCode } from './parts.js';
@@ -15,6 +16,8 @@ export interface Registry {
   middleware(name: string, namespace: string): Callable | undefined;
   readonly routers: readonly { readonly api: string; readonly router: unknown }[];
   readonly pluginRoutes: readonly PlacedRoute[];
+  /** Those of `strapi.server.routes`. */
+  readonly addedRoutes: AddedRoutes;
   /** Tells core routers of the types, those wrapped by the project's own objects too. */
   bindRouters(types: ContentTypes): void;
   /** Content types of the project's apis. */
@@ -102,7 +105,11 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     policy: (name, namespace) => named('policies', name, namespace),
     middleware: (name, namespace) => named('middlewares', name, namespace),
     routers: [...code.apis.values()].flatMap(({ name, routers }) => routers.map((router) => ({ api: name, router }))),
-    pluginRoutes: plugins.routes,
+    // those that `register` adds too
+    get pluginRoutes() {
+      return plugins.routes;
+    },
+    addedRoutes: plugins.added,
     bindRouters: (all) => {
       for (const it of deps.coreRouters) it.bind(all);
     },

@@ -2,6 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { type MatchFunction, match } from 'path-to-regexp';
 import { limits } from '../limits.js';
+import { type AddedRoute, declaredRoutes } from './added-routes.js';
 import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
 import type { CoreRouterOptions } from './core.js';
 import { CodeFault } from './load.js';
@@ -97,37 +98,40 @@ const coreRoutes = (
 
 export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const { registry, prefix } = deps;
-  const routes: CodeRoute[] = [];
   const served = new Map<string, Set<string>>();
-  const all = placedRoutes(deps);
-  for (const placed of all) {
+  const routeOf = (placed: PlacedRoute, below = prefix): readonly CodeRoute[] => {
     const { declared, prefix: own } = placed;
-    const at = `${prefix}${declared.config?.prefix ?? own}${declared.path}`.replace(/(?<=.)\/$/, '');
+    const at = `${below}${declared.config?.prefix ?? own}${declared.path}`.replace(/(?<=.)\/$/, '');
     // in v4 only administrators pass, below another path: served here, everybody who is signed in would
     if (isOfAdmin(placed)) {
       deps.warn(
         `the route ${declared.method} ${declared.path} has the type admin: it is for v4's admin panel, and not served`,
       );
-      continue;
+      return [];
     }
     const plain = plainRoute(placed, at, deps);
     if (plain) served.set(plain.uid, (served.get(plain.uid) ?? new Set()).add(plain.action));
-    routes.push({
-      method: declared.method.toUpperCase(),
-      path: at,
-      isNative: placed.isNative,
-      plain,
-      namespace: placed.namespace,
-      match: matcher(at),
-      ...chainOf(placed, deps),
-    });
-  }
+    return [
+      {
+        method: declared.method.toUpperCase(),
+        path: at,
+        isNative: placed.isNative,
+        plain,
+        namespace: placed.namespace,
+        match: matcher(at),
+        ...chainOf(placed, deps),
+      },
+    ];
+  };
+  const declared = placedRoutes(deps).flatMap((it) => routeOf(it));
+  /** Those of `strapi.server.routes`, which come first. */
+  const added: CodeRoute[] = [];
   const unserved = new Map(
     registry.apiTypes
       .filter((uid) => registry.hasRouter(uid))
       .map((uid) => [uid, coreActions.filter((action) => served.get(uid)?.has(action) !== true)] as const),
   );
-  const candidatesFor = newCandidates(routes);
+  let candidatesFor = newCandidates(declared);
   /** Routes of the paths that were asked for lately: most are asked for again. */
   const known = new LRUCache<string, readonly MatchedRoute[]>({ max: limits.pathsKept });
   const matching = (path: string): readonly MatchedRoute[] => {
@@ -140,6 +144,11 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
     if (path.length <= limits.pathKeptCharacters) known.set(path, found);
     return found;
   };
+  registry.addedRoutes.forEach((routes) => {
+    added.push(...routes.flatMap((it) => addedRoute(it, routeOf, deps)));
+    candidatesFor = newCandidates([...added, ...declared]);
+    known.clear();
+  });
   const findAny = (method: string, path: string): FoundRoute | null => {
     const wanted = method === 'HEAD' ? 'GET' : method;
     for (const { route, params } of matching(path))
@@ -159,6 +168,29 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
   };
 };
 
+const addedRoute = (
+  placed: AddedRoute,
+  routeOf: (placed: PlacedRoute, below?: string) => readonly CodeRoute[],
+  { warn }: RouteDeps,
+): readonly CodeRoute[] => {
+  const { declared, prefix, isAtRoot } = placed;
+  if (!isAtRoot) return routeOf(placed);
+  if (isHealth(prefix + declared.path)) {
+    warn(`strapi.server.routes: ${declared.method} ${prefix}${declared.path} is not served: the path is the server's`);
+    return [];
+  }
+  return routeOf(placed, '').map((route) => ({ ...route, match: (path) => !isHealth(path) && route.match(path) }));
+};
+
+/** Whoever watches the server asks for it: no pattern of the project may answer, in whatever spelling. */
+const isHealth = (path: string): boolean => {
+  try {
+    return /^\/+_health(?:\/|$)/i.test(decodeURIComponent(path));
+  } catch {
+    return false;
+  }
+};
+
 interface MatchedRoute {
   readonly route: CodeRoute;
   readonly params: Readonly<Record<string, string>>;
@@ -166,7 +198,12 @@ interface MatchedRoute {
 
 /** The routes whose first segments may be those of a path, in their order: projects have hundreds, and each is an expression. */
 const newCandidates = (routes: readonly CodeRoute[]): ((path: string) => readonly CodeRoute[]) => {
-  const headOf = (path: string): string => path.split('/', 3).join('/').toLowerCase();
+  const headOf = (path: string): string =>
+    path
+      .split('/', 3)
+      .join('/')
+      .replace(/(?<=.)\/$/, '')
+      .toLowerCase();
   const isFixed = (head: string): boolean => /^[\w/-]*$/.test(head);
   const open = routes.filter(({ path }) => !isFixed(headOf(path)));
   const byHead = new Map<string, readonly CodeRoute[]>();
@@ -191,9 +228,8 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
     if (router instanceof CoreRouterDefinition) router.bind(types);
     else registry.bindRouters(types);
     if (!isMembers(router)) throw new CodeFault(`src/api/${api}/routes: export an object with routes`);
-    const routes = (router['routes'] ?? []) as readonly DeclaredRoute[];
     const prefix = typeof router['prefix'] === 'string' ? router['prefix'] : '';
-    return routes.map((declared) => ({
+    return declaredRoutes(router, `src/api/${api}/routes`).map((declared) => ({
       declared,
       prefix,
       namespace: `api::${api}`,

@@ -24,7 +24,7 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
   return shown;
 };
 
-/** Removes relations that the caller may not write. */
+/** Removes relations that the caller may not write, and times that only code may set. */
 export const sanitizeInput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
   if (Array.isArray(data)) return data.map((it) => sanitizeInput(model, it, type, caller));
   if (!isMembers(data)) return data;
@@ -32,6 +32,7 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
     const attribute = type.attributes.get(name);
+    if (type.kind !== 'component' && (name === 'createdAt' || name === 'updatedAt')) continue;
     if (
       attribute &&
       attribute.kind === 'link' &&
@@ -49,7 +50,7 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
 const isCreator = (attribute: Attribute): boolean => attribute.kind === 'link' && attribute.source === 'creator';
 
 /** Each element of a nested value, with its type. */
-const mapNested = (
+export const mapNested = (
   model: Model,
   attribute: NestedAttribute,
   value: unknown,

@@ -1,8 +1,8 @@
 /** `strapi.store`: settings in v4's table, as JSON with the name of their type. */
 import { sql } from 'kysely';
-import { type Db, readRows, type Tx } from '../sql/dialect.js';
-import { isMembers } from './parts.js';
-import { alone, currentSession, inTurn } from './scope.js';
+import { type Db, readRows } from '../sql/dialect.js';
+import { alone, inTurn } from './scope.js';
+import { usualSetting } from './user-settings.js';
 
 interface StoreName {
   readonly type?: string;
@@ -15,6 +15,21 @@ export interface Store {
   set(given: StoreName & { readonly value: unknown }): Promise<void>;
   delete(given?: StoreName): Promise<void>;
 }
+
+/** Writes in the transaction of the running code, or in one of its own. */
+export const writerOf =
+  (db: Db): Db['write'] =>
+  (work) =>
+    inTurn((session) =>
+      session
+        ? work(session.tx)
+        : alone((begun) =>
+            db.write((tx) => {
+              begun();
+              return work(tx);
+            }),
+          ),
+    );
 
 /** @param base what the names of single calls are completed with. */
 export const newStore = (db: Db, base: StoreName = {}): Store => {
@@ -29,33 +44,24 @@ export const newStore = (db: Db, base: StoreName = {}): Store => {
     dialect.compile(
       sql`select id, ${content}, type from strapi_core_store_settings where ${column} = ${text(key)} order by id limit 1`,
     );
-  const read = async (key: string): Promise<readonly unknown[] | undefined> => {
-    const session = currentSession();
-    const rows = session ? await session.tx.run(find(key)) : await db.read(() => readRows(find(key)));
-    return rows[0];
-  };
-  const write = (work: (tx: Tx) => Promise<void>): Promise<void> =>
-    inTurn((session) =>
-      session
-        ? work(session.tx)
-        : alone((begun) =>
-            db.write((tx) => {
-              begun();
-              return work(tx);
-            }),
-          ),
-    );
+  const read = (key: string): Promise<readonly unknown[] | undefined> =>
+    inTurn(async (session) => {
+      const rows = session ? await session.tx.run(find(key)) : await db.read(() => readRows(find(key)));
+      return rows[0];
+    });
+  const write = writerOf(db);
   return {
     get: async (given) => {
-      const row = await read(keyOf(given));
-      return row ? storedValue(String(row[1]), row[2]) : null;
+      const key = keyOf(given);
+      const row = await read(key);
+      return row ? storedValue(String(row[1]), row[2]) : usualSetting(key);
     },
     set: ({ value, ...given }) =>
       write(async (tx) => {
         const key = keyOf(given);
         const [row] = await tx.run(find(key));
         const type = value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value;
-        const stored = isMembers(value) || Array.isArray(value) ? JSON.stringify(value) : String(value);
+        const stored = JSON.stringify(value) ?? String(value);
         await tx.run(
           dialect.compile(
             row
@@ -85,6 +91,15 @@ const storedValue = (stored: string, type: unknown): unknown => {
     case 'null':
       return null;
     default:
-      return stored;
+      return textOf(stored);
+  }
+};
+
+/** Texts are stored as JSON; another program may have written one as it is. */
+const textOf = (stored: string): unknown => {
+  try {
+    return JSON.parse(stored);
+  } catch {
+    return stored;
   }
 };

@@ -1,28 +1,36 @@
-/** The object `strapi`, with what projects use of it. Anything else throws an error that names what is missing. */
+/** The object `strapi`, with what projects use of it. What else v4 has throws an error that names it. */
 import type http from 'node:http';
 import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { Uid } from '../model/model.js';
+import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { CodeConfig } from './config.js';
 import type { Cron } from './cron.js';
-import { newQueryEngine, type QueryEngine } from './db.js';
+import { newEntityManager, newQueryEngine, type QueryEngine } from './db.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
 import type { EventHub } from './event-hub.js';
 import { describeModel, type Lifecycles } from './lifecycles.js';
+import { newCodeLog } from './log.js';
+import { unavailable, withMissing } from './missing.js';
+import { newPanel } from './panel.js';
 import { isMembers, type Members, type ProjectCode } from './parts.js';
 import type { Plugins } from './plugins.js';
 import type { Registry } from './registry.js';
 import { currentSession, requestContext } from './scope.js';
 import { newStore } from './store.js';
+import type { Transactions } from './transactions.js';
 
 export interface StrapiDeps {
   readonly dir: string;
   readonly db: Db;
   readonly code: ProjectCode;
   readonly config: CodeConfig;
+  readonly site: () => Site;
+  readonly apiTokenSalt: string;
+  readonly transactions: Transactions;
   readonly entities: Entities;
   readonly entityService: EntityService;
   readonly lifecycles: Lifecycles;
@@ -42,18 +50,15 @@ export type Strapi = Record<string, unknown>;
 
 export const newStrapi = (deps: StrapiDeps): Strapi => {
   const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
-  const { use, log } = deps;
+  const { transactions, use, log } = deps;
   const engines = new Map<Uid, QueryEngine>();
   const query = (uid: Uid): QueryEngine => {
     const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
     engines.set(uid, engine);
     return engine;
   };
-  /** For calls that code makes in passing: it goes on, and the log says what does not happen. */
-  const notDone = <T>(what: string, result: T): T => {
-    log.warn(what);
-    return result;
-  };
+  const panel = newPanel({ ...deps, query, warn: (text) => log.warn(text) });
+  Object.assign(plugins.byName['upload'] ?? {}, { provider: unavailable("strapi.plugin('upload').provider") });
   const described = (uid: Uid): Members | undefined =>
     entities.model.types.has(uid) ? describeModel(entities.model, uid) : undefined;
   const all = (wanted: (uid: Uid) => boolean): Members =>
@@ -87,23 +92,13 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     db: withMissing('strapi.db', {
       query,
       lifecycles: withMissing('strapi.db.lifecycles', { subscribe: lifecycles.subscribe }),
-      transaction: (work?: (given: object) => unknown) => {
-        if (!work) throw missing('strapi.db.transaction without a function');
-        return entities.transaction(async () =>
-          work({
-            trx: null,
-            onCommit: () => undefined,
-            onRollback: () => undefined,
-            commit: () => undefined,
-            rollback: () => undefined,
-          }),
-        );
-      },
+      transaction: transactions.run,
       inTransaction: () => currentSession() !== null,
+      entityManager: withMissing('strapi.db.entityManager', newEntityManager(query)),
     }),
     query,
     entityService: withMissing('strapi.entityService', entityService as unknown as Strapi),
-    service: (name: string) => registry().service(name),
+    service: (name: string) => panel.service(name) ?? registry().service(name),
     get services() {
       return Object.fromEntries(named('services').map((name) => [name, registry().service(name)]));
     },
@@ -124,8 +119,14 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
         ...Object.fromEntries(named('middlewares').map((name) => [name, registry().middleware(name, '')])),
       };
     },
-    plugin: (name: string) => plugins.byName[name],
-    plugins: plugins.byName,
+    plugin: (name: string) => (name === CONTENT_MANAGER ? panel.contentManager : plugins.byName[name]),
+    get plugins() {
+      const own = { value: panel.contentManager, enumerable: false };
+      return Object.defineProperties(
+        {},
+        { ...Object.getOwnPropertyDescriptors(plugins.byName), [CONTENT_MANAGER]: own },
+      );
+    },
     contentType: described,
     get contentTypes() {
       return all((uid) => !isComponent(uid));
@@ -134,8 +135,8 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       return all(isComponent);
     },
     getModel: described,
-    store: (base?: Members) => newStore(db, isMembers(base) ? base : {}),
-    log,
+    store: Object.assign((base?: Members) => newStore(db, isMembers(base) ? base : {}), newStore(db)),
+    log: newCodeLog(log),
     requestContext: { get: requestContext },
     dirs: {
       app: { root: dir, src: path.join(dir, 'src'), api: path.join(dir, 'src/api'), config: path.join(dir, 'config') },
@@ -152,31 +153,28 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       },
       use,
       app: withMissing('strapi.server.app', { use }),
-      routes: () => notDone('strapi.server.routes: these routes are a 404 here; declare them in src/api', undefined),
+      routes: plugins.added.add,
     }),
-    sanitizers: undefined,
-    admin: undefined,
+    // the type of an attribute says what is stored, also of a custom field
+    customFields: withMissing('strapi.customFields', { register: () => undefined }),
+    admin: panel.admin,
     EE: false,
   };
-  return withMissing('strapi', members);
+  return withMissing('strapi', members, (name) => ofV4.has(name));
 };
+
+const CONTENT_MANAGER = 'content-manager';
+
+/** Names of v4 that are not here. Any other one is the project's own: it is undefined until code sets it. */
+const ofV4: ReadonlySet<string> = new Set([
+  ...['app', 'auth', 'container', 'contentAPI', 'ee', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
+  ...['sanitizers', 'startupLogger', 'validators', 'webhookRunner', 'webhookStore'],
+  ...['bootstrap', 'destroy', 'listen', 'load', 'openAdmin', 'postListen', 'register', 'reload', 'start'],
+  ...['runLifecyclesFunctions', 'sendStartupTelemetry', 'startWebhooks', 'stop', 'stopWithError'],
+]);
 
 const lazily = (names: Iterable<string>, get: (name: string) => unknown): object =>
   Object.defineProperties(
     {},
     Object.fromEntries([...names].map((name) => [name, { enumerable: true, get: () => get(name) }])),
   ) as object;
-
-const missing = (what: string): Error =>
-  new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`);
-
-/** Members that are not there throw instead of being undefined, so that a fault names its cause. Members can be added. */
-const withMissing = (name: string, members: Strapi): Strapi =>
-  new Proxy(members, {
-    get: (target, key, receiver) => {
-      // promises, inspection and serialisation ask for members of any object
-      if (typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON' || key === 'constructor')
-        return Reflect.get(target, key, receiver) as unknown;
-      throw missing(`${name}.${key}`);
-    },
-  });

@@ -1,7 +1,8 @@
 /** The model as project code sees it: nothing is hidden from code, and `db.query` validates nothing. */
-import { isSecretType } from '../model/attributes.js';
+import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
 import { type Attribute, type EntryType, type Model, rulesOf } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
+import type { ColumnKind } from '../sql/dialect.js';
 
 /** Project code may see and change everything; its own sanitizers decide what responses show. */
 export const codeGate: Gate = { version: 'code', allows: () => true, reaches: () => true };
@@ -31,10 +32,9 @@ const mapAttributes = (type: EntryType, change: (attribute: Attribute) => Attrib
 const withoutRules = (attribute: Attribute): Attribute => {
   switch (attribute.kind) {
     case 'scalar': {
-      const { writable, values, defaultValue, targetField } = attribute.rules;
-      // as a text, a password is stored as it is given
-      const type = isSecretType(attribute.type) ? 'string' : attribute.type;
-      return { ...attribute, type, rules: rulesOf({ writable, values, defaultValue, targetField }) };
+      const { writable, defaultValue, targetField } = attribute.rules;
+      const type = bareTypes[scalarTypes[attribute.type].column] ?? attribute.type;
+      return { ...attribute, type, rules: rulesOf({ writable, defaultValue, targetField }) };
     }
     case 'part':
       return { ...attribute, required: false, min: null, max: null };
@@ -42,3 +42,6 @@ const withoutRules = (attribute: Attribute): Attribute => {
       return { ...attribute, required: false };
   }
 };
+
+/** The type of a column that checks nothing: as a text, a password is stored as it is given, and an enumeration has no members. */
+const bareTypes: Partial<Record<ColumnKind, ScalarTypeName>> = { string: 'string', json: 'json' };

@@ -10,6 +10,7 @@ import { ConstraintFault, type Db } from '../sql/dialect.js';
 import { readPublishedAt } from './change.js';
 import { findSourceOf, prepareCreate } from './create.js';
 import { prepareDelete } from './delete.js';
+import { previewOf } from './preview.js';
 import {
   type HooksOf,
   type PreparedWrite,
@@ -21,7 +22,16 @@ import {
 import { governed } from './rights.js';
 import { newSession, type Session } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
-import { acceptData, findEntry, givenOf, isDraftAfter, leaveOutIgnored, takeLocks, type Write } from './writing.js';
+import {
+  acceptData,
+  findEntry,
+  givenOf,
+  isDraftAfter,
+  leaveOutIgnored,
+  type SetTimes,
+  takeLocks,
+  type Write,
+} from './writing.js';
 
 export interface Writer {
   /** Runs the work in one transaction; throwing rolls it back. The work may be retried from the beginning. */
@@ -54,6 +64,7 @@ export const newWriter = (
       recorder,
       eventsBefore: session.events.length,
       leftOut: new Map(),
+      byHooks: { hashes: new Set(), times: chosenTimes(request, now), isSkipped: false },
     };
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
@@ -61,12 +72,18 @@ export const newWriter = (
   const transaction: Writer['transaction'] = (work) =>
     refuseConflicts(null, async () => {
       let session: Session | null = null;
-      const result = await db.write((tx) => {
-        session = newSession(tx);
-        return work(session);
-      });
-      if (session) recorder?.committed(session);
-      return result;
+      try {
+        const result = await db.write((tx) => {
+          // a former attempt was rolled back
+          session?.end();
+          session = newSession(tx);
+          return work(session);
+        });
+        if (session) recorder?.committed(session);
+        return result;
+      } finally {
+        (session as Session | null)?.end();
+      }
     });
   return {
     transaction,
@@ -76,6 +93,13 @@ export const newWriter = (
       return undecided ? refuseChanged() : run();
     },
   };
+};
+
+/** Times that code has chosen for a new entry; hooks see them, and may set others. */
+const chosenTimes = (request: WriteRequest, now: () => number): SetTimes | null => {
+  if (request.action !== 'create' || !request.times) return null;
+  const shown = now();
+  return { createdAt: shown, updatedAt: shown, ...request.times, shown };
 };
 
 /** Another program wrote first; our own writers wait for each other. @param type null if no longer known. */
@@ -130,9 +154,11 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     stored = await find();
   }
   const input = givenOf(request);
-  const event = { id: stored?.id ?? null, data: input.data, session };
   const hook = hooks?.before(stored === null ? 'create' : 'update');
-  await hook?.(event);
+  if (hook) {
+    const { data } = input;
+    await hook({ id: stored?.id ?? null, data, session, preview: previewOf(write, input, stored) });
+  }
   // the hook itself may have created the entry of a single type
   if (hook && stored === null && !isNew) stored = await find();
   leaveOutIgnored(write, input.data, stored);

@@ -86,6 +86,8 @@ export interface ParseContext {
   readonly format: EntryFormat;
   /** Attributes of a new entry that have a value elsewhere if the body has none: no default, not missing. */
   readonly inherited: ReadonlySet<string>;
+  /** Passwords that are hashes already: the rules are those of what was hashed. */
+  readonly hashes: ReadonlySet<string>;
 }
 
 /** Checks only that the body has an object of attributes (BO1). */
@@ -108,7 +110,7 @@ export const readPublishedAt = (
 };
 
 /** Keys that only the server sets; ignored in bodies (BO4). */
-const serverKeys: ReadonlySet<string> = new Set([
+export const serverKeys: ReadonlySet<string> = new Set([
   'id',
   'createdAt',
   'updatedAt',
@@ -149,7 +151,7 @@ interface Place {
 }
 
 const newParser = (
-  { model, gate, draft, strict, format, inherited }: ParseContext,
+  { model, gate, draft, strict, format, inherited, hashes }: ParseContext,
   issues: Issue[],
   leftOut: LeftOut[],
 ) => {
@@ -249,6 +251,8 @@ const newParser = (
       if (rules.required && !draft) report(nullIssue(scalarTypes[attribute.type].bodyType, isNew, path));
       return [{ attribute, value: null, path }];
     }
+    if (isSecretType(attribute.type) && typeof value === 'string' && hashes.has(value))
+      return [{ attribute, value, path }];
     const parsed = scalarTypes[attribute.type].parseJson(value, { rules, path, draft });
     if (parsed.ok) return [{ attribute, value: parsed.value, path }];
     report(...(isSecretType(attribute.type) ? parsed.issues.map(untold) : parsed.issues));

@@ -69,24 +69,27 @@ export const prepareCreate = async (
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const [id] = snapshot.newIds.get(type.uid) ?? [];
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
-  const time = now();
+  const { times } = write.byHooks;
+  const time = times?.shown ?? now();
+  const { createdAt, updatedAt } = times ?? { createdAt: time, updatedAt: time };
   const system: Cell[] = [
-    instant('created_at', time),
-    instant('updated_at', time),
+    instant('created_at', createdAt ?? null),
+    instant('updated_at', updatedAt ?? null),
     ...creator(request, 'created_by_id'),
     ...creator(request, 'updated_by_id'),
   ];
   if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });
-  const plan = await planChange(await withHashes(change, hashes, context.model), id, true, system, snapshot, write);
+  const hashed = await withHashes(change, hashes, write.byHooks.hashes, context.model);
+  const plan = await planChange(hashed, id, true, system, snapshot, write);
   const changed = changedCells(request, nextVersion(time, group));
   const planned = { id, change, plan };
   const { operations, followers } = await (sibling ? join : follow)(planned, group, changed, checking);
   return makePrepared(write, {
     action: 'create',
     id,
-    version: time,
+    version: updatedAt ?? time,
     data,
     operations: [...plan.operations, ...operations],
     followers,

@@ -5,6 +5,7 @@ import { limits } from '../limits.js';
 import { isSecretType } from '../model/attributes.js';
 import type { EntryType, Model } from '../model/model.js';
 import type { Change } from './change.js';
+import { placesOf } from './places.js';
 
 type Data = Readonly<Record<string, unknown>>;
 
@@ -52,48 +53,41 @@ export const hashPasswords = async (data: Data, type: EntryType, model: Model): 
   return ok(hashes);
 };
 
-/** Iterative, because clients choose the nesting depth of components. */
 function* passwordsOf(data: Data, type: EntryType, model: Model) {
-  const places = [{ data, type, path: [] as readonly string[] }];
-  for (const place of places) {
+  for (const place of placesOf(data, type, model))
     for (const [name, value] of Object.entries(place.data)) {
       const attribute = place.type.attributes.get(name);
       if (attribute?.kind === 'scalar' && isSecretType(attribute.type) && typeof value === 'string')
         yield { password: value, rounds: attribute.rules.hashRounds, path: [...place.path, name] };
-      if (attribute?.kind !== 'part') continue;
-      const path = [...place.path, name];
-      const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-      for (const [i, item] of items.entries()) {
-        if (item === null || typeof item !== 'object') continue;
-        const inside = item as Data;
-        const uid = attribute.shape === 'zone' ? inside['__component'] : attribute.components[0];
-        const component = typeof uid === 'string' ? model.types.get(uid) : undefined;
-        if (component)
-          places.push({ data: inside, type: component, path: Array.isArray(value) ? [...path, String(i)] : path });
-      }
     }
-  }
 }
 
-/** Replaces the passwords of a change with their hashes. Passwords set by a hook are not in `hashes` and are hashed here. */
-export const withHashes = async (change: Change, hashes: PasswordHashes, model: Model): Promise<Change> =>
-  hasPasswords(change.type, model) ? withHashesInside(change, hashes) : change;
+/** The hash of a password: one of `hashes`, or a new one. */
+export const hashOf = async (password: string, rounds: number, hashes: PasswordHashes): Promise<string> =>
+  hashes.get(keyOf(password, rounds)) ?? (await hashPassword(password, rounds));
 
-const withHashesInside = async (change: Change, hashes: PasswordHashes): Promise<Change> => {
+/**
+ * Replaces the passwords of a change with their hashes. Passwords set by a hook are not in `hashes` and are hashed here.
+ * @param done those that are hashes already.
+ */
+export const withHashes = async (
+  change: Change,
+  hashes: PasswordHashes,
+  done: ReadonlySet<string>,
+  model: Model,
+): Promise<Change> => (hasPasswords(change.type, model) ? withHashesInside(change, hashes, done) : change);
+
+const withHashesInside = async (change: Change, hashes: PasswordHashes, done: ReadonlySet<string>): Promise<Change> => {
   const values: Change['values'][number][] = [];
   for (const it of change.values) {
     const { attribute, value } = it;
-    if (!isSecretType(attribute.type) || typeof value !== 'string') values.push(it);
-    else {
-      const { hashRounds } = attribute.rules;
-      const hash = hashes.get(keyOf(value, hashRounds)) ?? (await hashPassword(value, hashRounds));
-      values.push({ ...it, value: hash });
-    }
+    if (!isSecretType(attribute.type) || typeof value !== 'string' || done.has(value)) values.push(it);
+    else values.push({ ...it, value: await hashOf(value, attribute.rules.hashRounds, hashes) });
   }
   const parts: Change['parts'][number][] = [];
   for (const part of change.parts) {
     const items: (typeof part.items)[number][] = [];
-    for (const item of part.items) items.push({ ...item, change: await withHashesInside(item.change, hashes) });
+    for (const item of part.items) items.push({ ...item, change: await withHashesInside(item.change, hashes, done) });
     parts.push({ ...part, items });
   }
   return { ...change, values, parts };

@@ -24,6 +24,8 @@ export type WriteRequest = {
       readonly action: 'create';
       readonly data: Data;
       readonly hashes?: PasswordHashes;
+      /** Epoch milliseconds that the entry gets instead of the time of its creation. */
+      readonly times?: { readonly createdAt?: number; readonly updatedAt?: number };
       /** The entry of which the new one is another locale; the id is null for a single type. */
       readonly source?: { readonly id: number | null };
     }
@@ -79,6 +81,21 @@ export interface HookEvent {
   /** Null for a delete. */
   readonly data: Record<string, unknown> | null;
   readonly session: Session;
+  /** Given before a create or update: the data as it is about to be stored. */
+  readonly preview?: Preview;
+}
+
+/** The data of a create or update as hooks of v4 projects see it. */
+export interface Preview {
+  /**
+   * Completes a copy of the data in place. False if a value is invalid: the write is going to be refused, so hooks need not
+   * see it, as in v4.
+   */
+  complete(copy: Record<string, unknown>): Promise<boolean>;
+  /** Adds times only, for writes without rules. */
+  addTimes(copy: Record<string, unknown>): void;
+  /** What hooks have left of the copy becomes the data. */
+  take(left: Data): void;
 }
 
 export type HooksOf = (type: EntryType) => Hooks | undefined;

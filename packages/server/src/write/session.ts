@@ -18,9 +18,25 @@ export interface Session {
   readonly tx: Tx;
   /** All writes so far, in order, including those of hooks. */
   readonly events: WriteEvent[];
+  /** Settles once the transaction is committed or rolled back. */
+  readonly ended: Promise<void>;
+  hasEnded(): boolean;
+  /** To be called after the transaction. */
+  end(): void;
 }
 
-export const newSession = (tx: Tx): Session => ({ tx, events: [] });
+export const newSession = (tx: Tx): Session => {
+  let isOver = false;
+  let tell = (): void => undefined;
+  const ended = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  const end = (): void => {
+    isOver = true;
+    tell();
+  };
+  return { tx, events: [], ended, hasEnded: () => isOver, end };
+};
 
 /** Runs work in a savepoint: if it throws, its writes are rolled back and the session continues. Parts never overlap. */
 export const inPart = async <T>(session: Session, work: () => Promise<T>): Promise<T> => {

@@ -20,6 +20,7 @@ import {
   changedCells,
   checkContext,
   checkMatch,
+  creator,
   findEntry,
   type Given,
   givenOf,
@@ -98,23 +99,42 @@ export const prepareUpdate = async (
     const missing = await missingInStored(type, stored.id, namesOf(change), context.model, session.tx, dialect);
     if (missing.length > 0) return refuseAll(missing);
   }
-  const version = nextVersion(now(), [stored, ...siblings]);
-  const system: Cell[] = [...changedCells(request, version)];
+  const { times } = write.byHooks;
+  const version = nextVersion(times?.shown ?? now(), [stored, ...siblings]);
+  const { cells: system, version: ownVersion } = timesAfter(write, stored, version);
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
-  const hashed = await withHashes(change, hashes, context.model);
+  const hashed = await withHashes(change, hashes, write.byHooks.hashes, context.model);
   const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
   const planned = { id: stored.id, change, plan };
   const { operations, followers } = await follow(planned, siblings, changedCells(request, version), checking);
   return makePrepared(write, {
     action: 'update',
     id: stored.id,
-    version,
+    version: ownVersion,
     data,
     operations: [...plan.operations, ...operations],
     followers,
     undecided,
     publication: publicationOf(type, stored, isDraft),
   });
+};
+
+/** What the server sets in the row of the entry, and the version that it then has: hooks may have set other times, or taken them away. */
+const timesAfter = (
+  { request, byHooks: { times } }: Write,
+  stored: StoredEntry,
+  version: number,
+): { readonly cells: Cell[]; readonly version: number } => {
+  if (!times || times.updatedAt === times.shown) {
+    const cells = [...changedCells(request, version)];
+    if (times?.createdAt !== undefined) cells.push(instant('created_at', times.createdAt));
+    return { cells, version };
+  }
+  const { createdAt, updatedAt } = times;
+  const cells = [...creator(request, 'updated_by_id')];
+  if (createdAt !== undefined) cells.push(instant('created_at', createdAt));
+  if (updatedAt !== undefined) cells.push(instant('updated_at', updatedAt));
+  return { cells, version: updatedAt ?? stored.version ?? version };
 };
 
 const publicationOf = (type: EntryType, { publishedAt }: StoredEntry, isDraft: boolean): WriteEvent['publication'] => {

@@ -39,6 +39,25 @@ export interface Write {
   readonly eventsBefore: number;
   /** Keys of the data that had no effect, by name. */
   readonly leftOut: Map<string, LeftOut>;
+  readonly byHooks: SetByHooks;
+}
+
+/** What hooks that saw a `Preview` have set beside the data. */
+export interface SetByHooks {
+  /** Texts of the data that are hashes of passwords: they are stored as they are. */
+  readonly hashes: Set<string>;
+  /** Null if no hook saw them. */
+  times: SetTimes | null;
+  /** Whether hooks were not run, because the data is invalid. */
+  isSkipped: boolean;
+}
+
+/** Epoch milliseconds; undefined where a hook took the time away. */
+export interface SetTimes {
+  readonly createdAt: number | null | undefined;
+  readonly updatedAt: number | null | undefined;
+  /** `updatedAt` as hooks saw it. */
+  readonly shown: number;
 }
 
 // ---- input
@@ -66,15 +85,15 @@ export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored:
 };
 
 export const parseData = (
-  { request: { type }, context: { model, gate, strict, format = 'v4' } }: Write,
+  { request: { type }, context: { model, gate, strict, format = 'v4' }, byHooks: { hashes } }: Write,
   data: Data,
   action: 'create' | 'update',
   draft: boolean,
   inherited: ReadonlySet<string> = noNames,
-): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, format, inherited });
+): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, format, inherited, hashes });
 
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
-export const acceptData = (
+export const acceptData = async (
   write: Write,
   data: Data,
   id: number | null,
@@ -83,7 +102,10 @@ export const acceptData = (
 ): Promise<Change> => {
   const parsed = parseData(write, data, id === null ? 'create' : 'update', draft, inherited);
   for (const it of parsed.leftOut) write.leftOut.set(it.name, it);
-  return acceptBody(parsed, id, checkContext(write));
+  const change = await acceptBody(parsed, id, checkContext(write));
+  // hooks may guard something
+  if (write.byHooks.isSkipped) throw bug('apply.hooks-skipped', { uid: change.type.uid, id });
+  return change;
 };
 
 export const noNames: ReadonlySet<string> = new Set();

@@ -223,7 +223,7 @@ describe('extensions that the server cannot follow', () => {
     const reading = `const make = plugin.services.jwt; plugin.services.jwt = (it) => ({ ...make(it), getToken: async () => ({ id: 1 }) });`;
     await expect(starting(reading)).rejects.toThrow('services.jwt.getToken');
     const changing = `plugin.contentTypes.user.schema.attributes.phone = { type: 'string' };`;
-    await expect(starting(changing)).rejects.toThrow('content-types/NAME/schema.json');
+    await expect(starting(changing)).rejects.toThrow('content-types/user/schema.json');
   });
 
   it('are told if nobody asks what they replace', async () => {

@@ -48,6 +48,20 @@ export const codeRouteOf = (request: FastifyRequest, table: BoundCode['table']):
   return request.codeRoute;
 };
 
+/** The same where the server answers by itself; for what it has below the path of an entry, the route of the entry. */
+export const anyRouteOf = (request: FastifyRequest, { findAny }: BoundCode['table']): FoundRoute | null => {
+  const { method } = request;
+  const usual = usualPathOf(request);
+  const entry = usual.replace(BELOW_ENTRY, '');
+  return (
+    findAny(method, pathOf(request.raw.url!)) ??
+    findAny(method, usual) ??
+    (entry === usual ? null : findAny('GET', entry))
+  );
+};
+
+const BELOW_ENTRY = /\/(?:localizations|relations\/.+)$/;
+
 export const pathOf = (url: string): string => {
   const mark = url.indexOf('?');
   return mark === -1 ? url : url.slice(0, mark);

@@ -40,7 +40,7 @@ export interface ContextGiven {
   readonly body: unknown;
 }
 
-/** @param cookieKeys sign cookies. */
+/** @param cookieKeys sign cookies; without any, cookies are not signed. */
 export const newContexts = async (settings: {
   readonly trustProxy: boolean;
   readonly cookieKeys?: readonly string[];
@@ -48,13 +48,19 @@ export const newContexts = async (settings: {
   const { default: KoaServer } = await import('koa');
   const { default: qs } = await import('qs');
   // of the addresses that proxies give, only the last is not the client's own word
-  const koa = new KoaServer({ proxy: settings.trustProxy, maxIpsCount: 1, keys: [...(settings.cookieKeys ?? [])] });
+  const { cookieKeys: keys = [] } = settings;
+  const koa = new KoaServer({
+    proxy: settings.trustProxy,
+    maxIpsCount: 1,
+    ...(keys.length > 0 ? { keys: [...keys] } : {}),
+  });
   // policies must see all that the server reads: `qs` ignores what is beyond its own bounds
   const bounds = { depth: limits.queryDepthMax, parameterLimit: Number.POSITIVE_INFINITY };
   const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, arrayLimit: 100, ...bounds });
   extendQuery(koa, parse);
   extendBody(koa);
   extendHelpers(koa);
+  refuseSessions(koa);
   // of streams as bodies: whoever sends them sees it too
   koa.context.onerror = ignored;
   const Context = contextClass(koa);
@@ -71,7 +77,10 @@ export const newContexts = async (settings: {
       response.statusCode = 404;
       return new Context(request, response, given) as unknown as Koa.Context;
     },
-    route: (ctx, params, path) => void Object.assign(ctx, { params, _matchedRoute: path }),
+    route: (ctx, params, path) => {
+      Object.assign(ctx, { params, _matchedRoute: path });
+      Object.assign((ctx as Koa.Context).request, { params });
+    },
     changedQuery,
     changedSearch: (ctx) => {
       const changed = changedQuery(ctx);
@@ -96,11 +105,13 @@ const contextClass = (koa: Koa) => {
     readonly req: http.IncomingMessage;
     readonly res: http.ServerResponse;
     readonly originalUrl: string | undefined;
+    params: ContextGiven['params'];
     body: unknown;
-    constructor(req: http.IncomingMessage, res: http.ServerResponse, body: unknown) {
+    constructor(req: http.IncomingMessage, res: http.ServerResponse, { body, params }: ContextGiven) {
       this.req = req;
       this.res = res;
       this.originalUrl = req.url;
+      this.params = params;
       this.body = body ?? {};
     }
   }
@@ -130,10 +141,11 @@ const contextClass = (koa: Koa) => {
     readonly [SOURCE]: QuerySource | null;
     params: Readonly<Record<string, string>>;
     _matchedRoute: string | undefined;
-    constructor(req: http.IncomingMessage, res: http.ServerResponse, { params, path, body, source }: ContextGiven) {
+    constructor(req: http.IncomingMessage, res: http.ServerResponse, given: ContextGiven) {
+      const { params, path, source } = given;
       this.req = req;
       this.res = res;
-      const request = new Request(req, res, body);
+      const request = new Request(req, res, given);
       const response = new Response(request);
       request.ctx = this;
       response.ctx = this;
@@ -261,6 +273,26 @@ export const showJson = ({ response }: Koa.Context, body: object): void => {
 export const answerAsBody = ({ body }: Koa.Context): Answer | null =>
   typeof body === 'object' && body !== null ? untouchedAnswer(body) : null;
 
+/** What an error says, or the text itself; older projects give none, and put what they say into the details. */
+const textOf = (message: unknown): string => {
+  if (message instanceof Error) return message.message;
+  return typeof message === 'string' ? message : '';
+};
+
+/** There are no sessions, which code is told; it may make its own. */
+const refuseSessions = (koa: Koa): void => {
+  if ('session' in koa.context) return;
+  Object.defineProperty(koa.context, 'session', {
+    configurable: true,
+    get() {
+      throw new Error('ctx.session is not available: this server keeps no sessions');
+    },
+    set(this: object, value: unknown) {
+      Object.defineProperty(this, 'session', { value, configurable: true, enumerable: true, writable: true });
+    },
+  });
+};
+
 const extendHelpers = (koa: Koa): void => {
   const response = koa.response as unknown as Record<string, unknown>;
   const context = koa.context as unknown as Record<string, unknown>;
@@ -272,12 +304,7 @@ const extendHelpers = (koa: Koa): void => {
   };
   for (const [name, status] of helperNames())
     both(name, function (message, details = {}) {
-      const { body } = errorResponse(
-        status,
-        nameOfStatus(status),
-        message === undefined ? phraseOf(status) : String(message),
-        details,
-      );
+      const { body } = errorResponse(status, nameOfStatus(status), textOf(message) || phraseOf(status), details);
       this.status = status;
       this.body = body;
     });

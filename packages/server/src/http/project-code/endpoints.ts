@@ -7,14 +7,7 @@ import { never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { readPrecondition } from '../../read/etag.js';
 import type { Site } from '../../site/site.js';
-import {
-  ApplicationError,
-  NotFoundError,
-  PayloadTooLargeError,
-  RateLimitError,
-  ValidationError,
-  v4Refusal,
-} from '../../v4code/errors.js';
+import { forCode, RateLimitError, v4Refusal } from '../../v4code/errors.js';
 import { formAsLeft } from '../../v4code/files.js';
 import type { CodeContext, NativeEndpoints } from '../../v4code/native.js';
 import { isMembers } from '../../v4code/parts.js';
@@ -73,13 +66,14 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
         return;
       }
       const { id } = ctx.params;
-      const answer = await actionOf(site.accounts)({
+      const act = actionOf(site.accounts);
+      const answer = await act({
         caller,
         body,
         search: searchFor(koa),
         id: id === undefined ? null : parseId(String(id), limits.integerMax),
         match: readPrecondition(koa.req.headers),
-      });
+      }).catch(throwForCode);
       if (answer.ok) showAccount(koa, answer.value);
       else showRefusal(koa, new Refusal(...answer.issues));
     },
@@ -90,11 +84,15 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
       if (form?.received) form.received = await formAsLeft(body, files, form.received);
       const { id = null } = ctx.params;
       const given = { caller: callerOf(ctx), form, body, search: searchFor(koa), id, headers: koa.req.headers };
-      const answer = await answerFiles(action, given, site.media);
+      const answer = await answerFiles(action, given, site.media).catch(throwForCode);
       if (answer.ok) koa.body = JSON.parse(answer.value.body.toString());
       else showRefusal(koa, new Refusal(...answer.issues));
     },
   };
+};
+
+const throwForCode = (fault: unknown): never => {
+  throw forCode(fault);
 };
 
 const koaOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
@@ -126,14 +124,5 @@ const showRefusal = (koa: Koa.Context, refusal: Refusal): void => {
     koa.body = body;
     return;
   }
-  if (status >= 500) throw refusal;
-  const { name, message, details } = body.error;
-  throw Object.assign(new (errorOf(status, name))(message, details), { name, cause: refusal });
-};
-
-const errorOf = (status: number, name: string): (new (message: string, details: unknown) => ApplicationError) => {
-  if (status === 404) return NotFoundError;
-  if (status === 413) return PayloadTooLargeError;
-  if (status === 429) return RateLimitError;
-  return name === 'ValidationError' ? ValidationError : ApplicationError;
+  throw forCode(refusal);
 };

@@ -16,9 +16,11 @@ import { whenReady } from '../../ready.js';
 import { readRows } from '../../sql/dialect.js';
 import { allowedQuery } from '../../v4code/allowed.js';
 import type { BoundCode } from '../../v4code/code.js';
+import { absentOrThrown, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
 import type { CoreAction, Members } from '../../v4code/parts.js';
+import { withDefiniteConditions } from '../../v4code/queries.js';
 import { type ActionByCode, contextFor, performAction } from '../actions.js';
 import { identifyCaller, isReading } from '../credentials.js';
 import { parseId } from '../routes.js';
@@ -72,14 +74,14 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     return source;
   };
 
-  const callerOf = (ctx: object): KnownCaller => (ctx as WithCaller)[CALLER] ?? noCaller;
+  const callerOf = (ctx: object | undefined): KnownCaller => (ctx as WithCaller | undefined)?.[CALLER] ?? noCaller;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
   /** The text of the request as long as nobody has changed what was made of it. */
   const sourceOf = (ctx: CodeContext): QuerySource => {
     const koa = requestOf(ctx);
     return contexts.changedQuery(koa)
-      ? objectQuery(queryOf(ctx) as unknown as QueryObject)
+      ? objectQuery(withDefiniteConditions(queryOf(ctx)) as unknown as QueryObject)
       : (sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!)));
   };
 
@@ -158,11 +160,18 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
   return {
     ...newEndpoints({ ...given, callerOf }),
     answer,
-    perform: (ctx, type, action) => whenReady(answer(ctx, type, action), bodyOf),
+    perform: (ctx, type, action) => {
+      try {
+        const answered = answer(ctx, type, action);
+        return answered instanceof Promise ? answered.then(bodyOf, absentOrThrown) : bodyOf(answered);
+      } catch (fault) {
+        return absentOrThrown(fault);
+      }
+    },
     validateQuery: (ctx, type) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : ctx.params['id'] === undefined ? 'find' : 'findOne';
-      unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context));
+      catchable(() => unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context)));
     },
     queryOf,
     allowedQuery: (given, type, whose) => {
@@ -174,13 +183,13 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     },
     callerOf,
     refuse: () => {
-      throw new Refusal(issue('body.missing', []));
+      throw forCode(new Refusal(issue('body.missing', [])));
     },
     authenticate: (ctx) => {
       const koa = ctx as Koa.Context;
       const { headers, method } = koa.req;
       return whenReady(identifyCaller(headers, isReading(method), callers), (identified) => {
-        const caller = unwrap(identified);
+        const caller = catchable(() => unwrap(identified));
         return caller.who.kind === 'public'
           ? admitted(koa, caller, undefined)
           : credentialsOf(caller).then((credentials) => admitted(koa, caller, credentials));
@@ -193,6 +202,15 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null,
     withForm,
   };
+};
+
+/** Runs work whose refusals code may catch. */
+const catchable = <T>(work: () => T): T => {
+  try {
+    return work();
+  } catch (fault) {
+    throw forCode(fault);
+  }
 };
 
 const coreActionOf = (type: EntryType, action: CoreAction): CoreAction | 'single' =>

@@ -4,7 +4,14 @@ import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import type Koa from 'koa';
 import { Refusal } from '../../errors.js';
 import type { Answer } from '../../read/find.js';
-import { type ErrorResponse, nameOfStatus, phraseOf, responseOf, v4Refusal } from '../../v4code/errors.js';
+import {
+  type ErrorResponse,
+  errorOfResponse,
+  nameOfStatus,
+  phraseOf,
+  responseOf,
+  v4Refusal,
+} from '../../v4code/errors.js';
 import { faultResponse, loggable } from '../faults.js';
 import { JSON_TYPE, sendAnswer } from '../respond.js';
 import { viewOfJson } from './answers.js';
@@ -65,12 +72,16 @@ const ownStatusOf = (fault: unknown): number | null => {
   return typeof status === 'number' && status > 500 && status < 600 ? status : null;
 };
 
-/** What the code has answered: nothing said is a 404. */
+/** Nothing said is a 404. */
+const settle = (ctx: Koa.Context): void => {
+  const { _explicitStatus: hasStatus } = ctx.response as unknown as { readonly _explicitStatus?: boolean };
+  if (hasStatus !== true) (ctx as unknown as { notFound(): void }).notFound();
+};
+
+/** What the code has answered. */
 export const answerOfContext = (ctx: Koa.Context): CodeAnswer => {
   if (ctx.respond === false || ctx.res.headersSent) return { kind: 'taken' };
-  const { response } = ctx;
-  const hasStatus = (response as unknown as { readonly _explicitStatus?: boolean })._explicitStatus === true;
-  if (!hasStatus) (ctx as unknown as { notFound(): void }).notFound();
+  settle(ctx);
   const kept = answerAsBody(ctx);
   const { status } = ctx;
   if (kept && status === 200) {
@@ -135,19 +146,29 @@ export interface CodeRun {
   readonly ctx: Koa.Context;
   /** Resolves the middlewares' `next()`. */
   readonly answered: () => void;
+  /** Rejects it with a refusal that v4's actions throw; null for what is no route of v4's. */
+  readonly refused: ((fault: Error) => void) | null;
   /** Settles when all middlewares have ended. */
   readonly ended: Promise<void>;
 }
 
 /** The server has answered: its response goes through the rest of the middlewares, which may change it. */
 export const finish = async (
-  { ctx, answered, ended }: CodeRun,
+  { ctx, answered, refused, ended }: CodeRun,
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> => {
   const { res } = ctx;
   const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
-  const given = reply.statusCode >= 400 && typeof payload === 'string' && isJson ? inV4Words(payload) : payload;
+  const refusal = reply.statusCode >= 400 && typeof payload === 'string' && isJson ? inV4Words(payload) : null;
+  if (refusal && refused && !isSaid(reply.statusCode)) {
+    res.statusCode = 404;
+    refused(errorOfResponse(refusal));
+    await ended;
+    settle(ctx);
+    return sendInstead(ctx, reply);
+  }
+  const given = refusal ? JSON.stringify(refusal.body) : payload;
   const text = typeof given === 'string' || Buffer.isBuffer(given) ? given.toString() : '';
   const view = isJson ? viewOfJson(text) : null;
   ctx.status = reply.statusCode;
@@ -157,27 +178,42 @@ export const finish = async (
   const shownFirst = ctx.body;
   answered();
   await ended;
-  reply.code(ctx.status);
   if (ctx.body === shownFirst && !view?.isOpened()) {
+    reply.code(ctx.status);
     dropBodyHeaders(res);
     if (type !== undefined) reply.header('content-type', type);
     if (given !== payload) reply.removeHeader('content-length');
     return given;
   }
-  const { type: changedType, body: changed } = written(ctx);
-  dropBodyHeaders(res);
+  return sendInstead(ctx, reply);
+};
+
+/** What v4's actions say by the context is said, anything else that they refuse is thrown; faults of the server are none of the code's. */
+const isSaid = (status: number): boolean => status >= 500 || [401, 403, 404, 405].includes(status);
+
+/** Sends what the context says in place of the server's answer. */
+const sendInstead = (ctx: Koa.Context, reply: FastifyReply): CodeBody => {
+  const { type, body } = written(ctx);
+  dropBodyHeaders(ctx.res);
+  reply.code(ctx.status);
   for (const name of ['etag', 'content-length']) reply.removeHeader(name);
-  if (changedType !== null) reply.header('content-type', changedType);
-  return changed;
+  if (type !== null) reply.header('content-type', type);
+  return body;
 };
 
 /** A refusal of the server without its codes, which front ends of v4 projects do not know. */
-const inV4Words = (text: string): string => {
-  const { data, error } = JSON.parse(text) as { data: null; error: { details: { errors?: readonly PlacedError[] } } };
+const inV4Words = (text: string): ErrorResponse => {
+  const { data, error } = JSON.parse(text) as Envelope;
   const errors = error.details.errors ?? [];
   const placed = errors.filter((it) => it.path.length > 0).map(({ path, message, name }) => ({ path, message, name }));
-  return JSON.stringify({ data, error: { ...error, details: placed.length > 0 ? { errors: placed } : {} } });
+  const details = placed.length > 0 ? { errors: placed } : {};
+  return { status: error.status, body: { data, error: { ...error, details } } };
 };
+
+interface Envelope {
+  readonly data: null;
+  readonly error: ErrorResponse['body']['error'] & { readonly details: { readonly errors?: readonly PlacedError[] } };
+}
 
 interface PlacedError {
   readonly path: readonly string[];

@@ -15,6 +15,7 @@ import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
 import type { GuardedAction } from '../../v4code/chains.js';
 import type { BoundCode } from '../../v4code/code.js';
+import { absentOrThrown, isOfAuthorisation } from '../../v4code/errors.js';
 import { formAsLeft, shownForm } from '../../v4code/files.js';
 import type { CodeContext } from '../../v4code/native.js';
 import type { FoundRoute } from '../../v4code/routes.js';
@@ -25,7 +26,7 @@ import { isReading } from '../credentials.js';
 import type { Origins, OriginsOf } from '../headers.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
-import { codeRouteOf, pathOf } from './bodies.js';
+import { anyRouteOf, codeRouteOf, pathOf } from './bodies.js';
 import { type ContextGiven, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
@@ -133,13 +134,30 @@ export const addProjectCode = async (
     return isThenable(running) ? Promise.resolve(running).then(end, failed) : end();
   };
 
+  /** A refusal of whoever may not is said by the context: what global middlewares do after `next()` is done. */
+  const saying = async (ctx: Koa.Context, work: () => unknown, asked: Asked): Promise<void> => {
+    try {
+      await work();
+    } catch (fault) {
+      if (!isOfAuthorisation(fault)) throw fault;
+      fail(fault, ctx, asked);
+    }
+  };
+
+  /** Tells global middlewares of the route that the server itself answers. */
+  const introduce = async (ctx: Koa.Context, found: FoundRoute | null): Promise<void> => {
+    if (!found) return;
+    contexts.route(ctx, found.params, found.route.path);
+    await found.route.introduce(ctx);
+  };
+
   /** Runs the global middlewares around the last one. */
   const runThrough = <T>(ctx: Koa.Context, last: Koa.Middleware, asked: Asked, end: () => T): Ready<T> =>
     runIn(
       ctx,
       () =>
         throughGlobals
-          ? throughGlobals(ctx as Koa.ParameterizedContext, () => last(ctx as never, noNext))
+          ? throughGlobals(ctx as Koa.ParameterizedContext, () => saying(ctx, () => last(ctx as never, noNext), asked))
           : last(ctx as never, noNext),
       asked,
       end,
@@ -182,6 +200,15 @@ export const addProjectCode = async (
       if (code.table.methodsOf(pathname).length > 0) ctx.status = 405;
       return undefined;
     };
+
+  /** Null for an entry that does not exist; what else is refused is thrown as v4's error. */
+  const readForCode = async (target: ReadTarget, headers: http.IncomingHttpHeaders): Promise<Answer | null> => {
+    try {
+      return unwrap(await answerRead(target, headers, site));
+    } catch (fault) {
+      return absentOrThrown(fault);
+    }
+  };
 
   /** A form that cannot be received is the response. */
   const receiveFirst = async (ctx: Koa.Context, asked: Asked, run: () => Promise<void>): Promise<void> => {
@@ -228,17 +255,24 @@ export const addProjectCode = async (
     const ended = new Promise<void>((resolve) => {
       end = resolve;
     });
-    /** Lets the framework answer; resolves with its answer in the context. */
+    /** Lets the framework answer; resolves with its answer in the context, or rejects with what v4 would throw. */
     const answerNatively = async (): Promise<void> => {
       if (hasAnswered || isOver) throw new Error('next() was called twice, or after the middleware had ended');
       hasAnswered = true;
+      const route = anyRouteOf(request, code.table);
+      try {
+        await introduce(ctx, route);
+      } catch (fault) {
+        hasAnswered = false;
+        throw fault;
+      }
       raw.statusCode = 200;
       if (form?.received) form.received = await formAsLeft(holder.body, holder.files, form.received);
       else if (givenBody !== undefined || hasContent(holder.body)) request.body = holder.body;
       const search = changedSearch(ctx);
       if (search !== null) request.raw.url = `${pathname}?${search}`;
-      await new Promise<void>((answered) => {
-        request.codeRun = { ctx, answered, ended };
+      await new Promise<void>((answered, refused) => {
+        request.codeRun = { ctx, answered, refused: route && refused, ended };
         goOn();
       });
     };
@@ -302,9 +336,11 @@ export const addProjectCode = async (
       const guarded = found?.route.guarded;
       if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
       const last = routed({ method, pathname }, found, async () => {
+        await introduce(ctx, code.table.findAny(method, pathname));
         const search = changedSearch(ctx) ?? (request.url === url ? null : searchOf(request.url!));
         const asTold = search === null ? target! : withSearch(target!, search);
-        ctx.body = bodyOf(unwrap(await answerRead(asTold, request.headers, site)));
+        const answer = await readForCode(asTold, request.headers);
+        if (answer) ctx.body = bodyOf(answer);
       });
       return runThrough(ctx, last, asked, () => answerOfContext(ctx));
     },

@@ -1,0 +1,41 @@
+/** What v4 has and this server does not: whoever uses it gets an error that names it. */
+
+export const missing = (what: string): Error =>
+  new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`);
+
+/**
+ * Members that are not there throw instead of being undefined, so that a fault names its cause. Members can be added.
+ * @param isMissing which of the names that are not there throw; the others are undefined.
+ */
+export const withMissing = <T extends object>(name: string, members: T, isMissing = (_key: string) => true): T =>
+  new Proxy(members, {
+    get: (target, key, receiver) => {
+      // promises, inspection and serialisation ask for members of any object
+      const isThere = typeof key === 'symbol' || key in target || ['then', 'toJSON', 'constructor'].includes(key);
+      if (isThere || !isMissing(key)) return Reflect.get(target, key, receiver) as unknown;
+      throw missing(`${name}.${key}`);
+    },
+  });
+
+/** An object of v4 of which nothing is here. */
+export const unavailable = (name: string): object => withMissing(name, {});
+
+/** Objects of v4 by names that nobody lists, each of which is made by its name. */
+export const anyOf = (members: Record<string, unknown>, make: (name: string) => unknown): Record<string, unknown> =>
+  new Proxy(members, {
+    get: (target, key, receiver) =>
+      typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON'
+        ? (Reflect.get(target, key, receiver) as unknown)
+        : make(key),
+  });
+
+/** Functions of v4 that throw when they are called. */
+export const absent = (of: string, names: readonly string[]): Record<string, () => never> =>
+  Object.fromEntries(
+    names.map((name) => [
+      name,
+      () => {
+        throw missing(`${of}.${name}`);
+      },
+    ]),
+  );

@@ -1,0 +1,53 @@
+/** Data of code in the form of bodies: values and relations that v4's code writes in shorter ways. */
+import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
+import type { Attribute, EntryType, Model } from '../model/model.js';
+import { lenientFlag } from '../query/lenient.js';
+import { isMembers, type Members } from './parts.js';
+import { mapNested } from './sanitize.js';
+
+/**
+ * Relations may be `{ connect: 2 }` without a list.
+ * @param rules `bare`: values become those of their attributes' types, as v4's database layer makes them; they are not checked.
+ */
+export const asBody = (data: Members, type: EntryType, model: Model, rules: 'checked' | 'bare'): Members => {
+  const written = (value: unknown, attribute: Attribute | undefined): unknown => {
+    switch (attribute?.kind) {
+      case undefined:
+        return value;
+      case 'scalar':
+        return rules === 'bare' ? scalarOf(value, attribute.type) : value;
+      case 'part':
+        return mapNested(model, attribute, value, (it, target) => asBody(it as Members, target, model, rules));
+      default:
+        return withLists(value);
+    }
+  };
+  return Object.fromEntries(
+    Object.entries(data).map(([name, value]) => [name, written(value, type.attributes.get(name))]),
+  );
+};
+
+const scalarOf = (value: unknown, type: ScalarTypeName): unknown => {
+  const { family, form } = scalarTypes[type];
+  if (family === 'json') return typeof value === 'string' ? jsonOf(value) : value;
+  if (value === null || typeof value === 'object') return value;
+  if (family === 'text') return String(value);
+  if (family === 'boolean') return lenientFlag(String(value));
+  // true is 1, and an empty text 0
+  return form === 'number' && (typeof value === 'boolean' || value === '') ? Number(value) : value;
+};
+
+/** A text of JSON is what it says, any other is itself. */
+const jsonOf = (text: string): unknown => {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+};
+
+const withLists = (value: unknown): unknown => {
+  if (!isMembers(value)) return value;
+  const single = ['connect', 'disconnect', 'set'].filter((it) => value[it] != null && !Array.isArray(value[it]));
+  return single.length === 0 ? value : { ...value, ...Object.fromEntries(single.map((it) => [it, [value[it]]])) };
+};

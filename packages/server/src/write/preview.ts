@@ -1,0 +1,114 @@
+/**
+ * The data of a create or update as hooks of v4 projects see it: as v4 hands it to the database, with defaults, values of the
+ * right types, hashes instead of passwords, and times.
+ */
+import { isBcrypt } from '../access/passwords.js';
+import { unwrap } from '../errors.js';
+import { limits } from '../limits.js';
+import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
+import type { Attribute, ScalarAttribute } from '../model/model.js';
+import { readPublishedAt, serverKeys } from './change.js';
+import { nextVersion, type StoredEntry } from './entry.js';
+import { inheritedNames } from './locales.js';
+import { hashOf } from './passwords.js';
+import { placesOf } from './places.js';
+import type { Data, Preview } from './request.js';
+import { type Given, isDraftAfter, noNames, type Write } from './writing.js';
+
+type Open = Record<string, unknown>;
+
+/** @param stored null if the entry is new. */
+export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredEntry | null): Preview => {
+  const { request, context, byHooks } = write;
+  const { type } = request;
+  const isSibling = request.action === 'create' && request.source !== undefined;
+  const inherited = isSibling ? inheritedNames(type, data) : noNames;
+  const shown = stored ? nextVersion(write.now(), [stored]) : write.now();
+
+  /** False if the value is invalid. */
+  const completeScalar = async (holder: Open, attribute: ScalarAttribute, isNew: boolean, draft: boolean) => {
+    const { name, rules } = attribute;
+    if (!rules.writable) return true;
+    if (!Object.hasOwn(holder, name) && isNew && rules.defaultValue != null)
+      holder[name] = structuredClone(rules.defaultValue);
+    const value = Object.hasOwn(holder, name) ? holder[name] : null;
+    if (value === null || value === undefined) return true;
+    const { parseJson, bodyType } = scalarTypes[attribute.type];
+    const parsed = parseJson(value, { rules, path: [name], draft });
+    if (!parsed.ok) return false;
+    if (isSecretType(attribute.type)) holder[name] = await hashOf(String(value), rules.hashRounds, hashes);
+    else if (bodyType === 'number' || bodyType === 'boolean') holder[name] = parsed.value;
+    return true;
+  };
+
+  const addTimes = (copy: Open): void => {
+    for (const name of timeNames) delete copy[name];
+    if (request.keepsUpdatedAt === true) return;
+    copy['updatedAt'] = new Date(byHooks.times?.updatedAt ?? shown);
+    if (!stored) copy['createdAt'] = new Date(byHooks.times?.createdAt ?? shown);
+  };
+
+  const completeAll = async (copy: Open): Promise<boolean> => {
+    const publishedAt = readPublishedAt(type, copy);
+    if (!publishedAt.ok) return false;
+    if (!stored && !isSibling && type.draftAndPublish && publishedAt.value === undefined)
+      copy['publishedAt'] = new Date(shown);
+    const draft = stored
+      ? isDraftAfter(type, stored, publishedAt.value)
+      : type.draftAndPublish && (publishedAt.value === null || (publishedAt.value === undefined && isSibling));
+    let partsLeft: number = limits.partsMax;
+    for (const place of placesOf(copy, type, context.model)) {
+      const isEntry = place.data === copy;
+      const isNew = stored === null || (!isEntry && place.data['id'] === undefined);
+      for (const attribute of place.type.attributes.values()) {
+        if (attribute.kind !== 'scalar') continue;
+        if (isEntry && (serverKeys.has(attribute.name) || inherited.has(attribute.name))) continue;
+        if (!(await completeScalar(place.data, attribute, isNew, draft))) return false;
+      }
+      // bodies with more are refused
+      if (partsLeft-- < 0) return false;
+    }
+    addTimes(copy);
+    return true;
+  };
+
+  return {
+    complete: async (copy) => {
+      const isValid = await completeAll(copy);
+      byHooks.isSkipped = !isValid;
+      return isValid;
+    },
+    addTimes,
+    take: (left) => {
+      const { createdAt, updatedAt, ...rest } = left;
+      // a text of the client is no hash, even if a hook puts it where a password was
+      const ofClient = hashesIn(data);
+      for (const name of Object.keys(data)) delete data[name];
+      Object.assign(data, rest);
+      // whatever the hooks saw, without a word of it an entry is a draft
+      if (!stored && !isSibling && type.draftAndPublish) data['publishedAt'] ??= null;
+      for (const place of placesOf(data, type, context.model))
+        for (const [name, value] of Object.entries(place.data))
+          if (isPassword(place.type.attributes.get(name)) && typeof value === 'string' && isBcrypt(value))
+            if (!ofClient.has(value)) byHooks.hashes.add(value);
+      if (request.keepsUpdatedAt !== true)
+        byHooks.times = {
+          createdAt: timeOf(createdAt, 'createdAt'),
+          updatedAt: timeOf(updatedAt, 'updatedAt'),
+          shown,
+        };
+    },
+  };
+};
+
+const timeNames = ['createdAt', 'updatedAt'] as const;
+
+const isPassword = (attribute: Attribute | undefined): boolean =>
+  attribute?.kind === 'scalar' && isSecretType(attribute.type);
+
+/** Everything in the data that looks like the hash of a password, wherever it is. */
+const hashesIn = (data: Data): ReadonlySet<string> =>
+  new Set(JSON.stringify(data).match(/\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}/g));
+
+const timeOf = (given: unknown, name: string): number | null | undefined =>
+  given === undefined || given === null ? given : unwrap(parseInstant(String(given), [name]));

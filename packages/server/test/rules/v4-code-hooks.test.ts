@@ -1,0 +1,464 @@
+/** What lifecycles see of a write and what they leave of it, and work that they start and do not await. */
+import bcrypt from '@node-rs/bcrypt';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { limits } from '../../src/limits.js';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const note = 'api::note.note';
+const plan = 'api::plan.plan';
+const user = 'plugin::users-permissions.user';
+
+/** What `note` starts without awaiting it, by the text of the entry. */
+const background = `
+  const uid = '${note}';
+  const views = (id, given) => strapi.entityService.update(uid, id, { data: { views: given } });
+  const turns = async () => { for (let i = 0; i < 10; i++) await null; };
+  const works = {
+    'at once': (id) => views(id, 100),
+    'after a read': async (id) => { const found = await strapi.entityService.findOne(uid, id); await views(id, found.views + 100); },
+    'after turns': async (id) => { await turns(); await views(id, 100); },
+    'after a pause': async (id) => { await new Promise(setImmediate); await views(id, 100); },
+    'after all of it': async (id) => {
+      await turns();
+      await strapi.db.query(uid).findOne({ where: { id } });
+      await new Promise(setImmediate);
+      await strapi.db.transaction(async () => { await turns(); await strapi.db.query(uid).update({ where: { id }, data: { views: 100 } }); });
+    },
+    'by a service': async (id) => { await turns(); await strapi.service(uid).update(id, { data: { views: 100 } }); },
+    'undone': async (id) => { await turns(); strapi.seen.push(await strapi.entityService.findOne(uid, id)); await note('after undone'); },
+    'read': async (id) => { await turns(); strapi.seen.push((await strapi.entityService.findMany(uid, { filters: { id } })).length); strapi.seen.push(await strapi.db.query(uid).count({ where: { id } })); },
+    'setting': async () => { await turns(); const store = strapi.store({ type: 'plugin', name: 'note' }); await store.set({ key: 'a', value: 'b' }); strapi.seen.push(await store.get({ key: 'a' })); },
+    'fails': async (id) => { await turns(); await strapi.entityService.update(uid, id, { data: { views: 'x' } }).catch(({ message }) => strapi.seen.push(message)); await views(id, 100); },
+  };
+  const note = (text) => strapi.entityService.create(uid, { data: { text } });
+  module.exports = {
+    beforeCreate({ params, state }) {
+      if (params.data.text === 'begun before') { (async () => { await turns(); strapi.seen.push((await strapi.entityService.findMany(uid, { filters: { text: 'begun before' } })).length); })(); }
+      if (params.data.text === 'awaited after') state.found = strapi.entityService.count(uid);
+      if (params.data.text === 'never joins') state.found = (async () => { await turns(); return strapi.entityService.count(uid); })();
+    },
+    async afterCreate({ result, state }) {
+      const { id, text } = result;
+      if (text === 'awaited') { await turns(); await views(id, 100); }
+      if (text === 'nested') await note('at once');
+      if (state.found) strapi.seen.push(await state.found.then(() => 'found', ({ message }) => message));
+      const work = works[text.replace(/^refused /, '')]?.(id);
+      work?.catch((fault) => strapi.seen.push(fault.message));
+      if (text.startsWith('refused') || text === 'undone') throw new (require('@strapi/utils').errors.ApplicationError)('no');
+    },
+    afterCreateMany({ result }) { void (async () => { await turns(); for (const id of result.ids) await views(id, 100); })(); },
+    afterDelete({ result }) { void (async () => { await turns(); await note('instead of ' + result.text); })(); },
+  };`;
+
+/** What it sees is in `strapi.seen`; what it does is decided by `strapi.change`. */
+const watching = `
+  const see = async (event) => {
+    const { data } = event.params;
+    strapi.seen.push({ ...data });
+    strapi.change && (await strapi.change(data, event));
+  };
+  const after = ({ params }) => strapi.after.push({ ...params.data });
+  module.exports = { beforeCreate: see, beforeUpdate: see, afterCreate: after, afterUpdate: after };`;
+
+const files = {
+  ...typeFile('note', { text: { type: 'string' }, views: { type: 'integer', default: 0 } }),
+  ...typeFile(
+    'plan',
+    {
+      title: { type: 'string', maxLength: 10 },
+      slug: { type: 'string', required: true },
+      state: { type: 'enumeration', enum: ['open', 'done'], default: 'open' },
+      stock: { type: 'integer', default: 3, min: 0 },
+      price: { type: 'decimal' },
+      isNew: { type: 'boolean', default: true },
+      facts: { type: 'json', default: { a: [1] } },
+      big: { type: 'biginteger' },
+      day: { type: 'date' },
+      pin: { type: 'password', minLength: 4, maxLength: 8 },
+      words: { type: 'text' },
+      box: { type: 'component', component: 'parts.box' },
+      boxes: { type: 'component', component: 'parts.box', repeatable: true },
+    },
+    { draftAndPublish: true },
+  ),
+  'src/components/parts/box.json': JSON.stringify({
+    collectionName: 'components_parts_boxes',
+    info: { displayName: 'box' },
+    attributes: {
+      size: { type: 'integer' },
+      colour: { type: 'string', default: 'red' },
+      lock: { type: 'password', minLength: 4 },
+    },
+  }),
+  ...coreFile('Router', 'note'),
+  ...coreFile('Router', 'plan'),
+  ...coreFile('Controller', 'plan'),
+  ...coreFile('Service', 'plan'),
+  ...coreFile('Service', 'note'),
+  'src/api/note/content-types/note/lifecycles.js': background,
+  'src/api/plan/content-types/plan/lifecycles.js': watching,
+  'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => plugin;`,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    const actions = ['find', 'findOne', 'create', 'update', 'delete'];
+    await allow('public', [
+      ...actions.flatMap((it) => ['${note}.' + it, '${plan}.' + it]),
+      'plugin::users-permissions.auth.register', 'plugin::users-permissions.auth.callback', 'plugin::users-permissions.user.update',
+    ]);
+    await allow('authenticated', []);
+    strapi.seen = [];
+    strapi.after = [];
+    const see = async ({ params: { data } }) => {
+      strapi.seen.push({ ...data });
+      strapi.change && (await strapi.change(data));
+    };
+    strapi.db.lifecycles.subscribe({ models: ['${user}'], beforeCreate: see, beforeUpdate: see });
+    strapi.db.lifecycles.subscribe({ models: ['${plan}'], beforeCreate: ({ params }) => { if (params.data.title === 'replaced') params.data = { title: 'other', slug: 's' }; } });
+  } };`,
+};
+
+interface Row extends Record<string, unknown> {
+  readonly id: number;
+}
+
+interface Params {
+  readonly data?: object;
+  readonly where?: object;
+  readonly filters?: object;
+  readonly populate?: readonly string[];
+}
+
+interface Code {
+  readonly seen: unknown[];
+  readonly after: unknown[];
+  change: ((data: Record<string, unknown>) => unknown) | undefined;
+  readonly entityService: {
+    create(uid: string, params: Params): Promise<Row>;
+    update(uid: string, id: number, params: Params): Promise<Row>;
+    delete(uid: string, id: number): Promise<Row>;
+    findOne(uid: string, id: number, params?: Params): Promise<Row>;
+    findMany(uid: string, params?: Params): Promise<Row[]>;
+  };
+  readonly db: {
+    query(uid: string): {
+      create(params: Params): Promise<Row>;
+      createMany(params: { readonly data: readonly object[] }): Promise<{ readonly ids: readonly number[] }>;
+      findOne(params: Params): Promise<Row>;
+    };
+    transaction<T>(work: () => Promise<T>): Promise<T>;
+  };
+  plugin(name: string): { service(name: string): { add(values: object): Promise<Row> } };
+}
+
+const bounds = limits as { -readonly [K in keyof typeof limits]: number };
+const usual = { ...limits };
+
+describe.each(dialects)('hooks on %s', (dialect) => {
+  let served: CodeProject;
+  let strapi: Code;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+    ({ strapi } = globalThis as unknown as { strapi: Code });
+  });
+  afterAll(() => served.close());
+  beforeEach(() => {
+    strapi.seen.length = 0;
+    strapi.after.length = 0;
+    strapi.change = undefined;
+  });
+  afterEach(() => {
+    bounds.codeWaitMsMax = usual.codeWaitMsMax;
+  });
+  const idOf = ({ body }: { readonly body: unknown }): number => (body as { data: Row }).data.id;
+  const seen = (place = -1) => strapi.seen.at(place) as Record<string, unknown>;
+
+  describe('work that a hook starts and does not await', () => {
+    const post = (text: string) => served.json('POST', '/api/notes', { data: { text } });
+    const viewsOf = async (id: number): Promise<unknown> => (await strapi.entityService.findOne(note, id))['views'];
+    const becomes = (id: number, views: number) =>
+      vi.waitFor(async () => expect(await viewsOf(id)).toBe(views), { timeout: 5000 });
+
+    const ways = ['at once', 'after a read', 'after turns', 'after a pause', 'after all of it', 'by a service'];
+    it.each(ways)('finds the entry (%s)', async (text) => {
+      await becomes(idOf(await post(text)), 100);
+      await becomes((await strapi.entityService.create(note, { data: { text } })).id, 100);
+      await becomes((await strapi.db.query(note).create({ data: { text } })).id, 100);
+      const id = await strapi.db.transaction(async () => {
+        const made = await strapi.entityService.create(note, { data: { text } });
+        // longer than the work takes
+        for (let i = 0; i < 5; i++) await new Promise(setImmediate);
+        return made.id;
+      });
+      await becomes(id, 100);
+    });
+
+    it('reads what the hook has written, and settings', async () => {
+      await post('read');
+      await vi.waitFor(() => expect(strapi.seen).toEqual([1, 1]));
+      strapi.seen.length = 0;
+      await post('setting');
+      await vi.waitFor(() => expect(strapi.seen).toEqual(['b']));
+    });
+
+    it('that was started before the entry was written finds it afterwards', async () => {
+      await post('begun before');
+      await vi.waitFor(() => expect(strapi.seen).toEqual([1]));
+    });
+
+    it('of nested writes, of many and of deletions is done too', async () => {
+      const { id } = await strapi.entityService.create(note, { data: { text: 'nested' } });
+      await becomes(id + 1, 100);
+      const { ids } = await strapi.db.query(note).createMany({ data: [{ text: 'one' }, { text: 'two' }] });
+      for (const it of ids) await becomes(it, 100);
+      await served.json('DELETE', `/api/notes/${ids[0]}`);
+      await vi.waitFor(async () => {
+        const found = await strapi.entityService.findMany(note, { filters: { text: 'instead of one' } });
+        expect(found).toHaveLength(1);
+      });
+    });
+
+    it('runs on its own after a transaction that was undone', async () => {
+      expect((await post('undone')).status).toBe(400);
+      await vi.waitFor(async () => {
+        const found = await strapi.entityService.findMany(note, { filters: { text: { $contains: 'undone' } } });
+        expect(found).toMatchObject([{ text: 'after undone' }]);
+      });
+      expect(strapi.seen).toEqual([null]);
+    });
+
+    it('joins the transaction of the code around the hook, as long as that is open', async () => {
+      const made = await strapi.db.transaction(async () => {
+        const { id } = await strapi.entityService.create(note, { data: { text: 'after turns' } });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return strapi.entityService.findOne(note, id);
+      });
+      expect(made).toMatchObject({ views: 100 });
+      const undone = strapi.db.transaction(async () => {
+        await strapi.entityService.create(note, { data: { text: 'fails' } });
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        throw new Error('undone by the code');
+      });
+      await expect(undone).rejects.toThrow('undone by the code');
+      expect(await strapi.entityService.findMany(note, { filters: { text: 'fails' } })).toEqual([]);
+    });
+
+    it('may fail without undoing anything else', async () => {
+      await becomes(idOf(await post('fails')), 100);
+      expect(strapi.seen).toEqual([expect.stringContaining('views')]);
+    });
+
+    it('what is awaited is a part of the write, also if a later hook awaits it', async () => {
+      const id = idOf(await post('awaited'));
+      expect(await viewsOf(id)).toBe(100);
+      await post('awaited after');
+      expect(strapi.seen).toEqual(['found']);
+    });
+
+    it('never waits for ever: a hook that awaits what waits for its own end is told', async () => {
+      bounds.codeWaitMsMax = 400;
+      expect((await post('never joins')).status).toBe(200);
+      expect(strapi.seen).toEqual([expect.stringContaining('waited 400 ms for a transaction')]);
+    });
+
+    it('is done for many writes at once', async () => {
+      const made = await Promise.all(Array.from({ length: 12 }, (_, i) => post(ways[i % ways.length]!)));
+      for (const it of made) await becomes(idOf(it), 100);
+    });
+  });
+
+  describe('event.params.data', () => {
+    const create = (data: object) => served.json('POST', '/api/plans', { data: { slug: 's', ...data } });
+    const stored = (id: number) => strapi.db.query(plan).findOne({ where: { id } });
+    const defaults = { state: 'open', stock: 3, isNew: true, facts: { a: [1] } };
+    const times = { createdAt: expect.any(Date) as Date, updatedAt: expect.any(Date) as Date };
+
+    it('has the defaults and the times of a new entry, as they are stored', async () => {
+      const id = idOf(await create({ title: 'A' }));
+      expect(seen()).toEqual({ title: 'A', slug: 's', ...defaults, publishedAt: expect.anything(), ...times });
+      const row = await stored(id);
+      expect(row['createdAt']).toBe((seen()['createdAt'] as Date).toISOString());
+      expect(row['updatedAt']).toBe((seen()['updatedAt'] as Date).toISOString());
+      expect(strapi.after).toEqual(strapi.seen);
+      await strapi.entityService.create(plan, { data: { slug: 's' } });
+      expect(seen()).toEqual({ slug: 's', ...defaults, publishedAt: null, ...times });
+      await strapi.db.query(plan).create({ data: { slug: 's', stock: '5' } });
+      expect(seen()).toEqual({ slug: 's', stock: '5', publishedAt: null, ...times });
+    });
+
+    it('has only the time of the change before an update', async () => {
+      const id = idOf(await create({}));
+      await served.json('PUT', `/api/plans/${id}`, { data: { title: 'B', createdAt: '2001-01-01', id: 7 } });
+      expect(seen()).toEqual({ title: 'B', id: 7, updatedAt: expect.any(Date) });
+      expect((await stored(id))['updatedAt']).toBe((seen()['updatedAt'] as Date).toISOString());
+      await strapi.entityService.update(plan, id, { data: { stock: '4' } });
+      expect(seen()).toEqual({ stock: 4, updatedAt: expect.any(Date) });
+    });
+
+    it('has values of the types of the schema', async () => {
+      const given = { stock: '5', price: '1.5', isNew: 'false', big: '12', day: '2020-01-02', box: { size: '3' } };
+      await create({ ...given, boxes: [{ colour: 'blue' }, { size: 1 }] });
+      expect(seen()).toMatchObject({ stock: 5, price: 1.5, isNew: false, big: '12', day: '2020-01-02' });
+      expect(seen()).toMatchObject({ box: { size: 3, colour: 'red' }, boxes: [{ colour: 'blue' }, { size: 1 }] });
+    });
+
+    it('is stored as hooks leave it', async () => {
+      strapi.change = (data) => {
+        data['stock'] = Number(data['stock']) + 1;
+        data['state'] = 'done';
+        data['createdAt'] = new Date('2001-02-03T04:05:06.000Z');
+        data['updatedAt'] = '2002-02-03T04:05:06.000Z';
+      };
+      const id = idOf(await create({ stock: '5' }));
+      const changed = { stock: 6, state: 'done', createdAt: '2001-02-03T04:05:06.000Z' };
+      expect(await stored(id)).toMatchObject({ ...changed, updatedAt: '2002-02-03T04:05:06.000Z' });
+      strapi.change = (data) => {
+        delete data['title'];
+        delete data['updatedAt'];
+        data['createdAt'] = '2003-02-03T04:05:06.000Z';
+      };
+      const url = `/api/plans/${id}`;
+      expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { stock: 6 } } });
+      const { status } = await served.json('PUT', url, { data: { title: 'gone', stock: 8 } });
+      const kept = { title: null, stock: 8, createdAt: '2003-02-03T04:05:06.000Z' };
+      expect([status, await stored(id)]).toMatchObject([200, { ...kept, updatedAt: '2002-02-03T04:05:06.000Z' }]);
+      expect((await served.json('GET', url)).body).toMatchObject({ data: { attributes: { stock: 8 } } });
+    });
+
+    it('without what hooks remove has defaults again, and no times; another object replaces all of it', async () => {
+      strapi.change = (data) => {
+        for (const name of ['createdAt', 'updatedAt', 'stock', 'title']) delete data[name];
+      };
+      const removed = await stored(idOf(await create({ title: 'A', stock: 9 })));
+      expect(removed).toMatchObject({ title: null, stock: 3, createdAt: null, updatedAt: null });
+      strapi.change = undefined;
+      const replaced = await stored(idOf(await create({ title: 'replaced', stock: 9, price: 2 })));
+      expect(replaced).toMatchObject({ title: 'other', stock: 3, price: null, publishedAt: null });
+    });
+
+    it('of a time that is none is refused', async () => {
+      strapi.change = (data) => {
+        data['createdAt'] = 'yesterday';
+      };
+      expect(await create({})).toMatchObject({
+        status: 400,
+        body: { error: { details: { errors: [{ path: ['createdAt'] }] } } },
+      });
+    });
+
+    it('is not shown if it is invalid, and refused as without hooks', async () => {
+      const messages = async (data: object): Promise<readonly string[]> => {
+        const { body } = await create(data);
+        const { details } = (body as { error: { details: { errors: readonly { readonly message: string }[] } } }).error;
+        return details.errors.map((it) => it.message);
+      };
+      expect(await messages({ stock: 'many', title: 'far too long a title' })).toEqual([
+        expect.stringContaining('title'),
+        expect.stringContaining('stock'),
+      ]);
+      expect(await messages({ boxes: [{ size: 'x' }] })).toEqual([expect.stringContaining('size')]);
+      expect(strapi.seen).toEqual([]);
+      // what is missing, a hook may add
+      strapi.change = (data) => {
+        data['slug'] ??= 'by the hook';
+      };
+      expect((await served.json('POST', '/api/plans', { data: { slug: null } })).status).toBe(200);
+      strapi.change = (data) => {
+        data['stock'] = -1;
+      };
+      expect((await create({})).status).toBe(400);
+    });
+  });
+
+  describe('passwords', () => {
+    const isHashOf = async (password: string, hash: unknown) => {
+      expect(hash).toMatch(/^\$2[ab]\$10\$/);
+      expect(await bcrypt.verify(password, String(hash))).toBe(true);
+    };
+    const passwordOf = async (id: number) => (await strapi.db.query(user).findOne({ where: { id } }))['password'];
+    let count = 0;
+    const somebody = (password: string) => {
+      const username = `user${++count}`;
+      return { username, email: `${username}@example.org`, password };
+    };
+    const register = async (password: string) => {
+      const { status, body } = await served.json('POST', '/api/auth/local/register', somebody(password));
+      return { status, id: (body as { user?: Row }).user?.id ?? 0 };
+    };
+    const signsIn = async (id: number, password: string) => {
+      const { username } = await strapi.db.query(user).findOne({ where: { id } });
+      return (await served.json('POST', '/api/auth/local', { identifier: username, password })).status === 200;
+    };
+
+    it('are hashes before they are stored, by every way in', async () => {
+      const { id } = await register('Passw0rd!');
+      await isHashOf('Passw0rd!', seen()['password']);
+      expect([await passwordOf(id), await signsIn(id, 'Passw0rd!')]).toEqual([seen()['password'], true]);
+      await served.json('PUT', `/api/users/${id}`, { password: 'An0ther!!' });
+      await isHashOf('An0ther!!', seen()['password']);
+      expect(await signsIn(id, 'An0ther!!')).toBe(true);
+      await strapi.entityService.update(user, id, { data: { password: 'Th1rd!!!' } });
+      await isHashOf('Th1rd!!!', seen()['password']);
+      expect(await signsIn(id, 'Th1rd!!!')).toBe(true);
+      const added = { ...somebody('F0urth!!'), provider: 'local', confirmed: true };
+      const { id: other } = await strapi.plugin('users-permissions').service('user').add(added);
+      await isHashOf('F0urth!!', seen()['password']);
+      expect(await signsIn(other, 'F0urth!!')).toBe(true);
+      expect(JSON.stringify(strapi.seen)).not.toMatch(/Passw0rd!|An0ther!!|Th1rd!!!|F0urth!!/);
+    });
+
+    it('that a hook has hashed are stored as they are, and others are hashed', async () => {
+      const hash = await bcrypt.hash('of the hook', { cost: 4 });
+      strapi.change = (data) => {
+        data['password'] = hash;
+      };
+      const { id } = await register('Passw0rd!');
+      expect([await passwordOf(id), await signsIn(id, 'of the hook')]).toEqual([hash, true]);
+      strapi.change = (data) => {
+        data['password'] = 'plain text';
+      };
+      await strapi.entityService.update(user, id, { data: { password: 'Passw0rd!' } });
+      await isHashOf('plain text', await passwordOf(id));
+      strapi.change = (data) => {
+        data['password'] = 'x'.repeat(100);
+      };
+      await expect(strapi.entityService.update(user, id, { data: {} })).rejects.toThrow('password');
+    });
+
+    it('that look like a hash are hashed if they come from a client, even if a hook hands them on', async () => {
+      const hash = await bcrypt.hash('of the attacker', { cost: 4 });
+      const { id } = await register(hash);
+      expect([await signsIn(id, 'of the attacker'), await signsIn(id, hash)]).toEqual([false, true]);
+      const { body } = await served.json('POST', '/api/plans', { data: { slug: 's', pin: hash } });
+      expect(body).toMatchObject({ error: { details: { errors: [{ path: ['pin'] }] } } });
+      strapi.change = (data) => {
+        data['password'] = data['username'];
+      };
+      const sent = { ...somebody('Passw0rd!'), username: hash };
+      const { body: made } = await served.json('POST', '/api/auth/local/register', sent);
+      expect(await passwordOf((made as { user: Row }).user.id)).not.toBe(hash);
+    });
+
+    it('keep the rules of what was given, in components too', async () => {
+      const create = (data: object) => served.json('POST', '/api/plans', { data: { slug: 's', ...data } });
+      expect((await create({ pin: '123' })).status).toBe(400);
+      expect((await create({ pin: '123456789' })).status).toBe(400);
+      expect((await create({ box: { lock: '123' } })).status).toBe(400);
+      expect(strapi.seen).toEqual([]);
+      const id = idOf(await create({ pin: '12345', box: { lock: '54321' }, boxes: [{ lock: '1111' }] }));
+      await isHashOf('12345', seen()['pin']);
+      await isHashOf('54321', (seen()['box'] as Row)['lock']);
+      const row = await strapi.entityService.findOne(plan, id, { populate: ['box', 'boxes'] });
+      expect(row).toMatchObject({ pin: seen()['pin'], box: { lock: (seen()['box'] as Row)['lock'] } });
+      await isHashOf('1111', (row['boxes'] as readonly Row[])[0]!['lock']);
+    });
+  });
+});
+
+it.each(dialects)('closing waits for work that a hook has left on %s', async (dialect) => {
+  const served = await serveCode(dialect, files);
+  const { strapi } = globalThis as unknown as { strapi: Code };
+  await served.json('POST', '/api/notes', { data: { text: 'read' } });
+  await served.close();
+  expect(strapi.seen).toEqual([1, 1]);
+});
