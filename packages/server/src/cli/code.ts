@@ -5,6 +5,7 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { never, orNearest } from '../errors.js';
+import { type AbsentUse, absentUses, describeUses } from './absent-uses.js';
 import { type Config, StartFault } from './config.js';
 import {
   type CoreAction,
@@ -29,6 +30,8 @@ export interface CodeFile {
   readonly kind: 'default' | 'router' | 'config' | 'run' | 'unused' | 'guard' | 'code';
   /** Listed in `project.ignoreCode` of the configuration. */
   readonly ignored: boolean;
+  /** What it uses of v4 that is not here; none for a file that does not run. */
+  readonly absent: readonly AbsentUse[];
 }
 
 /** What becomes of a file here. */
@@ -54,9 +57,17 @@ export const verdictOf = (it: CodeFile): CodeVerdict => {
     case 'config':
       return { verdict: 'obeyed', isGuard: false, why: 'its settings are read' };
     case 'run':
-      return { verdict: 'runs', isGuard: false, why: 'as it stands' };
+      return {
+        verdict: 'runs',
+        isGuard: false,
+        why: it.absent.length === 0 ? 'as it stands' : describeUses(it.absent),
+      };
     case 'unused':
-      return { verdict: 'not needed', isGuard: false, why: unusedReason(it.file) };
+      return {
+        verdict: 'not needed',
+        isGuard: false,
+        why: `${unusedReason(it.file)}${it.absent.length === 0 ? '' : `; ${describeUses(it.absent)}`}`,
+      };
     case 'guard':
       return { verdict: 'not run', isGuard: true, why: `it ${guardReason(it)}` };
     case 'code':
@@ -70,7 +81,7 @@ export const verdictOf = (it: CodeFile): CodeVerdict => {
 export const describeCode = (it: CodeFile): string => {
   const { verdict, isGuard, why } = verdictOf(it);
   const ignored = it.ignored && verdict === 'not run' ? ' (ignored by the configuration)' : '';
-  if (verdict === 'runs') return `${it.file}: runs`;
+  if (verdict === 'runs') return `${it.file}: runs${it.absent.length === 0 ? '' : `, but ${why}`}`;
   if (verdict === 'obeyed') return `${it.file}: ${why}`;
   return `${it.file}: ${verdict}${isGuard ? `, and ${why}` : ` (${why})`}${ignored}`;
 };
@@ -137,10 +148,14 @@ export const findCode = (
   return names.map((file) => {
     // wherever it is, a plugin is judged as one
     const place = file.startsWith('src/') || !plugins.isEnabled(file) ? file : `src/plugins/${file}`;
-    const kind = kindOf(projectDir, place, textOf(projectDir, file));
+    const source = textOf(projectDir, file);
+    const byText = kindOf(projectDir, place, source);
     const ignored = ignoring.some((name) => covers(name, file));
-    if (file.startsWith('src/plugins/') && !plugins.isEnabled(file)) return { file, kind: 'unused', ignored };
-    return { file, kind: runCode && !ignored ? kindWhereCodeRuns(file, kind) : kind, ignored };
+    if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
+      return { file, kind: 'unused', ignored, absent: [] };
+    const kind = runCode && !ignored ? kindWhereCodeRuns(file, byText) : byText;
+    const mayRun = kind === 'run' || kind === 'unused';
+    return { file, kind, ignored, absent: mayRun ? absentUses(withoutComments(source)) : [] };
   });
 };
 
@@ -327,13 +342,16 @@ const changesReads = (file: string, text: string): boolean =>
   file.startsWith('src/') &&
   /\b(?:before|after)(?:FindOne|FindMany|Count)\b|\bentityService ?\. ?decorate\b/.test(text);
 
-/** Removes comments, but not inside strings, and collapses white space. */
+/** Removes comments, but not inside strings. The lines stay. */
+const withoutComments = (source: string): string =>
+  source.replace(
+    /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
+    (comment, text: string | undefined) => text ?? ` ${comment.replaceAll(/[^\n]/g, '')}`,
+  );
+
+/** Removes comments, and collapses white space. */
 const bare = (source: string): string =>
-  source
-    .replace(
-      /('(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|`(?:\\.|[^`\\])*`)|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g,
-      (_all, text: string | undefined) => text ?? ' ',
-    )
+  withoutComments(source)
     .replace(/(['"])use strict\1;?/, ' ')
     .replace(/\s+/g, ' ')
     .trim();

@@ -3,6 +3,7 @@ import { formatNote } from '../model/load.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { Claim } from '../sql/sqlite/claim.js';
+import { describeUses } from './absent-uses.js';
 import { missedCode } from './code.js';
 import { dependsOnStrapi } from './config.js';
 import type { Notices } from './log.js';
@@ -22,6 +23,12 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
   const running = code.filter((it) => it.kind === 'run').map((it) => it.file);
   if (running.length > 0)
     logger.info({ files: running }, `${countOf(running.length, 'code file')} of the project run as they stand`);
+  const failing = code.filter((it) => it.absent.length > 0);
+  if (failing.length > 0)
+    logger.warn(
+      { files: failing.map(({ file, absent }) => ({ file, absent })) },
+      `code of the project uses what is not here: ${failing.map((it) => `${it.file}: ${describeUses(it.absent)}`).join('; ')}`,
+    );
   const unsupported = project.v4.settings.filter((it) => it.verdict === 'not supported').map(describeSetting);
   if (unsupported.length > 0)
     logger.warn(

@@ -3,6 +3,28 @@
 export const missing = (what: string): Error =>
   new Error(`${what} is not available: this server runs the code of Strapi 4 projects, but not all of Strapi`);
 
+/** Members that v4 has and that are not here, by the object that has them. */
+export const absentMembers = {
+  strapi: new Set([
+    ...['app', 'auth', 'container', 'contentAPI', 'ee', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
+    ...['sanitizers', 'startupLogger', 'validators', 'webhookRunner', 'webhookStore'],
+    ...['bootstrap', 'destroy', 'listen', 'load', 'openAdmin', 'postListen', 'register', 'reload', 'start'],
+    ...['runLifecyclesFunctions', 'sendStartupTelemetry', 'startWebhooks', 'stop', 'stopWithError'],
+  ]),
+  'strapi.db': new Set([
+    ...['config', 'connection', 'createQueryBuilder', 'dialect', 'getConnection', 'getSchemaConnection'],
+    ...['getSchemaName', 'metadata', 'migrations', 'queryBuilder', 'schema'],
+  ]),
+  'strapi.entityService': new Set([
+    ...['clone', 'decorate', 'emitEvent', 'findWithRelationCounts', 'findWithRelationCountsPage', 'loadPages'],
+    ...['uploadFiles', 'wrapParams', 'wrapResult'],
+  ]),
+  'strapi.admin.services': new Set([
+    ...['action', 'auth', 'condition', 'constants', 'content-type', 'encryption', 'metrics', 'passport'],
+    ...['project-settings', 'role', 'token', 'transfer', 'user'],
+  ]),
+} as const satisfies Record<string, ReadonlySet<string>>;
+
 /**
  * Members that are not there throw instead of being undefined, so that a fault names its cause. Members can be added.
  * @param isMissing which of the names that are not there throw; the others are undefined.

@@ -14,7 +14,7 @@ import type { EntityService } from './entity-service.js';
 import type { EventHub } from './event-hub.js';
 import { describeModel, type Lifecycles } from './lifecycles.js';
 import { newCodeLog } from './log.js';
-import { unavailable, withMissing } from './missing.js';
+import { absentMembers, unavailable, withMissing } from './missing.js';
 import { newPanel } from './panel.js';
 import { isMembers, type Members, type ProjectCode } from './parts.js';
 import type { Plugins } from './plugins.js';
@@ -160,18 +160,11 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     admin: panel.admin,
     EE: false,
   };
-  return withMissing('strapi', members, (name) => ofV4.has(name));
+  // any other name is the project's own: it is undefined until code sets it
+  return withMissing('strapi', members, (name) => absentMembers.strapi.has(name));
 };
 
 const CONTENT_MANAGER = 'content-manager';
-
-/** Names of v4 that are not here. Any other one is the project's own: it is undefined until code sets it. */
-const ofV4: ReadonlySet<string> = new Set([
-  ...['app', 'auth', 'container', 'contentAPI', 'ee', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
-  ...['sanitizers', 'startupLogger', 'validators', 'webhookRunner', 'webhookStore'],
-  ...['bootstrap', 'destroy', 'listen', 'load', 'openAdmin', 'postListen', 'register', 'reload', 'start'],
-  ...['runLifecyclesFunctions', 'sendStartupTelemetry', 'startWebhooks', 'stop', 'stopWithError'],
-]);
 
 const lazily = (names: Iterable<string>, get: (name: string) => unknown): object =>
   Object.defineProperties(

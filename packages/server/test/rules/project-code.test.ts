@@ -3,7 +3,15 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type CodeFile, findCode, missedCode, needsCode, unservedActions, verdictOf } from '../../src/cli/code.js';
+import {
+  type CodeFile,
+  describeCode,
+  findCode,
+  missedCode,
+  needsCode,
+  unservedActions,
+  verdictOf,
+} from '../../src/cli/code.js';
 import { StartFault } from '../../src/cli/config.js';
 import { type CheckReport, check } from '../../src/cli/database.js';
 import { start } from '../../src/cli/start.js';
@@ -273,7 +281,7 @@ describe('start', () => {
   it.each([route, 'src/api/book', './src/api/'])('is allowed if the configuration lists the file: %s', (name) => {
     writeFiles(dir, guarded);
     expect(missedCode(find([name]))).toEqual([]);
-    expect(find([name])).toEqual([{ file: route, kind: 'guard', ignored: true }]);
+    expect(find([name])).toEqual([{ file: route, kind: 'guard', ignored: true, absent: [] }]);
   });
 
   it.each([
@@ -364,6 +372,44 @@ describe('where code runs', () => {
       'config/server.js': 'config',
       'database/migrations/1.js': 'code',
     });
+  });
+
+  it('what a file uses of v4 that is not here is named with its line', () => {
+    const service = 'src/api/book/services/book.js';
+    writeFiles(dir, {
+      ...sound,
+      [service]: `// strapi.db.connection
+const knex = () => /* strapi.db.metadata
+ */ strapi.db.connection;
+const { webhook } = require('@strapi/strapi/lib/services/metrics');
+module.exports = () => ({ a: () => strapi?.db?.connection, b: () => strapi.admin.services['project-settings'], c: () => strapi.db.query('x'), d: 'strapi.io' });
+`,
+      'src/functions/tidy.js': 'module.exports = () => strapi.entityService.decorate(() => ({}));',
+    });
+    const uses = findCode(dir, { runCode: true, ignoreCode: [] }).filter((it) => it.absent.length > 0);
+    expect(uses).toEqual([
+      {
+        file: service,
+        kind: 'run',
+        ignored: false,
+        absent: [
+          { what: 'strapi.db.connection', line: 3 },
+          { what: '@strapi/strapi/lib/services/metrics', line: 4 },
+          { what: "strapi.admin.services['project-settings']", line: 5 },
+        ],
+      },
+      {
+        file: 'src/functions/tidy.js',
+        kind: 'unused',
+        ignored: false,
+        absent: [{ what: 'strapi.entityService.decorate', line: 1 }],
+      },
+    ]);
+    expect(uses.map(describeCode)).toEqual([
+      `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4 and strapi.admin.services['project-settings'] in line 5 are not here, and throw an error when used`,
+      'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
+    ]);
+    expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
   });
 
   it('a listed file does not', () => {
