@@ -11,12 +11,14 @@ import { type EntryType, type Model, ROLE_UID, typeOf, USER_UID } from '../model
 import type { LeftOut } from '../query/lenient.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
+import type { Search } from '../query/searches.js';
 import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
-import { type Db, readRows } from '../sql/dialect.js';
+import { type Db, readRows, type Tx } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
+import type { RawCodes } from './codes.js';
 import type { MailSender } from './mail.js';
 import type { UserKey } from './rows.js';
 
@@ -62,6 +64,8 @@ export interface AccountDeps {
   /** Attributes that a registration may give, beside those that it needs; null: all that are not private. */
   readonly registerFields: readonly string[] | null;
   readonly userReads?: UserReads | undefined;
+  /** Without code of a project, nobody but the server makes codes. */
+  readonly rawCodes?: RawCodes | undefined;
   /** Milliseconds since 1970 UTC. */
   readonly now: () => number;
   /** Called with background errors. */
@@ -72,8 +76,7 @@ export interface AccountRequest {
   readonly caller: KnownCaller;
   /** The parsed JSON body; undefined if there is none. */
   readonly body: unknown;
-  /** The query string, without `?`. */
-  readonly search: string;
+  readonly search: Search;
   /** The id in the path; null if absent or invalid. */
   readonly id: number | null;
   readonly match: Precondition | null;
@@ -162,8 +165,15 @@ export const changeAccounts = async <T>(deps: AccountDeps, work: (session: Sessi
 export const knownOnly = (values: Readonly<Record<string, unknown>>, type: EntryType): Record<string, unknown> =>
   Object.fromEntries(Object.entries(values).filter(([name]) => type.attributes.has(name)));
 
-export const readSettings = async ({ db }: AccountDeps, names: readonly SettingName[]): Promise<UserSettings> =>
-  settingsOf(await db.read(() => readRows(settingsStatement(names, db.dialect))));
+/** @param tx a transaction that is to read them. */
+export const readSettings = async (
+  { db }: AccountDeps,
+  names: readonly SettingName[],
+  tx?: Tx,
+): Promise<UserSettings> => {
+  const statement = settingsStatement(names, db.dialect);
+  return settingsOf(tx ? await tx.run(statement) : await db.read(() => readRows(statement)));
+};
 
 // ---- forms
 

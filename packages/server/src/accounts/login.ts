@@ -1,15 +1,14 @@
 /** Login, registration, e-mail confirmation and password changes (AC9). */
-import crypto from 'node:crypto';
 import { sql } from 'kysely';
 import type { Caller } from '../access/access.js';
 import { fitsBcrypt, isPassword } from '../access/passwords.js';
 import type { MailName, UserSettings } from '../access/settings.js';
 import { isSame } from '../access/tokens.js';
 import { issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
-import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import { noQuery } from '../query/objects.js';
-import type { Db } from '../sql/dialect.js';
+import { textOfSearch } from '../query/searches.js';
+import type { Tx } from '../sql/dialect.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import {
@@ -30,6 +29,7 @@ import {
   type SeenUser,
   userType,
 } from './account.js';
+import { newCodes } from './codes.js';
 import { mailOf } from './mail.js';
 import { findUsers, findUsersInside, setTokenStatement, type UserKey, type UserRow } from './rows.js';
 import { createUser } from './users.js';
@@ -45,10 +45,10 @@ export interface LoginActions {
   /** External providers are not served (README, Limits). */
   readonly provider: AccountAction;
   /**
-   * Mails a user a new token for its confirmation, whatever its state; resolves once the mail is on its way.
-   * @param write runs the statement that stores the token.
+   * Stores a new token for the confirmation of a user, whatever its state. Returns what sends it by mail: if the transaction goes on,
+   * that is only begun once it is committed, and nobody waits for it.
    */
-  mailConfirmation(user: Addressee, write: Db['write']): Promise<void>;
+  mailConfirmation(user: Addressee, session: Session): Promise<() => Promise<void>>;
   /** Waits for mails being sent. */
   idle(): Promise<void>;
 }
@@ -61,6 +61,7 @@ interface FoundUser extends UserRow, Partial<Pick<SeenUser, 'show'>> {}
 
 export const newLoginActions = (deps: AccountDeps): LoginActions => {
   const { db, jwts, model, reader, now } = deps;
+  const codes = newCodes({ jwts, now, raw: deps.rawCodes ?? null });
   const { dialect } = db;
   const type = userType(model);
   const running = new Set<Promise<void>>();
@@ -101,15 +102,16 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
   };
 
   /** Mails a new token; the database stores only its digest, so that read access to it is not enough to confirm. */
-  const sendConfirmationTo = async (
-    user: Addressee,
-    settings: UserSettings,
-    write: Db['write'] = (work) => db.write(work),
-  ): Promise<void> => {
-    const token = crypto.randomBytes(20).toString('hex');
-    const digest = jwts.digest('confirmation', token);
-    await write((tx) => tx.run(setTokenStatement(user.id, 'confirmation_token', digest, dialect)));
+  const sendConfirmationTo = async (user: Addressee, settings: UserSettings): Promise<void> => {
+    const token = await db.write((tx) => storeConfirmation(user, tx));
     await send('email_confirmation', user, token, settings);
+  };
+
+  /** Returns the new token. */
+  const storeConfirmation = async (user: Addressee, tx: Tx): Promise<string> => {
+    const { code, stored } = codes.make('confirmation');
+    await tx.run(setTokenStatement(user.id, 'confirmation_token', stored, dialect));
+    return code;
   };
 
   /** Stores a new password and returns the updated user. */
@@ -171,14 +173,13 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     }),
 
     confirmEmail: asAction(async ({ search }) => {
-      const token = new URLSearchParams(search).get('confirmation') ?? '';
+      const token = new URLSearchParams(textOfSearch(search)).get('confirmation') ?? '';
       if (token === '') return refused(issue('account.required', ['confirmation']));
-      // v4 stores the token itself; a digest leaked from the database has another length
-      if (!/^[0-9a-f]{40}$/.test(token)) return refused(issue('account.confirmation', []));
-      const digest = jwts.digest('confirmation', token);
+      const texts = codes.storedFor('confirmation', token);
+      if (texts.length === 0) return refused(issue('account.confirmation', []));
       const settings = await readSettings(deps, ['advanced']);
       await changeAccounts(deps, async (session) => {
-        const user = await find({ by: 'confirmationToken', texts: [token, digest] }, session);
+        const user = await find({ by: 'confirmationToken', texts }, session);
         if (!user) return refuse(issue('account.confirmation', []));
         const data = knownOnly({ confirmed: true, confirmationToken: null }, type);
         return deps.writer.apply({ action: 'update', type, id: user.id, data }, ownContext(deps), session);
@@ -201,9 +202,8 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       beside(async () => {
         const user = await find({ by: 'email', text: email });
         if (!user || user.blocked) return;
-        const code = newCode(now() + limits.resetCodeMsMax);
-        const digest = jwts.digest('reset', code);
-        await db.write((tx) => tx.run(setTokenStatement(user.id, 'reset_password_token', digest, dialect)));
+        const { code, stored } = codes.make('reset');
+        await db.write((tx) => tx.run(setTokenStatement(user.id, 'reset_password_token', stored, dialect)));
         await send('reset_password', user, code, await readSettings(deps, ['advanced', 'email']));
       });
       return jsonAnswer({ ok: true });
@@ -212,12 +212,11 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
     resetPassword: asAction(async ({ body, caller }) => {
       const { code, password } = unwrap(readNewPassword(body, 'code'));
       const wrong = (): never => refuse(issue('account.reset-code', []));
-      const expiresAt = expiryOf(code);
-      if (expiresAt === null || expiresAt <= now()) return wrong();
-      const digest = jwts.digest('reset', code);
+      const texts = codes.storedFor('reset', code);
+      if (texts.length === 0) return wrong();
       const hashes = await hashUserPasswords(deps, { password });
       const user = await changeAccounts(deps, async (session) => {
-        const found = await find({ by: 'resetPasswordToken', text: digest }, session);
+        const found = await find({ by: 'resetPasswordToken', texts }, session);
         return found && !found.blocked ? setPassword(found, password, hashes, session) : wrong();
       });
       return signedIn(user, caller);
@@ -242,7 +241,15 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
       return signedIn(user, caller);
     }),
 
-    mailConfirmation: async (user, write) => sendConfirmationTo(user, await readSettings(deps, ['email']), write),
+    mailConfirmation: async (user, session) => {
+      const settings = await readSettings(deps, ['email'], session.tx);
+      const token = await storeConfirmation(user, session.tx);
+      const mail = () => send('email_confirmation', user, token, settings);
+      return async () => {
+        if (session.hasEnded()) await mail();
+        else session.endings.push({ when: 'committed', run: () => beside(mail) });
+      };
+    },
 
     provider: async () => refused(issue('account.provider-disabled', [])),
 
@@ -275,14 +282,4 @@ const readNewPassword = <Name extends string>(
   const { password, passwordConfirmation } = form.value as Readonly<Record<string, string>>;
   if (password !== passwordConfirmation) return refused(issue('account.passwords-differ', ['passwordConfirmation']));
   return fitsBcrypt(password ?? '') ? ok(form.value) : refused(passwordTooLong());
-};
-
-// ---- reset codes: expiry time and 32 random bytes; v4's table has a column for the code only
-
-const newCode = (expiresAt: number): string => `${expiresAt.toString(36)}-${crypto.randomBytes(32).toString('hex')}`;
-
-/** Epoch milliseconds; null if the text is not one of our codes. The digest covers the time. */
-const expiryOf = (code: string): number | null => {
-  const [, expiry] = /^([0-9a-z]{8,10})-[0-9a-f]{64}$/.exec(code) ?? [];
-  return expiry === undefined ? null : Number.parseInt(expiry, 36);
 };

@@ -39,6 +39,8 @@ export interface SmtpOptions {
   readonly password: string | null;
   /** Overrides the sender of every mail but those of code that names its own; null keeps it. */
   readonly from: string | null;
+  /** Where replies to mails go that name no such address; null for the sender. */
+  readonly replyTo: string | null;
 }
 
 /** The driver is loaded with the first mail. Port 465 uses implicit TLS, other ports STARTTLS if the server offers it. */
@@ -50,9 +52,10 @@ export const newSmtpMail = ({ host, port, username, password, ...options }: Smtp
   };
   let opened: ReturnType<typeof transport> | null = null;
   return {
-    send: async ({ to, replyTo, subject, text, html, own, ...mail }) => {
+    send: async ({ to, subject, text, html, own, ...mail }) => {
       opened ??= transport();
       const from = options.from ?? mail.from ?? 'no-reply@localhost';
+      const replyTo = mail.replyTo ?? options.replyTo;
       const sent = { to, from, subject, text, html, ...(replyTo === null ? {} : { replyTo }), ...own };
       try {
         await (await opened).sendMail(sent);

@@ -32,9 +32,9 @@ const rowsOf = (rows: Rows): readonly UserRow[] =>
 
 export type UserKey =
   | { readonly by: 'id'; readonly id: number }
-  | { readonly by: 'email' | 'resetPasswordToken'; readonly text: string }
+  | { readonly by: 'email'; readonly text: string }
   /** Any of the texts. */
-  | { readonly by: 'confirmationToken'; readonly texts: readonly string[] }
+  | { readonly by: 'resetPasswordToken' | 'confirmationToken'; readonly texts: readonly string[] }
   /** A local user by e-mail, in any case, or name (AC8). */
   | { readonly by: 'identifier'; readonly text: string }
   /** The users that have either value as username or e-mail. */
@@ -48,7 +48,7 @@ const conditionOf = (key: UserKey, dialect: Dialect): Sql => {
     case 'email':
       return sql`email = ${text(key.text.toLowerCase())}`;
     case 'resetPasswordToken':
-      return sql`reset_password_token = ${text(key.text)}`;
+      return sql`reset_password_token in (${sql.join(key.texts.map(text))})`;
     case 'confirmationToken':
       return sql`confirmation_token in (${sql.join(key.texts.map(text))})`;
     case 'identifier':
@@ -68,15 +68,15 @@ export const findUsers = async (db: Db, key: UserKey): Promise<readonly UserRow[
 export const findUsersInside = async (tx: Tx, key: UserKey, dialect: Dialect): Promise<readonly UserRow[]> =>
   rowsOf(await tx.run(statementOf(conditionOf(key, dialect), dialect, 'locked')));
 
-/** Stores the digests of the codes sent by mail, without changing `updated_at`. */
+/** Stores what is kept of a code sent by mail, without changing `updated_at`. */
 export const setTokenStatement = (
   id: number,
   column: 'reset_password_token' | 'confirmation_token',
-  digest: string,
+  stored: string,
   dialect: Dialect,
 ): Statement =>
   dialect.compile(
-    sql`update up_users set ${sql.ref(column)} = ${dialect.bind('string', digest)} where id = ${dialect.bind('id', id)}`,
+    sql`update up_users set ${sql.ref(column)} = ${dialect.bind('string', stored)} where id = ${dialect.bind('id', id)}`,
   );
 
 /** A user as `user list` shows it. */

@@ -3,11 +3,12 @@ import { sql } from 'kysely';
 import { fitsBcrypt } from '../access/passwords.js';
 import { catchRefusal, type Issue, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import type { EntryType } from '../model/model.js';
-import { type Grammar, textQuery } from '../query/brackets.js';
+import type { Grammar } from '../query/brackets.js';
 import { objectQuery } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import { type QuerySource, withDefaults } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { type Answered, applyAndAnswer } from '../write/answer.js';
@@ -61,7 +62,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
 
   /** The response to a write includes the user's role if the caller may see roles (AC16). */
   const write = (request: WriteRequest, { caller, search }: AccountRequest, session: Session): Promise<Answered> => {
-    const query = request.action === 'delete' ? textQuery(search) : withDefaults(textQuery(search), withRole);
+    const query = request.action === 'delete' ? searchQuery(search) : withDefaults(searchQuery(search), withRole);
     return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
   };
 
@@ -73,10 +74,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
   };
 
   return {
-    find: asAction((request) => read('find', null, textQuery(request.search, listGrammar), request)),
+    find: asAction((request) => read('find', null, searchQuery(request.search, listGrammar), request)),
 
     count: asAction(async ({ caller, search }) => {
-      const query = textQuery(search, countGrammar(type));
+      const query = searchQuery(search, countGrammar(type));
       const context = contextOf(deps, caller);
       const seen = await deps.userReads?.count({ query, caller, context });
       if (seen !== undefined) return jsonAnswer(seen);
@@ -86,12 +87,12 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
 
     me: asAction(async (request) =>
       request.caller.who.kind === 'user'
-        ? read('findOne', request.caller.who.id, textQuery(request.search), request)
+        ? read('findOne', request.caller.who.id, searchQuery(request.search), request)
         : refused(issue('http.no-user', [])),
     ),
 
     findOne: asAction(async (request) =>
-      request.id === null ? noUser() : read('findOne', request.id, textQuery(request.search), request),
+      request.id === null ? noUser() : read('findOne', request.id, searchQuery(request.search), request),
     ),
 
     create: asAction(async (request) => {

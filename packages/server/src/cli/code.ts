@@ -17,6 +17,7 @@ import {
   replacesAction,
   routerCall,
 } from './core-code.js';
+import { changesReads as changesReadsBy, guardsOthers, replacesControllers } from './guard-texts.js';
 
 export interface CodeFile {
   /** Relative to the project folder, with forward slashes. */
@@ -330,17 +331,14 @@ const changesRoutes = (file: string, text: string): boolean =>
 const addsMiddlewares = (file: string, text: string): boolean =>
   /^config\/(?:env\/[^/]+\/)?middlewares\./.test(file)
     ? /(['"])(?!strapi::)[\w-]+::|\bresolve\b|\brequire\b|\bimport\b/.test(text)
-    : /^src\/(?:extensions|plugins|index\.)/.test(file) && /\bserver(?:\.app)?\.use\b/.test(text);
+    : /^src\/(?:extensions|plugins|index\.)/.test(file) && guardsOthers(text);
 
 /** `plugin.controllers.user.find = …` */
 const replacesController = (file: string, text: string): boolean =>
-  /^src\/(?:extensions|index\.)/.test(file) &&
-  /\bcontrollers?\b(?:\.\w+|\[ ?['"][\w-]+['"] ?\]|\( ?['"][^'"]+['"] ?\))+ ?=(?![=>])/.test(text);
+  /^src\/(?:extensions|index\.)/.test(file) && replacesControllers(text);
 
 /** Lifecycles of reads and decorations of the entity service may narrow every query, or empty its results. */
-const changesReads = (file: string, text: string): boolean =>
-  file.startsWith('src/') &&
-  /\b(?:before|after)(?:FindOne|FindMany|Count)\b|\bentityService ?\. ?decorate\b/.test(text);
+const changesReads = (file: string, text: string): boolean => file.startsWith('src/') && changesReadsBy(text);
 
 /** Removes comments, but not inside strings. The lines stay. */
 const withoutComments = (source: string): string =>

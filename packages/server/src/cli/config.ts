@@ -158,6 +158,11 @@ export const configSchema = z.strictObject({
         .describe(
           "Sender of all mails but those of code that names its own; null for the sender of v4's mail templates.",
         ),
+      replyTo: z
+        .string()
+        .nullable()
+        .default(null)
+        .describe('Address for replies to mails that name none themselves; null: they go to the sender.'),
     })
     .prefault({}),
   webhooks: z

@@ -1,6 +1,8 @@
 /** What becomes of the plugins and providers of v4 that a package.json names. */
 import fs from 'node:fs';
 import path from 'node:path';
+import { nameByPackage, packageFolder } from '../v4code/installed.js';
+import { pluginGuards } from './guard-texts.js';
 
 export interface PluginVerdict {
   readonly name: string;
@@ -54,22 +56,21 @@ export interface InstalledPlugin {
   /** As `config/plugins` knows it. */
   readonly name: string;
   readonly packageName: string;
-  /** Whether it may refuse requests, or narrow what they find. */
-  readonly mayGuard: boolean;
+  /** Null if it is not found, so that nothing tells what it does; else whether it may refuse requests, or narrow what they find. */
+  readonly mayGuard: boolean | null;
 }
 
-/** Those in `node_modules` that the project's package.json names. */
+/** Those that the project's package.json names, by what their package says, or else by its name. */
 export const installedPlugins = (dir: string): readonly InstalledPlugin[] => {
   const { dependencies = {} } = readPackage(dir);
   return Object.keys(dependencies)
     .filter((it) => !it.startsWith('@strapi/'))
-    .flatMap((packageName) => {
-      const name = pluginName(dir, packageName);
-      return name === null ? [] : [{ name, packageName, mayGuard: mayGuard(folderOf(dir, packageName)) }];
+    .flatMap((packageName): readonly InstalledPlugin[] => {
+      const folder = packageFolder(dir, packageName);
+      const name = folder === null ? nameByPackage(packageName) : pluginName(dir, packageName);
+      return name === null ? [] : [{ name, packageName, mayGuard: folder === null ? null : mayGuard(folder) }];
     });
 };
-
-const folderOf = (dir: string, packageName: string): string => path.join(dir, 'node_modules', packageName);
 
 interface Package {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -87,16 +88,17 @@ const readPackage = (folder: string): Package => {
 
 /** Null for a package that is no plugin. */
 const pluginName = (dir: string, packageName: string): string | null => {
-  const { strapi } = readPackage(folderOf(dir, packageName));
+  const folder = packageFolder(dir, packageName);
+  const { strapi } = folder === null ? {} : readPackage(folder);
   return strapi?.kind === 'plugin' ? String(strapi.name ?? packageName) : null;
 };
 
-/** Whether the text of its server adds middlewares to every request, or comes between every query. */
+/** Whether the text of its server shows guards. Of all its files at once: what one subscribes may be written in another. */
 const mayGuard = (folder: string): boolean =>
-  ['strapi-server.js', 'server', 'dist/server', 'dist/strapi-server.js'].some((place) =>
-    textsBelow(path.join(folder, place)).some((it) =>
-      /\bserver\s*\.\s*(?:app\s*\.\s*)?use\s*\(|\bentityService\s*\.\s*decorate\b/.test(it),
-    ),
+  pluginGuards(
+    ['strapi-server.js', 'server', 'dist/server', 'dist/strapi-server.js']
+      .flatMap((place) => textsBelow(path.join(folder, place)))
+      .join('\n'),
   );
 
 const textsBelow = (place: string): readonly string[] => {

@@ -131,6 +131,7 @@ export const siteOf = async ({ project, logger, code, ...given }: ProjectSiteOpt
     hooks: code?.hooks,
     listeners: code?.listeners,
     userReads: code?.userReads,
+    rawCodes: code?.rawCodes,
     model,
     settings: { rest, strict },
     jwtLifetimeMs: Math.round(config.users.jwtDays * 24 * 60 * 60 * 1000),
@@ -220,6 +221,7 @@ export const mailFor = ({ config, env }: Project, logger: FastifyBaseLogger): Ma
       username: env.SMTP_USERNAME ?? null,
       password: env.SMTP_PASSWORD ?? null,
       from: config.mail.from,
+      replyTo: config.mail.replyTo,
     });
   if (env.NODE_ENV === 'production') return noMail;
   return newToldMail(({ to, subject, text, own }) =>

@@ -415,8 +415,10 @@ export const withInstalled = (
       notSupported(
         `plugins.${name}`,
         packageName,
-        `the package ${packageName} does not run${mayGuard ? ': switch it off in config/plugins, or remove it' : ''}`,
-        { isGuard: mayGuard },
+        mayGuard === null
+          ? `the package ${packageName} is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json`
+          : `the package ${packageName} does not run${mayGuard ? ': switch it off in config/plugins, or remove it' : ''}`,
+        { isGuard: mayGuard === true },
       ),
     ),
   ];
@@ -608,15 +610,18 @@ const s3 = (value: Plain, at: string): readonly V4Setting[] => {
 const email = (value: unknown, at: string): readonly V4Setting[] => {
   const provider = textAt(value, 'provider') ?? 'sendmail';
   const settings = objectAt(value, 'settings');
-  const from = textAt(settings, 'defaultFrom');
-  const sender = from === null ? [] : [obeyed(`${at}.config.settings.defaultFrom`, from, config('mail.from', from))];
+  const address = (v4Name: string, name: string): readonly V4Setting[] => {
+    const found = textAt(settings, v4Name);
+    return found === null ? [] : [obeyed(`${at}.config.settings.${v4Name}`, found, config(name, found))];
+  };
+  const addresses = [...address('defaultFrom', 'mail.from'), ...address('defaultReplyTo', 'mail.replyTo')];
   const others = Object.keys(settings)
-    .filter((it) => it !== 'defaultFrom' && it !== 'testAddress')
+    .filter((it) => !['defaultFrom', 'defaultReplyTo', 'testAddress'].includes(it))
     .map((it) => notSupported(`${at}.config.settings.${it}`, settings[it], 'it is not known here'));
   if (!/nodemailer$/.test(provider))
     return [
       notSupported(`${at}.config.provider`, provider, 'mail goes out over SMTP: set SMTP_HOST'),
-      ...sender,
+      ...addresses,
       ...others,
     ];
   const options = objectAt(value, 'providerOptions');
@@ -633,7 +638,7 @@ const email = (value: unknown, at: string): readonly V4Setting[] => {
     ...Object.keys(options)
       .filter((it) => !known.includes(it))
       .map((it) => notSupported(`${at}.config.providerOptions.${it}`, options[it], 'it is not known here')),
-    ...sender,
+    ...addresses,
     ...others,
   ];
 };

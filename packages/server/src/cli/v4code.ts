@@ -39,6 +39,7 @@ const settingsOf = ({ config, env }: Project): SettingsInForce => ({
     sizeLimit: config.upload.sizeLimit,
   },
   mailFrom: config.mail.from,
+  mailReplyTo: config.mail.replyTo,
 });
 
 /** Tasks of `config/server` run also where all else is as v4 generates it. */

@@ -1,6 +1,6 @@
 /** What webhooks, and listeners in this process, are told of: v4's events, and which of them a write is. */
 import { FILE_UID } from '../model/model.js';
-import type { Session, WriteEvent } from '../write/session.js';
+import type { WriteEvent } from '../write/session.js';
 
 export const eventNames = [
   'entry.create',
@@ -25,14 +25,13 @@ export interface EventListeners {
   hears(name: EventName): boolean;
   /** The events of one transaction, once it is committed. Nobody waits for the listeners; their faults are their own. */
   tell(told: readonly { readonly name: EventName; readonly facts: EventFacts }[]): void;
-  /** Called after the commit of each transaction, and after `tell`. */
-  committed(session: Session): void;
 }
 
 /** In the order in which they are told; none for users, roles and other types of v4 itself. */
 export const eventsOf = ({ action, type, publication }: WriteEvent): readonly EventName[] => {
   // v4's media library updates a file like any entry
   if (type.uid === FILE_UID) return action === 'update' ? ['entry.update', 'media.update'] : [`media.${action}`];
-  if (type.origin !== 'project') return [];
+  // v4 tells of entries only
+  if (type.origin !== 'project' || type.kind === 'component') return [];
   return [`entry.${action}`, ...(publication === undefined ? [] : [`entry.${publication}` as const])];
 };

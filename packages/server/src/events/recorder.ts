@@ -110,7 +110,6 @@ export const newRecorder = ({
             return eventsOf(event).map((name) => ({ name, facts: JSON.parse(`{${factsOf(name, event, entry)}}`) }));
           }),
         );
-      listeners?.committed(session);
     },
   };
 };

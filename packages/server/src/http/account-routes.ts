@@ -12,7 +12,7 @@ import { identifyCaller, isReading } from './credentials.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
-import { searchOf } from './target.js';
+import { searchOfRequest } from './searches.js';
 
 export interface AccountRouteDeps {
   readonly accounts: Accounts;
@@ -48,7 +48,7 @@ const handlerOf =
     const answer = await actionOf(deps.accounts)({
       caller,
       body: request.body,
-      search: searchOf(request.raw.url!),
+      search: searchOfRequest(request),
       id: given === undefined ? null : parseId(given, limits.integerMax),
       match: readPrecondition(request.headers),
     });

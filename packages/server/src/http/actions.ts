@@ -11,12 +11,12 @@ import { limits } from '../limits.js';
 import { readEntryForm } from '../media/entries.js';
 import type { Received } from '../media/receive.js';
 import type { EntryType } from '../model/model.js';
-import { readBrackets, textQuery } from '../query/brackets.js';
 import type { LeftOut } from '../query/lenient.js';
 import { objectQuery, type QueryObject, toObject } from '../query/objects.js';
 import { parameterName } from '../query/parameters.js';
 import type { QuerySource } from '../query/raw.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { type Search, searchQuery, textOfSearch } from '../query/searches.js';
 import type { EntryFormat } from '../query/selection.js';
 import { readPrecondition } from '../read/etag.js';
 import { type Answer, answerOf, type ReadRequest } from '../read/find.js';
@@ -30,7 +30,7 @@ import { readFormat, readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
-import { searchOf } from './target.js';
+import { searchOfRequest } from './searches.js';
 
 export const addActionPaths = (app: FastifyInstance, routes: readonly Route[], site: Site): void => {
   for (const route of routes) {
@@ -58,7 +58,7 @@ const answerAction = async (
   const id = given === undefined ? null : parseId(given, limits.integerMax);
   if (given !== undefined && id === null)
     return sendIssues(reply, [issue(action === 'createLocalization' ? 'locale.no-entry' : 'http.not-found', [])]);
-  const search = searchOf(request.raw.url!);
+  const search = searchOfRequest(request);
   const run = (body: unknown, files: readonly Received[]): Promise<Answer> =>
     runAction({ request, headers: request.headers, body, files, ...admitted.value, type, action, id, search }, site);
   const { form } = request;
@@ -150,7 +150,7 @@ interface ActionInput extends Admitted {
   readonly type: EntryType;
   readonly action: Action;
   readonly id: number | null;
-  readonly search: string;
+  readonly search: Search;
 }
 
 interface ActionRequest extends ActionInput {
@@ -166,11 +166,11 @@ const runAction = async (actionRequest: ActionRequest, site: Site): Promise<Answ
   const { model, locales, reader, writer, settings } = site;
   const leftOut: LeftOut[] = [];
   const step: Step = {
-    request: new RequestOfHandler({ method, url, headers, search, format: actionRequest.format, body, id }),
+    request: new RequestOfHandler({ method, url, headers, asked: search, format: actionRequest.format, body, id }),
     caller,
     selection: () => {
       const prepared = reader.prepare(
-        { action: isWrite(action) ? 'findOne' : action, type, id, query: textQuery(search) },
+        { action: isWrite(action) ? 'findOne' : action, type, id, query: searchQuery(search) },
         contextFor(type, actionRequest, {}, site),
       );
       return unwrap(prepared).query.selection;
@@ -199,17 +199,27 @@ class RequestOfHandler {
   readonly format: EntryFormat;
   readonly body: unknown;
   readonly id: number | null;
-  constructor({ method, url, headers, search, format, body, id }: Omit<RequestOfHandler, 'query'>) {
+  readonly #asked: Search;
+  constructor({
+    asked,
+    method,
+    url,
+    headers,
+    format,
+    body,
+    id,
+  }: Omit<RequestOfHandler, 'query' | 'search'> & { readonly asked: Search }) {
+    this.#asked = asked;
     this.method = method;
     this.url = url;
     this.headers = headers;
-    this.search = search;
+    this.search = textOfSearch(asked);
     this.format = format;
     this.body = body;
     this.id = id;
   }
   get query(): QueryObject {
-    return unwrap(toObject(unwrap(readBrackets(this.search))));
+    return unwrap(toObject(unwrap(searchQuery(this.#asked).read())));
   }
 }
 
@@ -244,7 +254,7 @@ const perform = async (
   input: BuiltIn,
   options: NextOptions,
   site: Site,
-  query = options.query ? objectQuery(options.query) : textQuery(input.search),
+  query = options.query ? objectQuery(options.query) : searchQuery(input.search),
 ): Promise<Answer> => {
   const { headers, caller, type, action, id } = input;
   const context = contextFor(type, input, options, site);
@@ -288,7 +298,7 @@ const createLocalization = async (input: ActionInput, site: Site): Promise<Answe
     match: readPrecondition(headers),
     adminId: adminOf(caller),
   };
-  const ignored = [...unwrap(textQuery(search).read()).keys()].filter(
+  const ignored = [...unwrap(searchQuery(search).read()).keys()].filter(
     (name) => parameterName(name, input.format).kind === 'known',
   );
   const leftOut = ignored.map((name): LeftOut => ({ name, issue: issue('query.no-effect', [name]) }));

@@ -6,13 +6,14 @@ import { issue, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { FileActions, FileRequest } from '../media/files.js';
 import type { Media } from '../media/media.js';
+import { textOfSearch } from '../query/searches.js';
 import { readPrecondition } from '../read/etag.js';
 import type { Answer } from '../read/find.js';
 import { identifyCaller, isReading } from './credentials.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
-import { searchOf } from './target.js';
+import { searchOfRequest } from './searches.js';
 
 export interface FileRouteDeps {
   readonly media: Media;
@@ -59,7 +60,7 @@ const handlerOf =
     const { id = null } = request.params as { readonly id?: string };
     const answer = await answerFiles(
       action,
-      { caller, form, body, headers, id, search: searchOf(request.raw.url!) },
+      { caller, form, body, headers, id, search: searchOfRequest(request) },
       media,
     );
     return answer.ok ? sendAnswer(reply, answer.value) : sendIssues(reply, answer.issues);
@@ -79,7 +80,9 @@ export const answerFiles = async (
 ): Promise<Result<Answer>> => {
   // an upload with an id in the query changes that file
   const ids =
-    action === 'upload' ? [...new URLSearchParams(asked.search)].filter(([name]) => /^id(?:\[|$)/.test(name)) : [];
+    action === 'upload'
+      ? [...new URLSearchParams(textOfSearch(asked.search))].filter(([name]) => /^id(?:\[|$)/.test(name))
+      : [];
   const [[name, changed] = ['id', null], ...others] = ids;
   // not taken for an upload without id, which would store another file
   if (name !== 'id' || others.length > 0) return refused(issue('query.expected-text', ['id']));

@@ -16,7 +16,7 @@ import {
   typeOf,
   type Uid,
 } from '../model/model.js';
-import { textQuery } from '../query/brackets.js';
+import { searchQuery } from '../query/searches.js';
 import type { Gate } from '../query/selection.js';
 import type { ListPlace, PartStep } from '../query/window.js';
 import type { Site } from '../site/site.js';
@@ -26,7 +26,7 @@ import { asOf } from './credentials.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { parseId, permissionFor, type Route } from './routes.js';
-import { searchOf } from './target.js';
+import { searchOfRequest } from './searches.js';
 
 export interface WindowRouteDeps {
   readonly site: Site;
@@ -103,7 +103,7 @@ const sendWindow = async (
       site.onForbidden?.(caller.who, found.permission);
     return sendIssues(reply, [issueOf(found, context.gate)]);
   }
-  const query = textQuery(searchOf(request.raw.url!));
+  const query = searchQuery(searchOfRequest(request));
   const read = await site.windows.read({ type, id, place: found.place, query }, context);
   return read.ok ? sendAnswer(reply, read.value) : sendIssues(reply, read.issues);
 };

@@ -5,16 +5,13 @@ import { AddedFiles } from '../write/change.js';
 import type { Data } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import type { Form, Received } from './receive.js';
-import type { Storing } from './storing.js';
+import type { Part, Storing } from './storing.js';
 
 /** A form with the parsed text of its field `data`. */
 export interface EntryForm {
   readonly data: unknown;
   readonly files: readonly Received[];
 }
-
-/** Runs work in a transaction. */
-export type Transaction = <T>(work: (session: Session) => Promise<T>) => Promise<T>;
 
 /** Runs the write of an entry with the ids of its files in the data. It may run twice. */
 export type WriteWithFiles<T> = (data: Data, session: Session) => Promise<T>;
@@ -23,13 +20,13 @@ export interface EntryFiles {
   /**
    * Stores files and writes their entry, both or neither. Throws `Refusal`.
    * @param data as in a JSON body; the names of the files are places in it.
-   * @param transaction runs the write, perhaps as a part of another; in one of its own by default.
+   * @param part the write is perhaps a part of another; it has a transaction of its own by default.
    */
   attach<T>(
     files: readonly Received[],
     entry: { readonly type: EntryType; readonly data: Data; readonly adminId: number | null },
     write: WriteWithFiles<T>,
-    transaction?: Transaction,
+    part?: Part,
   ): Promise<T>;
 }
 
@@ -51,16 +48,16 @@ export const readEntryForm = ({ fields, files }: Form): EntryForm => {
 export const newEntryFiles = (storing: Storing): EntryFiles => {
   const { model, writer } = storing.deps;
   return {
-    attach: (received, { type, data, adminId }, write, transaction) => {
+    attach: (received, { type, data, adminId }, write, part) => {
       const places = received.map((it) => placeOf(it.field, data, type, model));
       return storing.store(
         received.map((it) => ({ received: it, info: {} })),
         (stored) =>
-          (transaction ?? writer.transaction)(async (session) => {
+          (part ?? writer).transaction(async (session) => {
             const ids = await storing.insert(stored, session, adminId);
             return write(withFiles(data, places, ids), session);
           }),
-        { isPart: transaction !== undefined },
+        part,
       );
     },
   };

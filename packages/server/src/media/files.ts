@@ -3,14 +3,14 @@ import { type Caller, newGate } from '../access/access.js';
 import type { KnownCaller } from '../access/caller.js';
 import { bug, catchRefusal, issue, ok, type Result, refuse, refused, unwrap } from '../errors.js';
 import { FILE_UID, typeOf } from '../model/model.js';
-import { type Grammar, textQuery } from '../query/brackets.js';
+import type { Grammar } from '../query/brackets.js';
 import { noQuery } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
+import { type Search, searchQuery } from '../query/searches.js';
 import type { Precondition } from '../read/etag.js';
 import { type Answer, answerOf } from '../read/find.js';
 import { applyAndAnswer } from '../write/answer.js';
 import type { Session } from '../write/session.js';
-import type { Transaction } from './entries.js';
 import { placeIn } from './folders.js';
 import { readInfo, readInfos } from './info.js';
 import type { Recorder, SavedObject } from './journal.js';
@@ -18,20 +18,19 @@ import type { FileInfo } from './prepare.js';
 import type { Form, IncomingForm, Received } from './receive.js';
 import { type Reference, readReference, updateFor } from './reference.js';
 import { type FileRow, findFile, lockFile } from './rows.js';
-import type { Storing } from './storing.js';
+import type { Part, Storing } from './storing.js';
 
 export interface FileRequest {
   readonly caller: KnownCaller;
   readonly form: IncomingForm | null;
   /** The parsed JSON body; undefined if there is none. */
   readonly body: unknown;
-  /** The query string, without `?`. */
-  readonly search: string;
+  readonly search: Search;
   /** The file that the URL names; null if there is no such id. */
   readonly id: number | null;
   readonly match: Precondition | null;
-  /** Runs the write of an upload or a removal, perhaps as a part of another; in a transaction of its own by default. */
-  readonly transaction?: Transaction;
+  /** An upload or a removal is perhaps a part of another write; it has a transaction of its own by default. */
+  readonly part?: Part;
 }
 
 export type FileAction = (request: FileRequest) => Promise<Result<Answer>>;
@@ -67,7 +66,7 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 
   const upload = async (form: Form, request: FileRequest): Promise<Answer> => {
-    const { caller, transaction } = request;
+    const { caller, part } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
     const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, isAdmin(caller)));
@@ -76,14 +75,14 @@ export const newFileActions = (storing: Storing): FileActions => {
     return storing.store(
       files,
       (stored) =>
-        (transaction ?? writer.transaction)(async (session) => {
+        (part ?? writer).transaction(async (session) => {
           const ids = await storing.insert(stored, session, adminOf(caller));
           if (reference) await addTo(reference, ids, caller, session);
           const texts: string[] = [];
           for (const id of ids) texts.push((await read(id, contextOf(caller), session)).body.toString());
           return answerOf(`[${texts.join(',')}]`, null, []);
         }),
-      { isPart: transaction !== undefined },
+      part,
     );
   };
 
@@ -179,9 +178,9 @@ export const newFileActions = (storing: Storing): FileActions => {
   };
 
   const destroy = async (given: FileRequest & { readonly id: number }): Promise<Answer> => {
-    const { id, caller, match, transaction } = given;
+    const { id, caller, match, part } = given;
     const remove = (record: Recorder) =>
-      (transaction ?? writer.transaction)(async (session) => {
+      (part ?? writer).transaction(async (session) => {
         const row = await lockFile(id, session.tx, db.dialect);
         if (!row) return refuse(issue('media.absent', []));
         const request = { action: 'delete', type, id, match } as const;
@@ -190,7 +189,7 @@ export const newFileActions = (storing: Storing): FileActions => {
         await record({ row: { kind: 'deleted', id }, written: [], obsolete, saved: [] });
         return { answer, deleted: row };
       });
-    const { answer, deleted } = await storing.during(remove, { isPart: transaction !== undefined });
+    const { answer, deleted } = await storing.during(remove, { isPart: part !== undefined });
     tellOfKept(deleted);
     return answer;
   };
@@ -198,16 +197,16 @@ export const newFileActions = (storing: Storing): FileActions => {
   return {
     find: async ({ caller, search }) =>
       reader.read(
-        { action: 'find', type, id: null, query: textQuery(search, listGrammar), form: 'plain' },
+        { action: 'find', type, id: null, query: searchQuery(search, listGrammar), form: 'plain' },
         contextOf(caller),
       ),
     count: async ({ caller, search }) => {
-      const counted = await reader.count({ type, query: textQuery(search, listGrammar) }, contextOf(caller));
+      const counted = await reader.count({ type, query: searchQuery(search, listGrammar) }, contextOf(caller));
       return counted.ok ? ok(answerOf(String(counted.value.total), null, counted.value.leftOut)) : counted;
     },
     findOne: async ({ caller, search, id }) => {
       if (id === null) return absent();
-      const query = textQuery(search, entryGrammar);
+      const query = searchQuery(search, entryGrammar);
       const answer = await reader.read({ action: 'findOne', type, id, query, form: 'plain' }, contextOf(caller));
       return !answer.ok && answer.issues[0]?.code === 'http.not-found' ? absent() : answer;
     },

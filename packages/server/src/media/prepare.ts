@@ -95,4 +95,4 @@ export const prepareFile = async (
 };
 
 /** As v4 stores sizes: 1,000 bytes each, two decimal places. */
-const kilobytes = (bytes: number): number => Math.round(bytes / 10) / 100;
+export const kilobytes = (bytes: number): number => Math.round(bytes / 10) / 100;

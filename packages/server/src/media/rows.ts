@@ -99,8 +99,8 @@ const settingStatement = (key: string, dialect: Dialect): Statement =>
   );
 
 /** What v4's media library is set to. */
-export const readImageSettings = async (db: Db): Promise<ImageSettings> => {
-  const [[value] = []] = await db.read(() => readRows(settingStatement('plugin_upload_settings', db.dialect)));
+export const readImageSettings = async (dialect: Dialect, read: Db['read']): Promise<ImageSettings> => {
+  const [[value] = []] = await read(() => readRows(settingStatement('plugin_upload_settings', dialect)));
   const tree = treeOf(value);
   const given: Readonly<Record<string, unknown>> = tree !== null && typeof tree === 'object' ? { ...tree } : {};
   return {

@@ -57,12 +57,20 @@ export interface MediaDeps extends MediaOptions {
   readonly onFault: (fault: unknown) => void;
 }
 
+/** The transaction that a write may be a part of. */
+export interface Part {
+  /** Runs work in it, or in one of its own. */
+  readonly transaction: <T>(work: (session: Session) => Promise<T>) => Promise<T>;
+  /** Reads what it sees: another connection might not be free as long as it is open. */
+  readonly read: Db['read'];
+}
+
 export interface Storing {
   readonly deps: MediaDeps;
   /** With the server's own rights. */
   readonly own: ResolveContext;
   /** Reads a received file: its name, its type, and its formats if it is an image. Throws `Refusal`. */
-  prepare(file: NewFile, kept: KeptName | null): Promise<PreparedFile>;
+  prepare(file: NewFile, kept: KeptName | null, read?: Db['read']): Promise<PreparedFile>;
   /** Puts objects; a failure is a 503. */
   put(objects: Iterable<readonly [key: string, object: StagedObject]>): Promise<void>;
   /** Copies a stored object to a new local file; null if there is none. A failure is a 503. */
@@ -79,11 +87,7 @@ export interface Storing {
    * Stores the files, then runs the work, which inserts their rows with `insert` in a transaction and ends with its
    * commit. If anything fails, nothing of the files remains. Throws `Refusal`.
    */
-  store<T>(
-    files: readonly NewFile[],
-    work: (stored: readonly PreparedFile[]) => Promise<T>,
-    options?: { readonly isPart?: boolean },
-  ): Promise<T>;
+  store<T>(files: readonly NewFile[], work: (stored: readonly PreparedFile[]) => Promise<T>, part?: Part): Promise<T>;
   /** Inserts the rows of stored files, in their order. Returns the ids. @param adminId the administrator who uploads them, if one does. */
   insert(stored: readonly PreparedFile[], session: Session, adminId: number | null): Promise<readonly number[]>;
   /** Removes what uploads of killed processes have left; called once, at the start. */
@@ -108,7 +112,9 @@ export const newStoring = (deps: MediaDeps): Storing => {
       throw known instanceof Refusal ? known : new Refusal(issue('media.store-failed', []));
     }
   };
-  const prepare: Storing['prepare'] = async (file, kept) => prepareFile(file, kept, await readImageSettings(db), store);
+  const usual: Db['read'] = (program) => db.read(program);
+  const prepare: Storing['prepare'] = async (file, kept, read = usual) =>
+    prepareFile(file, kept, await readImageSettings(db.dialect, read), store);
   const put: Storing['put'] = (objects) =>
     withStore(async () => {
       for (const [key, object] of objects) await store.put(key, object);
@@ -152,18 +158,21 @@ export const newStoring = (deps: MediaDeps): Storing => {
     recover: journal.recover,
     withForm: async (incoming, work) => withForm(incoming, await journal.newPath(), bounds, work),
     withCopies: async (files, work) => withCopies(files, await journal.newPath(), work),
-    store: async (files, work, options) => {
+    store: async (files, work, part) => {
       const prepared: PreparedFile[] = [];
-      for (const file of files) prepared.push(await prepare(file, null));
+      for (const file of files) prepared.push(await prepare(file, null, part?.read));
       const [first] = prepared;
       if (!first) return work([]);
       const objects = prepared.flatMap((it) => [...it.objects]);
-      return journal.during(async (record) => {
-        const row = { kind: 'created', hash: first.hash } as const;
-        await record({ row, written: objects.map(([key]) => key), obsolete: [], saved: [] });
-        await put(objects);
-        return work(prepared);
-      }, options);
+      return journal.during(
+        async (record) => {
+          const row = { kind: 'created', hash: first.hash } as const;
+          await record({ row, written: objects.map(([key]) => key), obsolete: [], saved: [] });
+          await put(objects);
+          return work(prepared);
+        },
+        { isPart: part !== undefined },
+      );
     },
     insert: async (stored, session, adminId) => {
       const [first] = stored;

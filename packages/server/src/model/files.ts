@@ -108,6 +108,10 @@ const isKebabCase = (name: string): boolean => /^[a-z][a-z0-9]*(-[a-z0-9]+)*$/.t
 /** v4 names APIs and content types after their folders, and what these hold after its files, in kebab case. */
 export const kebabName = (folder: string): string => (isKebabCase(folder) ? folder : kebabCase(folder));
 
+/** How the folders of a content type become its uid: names that v4 would not generate are left unchanged. */
+export const folderNaming = (singularName: string | null): ((folder: string) => string) =>
+  singularName === null || isKebabCase(singularName) ? kebabName : (folder) => folder;
+
 const findSchemaFiles = (projectDir: string, notes: SchemaNotes): readonly FoundFile[] => {
   const found: FoundFile[] = [];
   const contentTypes = (root: string, form: 'api' | 'extension', namespace: string): void => {
@@ -224,8 +228,7 @@ const readContentType = (found: FoundFile, json: JsonObject, customFields: Custo
   info.noteUnknown(infoKeys);
   const hasInfo = isJsonObject(json['info']);
   const given = hasInfo ? info.string('singularName') : null;
-  // names that v4 would not generate are left unchanged
-  const named = given === null || isKebabCase(given) ? kebabName : (folder: string) => folder;
+  const named = folderNaming(given);
   const owner = named(found.owner);
   const name = named(found.name);
   const singular = given ?? name;

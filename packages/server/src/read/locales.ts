@@ -31,8 +31,8 @@ export const DEFAULT_LOCALE_KEY = 'plugin_i18n_default_locale';
 export interface LocaleStore {
   /** The code of the default locale: as it was at most `limits.permissionsMsMax` ago, or as the transaction sees it. */
   defaultCode(tx?: Tx): Ready<string>;
-  /** All locales, by id. */
-  list(): Promise<readonly Locale[]>;
+  /** All locales, by id; as the transaction sees them, if there is one. */
+  list(tx?: Tx): Promise<readonly Locale[]>;
 }
 
 /** @param now milliseconds, monotonic. */
@@ -41,7 +41,7 @@ export const newLocaleStore = (db: Db, now: () => number): LocaleStore => {
   const recent = newRecent(() => db.readSmall(() => readDefaultCode(dialect)), limits.permissionsMsMax, now);
   return {
     defaultCode: (tx) => (tx ? readInside(readDefaultCode(dialect), tx) : recent.current()),
-    list: () => db.read(() => readLocales(dialect)),
+    list: (tx) => (tx ? readInside(readLocales(dialect), tx) : db.read(() => readLocales(dialect))),
   };
 };
 

@@ -9,6 +9,7 @@ import { newJwts } from '../access/jwt.js';
 import { newPermissionStore } from '../access/permissions.js';
 import type { AccountDeps, UserReads } from '../accounts/account.js';
 import { type Accounts, newAccounts } from '../accounts/accounts.js';
+import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import { type AdminActions, newAdminActions } from '../administration/endpoints.js';
 import { newSessions } from '../administration/sessions.js';
@@ -36,6 +37,7 @@ export interface SiteOptions {
   /** Are told of writes, as webhooks are. */
   readonly listeners?: EventListeners | undefined;
   readonly userReads?: UserReads | undefined;
+  readonly rawCodes?: RawCodes | undefined;
   readonly settings: SiteSettings;
   readonly secrets: Secrets;
   readonly jwtLifetimeMs: number;
@@ -148,6 +150,7 @@ export const newSite = (options: SiteOptions): Site => {
     apiUrl,
     registerFields: options.registerFields ?? null,
     userReads: options.userReads,
+    rawCodes: options.rawCodes,
     now,
     onFault,
   };

@@ -9,6 +9,10 @@ import type { Members } from './parts.js';
 /** What v4 looks into; any other parameter stays as it is, be it the project's own. */
 const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
 
+/** The parameters of a query that v4 looks into. */
+export const lookedAt = (query: Members): Members =>
+  Object.fromEntries(Object.entries(query).filter(([name, it]) => looked.includes(name) && it !== undefined));
+
 /** A query without the parts that are refused: each is taken out where its issue says, or else its whole parameter. */
 export const allowedQuery = (
   query: Members,

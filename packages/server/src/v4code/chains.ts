@@ -32,6 +32,8 @@ export interface ChainDeps {
   readonly native: () => Native;
   /** Whether no service and no hook of the project takes part in an action. */
   readonly isPlain: (uid: string, action: CoreAction) => boolean;
+  /** What a middleware names by `resolve`, loaded while the server starts. */
+  readonly loadMiddleware: (place: string, make: (loaded: unknown) => Middleware) => Middleware;
   readonly strapi: unknown;
 }
 
@@ -157,7 +159,13 @@ const actionOf = (
   // an extension may replace that of a plugin later, and any code an action of either
   const lookUp = name.startsWith('plugin::') ? () => registry.controller(name)! : () => controller;
   return {
-    action: [answering((...given) => (lookUp()[action] as Callable)(...given))],
+    action: [
+      answering((...given) => {
+        const members = lookUp();
+        // code may have put one there that is not bound to them
+        return (members[action] as Callable).call(members, ...given);
+      }),
+    ],
     scope: full,
     isCore: () => registry.isCoreAction(name, action),
   };
@@ -207,12 +215,16 @@ const policyContextOf = (ctx: Koa.Context): object => ({
 const middlewareStep = (
   given: unknown,
   namespace: string,
-  { registry, strapi }: ChainDeps,
+  { registry, loadMiddleware, strapi }: ChainDeps,
   where: string,
 ): Middleware => {
   if (isCallable(given)) return given as unknown as Middleware;
-  const { name, config = {} } = isMembers(given) ? given : { name: given };
-  const factory = typeof name === 'string' ? registry.middleware(name, namespace) : undefined;
-  if (!factory) throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? given)}`);
-  return factory(config, { strapi }) as Middleware;
+  const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
+  const made = (factory: unknown): Middleware => {
+    if (!isCallable(factory))
+      throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
+    return factory(config, { strapi }) as Middleware;
+  };
+  if (typeof resolve === 'string') return loadMiddleware(resolve, made);
+  return made(typeof name === 'string' ? registry.middleware(name, namespace) : undefined);
 };

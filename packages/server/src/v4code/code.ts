@@ -4,6 +4,7 @@ import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { UserReads } from '../accounts/account.js';
+import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { EventListeners } from '../events/events.js';
 import { USER_UID } from '../model/model.js';
@@ -14,12 +15,13 @@ import { type CodeConfig, readCodeConfig } from './config.js';
 import { newCoreController, newCoreService, type RestLimits } from './core.js';
 import { type CronDeps, newCron } from './cron.js';
 import { addDefaults, type SettingsInForce } from './defaults.js';
+import { newDescriptions } from './descriptions.js';
 import { type Entity, newEntities } from './entities.js';
 import { newEntityService } from './entity-service.js';
 import { describeFault, newEnv } from './env.js';
 import { newEventHub } from './event-hub.js';
 import { hooksOf } from './hooks.js';
-import { describeModel, newLifecycles, type Operated } from './lifecycles.js';
+import { newLifecycles, type Operated } from './lifecycles.js';
 import { CodeFault, type LoadModule, moduleAt, newLoader } from './load.js';
 import type { Native } from './native.js';
 import { newPackages, type PackageSite, type Packages } from './packages.js';
@@ -28,7 +30,7 @@ import { newPlugins } from './plugins.js';
 import { readProjectCode } from './read.js';
 import { newRegistry, type Registry } from './registry.js';
 import { newRouteTable, type RouteTable } from './routes.js';
-import { leftWorkEnds } from './scope.js';
+import { inTurn, leftWorkEnds } from './scope.js';
 import { newStrapi, type Strapi } from './strapi.js';
 import { newTransactions } from './transactions.js';
 import { newUserReads } from './user-reads.js';
@@ -71,6 +73,7 @@ export interface BoundCode {
   /** Those of `strapi.eventHub`. */
   readonly listeners: EventListeners;
   readonly userReads: UserReads;
+  readonly rawCodes: RawCodes;
   /** The whole row with its role, as `ctx.state.user` has it. */
   readonly findUser: (id: number) => Promise<Entity | null>;
   /**
@@ -165,9 +168,15 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     addDefaults(config, { ...binding, dir });
     const native = (): Native => started(hold.native, 'the content API');
     const views = newViews(model);
-    const lifecycles = newLifecycles({ model: views.open, own: code.lifecycles, warn: (text) => log.warn(text) });
+    const descriptions = newDescriptions(model, code.schemas);
+    const lifecycles = newLifecycles({
+      describe: (uid) => descriptions.of(uid) ?? { uid },
+      own: code.lifecycles,
+      warn: (text) => log.warn(text),
+    });
     const lateSite = (): Site => started(hold.site, 'the database');
     const entities = newEntities({
+      db,
       views,
       reader: () => lateSite().reader,
       writer: () => lateSite().writer,
@@ -186,8 +195,9 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       jwtSeconds: binding.jwtSeconds,
       mail: binding.mail,
       native,
-      locales: () => lateSite().locales.list(),
-      defaultLocale: () => lateSite().locales.defaultCode(),
+      // another connection might never be free: those of a pool may all be held by hooks that wait for one
+      locales: () => inTurn((session) => lateSite().locales.list(session?.tx)),
+      defaultLocale: () => inTurn(async (session) => lateSite().locales.defaultCode(session?.tx)),
       media: () => lateSite().media,
       db,
       login: () => lateSite().accounts.login,
@@ -195,11 +205,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         Object.fromEntries(
           [...model.types.keys()]
             .filter((uid) => uid.startsWith(`plugin::${plugin}.`))
-            .map((uid) => [
-              uid.slice(`plugin::${plugin}.`.length),
-              { schema: structuredClone(describeModel(views.open, uid)) },
-            ]),
+            .map((uid) => [uid.slice(`plugin::${plugin}.`.length), { schema: descriptions.copyOf(uid) ?? {} }]),
         ),
+      shownTypesOf: descriptions.ofPlugin,
+      say: descriptions.say,
       warn: (text) => log.warn(text),
       strapi: () => started(hold.strapi, 'strapi'),
     });
@@ -224,6 +233,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       entities,
       entityService,
       lifecycles,
+      descriptions,
       plugins,
       cron,
       eventHub: hub,
@@ -281,8 +291,17 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     if (enabled !== false && isMembers(tasks)) cron.add(tasks);
     await run('register');
     globals.push(...(await globalsOf(config.tree['middlewares'], { dir, load, registry, strapi })));
+    /** Those that routes name by `resolve`. */
+    const loading: Promise<Middleware>[] = [];
     const table = newRouteTable({
       registry,
+      loadMiddleware: (place, make) => {
+        const loaded = resolved(place, { dir, load }).then(make);
+        // told below, where the start waits for all
+        loaded.catch(() => undefined);
+        loading.push(loaded);
+        return async (ctx, next) => (await loaded)(ctx, next);
+      },
       types: model.types,
       prefix: binding.prefix,
       native,
@@ -291,11 +310,13 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       strapi,
       warn: (text) => log.warn(text),
     });
+    await Promise.all(loading);
     const { origin: corsOrigin } = configOf('strapi::cors', config.tree['middlewares']);
     return {
       hooks: hooksOf(lifecycles, () => entities),
-      listeners: { ...listeners, committed: transactions.committed },
+      listeners,
       userReads: newUserReads({ model, entities, entityService, lifecycles, rest, reader: () => lateSite().reader }),
+      rawCodes: plugins.rawCodes(),
       // an extension may have replaced it
       findUser: (id) => {
         const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
@@ -311,6 +332,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         hold.native = native;
         hold.httpServer = httpServer;
         await run('bootstrap');
+        await Promise.all(loading);
         strapi['isLoaded'] = true;
       },
       runTasks: () => void cron.start(),
@@ -376,7 +398,7 @@ const globalsOf = async (listed: unknown, deps: GlobalsDeps): Promise<readonly M
 };
 
 /** A package of the project, or a place in its folder. */
-const resolved = async (given: string, { dir, load }: GlobalsDeps): Promise<unknown> => {
+const resolved = async (given: string, { dir, load }: Pick<GlobalsDeps, 'dir' | 'load'>): Promise<unknown> => {
   const { createRequire } = process.getBuiltinModule('node:module');
   const require = createRequire(path.join(dir, 'package.json'));
   const find = (name: string): string | null => {

@@ -1,11 +1,10 @@
 /** `config/*` of a v4 project: files of objects or functions of `{ env }`, and those of `config/env/NAME` over them. */
-import fs from 'node:fs';
 import path from 'node:path';
 import get from 'lodash/get.js';
 import has from 'lodash/has.js';
 import merge from 'lodash/merge.js';
 import set from 'lodash/set.js';
-import { describeFault, type Env, withoutExit } from './env.js';
+import { describeFault, type Env, placeInDist, withoutExit } from './env.js';
 import { CodeFault, type LoadModule, modulesIn, nameIn } from './load.js';
 
 /** The configuration as a tree; its members can be read as plain properties too. */
@@ -27,7 +26,6 @@ export interface ConfigOptions {
 }
 
 export const readCodeConfig = async ({ dir, env, environment, load, ignored }: ConfigOptions): Promise<CodeConfig> => {
-  const isCompiled = fs.existsSync(path.join(dir, 'tsconfig.json'));
   const evaluated = async (loaded: unknown, file: string): Promise<unknown> => {
     if (typeof loaded !== 'function') return loaded;
     try {
@@ -41,7 +39,7 @@ export const readCodeConfig = async ({ dir, env, environment, load, ignored }: C
     for (const { name, file } of modulesIn(folder, { withJson: true })) {
       if (ignored.has(nameIn(dir, file))) continue;
       // v4 runs what tsc has written to `dist`, and files look around themselves by `__dirname`
-      const place = isCompiled ? path.join(dir, 'dist', nameIn(dir, file)) : file;
+      const place = placeInDist(dir, file);
       found[name] = await withoutExit(async () => evaluated(await load(file, place), nameIn(dir, file)));
     }
     return found;

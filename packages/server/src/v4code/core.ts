@@ -7,6 +7,7 @@ import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
+import { currentSession } from './scope.js';
 
 export interface CoreDeps {
   readonly model: Model;
@@ -141,7 +142,8 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     return { data: input, files: Object.keys(files).length > 0 ? files : undefined };
   };
 
-  const runs = (action: CoreAction): boolean => !isPlain(uid, action);
+  // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
+  const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs('find')) return native().perform(ctx, type, 'find');

@@ -2,7 +2,7 @@
 import { Refusal } from '../errors.js';
 import type { Attribute, EntryType, Model, NestedAttribute, Uid } from '../model/model.js';
 import type { Entities, Entity } from './entities.js';
-import { ApplicationError } from './errors.js';
+import { ApplicationError, ValidationError } from './errors.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { type Callable, isMembers, type Members } from './parts.js';
 import { type FindParams, isCounted, queryOf } from './queries.js';
@@ -42,16 +42,17 @@ export type WriteParams = FindParams & {
 /** How rows are written: `entityService` checks rules and hashes passwords, `db.query` does not. */
 export type Rules = 'checked' | 'bare';
 
+/** @param locales of which rows are meant, if the parameters name none. */
 export const newQueryEngine = (
   uid: Uid,
   { entities, lifecycles }: { readonly entities: Entities; readonly lifecycles: Lifecycles },
   rules: Rules = 'bare',
+  locales: 'default' | 'all' = rules === 'bare' ? 'all' : 'default',
 ): QueryEngine => {
   const type = entities.typeOf(uid);
   const { model } = entities;
-  // rows of all locales, unless the entity service asks
   const asked = (params: FindParams) =>
-    queryOf(rules === 'bare' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
+    queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
 
   /** Runs a read with the hooks around it, which may change the parameters and the result. */
   const withHooks = async <T>(
@@ -249,13 +250,28 @@ const isNested = (attribute: Attribute | undefined): attribute is NestedAttribut
 
 const nestedAsSelected = (attribute: NestedAttribute, value: unknown, options: Members, model: Model): unknown => {
   if (isCounted(attribute, options) && Array.isArray(value)) return { count: value.length };
-  return mapNested(model, attribute, value, (it, target) => {
+  return mapNested(model, attribute, asWindowed(value, options), (it, target) => {
     const { on } = options;
     const own = isMembers(on) ? on[target.uid] : options;
     if (!isMembers(own)) return it;
     const asked = attribute.kind === 'link' ? own : { ...own, select: undefined };
     return asSelected(it as Entity, asked, target, model);
   });
+};
+
+/** The rows of a list that were asked for, of each entry's own; v4 takes them from those of all entries together. */
+const asWindowed = (value: unknown, { limit, start, offset }: FindParams): unknown => {
+  if (!Array.isArray(value)) return value;
+  const first = wholeOf(start ?? offset, 'start') ?? 0;
+  const count = wholeOf(limit, 'limit') ?? -1;
+  return value.slice(first, count < 0 ? undefined : first + count);
+};
+
+const wholeOf = (given: unknown, name: string): number | undefined => {
+  if (given === undefined || given === null) return undefined;
+  const number = typeof given === 'number' || /^-?\d+$/.test(String(given)) ? Number(given) : Number.NaN;
+  if (Number.isInteger(number) && (name === 'limit' || number >= 0)) return number;
+  throw new ValidationError(`${name} inside populate must be a whole number`);
 };
 
 const showsId = ({ select, populate, where }: FindParams, type: EntryType): boolean => {

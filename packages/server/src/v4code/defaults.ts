@@ -19,6 +19,8 @@ export interface SettingsInForce {
   };
   /** The sender of mails; null if none is configured. */
   readonly mailFrom: string | null;
+  /** Null if none is configured. */
+  readonly mailReplyTo: string | null;
 }
 
 export interface DefaultsOptions {
@@ -30,7 +32,7 @@ export interface DefaultsOptions {
 
 /** Puts them below what the tree has. */
 export const addDefaults = ({ tree }: CodeConfig, { dir, settings, jwtSecret, jwtSeconds }: DefaultsOptions): void => {
-  const { host, port, url, uploads, mailFrom } = settings;
+  const { host, port, url, uploads, mailFrom, mailReplyTo } = settings;
   const days = jwtSeconds / 86_400;
   const below: Members = {
     server: { host, port, ...(url === null ? {} : { url }), proxy: false, dirs: { public: './public' } },
@@ -45,7 +47,10 @@ export const addDefaults = ({ tree }: CodeConfig, { dir, settings, jwtSecret, jw
       email: {
         provider: 'nodemailer',
         providerOptions: {},
-        settings: { defaultFrom: mailFrom ?? 'no-reply@localhost' },
+        settings: {
+          defaultFrom: mailFrom ?? 'no-reply@localhost',
+          ...(mailReplyTo === null ? {} : { defaultReplyTo: mailReplyTo }),
+        },
       },
     },
   };

@@ -6,12 +6,12 @@ import { Refusal, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Media } from '../media/media.js';
 import { type FormField, IncomingForm, type Received } from '../media/receive.js';
-import { parseInstant } from '../model/attributes.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import { objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Reader } from '../read/find.js';
 import type { LocaleStore } from '../read/locales.js';
+import { type Db, readInside } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
 import { AddedFiles, checkData } from '../write/change.js';
 import { hashPasswords } from '../write/passwords.js';
@@ -19,6 +19,7 @@ import type { Data, WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
 import { thrownBy } from './errors.js';
 import { receivedFiles } from './files.js';
+import { checkCreators, checkSiblings, givenIn, noneGiven, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
 import { alone, inScope, inTurn } from './scope.js';
@@ -61,6 +62,7 @@ export interface Entities {
 }
 
 export interface EntitiesDeps {
+  readonly db: Db;
   readonly views: ModelViews;
   /** Lazy, because the site runs the hooks that use them. */
   readonly reader: () => Reader;
@@ -73,7 +75,7 @@ export interface EntitiesDeps {
 const codeCaller: KnownCaller = { version: 'full-access code', who: { kind: 'public' }, may: () => true };
 const askedByCode = { caller: codeCaller, body: undefined, search: '', match: null } as const;
 
-export const newEntities = ({ views, reader, writer, locales, media }: EntitiesDeps): Entities => {
+export const newEntities = ({ db, views, reader, writer, locales, media }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {
     const type = model.types.get(uid);
     if (!type) throw new Error(`Model ${uid} not found`);
@@ -118,18 +120,25 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
   ) => {
     const type = typeIn(options.rules === 'bare' ? views.bare : views.open, uid);
     const model = options.rules === 'bare' ? views.bare : views.open;
-    const given = action === 'delete' ? {} : asBody(unwrap(checkData(plain(data))), type, model, options.rules);
+    const { rules, operation } = options;
+    const given = action === 'delete' ? {} : asBody(unwrap(checkData(plain(data))), type, model, rules);
+    const { times, creators, newId, siblings } =
+      action === 'delete' ? noneGiven : givenIn(given, type, { action, rules, isOfMany: operation === null });
     const hashes =
       action === 'delete' || options.rules === 'bare' ? undefined : unwrap(await hashPasswords(given, type, model));
-    const times = action === 'create' ? timesIn(given) : null;
     const apply = async (written: Data, session: Session): Promise<number> => {
+      const context = await contextFor(type, model, session);
+      if (creators) await checkCreators(creators, (of, ids) => countInside(of, { filters: { id: ids } }, session));
+      const source = siblings && (await sourceOf(type, id, siblings, session));
       const request = {
-        ...{ action, type, id, data: written },
+        ...{ action, type, id },
+        data: source ? { ...written, locale: written['locale'] ?? context.defaultLocale } : written,
         ...(hashes ? { hashes } : {}),
         ...(times ? { times } : {}),
+        ...(creators ? { creators } : {}),
+        ...(newId === null ? {} : { newId }),
+        ...(source ? { source } : {}),
       } as WriteRequest;
-      const context = await contextFor(type, model, session);
-      const { operation } = options;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
         operation,
         isSilent: operation === null,
@@ -139,15 +148,44 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
     const files = await receivedFiles(options.files, 'files.');
     if (files.length === 0) return joined((session) => apply(given, session));
     return media().withCopies(files, (copies) =>
-      media().attach(copies, { type, data: given, adminId: null }, apply, joined),
+      media().attach(copies, { type, data: given, adminId: null }, apply, { transaction: joined, read: reading }),
     );
+  };
+
+  const countInside = async (uid: Uid, query: QueryObject, session: Session | null): Promise<number> => {
+    const type = typeIn(views.open, uid);
+    const context = await contextFor(type, views.open, session);
+    const asked = objectQuery({ publicationState: 'preview', ...query });
+    return unwrap(await reader().count({ type, query: asked }, context, session?.tx)).total;
+  };
+
+  /** The entry of which a new one is to be another locale; null for an update, which cannot change them. @param id null for a new one. */
+  const sourceOf = async (
+    type: EntryType,
+    id: number | null,
+    siblings: readonly number[],
+    session: Session,
+  ): Promise<{ readonly id: number } | null> => {
+    const first = id ?? siblings[0]!;
+    const populate = { localizations: { fields: ['id'] } };
+    const found = (await read('findOne', type.uid, first, { populate }, session)) as Entity | null;
+    const group = found && [first, ...(found['localizations'] as readonly Entity[]).map((it) => it.id)];
+    if (id === null) {
+      checkSiblings(type, siblings, group);
+      return { id: first };
+    }
+    if (group) refuseOtherSiblings(type, id, siblings, group);
+    return null;
   };
 
   /** Runs work in the transaction of the running code, or in one of its own. */
   const joined = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     inTurn((session) => (session ? inPart(session, () => work(session)) : ownTransaction(work)));
 
-  /** The same; hooks of the writes in it join it, too. */
+  const reading: Db['read'] = (program) =>
+    inTurn((session) => (session ? readInside(program(), session.tx) : db.read(program)));
+
+  /** Runs work in a transaction, which hooks of the writes in it join, too. */
   const scoped = <T>(work: (session: Session) => Promise<T>): Promise<T> =>
     joined((session) => inScope(session, () => work(session)));
 
@@ -172,20 +210,7 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
       ),
     findOne: (uid, id, query) =>
       thrown(() => inTurn(async (session) => (await read('findOne', uid, id, query, session)) as Entity | null)),
-    count: (uid, query) =>
-      thrown(() =>
-        inTurn(async (session) => {
-          const type = typeIn(views.open, uid);
-          const context = await contextFor(type, views.open, session);
-          return unwrap(
-            await reader().count(
-              { type, query: objectQuery({ publicationState: 'preview', ...query }) },
-              context,
-              session?.tx,
-            ),
-          ).total;
-        }),
-      ),
+    count: (uid, query) => thrown(() => inTurn((session) => countInside(uid, query, session))),
     create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
     update: (uid, id, data, options) => thrown(async () => void (await write(uid, 'update', id, data, options))),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
@@ -194,13 +219,15 @@ export const newEntities = ({ views, reader, writer, locales, media }: EntitiesD
       thrown(async () => {
         const form = new IncomingForm('', Readable.from([]), null);
         form.received = { files, fields, dir: '' };
-        const asked = { ...askedByCode, form, id: null, transaction: scoped };
+        const asked = { ...askedByCode, form, id: null, part: { transaction: scoped, read: reading } };
         const answer = unwrap(await media().files.upload(asked));
         return JSON.parse(answer.body.toString());
       }),
     removeFile: (id) =>
       thrown(async () => {
-        unwrap(await media().files.destroy({ ...askedByCode, form: null, id, transaction: scoped }));
+        unwrap(
+          await media().files.destroy({ ...askedByCode, form: null, id, part: { transaction: scoped, read: reading } }),
+        );
       }),
   };
 };
@@ -216,16 +243,8 @@ export const plain = (data: object): unknown =>
       isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
   );
 
-/** The times that code has chosen for a new entry, as imports do; null for none. */
-const timesIn = (data: Data): Readonly<Record<string, number>> | null => {
-  const names = ['createdAt', 'updatedAt'].filter((it) => data[it] != null);
-  return names.length === 0
-    ? null
-    : Object.fromEntries(names.map((it) => [it, unwrap(parseInstant(String(data[it]), [it]))]));
-};
-
 /** Refusals as the errors that project code expects. */
-const thrown = async <T>(work: () => Promise<T>): Promise<T> => {
+export const thrown = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work();
   } catch (fault) {

@@ -31,12 +31,17 @@ export const newEntityService = (deps: {
   readonly lifecycles: Lifecycles;
 }): EntityService => {
   const { entities } = deps;
-  const engines = new Map<Uid, QueryEngine>();
-  const engineOf = (uid: Uid): QueryEngine => {
-    const engine = engines.get(uid) ?? newQueryEngine(uid, deps, 'checked');
-    engines.set(uid, engine);
-    return engine;
+  const enginesIn = (locales: 'default' | 'all'): ((uid: Uid) => QueryEngine) => {
+    const engines = new Map<Uid, QueryEngine>();
+    return (uid) => {
+      const engine = engines.get(uid) ?? newQueryEngine(uid, deps, 'checked', locales);
+      engines.set(uid, engine);
+      return engine;
+    };
   };
+  const engineOf = enginesIn('default');
+  /** An id names an entry in whatever locale it is. */
+  const engineOfIds = enginesIn('all');
 
   /** As `db.query` takes them: names that are not known have no effect here, and the id is always shown. */
   const paramsOf = (type: EntryType, params: EntityParams = {}): FindParams => {
@@ -76,7 +81,7 @@ export const newEntityService = (deps: {
       const given = idOf(id);
       return given === null
         ? null
-        : engineOf(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
+        : engineOfIds(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
     },
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
     create: (uid, params) =>
@@ -85,19 +90,19 @@ export const newEntityService = (deps: {
       const given = idOf(id);
       if (given === null) return null;
       // v4 reads the entry first, which hooks hear of
-      if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOf(uid).findOne({ where: { id: given } })))
+      if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOfIds(uid).findOne({ where: { id: given } })))
         return null;
       const written = { data: params['data'] ?? {}, files: filesIn(params) };
-      return engineOf(uid).update({ where: { id: given }, ...written, ...shownBy(entities.typeOf(uid), params) });
+      return engineOfIds(uid).update({ where: { id: given }, ...written, ...shownBy(entities.typeOf(uid), params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
-      const before = await engineOf(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
-      return before && (await engineOf(uid).delete({ where: { id: given } })) ? before : null;
+      const before = await engineOfIds(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
+      return before && (await engineOfIds(uid).delete({ where: { id: given } })) ? before : null;
     },
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
-    load: (uid, entity, fields, params) => engineOf(uid).load(entity, fields, params),
+    load: (uid, entity, fields, params) => engineOfIds(uid).load(entity, fields, params),
   };
   return service;
 };

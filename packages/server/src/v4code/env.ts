@@ -58,15 +58,38 @@ export const newEnv = (variable: (name: string) => string | undefined): Env => {
  */
 export const sourceAt = (file: string, place: string): string => {
   const source = fs.readFileSync(file, 'utf8');
-  if (place === file) return source;
-  return `var __filename = ${JSON.stringify(place)}, __dirname = ${JSON.stringify(path.dirname(place))}; ${source}`;
+  return place === file ? source : placedSource(source, place);
 };
 
+/** How a source begins that says where it is. */
+export const PLACE = 'var __filename = ';
+
+export const placedSource = (source: string, place: string): string =>
+  `${PLACE}${JSON.stringify(place)}, __dirname = ${JSON.stringify(path.dirname(place))}; ${source}`;
+
 /**
- * What names stand for that begin with something else, by `compilerOptions.paths` of tsconfig.json, which tsc leaves as they are:
- * `@lib/*`. What it extends is not read.
+ * Where v4 would run a file: below `dist` if the project has a tsconfig.json, under the name that tsc gives it; else where it is.
  */
-export const aliasesOf = (dir: string): Record<string, string> => {
+export const placeInDist = (dir: string, file: string): string => {
+  const root = distOf(dir);
+  return root === dir ? file : path.join(root, path.relative(dir, file)).replace(/\.([cm]?)tsx?$/, '.$1js');
+};
+
+/** The folder that v4 runs a project from: what tsc writes to, or the project's own. */
+export const distOf = (dir: string): string => {
+  if (!fs.existsSync(path.join(dir, 'tsconfig.json'))) return dir;
+  const { outDir } = compilerOptionsOf(dir);
+  return path.resolve(dir, typeof outDir === 'string' ? outDir : 'dist');
+};
+
+interface CompilerOptions {
+  readonly baseUrl?: string;
+  readonly paths?: Readonly<Record<string, readonly string[]>>;
+  readonly outDir?: unknown;
+}
+
+/** Of tsconfig.json, as far as it can be read; what it extends is not. */
+const compilerOptionsOf = (dir: string): CompilerOptions => {
   const file = path.join(dir, 'tsconfig.json');
   if (!fs.existsSync(file)) return {};
   const text = fs
@@ -74,23 +97,22 @@ export const aliasesOf = (dir: string): Record<string, string> => {
     .replace(/("(?:\\.|[^"\\])*")|\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, (_all, quoted: string | undefined) => quoted ?? ' ')
     .replace(/,(?=\s*[}\]])/g, '');
   try {
-    const { compilerOptions = {} } = JSON.parse(text) as {
-      readonly compilerOptions?: {
-        readonly baseUrl?: string;
-        readonly paths?: Readonly<Record<string, readonly string[]>>;
-      };
-    };
-    const { baseUrl = '.', paths = {} } = compilerOptions;
-    return Object.fromEntries(
-      Object.entries(paths).flatMap(([name, [target = '']]) =>
-        /^[^*]+\/\*$/.test(name) && /^[^*]+\/\*$/.test(target)
-          ? [[name.slice(0, -2), path.resolve(dir, baseUrl, target.slice(0, -2))]]
-          : [],
-      ),
-    );
+    return (JSON.parse(text) as { readonly compilerOptions?: CompilerOptions }).compilerOptions ?? {};
   } catch {
     return {};
   }
+};
+
+/** What names stand for that begin with something else, by `compilerOptions.paths`, which tsc leaves as they are: `@lib/*`. */
+export const aliasesOf = (dir: string): Record<string, string> => {
+  const { baseUrl = '.', paths = {} } = compilerOptionsOf(dir);
+  return Object.fromEntries(
+    Object.entries(paths).flatMap(([name, [target = '']]) =>
+      /^[^*]+\/\*$/.test(name) && /^[^*]+\/\*$/.test(target)
+        ? [[name.slice(0, -2), path.resolve(dir, baseUrl, target.slice(0, -2))]]
+        : [],
+    ),
+  );
 };
 
 /** Runs work in which `process.exit` throws: a file of the project must not end a command that looks at it. */

@@ -1,5 +1,6 @@
 /** The errors of `@strapi/utils`, and what each becomes as a response. */
 import { formatIssue, type Issue, issueKinds, Refusal, statusOf } from '../errors.js';
+import { isMembers, type Members } from './parts.js';
 
 /** An error with details. Each class has a message for those that are thrown without one. */
 class DetailedError extends Error {
@@ -141,9 +142,19 @@ const statusByName: ReadonlyMap<string, number> = new Map(
     .map(([name, it]) => [name, statusOfError(Object.create(it.prototype) as ApplicationError)]),
 );
 
-/** An error of such a copy: it has one of the names, and details of its own, which yup's errors have not. */
-const isForeign = (fault: unknown): fault is Error & { readonly details: unknown } =>
-  fault instanceof Error && statusByName.has(fault.name) && Object.hasOwn(fault, 'details');
+/** An error of such a copy. Its names are not enough: other libraries have a `ValidationError` whose details are not for clients. */
+const isForeign = (fault: unknown): fault is Error & { readonly details: Members } =>
+  fault instanceof Error &&
+  statusByName.has(fault.name) &&
+  Object.hasOwn(fault, 'details') &&
+  isMembers((fault as { readonly details?: unknown }).details) &&
+  isOfClass(fault, ApplicationError.name);
+
+const isOfClass = (fault: object, name: string): boolean => {
+  for (let it: unknown = Object.getPrototypeOf(fault); it !== null; it = Object.getPrototypeOf(it))
+    if ((it as object).constructor?.name === name) return true;
+  return false;
+};
 
 /** Null for a fault that nobody has thrown on purpose. */
 const statusOfMeant = (fault: unknown): number | null => {
@@ -200,17 +211,19 @@ export const nameOfStatus = (status: number): string => {
 export const thrownBy = (fault: unknown): unknown => {
   if (!(fault instanceof Refusal)) return fault;
   const [first] = fault.issues;
-  if (!first) return fault;
-  const made = errorOf(fault.issues, first);
-  return Object.assign(made, { status: statusOfError(made), cause: fault });
+  // that the server is busy is not about what code asked for
+  if (!first || statusOf[issueKinds[first.code].name] >= 500) return fault;
+  return Object.assign(errorOf(fault.issues, first), { cause: fault });
 };
 
 const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
+  const { name } = issueKinds[first.code];
+  const status = statusOf[name];
   const faults = issues.map((it) => ({ path: it.path, message: formatIssue(it), name: 'ValidationError' }));
   const message = faults.length === 1 ? faults[0]!.message : `${faults.length} errors occurred`;
-  return statusOf[issueKinds[first.code].name] === 404
-    ? new NotFoundError(message)
-    : new ValidationError(message, { errors: faults });
+  if (status === 404) return Object.assign(new NotFoundError(message), { status });
+  if (status === 400) return Object.assign(new ValidationError(message, { errors: faults }), { status });
+  return errorOfResponse(errorResponse(status, name, message, { errors: faults }));
 };
 
 /** A refusal of the server in v4's words, for projects whose code and front ends know those. */

@@ -29,7 +29,7 @@ export interface EventHubDeps {
 
 export interface EventHubOfServer {
   readonly hub: EventHub;
-  readonly listeners: Omit<EventListeners, 'committed'>;
+  readonly listeners: EventListeners;
   /** Resolves once listeners that still run have ended, or half of the time has passed that closing may take. */
   settle(): Promise<void>;
 }

@@ -1,9 +1,13 @@
 /** Files of forms as project code sees them (formidable's names), and what it gives back as files to store. */
+import { createReadStream, createWriteStream } from 'node:fs';
 import fs from 'node:fs/promises';
+import os from 'node:os';
 import path from 'node:path';
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import type { Form, Received } from '../media/receive.js';
 import { ValidationError } from './errors.js';
-import { isMembers, type Members } from './parts.js';
+import { isCallable, isMembers, type Members } from './parts.js';
 import { requestContext } from './scope.js';
 
 /** A file of a form: `ctx.request.files.NAME`. It exists until the request has been answered. */
@@ -57,15 +61,67 @@ export const receivedFiles = async (files: unknown, prefix = ''): Promise<readon
   return received;
 };
 
-const receivedFile = async (file: unknown, field: string): Promise<Received> => {
+export const receivedFile = async (file: unknown, field: string): Promise<Received> => {
   const { path: own, filepath, name, originalFilename, type, mimetype } = isMembers(file) ? file : {};
   const place = own ?? filepath;
   const fileName = name ?? originalFilename;
   if (typeof place !== 'string' || typeof fileName !== 'string')
-    throw new TypeError(`the file of "${field}" has no path or no name`);
+    throw new TypeError(`the file of "${field}" has no path or no name: ${WITHOUT_CONTENT}`);
   refuseClientsPath(place);
   const { size: bytes } = await fs.stat(place);
   return { field, fileName, type: String(type ?? mimetype ?? ''), path: place, bytes };
+};
+
+/**
+ * Runs work with files that have a path: what code has in memory (`buffer`, `stream`, `getStream`) is written to the disk first, and
+ * removed afterwards.
+ */
+export const withStaged = async <T>(given: unknown, work: (staged: unknown) => Promise<T>): Promise<T> => {
+  const files = [given].flat();
+  if (!files.some(isInMemory)) return work(given);
+  const dir = await fs.mkdtemp(path.join(os.tmpdir(), 'dovetail-files-'));
+  try {
+    const staged: unknown[] = [];
+    for (const [i, file] of files.entries())
+      staged.push(isInMemory(file) ? await stagedFile(file, path.join(dir, String(i))) : file);
+    return await work(Array.isArray(given) ? staged : staged[0]);
+  } finally {
+    await fs.rm(dir, { recursive: true, force: true });
+  }
+};
+
+/** What clients write is JSON: they cannot give any of these. */
+const isInMemory = (file: unknown): file is Members =>
+  isMembers(file) &&
+  (file['buffer'] instanceof Uint8Array || isStream(file['stream']) || isCallable(file['getStream']));
+
+/** Also one of the package `readable-stream`. */
+const isStream = (value: unknown): value is Readable =>
+  value !== null && typeof value === 'object' && 'pipe' in value && isCallable(value.pipe);
+
+/** Opens what a file has, be it in memory or on the disk. */
+export const opening = (file: Members): (() => Readable) => {
+  const { buffer, stream, getStream, path: own, filepath } = file;
+  return () => {
+    const place = own ?? filepath;
+    if (buffer instanceof Uint8Array) return Readable.from([buffer]);
+    if (isStream(stream)) return stream;
+    if (!isCallable(getStream) && typeof place === 'string') {
+      refuseClientsPath(place);
+      return createReadStream(place);
+    }
+    const opened = isCallable(getStream) ? getStream() : undefined;
+    if (!isStream(opened)) throw new TypeError(WITHOUT_CONTENT);
+    return opened;
+  };
+};
+
+const WITHOUT_CONTENT = 'a file has one of path, buffer, stream, and getStream, which returns a stream';
+
+const stagedFile = async (file: Members, place: string): Promise<Members> => {
+  const { buffer: _buffer, stream: _stream, getStream: _getStream, filepath: _filepath, ...rest } = file;
+  await pipeline(opening(file)(), createWriteStream(place));
+  return { ...rest, path: place };
 };
 
 /** Code may hand on a whole body (`entityService.create(uid, ctx.request.body)`): what clients write is no file of this machine. */

@@ -1,7 +1,9 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
+import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
 import { type Entities, plain } from './entities.js';
+import { creatorsSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
 import { queryOf } from './queries.js';
@@ -43,6 +45,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       async ({ id, data, session, preview }) => {
         if (isSilent()) return;
         const copy = data && (plain(data) as Record<string, unknown>);
+        if (copy) dropPrototypes(copy, type, entities().model);
         // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
         if (copy && preview) {
           if (isUntold()) preview.addTimes(copy);
@@ -50,10 +53,13 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         }
         const operation = operationOf(action, session, 'before', id);
         if (copy) operation.params['data'] = copy;
+        const seen = { ...copy };
         if (action === 'delete' && operation.result === undefined && id !== null)
           operation.result = await inScope(session, () => entities().findOne(type.uid, id, {}));
         await inScope(session, () => operation.before(), { title: titleOf('before', action) });
-        preview?.take(dataIn(operation));
+        if (!preview) return;
+        const left = dataIn(operation);
+        preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
 
     /** What hooks have left as the data of the write: dates become their texts. */

@@ -1,5 +1,5 @@
 /** `lifecycles.js` of content types and `strapi.db.lifecycles.subscribe`: who hears of which operation, with v4's events. */
-import { type EntryType, type Model, type Uid, USER_UID } from '../model/model.js';
+import { type Uid, USER_UID } from '../model/model.js';
 import { CodeFault } from './load.js';
 import { type Callable, isCallable, isMembers, type Members } from './parts.js';
 
@@ -52,13 +52,14 @@ interface Listener {
 }
 
 export interface LifecycleDeps {
-  readonly model: Model;
+  /** What events say of a content type. */
+  readonly describe: (uid: Uid) => Members;
   /** The hooks of content types by uid, which run before any subscriber. */
   readonly own: ReadonlyMap<Uid, Members>;
   readonly warn: (text: string) => void;
 }
 
-export const newLifecycles = ({ model, own, warn }: LifecycleDeps): Lifecycles => {
+export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycles => {
   const listeners: Listener[] = [...own].map(([uid, listen]) => ({ models: [uid], listen }));
 
   /** The server itself reads types of plugins for its own endpoints: a hook that guards these would be missed. */
@@ -111,7 +112,7 @@ export const newLifecycles = ({ model, own, warn }: LifecycleDeps): Lifecycles =
         for (const { listener, call } of hearing(uid, action)) {
           const event: LifecycleEvent = {
             action,
-            model: describeModel(model, uid),
+            model: describe(uid),
             params: operation.params,
             state: states.get(listener) ?? {},
             ...extra,
@@ -134,70 +135,4 @@ export const newLifecycles = ({ model, own, warn }: LifecycleDeps): Lifecycles =
       return operation;
     },
   };
-};
-
-const described = new WeakMap<EntryType, Members>();
-
-/** A content type as v4's code sees it in events and by `strapi.getModel`. */
-export const describeModel = (model: Model, uid: Uid): Members => {
-  const type = model.types.get(uid);
-  if (!type) return { uid };
-  let members = described.get(type);
-  if (!members) {
-    members = describeType(type);
-    described.set(type, members);
-  }
-  return members;
-};
-
-const describeType = (type: EntryType): Members => {
-  const { uid, kind, singular, plural, table, draftAndPublish, localized } = type;
-  const attributes = Object.fromEntries([...type.attributes.values()].map((it) => [it.name, describeAttribute(it)]));
-  const [, apiName] = /^api::([^.]+)\./.exec(uid) ?? [];
-  return {
-    uid,
-    modelName: singular,
-    modelType: kind === 'component' ? 'component' : 'contentType',
-    singularName: singular,
-    pluralName: plural,
-    tableName: table,
-    collectionName: table,
-    ...(kind === 'component' ? {} : { kind: kind === 'single' ? 'singleType' : 'collectionType' }),
-    ...(apiName === undefined ? {} : { apiName }),
-    info: { singularName: singular, pluralName: plural, displayName: singular },
-    options: { draftAndPublish },
-    pluginOptions: localized ? { i18n: { localized: true } } : {},
-    attributes,
-  };
-};
-
-const describeAttribute = (
-  attribute: EntryType['attributes'] extends ReadonlyMap<string, infer A> ? A : never,
-): Members => {
-  const isPrivate = attribute.hidden ? { private: true } : {};
-  switch (attribute.kind) {
-    case 'scalar':
-      return {
-        type: attribute.type,
-        ...(attribute.rules.values.length > 0 ? { enum: attribute.rules.values } : {}),
-        ...(attribute.rules.required ? { required: true } : {}),
-        ...(attribute.rules.unique ? { unique: true } : {}),
-        ...isPrivate,
-      };
-    case 'link':
-      return attribute.source === 'media'
-        ? { type: 'media', multiple: attribute.shape === 'many', ...isPrivate }
-        : { type: 'relation', relation: attribute.relation, target: attribute.target, ...isPrivate };
-    case 'part':
-      return attribute.shape === 'zone'
-        ? { type: 'dynamiczone', components: attribute.components, ...isPrivate }
-        : {
-            type: 'component',
-            repeatable: attribute.shape === 'many',
-            component: attribute.components[0],
-            ...isPrivate,
-          };
-    case 'morph':
-      return { type: 'relation', relation: attribute.shape === 'one' ? 'morphToOne' : 'morphToMany', ...isPrivate };
-  }
 };

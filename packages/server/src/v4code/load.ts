@@ -2,10 +2,13 @@
  * Runs modules of a v4 project: CommonJS, ES modules and TypeScript from source. What they import from Strapi's packages is
  * ours, whether those are installed or not; everything else comes from the project's own node_modules.
  */
+import crypto from 'node:crypto';
 import fs from 'node:fs';
+import os from 'node:os';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { aliasesOf, describeFault, sourceAt } from './env.js';
+import type { TransformOptions } from 'jiti';
+import { aliasesOf, describeFault, distOf, PLACE, placedSource, placeInDist, sourceAt } from './env.js';
 
 /** A file of project code that cannot be used; the message is for its author. */
 export class CodeFault extends Error {}
@@ -20,7 +23,14 @@ export const newLoader = async (
 ): Promise<LoadModule> => {
   const { createJiti } = await import('jiti');
   overruleInstalled(projectDir, packages);
-  const options = { virtualModules: { ...packages }, moduleCache: true, alias: aliasesOf(projectDir) };
+  const compiler = createJiti(path.join(projectDir, 'package.json'), { fsCache: false });
+  const compiled = inDist(projectDir, (given) => compiler.transform(given));
+  const options = {
+    virtualModules: { ...packages },
+    moduleCache: true,
+    ...compiled,
+    alias: { ...aliasesOf(projectDir), ...compiled.alias },
+  };
   const jiti = createJiti(path.join(projectDir, 'package.json'), options);
   /** A module that takes itself to be at another place. */
   const evaluate = async (file: string, place: string): Promise<unknown> => {
@@ -46,6 +56,48 @@ export const newLoader = async (
       throw new CodeFault(describeFault(fault, projectDir, { file: name, what: 'cannot be loaded' }), { cause: fault });
     }
   };
+};
+
+interface InDist {
+  readonly transform?: (options: TransformOptions) => { readonly code: string };
+  readonly fsCache?: string;
+  readonly alias?: Record<string, string>;
+}
+
+/**
+ * Of a TypeScript project v4 runs what tsc has written to `dist`, so files that name what is beside `src` go up one folder more than
+ * their sources would have to: these take themselves to be in `dist`. Others may list their own folder, which need not be built: they
+ * are where they are. What is required from `dist` is a source too.
+ */
+const inDist = (dir: string, transform: (options: TransformOptions) => string): InDist => {
+  const dist = distOf(dir);
+  if (dist === dir) return {};
+  const roots = [...new Set([dir, fs.realpathSync(dir)])];
+  const placed = ({ source, filename = '' }: TransformOptions): string => {
+    const root = roots.find((it) => filename.startsWith(it + path.sep));
+    if (root === undefined || filename.includes(`${path.sep}node_modules${path.sep}`)) return source;
+    // a file of `config/` says it already
+    if (source.startsWith(PLACE) || !leaves(source, nameIn(root, path.dirname(filename)))) return source;
+    return placedSource(source, placeInDist(root, filename));
+  };
+  return {
+    transform: (options) => ({ code: transform({ ...options, source: placed(options) }) }),
+    // what jiti keeps elsewhere may be of a time before the files took themselves to be there, or of another `outDir`
+    fsCache: path.join(cacheOf(dir), 'dovetail', crypto.createHash('sha256').update(dist).digest('hex').slice(0, 16)),
+    alias: Object.fromEntries(roots.map((root) => [path.join(root, path.relative(dir, dist)), root])),
+  };
+};
+
+/** Whether a path from `__dirname` would lead out of the project: `path.join(__dirname, '../../../../../data')` in `src/api/x/services`. */
+const leaves = (source: string, folder: string): boolean =>
+  [...source.matchAll(/\b__(?:dir|file)name\b\)?[^)]{0,300}/g)].some(
+    ([text]) => [...text.matchAll(/(?<![.\w])\.\.(?![.\w])/g)].length > folder.split('/').length,
+  );
+
+/** As jiti chooses it. */
+const cacheOf = (dir: string): string => {
+  const packages = path.join(dir, 'node_modules');
+  return fs.existsSync(packages) ? path.join(packages, '.cache') : os.tmpdir();
 };
 
 /** The default export of a namespace; anything else as it is. */

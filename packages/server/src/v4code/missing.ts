@@ -20,8 +20,8 @@ export const absentMembers = {
     ...['uploadFiles', 'wrapParams', 'wrapResult'],
   ]),
   'strapi.admin.services': new Set([
-    ...['action', 'auth', 'condition', 'constants', 'content-type', 'encryption', 'metrics', 'passport'],
-    ...['project-settings', 'role', 'token', 'transfer', 'user'],
+    ...['action', 'condition', 'constants', 'content-type', 'encryption', 'metrics', 'passport'],
+    ...['project-settings', 'token', 'transfer'],
   ]),
 } as const satisfies Record<string, ReadonlySet<string>>;
 
@@ -61,3 +61,19 @@ export const absent = (of: string, names: readonly string[]): Record<string, () 
       },
     ]),
   );
+
+/** A function or class of v4 that can be passed on, and throws when it or a member of it is used. */
+export const absentFunction = (name: string): unknown =>
+  new Proxy(() => undefined, {
+    get: (target, key, receiver) => {
+      if (typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON' || key === '__esModule')
+        return Reflect.get(target, key, receiver) as unknown;
+      throw missing(`${name}.${key}`);
+    },
+    apply: () => {
+      throw missing(name);
+    },
+    construct: () => {
+      throw missing(name);
+    },
+  });

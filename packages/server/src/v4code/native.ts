@@ -40,6 +40,8 @@ export interface Native extends NativeEndpoints {
   queryOf(ctx: CodeContext): Members;
   /** A query without what `validateQuery` would refuse. @param caller null: everything but private attributes is allowed. */
   allowedQuery(query: Members, type: EntryType, caller: Caller | null): Members;
+  /** Throws v4's error for what `allowedQuery` would take out. @param caller as there. */
+  checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
   refuse(code: 'body.missing'): never;

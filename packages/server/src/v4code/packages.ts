@@ -1,15 +1,17 @@
 /** What project code imports from Strapi's packages. */
 import type { EntryType, Model, Uid } from '../model/model.js';
+import { newContentTypes } from './content-types.js';
 import { CoreDefinition, type CoreRouterOptions } from './core.js';
 import { newEnv } from './env.js';
 import { errors, YupValidationError } from './errors.js';
 import { entryBodyOf } from './files.js';
+import { withMissing } from './missing.js';
 import type { Native } from './native.js';
-import { isMembers, type Members } from './parts.js';
+import { isMembers, type Members, UNPARSED } from './parts.js';
 import { pluginPackages } from './plugin-packages.js';
 import { CoreRouterDefinition } from './routes.js';
 import { sanitizeInput, sanitizeOutput } from './sanitize.js';
-import { absentUtils, ownUtils } from './utils.js';
+import { absentUtils, ownUtils, UTILS, withStrapiId } from './utils.js';
 
 export interface Packages {
   /** By name, for the loader. */
@@ -23,11 +25,8 @@ export interface Packages {
 /** What the packages need of the site, once there is one. */
 export interface PackageSite {
   readonly model: Model;
-  readonly native: () => Pick<Native, 'allowedQuery' | 'callerOfAuth'>;
+  readonly native: () => Pick<Native, 'allowedQuery' | 'checkQuery' | 'callerOfAuth'>;
 }
-
-/** The key under which code finds the text of a body: `includeUnparsed` of `strapi::body`. */
-export const UNPARSED = Symbol.for('unparsedBody');
 
 export const newPackages = (
   variables: Readonly<Record<string, string | undefined>>,
@@ -66,6 +65,18 @@ export const newPackages = (
     },
   };
 
+  /** Throws a `ValidationError` for what the caller may not ask; without one for what nobody may. */
+  const validateQuery = async (
+    query: unknown,
+    described: unknown,
+    { auth }: { readonly auth?: unknown } = {},
+  ): Promise<void> => {
+    const { checkQuery, callerOfAuth } = site().native();
+    const type = typeOf(described);
+    if (!type) throw new TypeError('validate takes the content type: strapi.getModel(uid)');
+    if (isMembers(query)) checkQuery(query, type, auth === undefined ? null : callerOfAuth(auth));
+  };
+
   const validateYupSchema =
     (schema: YupSchema, options: Members = {}) =>
     async (body: unknown, message?: string): Promise<unknown> => {
@@ -91,20 +102,11 @@ export const newPackages = (
     ...ownUtils,
     errors,
     env: newEnv((name) => variables[name]),
-    sanitize: { contentAPI },
-    contentTypes: {
-      hasDraftAndPublish: (described: unknown) => typeOf(described)?.draftAndPublish === true,
-      isVisibleAttribute: (described: unknown, name: string) =>
-        typeOf(described)?.attributes.get(name)?.hidden === false,
-      isSingleType: (described: unknown) => typeOf(described)?.kind === 'single',
-      isCollectionType: (described: unknown) => typeOf(described)?.kind === 'collection',
-      constants: {
-        ID_ATTRIBUTE: 'id',
-        PUBLISHED_AT_ATTRIBUTE: 'publishedAt',
-        CREATED_AT_ATTRIBUTE: 'createdAt',
-        UPDATED_AT_ATTRIBUTE: 'updatedAt',
-      },
-    },
+    sanitize: withMissing(`${UTILS}.sanitize`, { contentAPI: withMissing(`${UTILS}.sanitize.contentAPI`, contentAPI) }),
+    validate: withMissing(`${UTILS}.validate`, {
+      contentAPI: withMissing(`${UTILS}.validate.contentAPI`, { query: validateQuery }),
+    }),
+    contentTypes: newContentTypes(typeOf),
     /** `{ data, files }` of a form, as the request has it. */
     parseMultipartData: ({ request }: { readonly request: { readonly body?: unknown; readonly files?: unknown } }) =>
       request.files === undefined ? { data: request.body, files: {} } : entryBodyOf(request),
@@ -126,7 +128,7 @@ export const newPackages = (
     },
     coreRouters,
     useYup: (loaded) => {
-      yup = loaded;
+      yup = withStrapiId(loaded as Parameters<typeof withStrapiId>[0]);
     },
   };
 };

@@ -2,6 +2,7 @@
 import slugify from '@sindresorhus/slugify';
 import { createToken, type NewToken } from '../accounts/tokens.js';
 import type { Site } from '../site/site.js';
+import { type Administrators, newAdministrators } from './administrators.js';
 import type { QueryEngine } from './db.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
@@ -9,7 +10,7 @@ import { anyOf, unavailable, withMissing } from './missing.js';
 import type { Members } from './parts.js';
 import { currentSession } from './scope.js';
 
-export interface Panel {
+export interface Panel extends Pick<Administrators, 'withRoles'> {
   /** `strapi.admin`. */
   readonly admin: object;
   /** `strapi.plugin('content-manager')`. */
@@ -28,13 +29,14 @@ export interface PanelDeps {
 }
 
 export const newPanel = (deps: PanelDeps): Panel => {
-  const services = anyOf({ permission: permissionService(deps), 'api-token': tokenService(deps) }, (name) =>
-    unavailable(`strapi.admin.services.${name}`),
-  );
+  const administrators = newAdministrators({ ...deps, accounts: () => deps.site().accountDeps });
+  const own = { permission: permissionService(deps), 'api-token': tokenService(deps), ...administrators.services };
+  const services = anyOf(own, (name) => unavailable(`strapi.admin.services.${name}`));
   const ofContent = anyOf({ uid: uidService(deps) }, (name) =>
     unavailable(`strapi.plugin('content-manager').service('${name}')`),
   );
   return {
+    withRoles: administrators.withRoles,
     admin: withMissing('strapi.admin', { services }),
     contentManager: withMissing("strapi.plugin('content-manager')", {
       services: ofContent,

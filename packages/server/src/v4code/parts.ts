@@ -5,6 +5,9 @@ export type Callable = (...given: readonly unknown[]) => unknown;
 
 export const isCallable = (value: unknown): value is Callable => typeof value === 'function';
 
+/** The key under which code finds the text of a body: `includeUnparsed` of `strapi::body`. */
+export const UNPARSED = Symbol.for('unparsedBody');
+
 export type Members = Readonly<Record<string, unknown>>;
 
 export const isMembers = (value: unknown): value is Members =>
@@ -45,14 +48,26 @@ export interface PlacedRoute {
   readonly isNative: boolean;
 }
 
-/** `src/api/NAME`, or a plugin's. */
+/** A folder of `src/api`. */
 export interface Api {
+  /** As v4 names it: in kebab case. */
   readonly name: string;
+  readonly folder: string;
   readonly controllers: ReadonlyMap<string, unknown>;
   readonly services: ReadonlyMap<string, unknown>;
   readonly policies: ReadonlyMap<string, unknown>;
   readonly middlewares: ReadonlyMap<string, unknown>;
-  readonly routers: readonly unknown[];
+  /** Routers by the name of their file. Code may add and change some in `register`. */
+  routes: Readonly<Record<string, unknown>>;
+}
+
+/** What a file says of a content type that has to exist. */
+export interface NamedType {
+  readonly uid: string;
+  /** Relative to the project folder. */
+  readonly file: string;
+  /** `createCoreRouter`, `lifecycles`. */
+  readonly what: string;
 }
 
 /** Plugins of v4 that the server stands for: their extensions run. */
@@ -68,6 +83,13 @@ export interface Extension {
   readonly schemas: Members;
   /** The fault that stops the start, with the place in the project that an error names. */
   failed(fault: unknown, what?: string): Error;
+}
+
+/** What a schema file says. */
+export interface SchemaFile {
+  /** Relative to the project folder. */
+  readonly file: string;
+  readonly schema: Members;
 }
 
 /** What a project has of plugins. */
@@ -86,6 +108,10 @@ export interface ProjectCode {
   readonly middlewares: ReadonlyMap<string, unknown>;
   /** Hooks by the uid of their content type. */
   readonly lifecycles: ReadonlyMap<string, Members>;
+  /** Types that files name as their own. */
+  readonly namedTypes: readonly NamedType[];
+  /** Schema files by the uid of their type. */
+  readonly schemas: ReadonlyMap<string, SchemaFile>;
   readonly extensions: Extensions;
   /** `src/index`: `register`, `bootstrap`, `destroy`. */
   readonly index: Members;

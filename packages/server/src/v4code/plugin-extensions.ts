@@ -48,7 +48,7 @@ export const extendPlugin = async (extended: Extended): Promise<ReadonlyMap<Uid,
   for (const [type, it] of Object.entries(given)) {
     const { schema, lifecycles } = isMembers(it) ? it : {};
     refuseChange(extended, { type, schema, described: before[type] });
-    plugin.contentTypes[type] = { schema: { ...before[type], ...kept(schema) }, lifecycles };
+    plugin.contentTypes[type] = { schema: { ...before[type], ...unreadOf(schema) }, lifecycles };
     if (isMembers(lifecycles)) hooks.set(`plugin::${extended.name}.${type}`, lifecycles);
   }
   return hooks;
@@ -97,7 +97,7 @@ const refuseChange = (
 };
 
 /** What code may say of a type that no model reads. */
-const kept = (schema: unknown): Members => {
+export const unreadOf = (schema: unknown): Members => {
   const { pluginOptions, info, options } = isMembers(schema) ? schema : {};
   return Object.fromEntries(Object.entries({ pluginOptions, info, options }).filter(([, it]) => it !== undefined));
 };

@@ -5,7 +5,7 @@ import { hashPassword, isPassword } from '../access/passwords.js';
 import type { LoginActions } from '../accounts/login.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { Media } from '../media/media.js';
-import { FILE_UID, LOCALE_UID, USER_UID } from '../model/model.js';
+import { LOCALE_UID, USER_UID } from '../model/model.js';
 import type { Locale } from '../read/locales.js';
 import type { Ready } from '../ready.js';
 import type { Db } from '../sql/dialect.js';
@@ -14,11 +14,11 @@ import { daysOf } from './durations.js';
 import type { Entities, Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
 import { NotFoundError } from './errors.js';
-import { receivedFiles } from './files.js';
 import { absent } from './missing.js';
 import type { CodeContext } from './native.js';
 import { isMembers, type Members } from './parts.js';
-import { newStore, writerOf } from './store.js';
+import { currentSession } from './scope.js';
+import { newStore } from './store.js';
 
 export interface ServiceDeps {
   readonly entities: Entities;
@@ -35,47 +35,6 @@ export interface ServiceDeps {
   readonly config: CodeConfig;
   readonly warn: (text: string) => void;
 }
-
-/** `strapi.plugin('upload').service('upload')`. */
-export const uploadService = ({ entities, entityService, media }: ServiceDeps): Record<string, unknown> => {
-  const upload = async ({
-    data,
-    files,
-  }: {
-    readonly data?: unknown;
-    readonly files?: unknown;
-  } = {}): Promise<unknown> => {
-    const { fileInfo, ref, refId, field } = isMembers(data) ? data : {};
-    const received = await receivedFiles({ files });
-    const fields = Object.entries({ ref, refId, field })
-      .filter(([, value]) => value != null)
-      .map(([name, value]) => ({ name, value: String(value) }));
-    const infos = [fileInfo].flat().filter((it) => it != null);
-    return media().withCopies(received, (copies) =>
-      entities.upload(copies, [...fields, ...infos.map((it) => ({ name: 'fileInfo', value: JSON.stringify(it) }))]),
-    );
-  };
-  return {
-    ...absent("strapi.plugin('upload').service('upload')", absentOfUpload),
-    upload,
-    uploadToEntity: ({ id, model, field }: Members, files: unknown) =>
-      upload({ data: { ref: model, refId: id, field }, files }),
-    findOne: (id: unknown, populate?: unknown) => entityService.findOne(FILE_UID, id, { populate }),
-    findMany: (params?: EntityParams) => entityService.findMany(FILE_UID, params),
-    findPage: (params?: EntityParams) => entityService.findPage(FILE_UID, params),
-    updateFileInfo: (id: unknown, { name, alternativeText, caption }: Members) =>
-      entityService.update(FILE_UID, id, { data: { name, alternativeText, caption } }),
-    remove: async ({ id }: { readonly id: number }) => {
-      await entities.removeFile(id);
-    },
-  };
-};
-
-/** What v4's service has besides. */
-const absentOfUpload = [
-  ...['add', 'enhanceAndValidateFile', 'formatFileInfo', 'replace', 'uploadFileAndPersist'],
-  ...['getSettings', 'setSettings', 'getConfiguration', 'setConfiguration'],
-];
 
 /** `strapi.plugin('i18n').service('locales')`. */
 export const localesService = ({
@@ -99,7 +58,7 @@ export const localesService = ({
 });
 
 /** `strapi.plugin('users-permissions').service('user')`. */
-export const userService = ({ entityService, findUser, db, login }: ServiceDeps): Record<string, unknown> => ({
+export const userService = ({ entities, entityService, findUser, login }: ServiceDeps): Record<string, unknown> => ({
   count: (params?: EntityParams) => entityService.count(USER_UID, { filters: params }),
   add: (values: Members) => entityService.create(USER_UID, { data: values, populate: ['role'] }),
   edit: (id: number, values: Members = {}) => entityService.update(USER_UID, id, { data: values, populate: ['role'] }),
@@ -113,7 +72,8 @@ export const userService = ({ entityService, findUser, db, login }: ServiceDeps)
     const user = await findUser(id);
     if (!user) throw new NotFoundError('User not found');
     const [username, email] = [String(user['username'] ?? ''), String(user['email'] ?? '')];
-    await login().mailConfirmation({ id, username, email }, writerOf(db));
+    const send = await entities.transaction(() => login().mailConfirmation({ id, username, email }, currentSession()!));
+    await send();
   },
 });
 

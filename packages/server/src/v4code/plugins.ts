@@ -1,4 +1,5 @@
 /** The plugins of v4 that the server stands for, as project code and extensions see them. */
+import type { CodeKind, RawCodes } from '../accounts/codes.js';
 import { accountEndpoints } from '../accounts/endpoints.js';
 import type { Uid } from '../model/model.js';
 import { absentControllers, absentPlugins, absentServices, standIn } from './absent-plugins.js';
@@ -23,6 +24,7 @@ import {
   type PluginObject,
   type PluginRouter,
   replacedMembers,
+  unreadOf,
 } from './plugin-extensions.js';
 import {
   emailService,
@@ -30,10 +32,10 @@ import {
   localesService,
   type ServiceDeps,
   templateService,
-  uploadService,
   userService,
 } from './plugin-services.js';
 import { roleService } from './role-service.js';
+import { uploadService } from './upload-service.js';
 
 export interface Plugins {
   /** As `strapi.plugins` and `strapi.plugin(name)` show them. */
@@ -50,6 +52,8 @@ export interface Plugins {
   extend(extensions: Extensions): Promise<ReadonlyMap<Uid, Members>>;
   /** Refuses extensions of services that the server would have to ask, and warns of others that it does not ask. */
   check(): void;
+  /** The codes of mails that code looks for by itself, since it has replaced the action that takes them; the log tells. */
+  rawCodes(): RawCodes;
   /** `register`, `bootstrap` or `destroy` that extensions have given to plugins. */
   run(hook: 'register' | 'bootstrap' | 'destroy'): Promise<void>;
 }
@@ -60,6 +64,10 @@ export interface PluginDeps extends ServiceDeps {
   readonly native: () => NativeEndpoints;
   /** Its types as the model has them, by the name after the dot of their uid. */
   readonly contentTypesOf: (plugin: string) => PluginObject['contentTypes'];
+  /** The same as code finds them, which cannot be changed. */
+  readonly shownTypesOf: (plugin: string) => Members;
+  /** Takes what an extension says of a type, for whoever describes it. */
+  readonly say: (uid: Uid, said: Members) => void;
   /** What services that are functions are given. */
   readonly strapi: () => unknown;
 }
@@ -77,6 +85,12 @@ interface Endpoint {
 
 /** Services that the server itself asks, so that replacing them has its effect. */
 const asked: readonly string[] = ['services.jwt.issue', 'services.user.fetchAuthenticatedUser'];
+
+/** The actions that take codes of mails. */
+const takers: Readonly<Record<CodeKind, string>> = {
+  reset: 'auth.resetPassword',
+  confirmation: 'auth.emailConfirmation',
+};
 
 const RATE_LIMIT = 'plugin::users-permissions.rateLimit';
 
@@ -217,30 +231,35 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     upload: plugin('upload', { upload: uploadService(deps) }, fileEndpointsOf(deps)),
     i18n: plugin('i18n', { locales: localesService(deps) }, localeEndpointsOf(deps)),
   };
-  plugins['users-permissions']!.middlewares['rateLimit'] =
+  const users = plugins['users-permissions']!;
+  const rateLimit =
     () =>
     async (ctx: object, next: () => Promise<void>): Promise<void> => {
       await deps.native().countAttempt(ctx);
       return next();
     };
+  users.middlewares['rateLimit'] = rateLimit;
 
   /** What code finds after the start: services and controllers themselves, and not what makes them. */
-  const shown = (it: PluginObject): Members => ({
+  const shown = (name: string, it: PluginObject): Members => ({
     ...it,
+    get contentTypes() {
+      return deps.shownTypesOf(name);
+    },
     get services() {
       return lazily(it.services, instanceOf);
     },
     get controllers() {
       return lazily(it.controllers, instanceOf);
     },
-    contentType: (name: string) => it.contentTypes[name]?.schema,
+    contentType: (of: string) => (deps.shownTypesOf(name)[of] as Members | undefined)?.['schema'],
     policy: (name: string) => it.policies[name],
   });
 
   const byName: Record<string, Members> = {
-    ...Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(it)])),
+    ...Object.fromEntries(Object.entries(plugins).map(([name, it]) => [name, shown(name, it)])),
     // below the service, as code calls it that has its own
-    email: Object.assign(shown(plugins['email']!), { provider: { send: email.send } }),
+    email: Object.assign(shown('email', plugins['email']!), { provider: { send: email.send } }),
   };
 
   /** What an extension, or code in `register`, has replaced of the services of a plugin. */
@@ -265,6 +284,28 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     );
   };
 
+  /** With the routes that extensions have added and changed. */
+  const declaredNow = () =>
+    Object.entries(plugins).flatMap(([name, { routes }]) => {
+      const place = `${extended.get(name)?.file ?? `the plugin ${name}`}: routes`;
+      return routersIn(routes).flatMap((router) => {
+        // as in v4
+        const { type = 'admin', prefix } = isMembers(router) ? (router as Partial<PluginRouter>) : {};
+        return declaredRoutes(router, place).map((declared) => ({ name, declared, type, prefix }));
+      });
+    });
+  /** Whether another action answers than the server's: under its name, or at its path. */
+  const isReplaced = (handler: string): boolean => {
+    const [controller = '', action = ''] = handler.split('.');
+    const members = users.controller(controller) as Members | undefined;
+    if (!own.has(members?.[action])) return true;
+    return declaredNow().some(({ name, declared, prefix }) => {
+      const usual = served.get(placeOf(name, declared, prefix));
+      const isUsual = declared.handler === handler || declared.handler === `plugin::${name}.${handler}`;
+      return usual?.handler === handler && !isUsual;
+    });
+  };
+
   const added = newAddedRoutes(deps.warn);
   return {
     byName,
@@ -282,18 +323,13 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         if (typeof handler !== 'string' || served.get(placeOf(name, route, prefix))?.handler !== handler) return false;
         if (issuesOwnTokens && handler.startsWith('auth.')) return false;
         const [controller = '', action = ''] = handler.split('.');
-        const guards = [...(given.policies ?? []), ...(given.middlewares ?? [])].filter((it) => it !== RATE_LIMIT);
+        // the server limits attempts by itself, unless the middleware is another one now
+        const isLimit = (it: unknown): boolean => it === RATE_LIMIT && users.middlewares['rateLimit'] === rateLimit;
+        const guards = [...(given.policies ?? []), ...(given.middlewares ?? [])].filter((it) => !isLimit(it));
         const members = plugins[name]!.controller(controller) as Members | undefined;
         return own.has(members?.[action]) && guards.length === 0 && given.auth === undefined;
       };
-      const all = Object.entries(plugins).flatMap(([name, { routes }]) => {
-        const place = `${extended.get(name)?.file ?? `the plugin ${name}`}: routes`;
-        return routersIn(routes).flatMap((router) => {
-          // as in v4
-          const { type = 'admin', prefix } = isMembers(router) ? (router as Partial<PluginRouter>) : {};
-          return declaredRoutes(router, place).map((declared) => ({ name, declared, type, prefix }));
-        });
-      });
+      const all = declaredNow();
       const isServed = ({ type, declared }: (typeof all)[number]): boolean =>
         (declared.info?.['type'] ?? type) !== 'admin';
       const still = new Set(all.filter(isServed).map(({ name, declared, prefix }) => placeOf(name, declared, prefix)));
@@ -337,6 +373,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
         extended.set(name, extension);
         const given = await extendPlugin({ name, plugin: plugins[name]!, extension });
         for (const [uid, it] of given) hooks.set(uid, it);
+        for (const [type, { schema }] of Object.entries(plugins[name]!.contentTypes))
+          deps.say(`plugin::${name}.${type}`, unreadOf(schema));
       }
       return hooks;
     },
@@ -356,6 +394,15 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
             `${file}: ${ofPanel.map((it) => `controllers.${it}`).join(', ')}: v4's admin panel calls these, and nothing here but routes that name them`,
           );
       }
+    },
+    rawCodes: () => {
+      const raw = { reset: isReplaced(takers.reset), confirmation: isReplaced(takers.confirmation) };
+      const replaced = (['reset', 'confirmation'] as const).filter((kind) => raw[kind]).map((kind) => takers[kind]);
+      if (replaced.length > 0)
+        deps.warn(
+          `${extended.get('users-permissions')?.file ?? 'the code of the project'}: it replaces ${replaced.join(' and ')}, so the codes that it takes are stored as they are mailed, as in v4, and not as digests: whoever can read the database can use them`,
+        );
+      return raw;
     },
     run: async (hook) => {
       for (const { [hook]: work } of Object.values(plugins))

@@ -12,7 +12,8 @@ import {
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
 import { scalarOfColumn } from '../query/resolving.js';
-import { isMembers, type Members } from './parts.js';
+import { ValidationError } from './errors.js';
+import { isMembers, type Members, UNPARSED } from './parts.js';
 
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
@@ -58,8 +59,9 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
   if (!isMembers(value) || value instanceof Date) return value === null ? { $null: true } : value;
   return joined(
     Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
-      if (isGroup(name)) return [[name, entryConditions(inner, type, naming)]];
+      if (isGroup(name)) return [[name, entryConditions(telling(name, inner, type.uid), type, naming)]];
       if (isOperatorName(name)) return [operatorCondition(name, inner, type)];
+      if (name.startsWith('$')) throw unknownOperator(name, type, naming);
       return attributeCondition(name, inner, type, naming);
     }),
   );
@@ -85,12 +87,13 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
   const value = definite(given, type.uid);
   if (value === null) return { $null: true };
   if (!isMembers(value) || value instanceof Date) return operandOf(value, type);
+  if (saysNothing(value)) throw isEmpty(type.uid);
   return joined(
     Object.entries(value).map(([name, inner]): Named => {
       const nested = (it: unknown): unknown => valueCondition(it, type, naming);
       if (isGroup(name)) return [name, Array.isArray(inner) ? inner.map(nested) : nested(inner)];
       if (isOperatorName(name)) return operatorCondition(name, inner, type);
-      if (naming.unknownNames === 'keep') throw new Error(`a condition of ${type.uid} has no operator "${name}"`);
+      if (naming.unknownNames === 'keep' || name.startsWith('$')) throw unknownOperator(name, type, naming);
       return [name, definite(inner, type.uid)];
     }),
   );
@@ -104,6 +107,28 @@ const joined = (conditions: readonly Named[]): Members => {
   return Object.keys(all).length === conditions.length
     ? all
     : { $and: conditions.map(([name, it]) => ({ [name]: it })) };
+};
+
+/** In the entity service it may be the client's, whose query core actions pass on. */
+const unknownOperator = (name: string, { uid }: EntryType, { unknownNames }: Naming): Error =>
+  new (unknownNames === 'ignore' ? ValidationError : Error)(`a condition of ${uid} has no operator "${name}"`);
+
+const isEmpty = (of: string): Error => new Error(`a condition of ${of} is empty`);
+
+/** The inside of a group: `$not` and every alternative of `$or` need a condition, or else they would be lost. */
+const telling = (group: string, inner: unknown, of: string): unknown => {
+  const members = group === '$or' && Array.isArray(inner) ? inner : group === '$not' ? [inner] : [];
+  if (members.some(saysNothing)) throw isEmpty(of);
+  return inner;
+};
+
+/** `{}`, also where it is all that lists and relations have inside. */
+const saysNothing = (value: unknown): boolean => {
+  if (Array.isArray(value)) return value.every(saysNothing);
+  if (!isMembers(value) || !isPlain(value) || typeof value['toJSON'] === 'function') return false;
+  return Object.entries(value).every(
+    ([name, inner]) => (name === '$and' || (isMembers(inner) && !name.startsWith('$'))) && saysNothing(inner),
+  );
 };
 
 const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
@@ -136,7 +161,8 @@ const definite = (given: unknown, of: string): unknown => {
   if (Number.isNaN(value instanceof Date ? value.getTime() : value)) throw refused('not a number');
   if (isMembers(value) && !(value instanceof Date)) {
     if (!isPlain(value)) throw refused('an object of a class');
-    if (Object.getOwnPropertySymbols(value).length > 0) throw refused('named by a symbol');
+    // a body that is used as a condition may have its text beside it
+    if (Object.getOwnPropertySymbols(value).some((it) => it !== UNPARSED)) throw refused('named by a symbol');
   }
   return value;
 };
@@ -155,12 +181,21 @@ export const withDefiniteConditions = (query: Members): Members => {
     if (isCondition) definite(value, 'the query');
     if (Array.isArray(value)) for (const it of value) look(it, isCondition);
     else if (isMembers(value)) {
-      for (const [name, it] of Object.entries(value))
+      for (const [name, it] of Object.entries(value)) {
+        if (isCondition && needsMore(name, it)) throw isEmpty('the query');
         if (isCondition || it !== undefined) look(it, isCondition || name === 'filters');
+      }
     }
   };
   look(query, false);
   return query;
+};
+
+/** Whether an empty object is no condition here, whatever the type is. */
+const needsMore = (name: string, given: unknown): boolean => {
+  if (name === '$or') return Array.isArray(given) && given.some(saysNothing);
+  const isNone = Array.isArray(given) && given.length === 0;
+  return (name === 'id' || (name.startsWith('$') && name !== '$and')) && !isNone && saysNothing(given);
 };
 
 // ---- names
@@ -252,7 +287,7 @@ export const populateOf = (
 
 const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming): unknown => {
   const target = soleTarget(attribute, naming.model);
-  if (!target) return { on: fragmentsOf(options, attribute, naming) };
+  if (!target) return withoutUndefined({ on: fragmentsOf(options, attribute, naming), ...rowsOf(options, naming) });
   const nested = nestedOf(options, target, naming);
   return isCounted(attribute, options) ? { ...nested, populate: undefined, fields: ['id'], count: true } : nested;
 };
@@ -264,10 +299,15 @@ export const isCounted = (attribute: NestedAttribute, options: Members): boolean
   attribute.shape === 'many' &&
   (options['count'] === true || options['count'] === 'true');
 
-const nestedOf = (options: FindParams & Members, type: EntryType, { model, unknownNames }: Naming): Members => {
+const nestedOf = (options: FindParams & Members, type: EntryType, naming: Naming): Members => {
+  const { model, unknownNames } = naming;
   const { fields, populate, filters, sort, publicationState } = queryOf(options, type, model, unknownNames);
-  return withoutUndefined({ fields, populate, filters, sort, publicationState });
+  return withoutUndefined({ fields, populate, filters, sort, publicationState, ...rowsOf(options, naming) });
 };
+
+/** For `db.query`, which the entity service asks, and which takes them off the rows itself: the read line has no such options. */
+const rowsOf = ({ limit, start }: FindParams, { unknownNames }: Naming): FindParams =>
+  unknownNames === 'ignore' ? { limit, start } : {};
 
 /** Where entries of several types are mixed: the options for each type, which `on` names one by one. */
 const fragmentsOf = (options: Members, attribute: NestedAttribute, naming: Naming): Members => {
@@ -303,8 +343,14 @@ export const queryOf = (
     sort: sortOf(orderBy ?? sort, type, model) as SortObject | undefined,
     publicationState: publicationState === 'live' || publicationState === 'preview' ? publicationState : undefined,
     locale: typeof locale === 'string' ? locale : undefined,
-    _q: typeof _q === 'string' && _q !== '' ? _q : undefined,
+    _q: searchedText(_q, type),
   }) as QueryObject;
+};
+
+const searchedText = (given: unknown, { uid }: EntryType): string | undefined => {
+  if (given === undefined || given === null || given === '') return undefined;
+  if (typeof given === 'string' || typeof given === 'bigint' || Number.isFinite(given)) return String(given);
+  throw new Error(`_q of ${uid} must be a text`);
 };
 
 const withoutUndefined = (members: Members): Members =>

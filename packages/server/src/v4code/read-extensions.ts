@@ -3,6 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn } from '../model/files.js';
 import { describeFault } from './env.js';
+import { nameByPackage, packageFolder } from './installed.js';
 import { CodeFault, type LoadModule, moduleAt, nameIn } from './load.js';
 import { type Extension, type Extensions, isMembers, type Members, servedPlugins } from './parts.js';
 
@@ -45,7 +46,8 @@ const schemasIn = (folder: string): Members =>
     }),
   );
 
-const jsonAt = (file: string): Members | null => {
+/** What a file of JSON says; null if it is missing or no object. */
+export const jsonAt = (file: string): Members | null => {
   if (!fs.existsSync(file)) return null;
   try {
     const json: unknown = JSON.parse(fs.readFileSync(file, 'utf8').replace(/^\uFEFF/, ''));
@@ -62,10 +64,11 @@ const installedPlugins = (dir: string): ReadonlySet<string> => {
 };
 
 const pluginsOf = (name: string, dir: string): readonly string[] => {
-  const manifest = jsonAt(path.join(dir, 'node_modules', name, 'package.json'));
+  const folder = packageFolder(dir, name);
+  const manifest = folder === null ? null : jsonAt(path.join(folder, 'package.json'));
   if (manifest === null) {
-    const [, short] = /^(?:@strapi\/plugin-|(?:@[^/]+\/)?strapi-plugin-)(.+)$/.exec(name) ?? [];
-    return short === undefined ? [] : [short, name];
+    const short = nameByPackage(name);
+    return short === null ? [] : [short, name];
   }
   const { strapi } = manifest;
   return isMembers(strapi) && strapi['kind'] === 'plugin' && typeof strapi['name'] === 'string' ? [strapi['name']] : [];

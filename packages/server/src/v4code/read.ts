@@ -1,9 +1,13 @@
 /** Finds and loads the code of a v4 project: where v4 looks for it, and nothing else. */
+import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn, kebabName } from '../model/files.js';
+import { CoreDefinition } from './core.js';
 import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './load.js';
-import { type Api, isMembers, type Members, type ProjectCode } from './parts.js';
-import { readExtensions } from './read-extensions.js';
+import { type Api, isMembers, type Members, type NamedType, type ProjectCode } from './parts.js';
+import { jsonAt, readExtensions } from './read-extensions.js';
+import { CoreRouterDefinition } from './routes.js';
+import { readSchemaFiles, uidOfType } from './schema-files.js';
 
 export interface ReadOptions {
   readonly dir: string;
@@ -14,19 +18,36 @@ export interface ReadOptions {
 
 export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Promise<ProjectCode> => {
   const isIgnored = (file: string): boolean => ignored.has(nameIn(dir, file));
+  const namedTypes: NamedType[] = [];
+  const noteType = (loaded: unknown, place: string): void => {
+    const what = factoryOf(loaded);
+    if (what !== null) namedTypes.push({ ...what, file: nameIn(dir, place) });
+  };
   const loadFolder = async (folder: string): Promise<ReadonlyMap<string, unknown>> => {
     const found = new Map<string, unknown>();
     for (const { name, file } of modulesIn(folder)) {
       if (isIgnored(file)) continue;
       const loaded = await load(file);
+      noteType(loaded, file);
       // where v4 itself takes the name as it stands, both do
       for (const it of new Set([kebabName(name), name])) found.set(it, loaded);
     }
     return found;
   };
-  const loadAt = async (folder: string, name: string): Promise<Members | null> => {
+  /** By the names of the files in kebab case, unless two would share one. */
+  const loadRouters = async (folder: string): Promise<Record<string, unknown>> => {
+    const routers: Record<string, unknown> = {};
+    for (const { name, file } of modulesIn(folder)) {
+      if (isIgnored(file)) continue;
+      const router = await load(file);
+      noteType(router, file);
+      routers[Object.hasOwn(routers, kebabName(name)) ? name : kebabName(name)] = router;
+    }
+    return routers;
+  };
+  const fileAt = (folder: string, name: string): string | null => {
     const file = moduleAt(folder, name);
-    return file === null || isIgnored(file) ? null : loadMembers(file);
+    return file === null || isIgnored(file) ? null : file;
   };
   const loadMembers = async (file: string): Promise<Members> => {
     const loaded = await load(file);
@@ -37,27 +58,55 @@ export const readProjectCode = async ({ dir, load, ignored }: ReadOptions): Prom
   const apis = new Map<string, Api>();
   const lifecycles = new Map<string, Members>();
   const root = path.join(dir, 'src/api');
-  for (const name of foldersIn(root)) {
-    const at = path.join(root, name);
+  for (const folder of foldersIn(root).filter((it) => hasFiles(path.join(root, it)))) {
+    const name = kebabName(folder);
+    const at = path.join(root, folder);
+    const same = apis.get(name);
+    // v4 would take the last of them without a word
+    if (same)
+      throw new CodeFault(
+        `src/api/${same.folder} and src/api/${folder} are both the API "${name}": make them one folder`,
+      );
     apis.set(name, {
       name,
+      folder,
       controllers: await loadFolder(path.join(at, 'controllers')),
       services: await loadFolder(path.join(at, 'services')),
       policies: await loadFolder(path.join(at, 'policies')),
       middlewares: await loadFolder(path.join(at, 'middlewares')),
-      routers: [...new Set((await loadFolder(path.join(at, 'routes'))).values())],
+      routes: await loadRouters(path.join(at, 'routes')),
     });
     for (const type of foldersIn(path.join(at, 'content-types'))) {
-      const hooks = await loadAt(path.join(at, 'content-types', type), 'lifecycles');
-      if (hooks !== null) lifecycles.set(`api::${name}.${type}`, hooks);
+      const ofType = path.join(at, 'content-types', type);
+      const file = fileAt(ofType, 'lifecycles');
+      if (file === null) continue;
+      const uid = uidOfType('api', folder, type, jsonAt(path.join(ofType, 'schema.json')));
+      namedTypes.push({ uid, file: nameIn(dir, file), what: 'lifecycles' });
+      lifecycles.set(uid, await loadMembers(file));
     }
   }
+  const index = fileAt(path.join(dir, 'src'), 'index');
   return {
     apis,
     policies: await loadFolder(path.join(dir, 'src/policies')),
     middlewares: await loadFolder(path.join(dir, 'src/middlewares')),
     lifecycles,
     extensions: await readExtensions({ dir, load, isIgnored }),
-    index: (await loadAt(path.join(dir, 'src'), 'index')) ?? {},
+    index: index === null ? {} : await loadMembers(index),
+    namedTypes,
+    schemas: readSchemaFiles(dir),
   };
+};
+
+/** Folders without any are what is left of another name. */
+const hasFiles = (folder: string): boolean =>
+  fs
+    .readdirSync(folder, { recursive: true, withFileTypes: true })
+    .some((it) => !it.isDirectory() && !it.name.startsWith('.'));
+
+/** The content type that a factory of v4 is given. */
+const factoryOf = (loaded: unknown): Pick<NamedType, 'uid' | 'what'> | null => {
+  if (loaded instanceof CoreRouterDefinition) return { uid: loaded.uid, what: 'createCoreRouter' };
+  if (!(loaded instanceof CoreDefinition)) return null;
+  return { uid: loaded.uid, what: loaded.kind === 'controller' ? 'createCoreController' : 'createCoreService' };
 };

@@ -1,6 +1,7 @@
 /** The routes of a project in v4's order, and which of them a request is for. */
 import { LRUCache } from 'lru-cache';
 import { type MatchFunction, match } from 'path-to-regexp';
+import { adminEndpoints } from '../administration/endpoints.js';
 import { limits } from '../limits.js';
 import { type AddedRoute, declaredRoutes } from './added-routes.js';
 import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
@@ -53,6 +54,8 @@ export class CoreRouterDefinition {
   readonly options: CoreRouterOptions;
   readonly type = 'content-api';
   #types: ContentTypes | null = null;
+  /** Kept, so that code may change them before they are served. */
+  #routes: readonly DeclaredRoute[] | null = null;
   constructor(uid: string, options: CoreRouterOptions) {
     this.uid = uid;
     this.options = options;
@@ -62,10 +65,13 @@ export class CoreRouterDefinition {
   }
   /** Called before any `routes` is read. */
   bind(types: ContentTypes): void {
+    if (this.#types !== types) this.#routes = null;
     this.#types = types;
   }
   get routes(): readonly DeclaredRoute[] {
-    return this.#types ? coreRoutes(this.uid, this.options, this.#types) : [];
+    if (!this.#types) return [];
+    this.#routes ??= coreRoutes(this.uid, this.options, this.#types);
+    return this.#routes;
   }
 }
 
@@ -93,7 +99,7 @@ const coreRoutes = (
         ];
   return all
     .filter(([action]) => (!only || only.includes(action)) && !except?.includes(action))
-    .map(([action, method, path]) => ({ method, path, handler: `${uid}.${action}`, config: config[action] ?? {} }));
+    .map(([action, method, path]) => ({ method, path, handler: `${uid}.${action}`, config: { ...config[action] } }));
 };
 
 export const newRouteTable = (deps: RouteDeps): RouteTable => {
@@ -160,7 +166,10 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       const found = findAny(method, path);
       if (!found || (found.route.isNative && !deps.isHeard(found.route.namespace))) return null;
       const { plain } = found.route;
-      return plain && deps.isPlain(plain.uid, plain.action) ? null : found;
+      // code may wrap an action of the core at any time
+      return plain && registry.isCoreAction(plain.uid, plain.action) && deps.isPlain(plain.uid, plain.action)
+        ? null
+        : found;
     },
     findAny,
     methodsOf: (path) => [...matching(path)].map(({ route }) => route.method),
@@ -173,19 +182,22 @@ const addedRoute = (
   routeOf: (placed: PlacedRoute, below?: string) => readonly CodeRoute[],
   { warn }: RouteDeps,
 ): readonly CodeRoute[] => {
-  const { declared, prefix, isAtRoot } = placed;
-  if (!isAtRoot) return routeOf(placed);
-  if (isHealth(prefix + declared.path)) {
-    warn(`strapi.server.routes: ${declared.method} ${prefix}${declared.path} is not served: the path is the server's`);
+  const { declared, isAtRoot } = placed;
+  return (isAtRoot ? routeOf(placed, '') : routeOf(placed)).flatMap((route) => {
+    if (!isOfServer(route.path)) return [{ ...route, match: (path: string) => !isOfServer(path) && route.match(path) }];
+    warn(`strapi.server.routes: ${declared.method} ${route.path} is not served: the path is the server's`);
     return [];
-  }
-  return routeOf(placed, '').map((route) => ({ ...route, match: (path) => !isHealth(path) && route.match(path) }));
+  });
 };
 
-/** Whoever watches the server asks for it: no pattern of the project may answer, in whatever spelling. */
-const isHealth = (path: string): boolean => {
+/** What the endpoints of administrators begin with: `users` of `/admin/users/:id`. */
+const ofAdministrators = [...new Set(adminEndpoints.map(({ path }) => path.split('/')[2]))].join('|');
+const ownPaths = new RegExp(`^/+(?:_health|_dovetail|studio|admin/+(?:${ofAdministrators}))(?:/|$)`, 'i');
+
+/** Whoever watches and administers the server asks for these: no pattern of the project may answer, in whatever spelling. */
+const isOfServer = (path: string): boolean => {
   try {
-    return /^\/+_health(?:\/|$)/i.test(decodeURIComponent(path));
+    return ownPaths.test(decodeURIComponent(path));
   } catch {
     return false;
   }
@@ -224,12 +236,12 @@ const matcher = (path: string): MatchFunction => {
 };
 
 const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] => [
-  ...registry.routers.flatMap(({ api, router }) => {
+  ...registry.routers.flatMap(({ api, folder, router }) => {
     if (router instanceof CoreRouterDefinition) router.bind(types);
     else registry.bindRouters(types);
-    if (!isMembers(router)) throw new CodeFault(`src/api/${api}/routes: export an object with routes`);
+    if (!isMembers(router)) throw new CodeFault(`src/api/${folder}/routes: export an object with routes`);
     const prefix = typeof router['prefix'] === 'string' ? router['prefix'] : '';
-    return declaredRoutes(router, `src/api/${api}/routes`).map((declared) => ({
+    return declaredRoutes(router, `src/api/${folder}/routes`).map((declared) => ({
       declared,
       prefix,
       namespace: `api::${api}`,

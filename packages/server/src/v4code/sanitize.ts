@@ -4,6 +4,9 @@ import { newGate } from '../access/access.js';
 import { type Attribute, type EntryType, type Model, type NestedAttribute, typeKeyOf } from '../model/model.js';
 import { isMembers } from './parts.js';
 
+/** What is assigned under this name becomes the prototype of an object: everything in it would seem to be given. */
+const PROTOTYPE = '__proto__';
+
 /** Removes what the caller may not see: private attributes always, relations to types that it may not find. @param caller null: relations stay. */
 export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
   if (Array.isArray(data)) return data.map((it) => sanitizeOutput(model, it, type, caller));
@@ -11,6 +14,7 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
   const gate = caller && newGate(caller, model);
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
+    if (name === PROTOTYPE) continue;
     const attribute = type.attributes.get(name);
     // what hooks and services have added stays
     if (!attribute) shown[name] = value;
@@ -31,8 +35,11 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
   const gate = caller && newGate(caller, model);
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
+    if (name === PROTOTYPE) continue;
     const attribute = type.attributes.get(name);
     if (type.kind !== 'component' && (name === 'createdAt' || name === 'updatedAt')) continue;
+    // a client links locales by POST to …/localizations
+    if (type.localized && name === 'localizations') continue;
     if (
       attribute &&
       attribute.kind === 'link' &&
@@ -88,6 +95,7 @@ const transformAttributes = (
 ): object => {
   const shown: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(data)) {
+    if (name === PROTOTYPE) continue;
     const attribute = type?.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar') shown[name] = value;
     else if (attribute.kind === 'link')

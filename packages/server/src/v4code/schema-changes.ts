@@ -21,6 +21,8 @@ export const schemaChange = (given: unknown, { uid, described, file }: PluginTyp
   if (!isMembers(given)) return 'has no schema that is an object';
   const [part] = ['kind', 'collectionName'].filter((it) => given[it] !== undefined && given[it] !== described[it]);
   if (part !== undefined) return `changes its ${part}`;
+  const option = changedOption(given, { described, file });
+  if (option !== null) return `changes its options.${option}`;
   const base = attributesOf(file ?? builtinSchemas.get(uid));
   const shown = attributesOf(described);
   const own = attributesOf(given);
@@ -43,6 +45,30 @@ export const schemaChange = (given: unknown, { uid, described, file }: PluginTyp
     )
   );
 };
+
+/** Options that the model reads from the schema file: as code gives them they would have no effect. */
+const changedOption = (given: Members, { described, file }: Pick<PluginType, 'described' | 'file'>): string | null => {
+  const own = optionsOf(given);
+  const known = [optionsOf(described), optionsOf(file)];
+  const isSame = (read: (options: Members) => unknown): boolean => known.some((it) => isEqual(read(it), read(own)));
+  // one that is left out is as the schema file says
+  const isChanged = (name: string, read: (options: Members) => unknown): boolean =>
+    own[name] !== undefined && !isSame(read);
+  if (isChanged('privateAttributes', ({ privateAttributes: names }) => namesIn(names))) return 'privateAttributes';
+  return (
+    ['draftAndPublish', 'populateCreatorFields'].find((name) =>
+      isChanged(name, ({ [name]: value }) => value === true),
+    ) ?? null
+  );
+};
+
+const optionsOf = (schema: unknown): Members => {
+  const { options } = isMembers(schema) ? schema : {};
+  return isMembers(options) ? options : {};
+};
+
+const namesIn = (value: unknown): readonly string[] =>
+  Array.isArray(value) ? [...new Set(value.map(String))].sort() : [];
 
 const listed = (verb: string, names: readonly string[]): string | null =>
   names.length === 0 ? null : `${verb} the attribute${names.length > 1 ? 's' : ''} ${names.join(', ')}`;

@@ -17,7 +17,7 @@ export interface Store {
 }
 
 /** Writes in the transaction of the running code, or in one of its own. */
-export const writerOf =
+const writerOf =
   (db: Db): Db['write'] =>
   (work) =>
     inTurn((session) =>

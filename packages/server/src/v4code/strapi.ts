@@ -1,6 +1,5 @@
 /** The object `strapi`, with what projects use of it. What else v4 has throws an error that names it. */
 import type http from 'node:http';
-import path from 'node:path';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
 import type { Uid } from '../model/model.js';
@@ -9,19 +8,22 @@ import type { Db } from '../sql/dialect.js';
 import type { CodeConfig } from './config.js';
 import type { Cron } from './cron.js';
 import { newEntityManager, newQueryEngine, type QueryEngine } from './db.js';
+import type { Descriptions } from './descriptions.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
 import type { EventHub } from './event-hub.js';
-import { describeModel, type Lifecycles } from './lifecycles.js';
+import type { Lifecycles } from './lifecycles.js';
 import { newCodeLog } from './log.js';
-import { absentMembers, unavailable, withMissing } from './missing.js';
+import { absentMembers, withMissing } from './missing.js';
 import { newPanel } from './panel.js';
-import { isMembers, type Members, type ProjectCode } from './parts.js';
+import { type Api, isMembers, type Members, type ProjectCode } from './parts.js';
+import { dirsOf } from './places.js';
 import type { Plugins } from './plugins.js';
 import type { Registry } from './registry.js';
 import { currentSession, requestContext } from './scope.js';
 import { newStore } from './store.js';
 import type { Transactions } from './transactions.js';
+import { uploadProvider } from './upload-provider.js';
 
 export interface StrapiDeps {
   readonly dir: string;
@@ -34,6 +36,7 @@ export interface StrapiDeps {
   readonly entities: Entities;
   readonly entityService: EntityService;
   readonly lifecycles: Lifecycles;
+  readonly descriptions: Descriptions;
   readonly plugins: Plugins;
   readonly cron: Cron;
   readonly eventHub: EventHub;
@@ -50,35 +53,21 @@ export type Strapi = Record<string, unknown>;
 
 export const newStrapi = (deps: StrapiDeps): Strapi => {
   const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
-  const { transactions, use, log } = deps;
+  const { descriptions, transactions, use, log } = deps;
   const engines = new Map<Uid, QueryEngine>();
-  const query = (uid: Uid): QueryEngine => {
+  const bareQuery = (uid: Uid): QueryEngine => {
     const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
     engines.set(uid, engine);
     return engine;
   };
-  const panel = newPanel({ ...deps, query, warn: (text) => log.warn(text) });
-  Object.assign(plugins.byName['upload'] ?? {}, { provider: unavailable("strapi.plugin('upload').provider") });
-  const described = (uid: Uid): Members | undefined =>
-    entities.model.types.has(uid) ? describeModel(entities.model, uid) : undefined;
-  const all = (wanted: (uid: Uid) => boolean): Members =>
-    Object.fromEntries(
-      [...entities.model.types.keys()].filter(wanted).map((uid) => [uid, describeModel(entities.model, uid)]),
-    );
-  const isComponent = (uid: Uid): boolean => entities.model.types.get(uid)?.kind === 'component';
-
+  let hasWarnedOfProxy = false;
+  const panel = newPanel({ ...deps, query: bareQuery, warn: (text) => log.warn(text) });
+  const query = (uid: Uid): QueryEngine => panel.withRoles(uid, bareQuery(uid));
+  Object.assign(plugins.byName['upload'] ?? {}, { provider: uploadProvider(() => deps.site().media.store) });
   const named = (group: 'controllers' | 'services' | 'policies' | 'middlewares'): readonly string[] =>
     [...code.apis.values()].flatMap(({ name, ...api }) => [...api[group].keys()].map((it) => `api::${name}.${it}`));
 
-  const api = Object.fromEntries(
-    [...code.apis.values()].map(({ name, controllers, services }) => [
-      name,
-      {
-        controllers: lazily(controllers.keys(), (it) => registry().controller(`api::${name}.${it}`)),
-        services: lazily(services.keys(), (it) => registry().service(`api::${name}.${it}`)),
-      },
-    ]),
-  );
+  const api = newApis(deps);
 
   const members: Strapi = {
     api,
@@ -127,21 +116,18 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
         { ...Object.getOwnPropertyDescriptors(plugins.byName), [CONTENT_MANAGER]: own },
       );
     },
-    contentType: described,
+    contentType: descriptions.of,
     get contentTypes() {
-      return all((uid) => !isComponent(uid));
+      return descriptions.all(({ kind }) => kind !== 'component');
     },
     get components() {
-      return all(isComponent);
+      return descriptions.all(({ kind }) => kind === 'component');
     },
-    getModel: described,
+    getModel: descriptions.of,
     store: Object.assign((base?: Members) => newStore(db, isMembers(base) ? base : {}), newStore(db)),
     log: newCodeLog(log),
     requestContext: { get: requestContext },
-    dirs: {
-      app: { root: dir, src: path.join(dir, 'src'), api: path.join(dir, 'src/api'), config: path.join(dir, 'config') },
-      static: { public: path.join(dir, 'public') },
-    },
+    dirs: dirsOf(dir, config.get('server.dirs.public')),
     eventHub,
     telemetry: { send: () => Promise.resolve(true), isDisabled: true },
     cron,
@@ -152,7 +138,17 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
         return deps.httpServer();
       },
       use,
-      app: withMissing('strapi.server.app', { use }),
+      app: withMissing('strapi.server.app', {
+        use,
+        get proxy() {
+          return config.get('server.proxy') === true;
+        },
+        set proxy(_given: unknown) {
+          if (!hasWarnedOfProxy)
+            log.warn('strapi.server.app.proxy has no effect: set server.trustProxy in dovetail.config instead');
+          hasWarnedOfProxy = true;
+        },
+      }),
       routes: plugins.added.add,
     }),
     // the type of an attribute says what is stored, also of a custom field
@@ -165,6 +161,47 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
 };
 
 const CONTENT_MANAGER = 'content-manager';
+
+/** `strapi.api`, by the names of the APIs; where a folder has another spelling, by that too. */
+const newApis = (deps: StrapiDeps): Members => {
+  const all: Record<string, object> = {};
+  for (const it of deps.code.apis.values()) {
+    const api = newApi(it, deps);
+    all[it.name] = api;
+    if (it.folder !== it.name) Object.defineProperty(all, it.folder, { value: api, enumerable: false });
+  }
+  return all;
+};
+
+const newApi = (api: Api, { descriptions, registry }: StrapiDeps): object => {
+  const uidOf = (name: string): string => `api::${api.name}.${name}`;
+  const controller = (name: string): unknown => registry().controller(uidOf(name));
+  const service = (name: string): unknown => registry().service(uidOf(name));
+  const policy = (name: string): unknown => registry().policy(uidOf(name), '');
+  const middleware = (name: string): unknown => registry().middleware(uidOf(name), '');
+  return withMissing(`strapi.api['${api.name}']`, {
+    /** What `register` makes of them is served. */
+    get routes() {
+      return api.routes;
+    },
+    set routes(routes) {
+      api.routes = routes;
+    },
+    controller,
+    controllers: lazily(api.controllers.keys(), controller),
+    service,
+    services: lazily(api.services.keys(), service),
+    policy,
+    policies: lazily(api.policies.keys(), policy),
+    middleware,
+    middlewares: lazily(api.middlewares.keys(), middleware),
+    contentType: (name: string) => descriptions.of(uidOf(name)),
+    get contentTypes() {
+      const own = descriptions.all(({ uid, kind }) => kind !== 'component' && uid.startsWith(uidOf('')));
+      return Object.fromEntries(Object.entries(own).map(([uid, it]) => [uid.slice(uidOf('').length), it]));
+    },
+  });
+};
 
 const lazily = (names: Iterable<string>, get: (name: string) => unknown): object =>
   Object.defineProperties(

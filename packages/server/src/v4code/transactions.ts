@@ -1,7 +1,7 @@
 /** `strapi.db.transaction`, with what code wants to be run once it is committed or undone. */
-import type { Session } from '../write/session.js';
+import type { Ending } from '../write/session.js';
 import type { Entities } from './entities.js';
-import { missing } from './missing.js';
+import { absentFunction } from './missing.js';
 import { type Callable, isCallable } from './parts.js';
 import { currentSession, outside } from './scope.js';
 
@@ -11,19 +11,12 @@ export interface Transactions {
    * that one.
    */
   run(work?: unknown): Promise<unknown>;
-  /** To be called after the commit of each session. */
-  committed(session: Session): void;
 }
 
 export interface TransactionsDeps {
   readonly entities: () => Pick<Entities, 'transaction'>;
   /** Called with what a callback throws. */
   readonly onFault: (fault: unknown, name: 'onCommit' | 'onRollback') => void;
-}
-
-interface Ending {
-  readonly when: 'onCommit' | 'onRollback';
-  readonly call: Callable;
 }
 
 /** Thrown to undo what code wants undone. */
@@ -36,76 +29,43 @@ class Undone extends Error {
 }
 
 export const newTransactions = ({ entities, onFault }: TransactionsDeps): Transactions => {
-  /** Callbacks of open sessions, in order. */
-  const endings = new WeakMap<Session, Ending[]>();
-  const tell = (all: readonly Ending[], what: Ending['when']): void => {
-    for (const { when, call } of all)
-      if (when === what)
-        void outside(async () => call()).catch((fault: unknown) => {
-          onFault(fault, when);
-        });
-  };
-
-  const endingsOf = (session: Session, isJoined: boolean): Ending[] => {
-    const known = endings.get(session);
-    if (known) return known;
-    const all: Ending[] = [];
-    endings.set(session, all);
-    // nobody here sees how a transaction ends that was begun elsewhere; whatever is left then was not committed
-    if (isJoined) void session.ended.then(() => tell(endings.get(session) ?? [], 'onRollback'));
-    return all;
-  };
-
-  const run = async (work: Callable): Promise<unknown> => {
-    const isJoined = currentSession() !== null;
-    let all: Ending[] = [];
-    let before = 0;
-    /** Callbacks that were given in what is now undone. */
-    let undone: readonly Ending[] | null = null;
-    const inPart = async (): Promise<unknown> => {
-      const session = currentSession()!;
-      all = endingsOf(session, isJoined);
-      before = all.length;
-      undone = null;
+  const run = (work: Callable): Promise<unknown> =>
+    entities().transaction(async () => {
+      const { endings } = currentSession()!;
       let isUndone = false;
-      const add = (when: Ending['when']) => (call: unknown) => {
-        if (isCallable(call)) all.push({ when, call });
+      const add = (when: Ending['when'], name: 'onCommit' | 'onRollback') => (call: unknown) => {
+        if (!isCallable(call)) return;
+        const tell = (): void =>
+          void outside(async () => call()).catch((fault: unknown) => {
+            onFault(fault, name);
+          });
+        endings.push({ when, run: tell });
       };
-      try {
-        const result = await work({
-          trx: null,
-          onCommit: add('onCommit'),
-          onRollback: add('onRollback'),
-          commit: () => undefined,
-          rollback: () => {
-            isUndone = true;
-          },
-        });
-        if (isUndone) throw new Undone(result);
-        return result;
-      } catch (fault) {
-        // at once: the next part of the same transaction may begin before this one has returned
-        undone = all.splice(before);
-        throw fault;
-      }
-    };
-    try {
-      return await entities().transaction(inPart);
-    } catch (fault) {
-      tell(undone ?? all.splice(before), 'onRollback');
-      if (fault instanceof Undone) return fault.result;
-      throw fault;
-    }
-  };
+      const result = await work({
+        trx: absentFunction('trx of strapi.db.transaction'),
+        onCommit: add('committed', 'onCommit'),
+        onRollback: add('undone', 'onRollback'),
+        commit: () => undefined,
+        rollback: () => {
+          isUndone = true;
+        },
+      });
+      if (isUndone) throw new Undone(result);
+      return result;
+    });
 
   return {
     run: async (work) => {
-      if (!isCallable(work)) throw missing('strapi.db.transaction without a function');
-      return run(work);
-    },
-    committed: (session) => {
-      tell(endings.get(session) ?? [], 'onCommit');
-      endings.delete(session);
+      if (!isCallable(work))
+        throw new TypeError(
+          'strapi.db.transaction: give it a function, which runs in it: transaction(async () => { … })',
+        );
+      try {
+        return await run(work);
+      } catch (fault) {
+        if (fault instanceof Undone) return fault.result;
+        throw fault;
+      }
     },
   };
 };

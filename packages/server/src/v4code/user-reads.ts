@@ -78,7 +78,7 @@ const whereOf = (key: UserKey): Members => {
     case 'email':
       return { email: key.text.toLowerCase() };
     case 'resetPasswordToken':
-      return { resetPasswordToken: key.text };
+      return { resetPasswordToken: { $in: key.texts } };
     case 'confirmationToken':
       return { confirmationToken: { $in: key.texts } };
     case 'identifier':

@@ -1,14 +1,96 @@
 /** What `@strapi/utils` has that needs neither a site nor its model. */
 import slugify, { type Options as SlugOptions } from '@sindresorhus/slugify';
 import escapeRegExp from 'lodash/escapeRegExp.js';
-import { missing } from './missing.js';
+import { atMost } from '../concurrency.js';
+import { PaginationError } from './errors.js';
+import { absentFunction, withMissing } from './missing.js';
 import { absoluteAdminUrl, absoluteServerUrl, configUrls } from './urls.js';
 
-/** Runs the work for all at once. Without the work: a function that takes it. */
-const mapAsync = (all: readonly unknown[], work?: Work): unknown =>
-  work === undefined ? (later: Work) => mapAsync(all, later) : Promise.all(all.map(async (it, i) => work(await it, i)));
+/** How error messages name the package. */
+export const UTILS = "require('@strapi/utils')";
+
+/** Runs the work for all at once, or for so many at a time. Without the work: a function that takes it. */
+const mapAsync = (all: readonly unknown[], work?: Work, { concurrency = all.length || 1 }: AtATime = {}): unknown => {
+  if (work === undefined) return (later: Work, options?: AtATime) => mapAsync(all, later, options);
+  const inTurn = atMost(concurrency);
+  return Promise.all(all.map((it, i) => inTurn(async () => work(await it, i))));
+};
 
 type Work = (it: unknown, index: number) => unknown;
+
+interface AtATime {
+  readonly concurrency?: number;
+}
+
+/** The same for work whose results nobody wants. */
+const forEachAsync = (all: readonly unknown[], work?: Work, options?: AtATime): unknown =>
+  work === undefined
+    ? (later: Work, given?: AtATime) => forEachAsync(all, later, given)
+    : Promise.resolve(mapAsync(all, work, options)).then(() => undefined);
+
+/** One after the other, each with the result of those before: `reduceAsync(list)(work, initial)`. */
+const reduceAsync =
+  (all: readonly unknown[]) =>
+  async (work: (before: unknown, it: unknown, index: number) => unknown, initial?: unknown): Promise<unknown> => {
+    let result = initial;
+    for (const [i, it] of all.entries()) result = await work(result, await it, i);
+    return result;
+  };
+
+const removeUndefined = (given: object): object =>
+  Object.fromEntries(Object.entries(given).filter(([, it]) => it !== undefined));
+
+interface Pages {
+  readonly start?: unknown;
+  readonly limit?: unknown;
+  readonly page?: unknown;
+  readonly pageSize?: unknown;
+}
+
+interface PageDefaults {
+  readonly defaults?: {
+    readonly offset?: { readonly start?: number; readonly limit?: number };
+    readonly page?: { readonly page?: number; readonly pageSize?: number };
+  };
+  /** -1: there is none. */
+  readonly maxLimit?: number;
+}
+
+/** Parameters with `start` and `limit`, whichever way they name a page. */
+const withDefaultPagination = (given: Pages, { defaults = {}, maxLimit = -1 }: PageDefaults = {}): object => {
+  const { start, limit, page, pageSize, ...rest } = given;
+  const isGiven = (...values: readonly unknown[]): boolean => values.some((it) => it !== undefined && it !== null);
+  if (isGiven(page, pageSize) && isGiven(start, limit))
+    throw new PaginationError('Cannot use both page & offset pagination in the same query');
+  const bounded = (count: number): number => {
+    if (count === -1) return maxLimit;
+    const atLeast = Math.max(1, count);
+    return maxLimit === -1 ? atLeast : Math.min(atLeast, maxLimit);
+  };
+  if (!isGiven(page, pageSize)) {
+    const from = { start: 0, limit: 10, ...defaults.offset };
+    return { ...rest, start: Math.max(0, Number(start ?? from.start)), limit: bounded(Number(limit ?? from.limit)) };
+  }
+  const from = { page: 1, pageSize: 10, ...defaults.page };
+  const size = bounded(Math.max(1, Number(pageSize ?? from.pageSize)));
+  return { ...rest, start: (Math.max(1, Number(page ?? from.page)) - 1) * size, limit: size };
+};
+
+interface Yup {
+  mixed(): { test(name: string, message: string, isRight: (value: unknown) => boolean): unknown };
+}
+
+/** yup with v4's schema of an id: a text or a whole number. */
+export const withStrapiId = (yup: Yup): object => ({
+  ...yup,
+  strapiID: () =>
+    yup.mixed().test(
+      'strapiID',
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: yup fills it in
+      '${path} must be a text or a whole number',
+      (it) => it === undefined || typeof it === 'string' || (Number.isSafeInteger(it) && (it as number) >= 0),
+    ),
+});
 
 /** A function that passes what it is given through all of these. */
 const pipeAsync =
@@ -90,7 +172,11 @@ const parseType = ({ type, value }: { readonly type: string; readonly value: unk
 
 export const ownUtils = {
   mapAsync,
+  forEachAsync,
+  reduceAsync,
   pipeAsync,
+  removeUndefined,
+  pagination: withMissing(`${UTILS}.pagination`, { withDefaultPagination }),
   setCreatorFields,
   keysDeep,
   template,
@@ -110,26 +196,10 @@ export const ownUtils = {
 export const absentUtils: Readonly<Record<string, unknown>> = Object.fromEntries(
   [
     ...['augmentErrors', 'buildQuery', 'components', 'convertQueryParams', 'convertRestQueryParams', 'escapeQuery'],
-    ...['file', 'forEachAsync', 'formatYupErrors', 'generateInstanceId', 'getCommonBeginning', 'getCommonPath'],
+    ...['file', 'formatYupErrors', 'generateInstanceId', 'getCommonBeginning', 'getCommonPath'],
     ...['hooks', 'importDefault', 'isOperator', 'isOperatorOfType', 'joinBy', 'machineID', 'nameToCollectionName'],
-    ...['operators', 'pagination', 'policy', 'primitives', 'providerFactory', 'reduceAsync', 'relations'],
-    ...['removeUndefined', 'sanitizeEntity', 'startsWithANumber', 'toKebabCase', 'toRegressedEnumValue', 'traverse'],
-    ...['traverseEntity', 'validate', 'webhook'],
-  ].map((name) => [name, absentUtil(`require('@strapi/utils').${name}`)]),
+    ...['operators', 'policy', 'primitives', 'providerFactory', 'relations'],
+    ...['sanitizeEntity', 'startsWithANumber', 'toKebabCase', 'toRegressedEnumValue', 'traverse'],
+    ...['traverseEntity', 'webhook'],
+  ].map((name) => [name, absentFunction(`${UTILS}.${name}`)]),
 );
-
-function absentUtil(name: string): unknown {
-  return new Proxy(() => undefined, {
-    get: (target, key, receiver) => {
-      if (typeof key === 'symbol' || key in target || key === 'then' || key === 'toJSON' || key === '__esModule')
-        return Reflect.get(target, key, receiver) as unknown;
-      throw missing(`${name}.${key}`);
-    },
-    apply: () => {
-      throw missing(name);
-    },
-    construct: () => {
-      throw missing(name);
-    },
-  });
-}

@@ -20,7 +20,7 @@ import {
   type Written,
 } from './request.js';
 import { governed } from './rights.js';
-import { newSession, type Session } from './session.js';
+import { type Ending, newSession, type Session } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import {
   acceptData,
@@ -64,7 +64,7 @@ export const newWriter = (
       recorder,
       eventsBefore: session.events.length,
       leftOut: new Map(),
-      byHooks: { hashes: new Set(), times: chosenTimes(request, now), isSkipped: false },
+      byHooks: { hashes: new Set(), times: chosenTimes(request, now), creators: null, isSkipped: false },
     };
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
@@ -72,17 +72,19 @@ export const newWriter = (
   const transaction: Writer['transaction'] = (work) =>
     refuseConflicts(null, async () => {
       let session: Session | null = null;
+      let how: Ending['when'] = 'undone';
       try {
         const result = await db.write((tx) => {
           // a former attempt was rolled back
-          session?.end();
+          session?.end('undone');
           session = newSession(tx);
           return work(session);
         });
+        how = 'committed';
         if (session) recorder?.committed(session);
         return result;
       } finally {
-        (session as Session | null)?.end();
+        (session as Session | null)?.end(how);
       }
     });
   return {
@@ -95,11 +97,12 @@ export const newWriter = (
   };
 };
 
-/** Times that code has chosen for a new entry; hooks see them, and may set others. */
+/** Times that code has chosen for an entry; hooks see them, and may set others. */
 const chosenTimes = (request: WriteRequest, now: () => number): SetTimes | null => {
-  if (request.action !== 'create' || !request.times) return null;
+  if (request.action === 'delete' || !request.times) return null;
   const shown = now();
-  return { createdAt: shown, updatedAt: shown, ...request.times, shown };
+  const createdAt = request.action === 'create' ? shown : undefined;
+  return { createdAt, updatedAt: shown, ...request.times, shown };
 };
 
 /** Another program wrote first; our own writers wait for each other. @param type null if no longer known. */
@@ -136,7 +139,7 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
 
 const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const { changes } = given.context.gate;
-  const write = changes ? await governed(given, changes) : given;
+  let write = changes ? await governed(given, changes) : given;
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
@@ -159,6 +162,8 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     const { data } = input;
     await hook({ id: stored?.id ?? null, data, session, preview: previewOf(write, input, stored) });
   }
+  if (write.byHooks.creators)
+    write = { ...write, request: { ...request, creators: { ...request.creators, ...write.byHooks.creators } } };
   // the hook itself may have created the entry of a single type
   if (hook && stored === null && !isNew) stored = await find();
   leaveOutIgnored(write, input.data, stored);

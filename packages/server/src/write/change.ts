@@ -23,6 +23,7 @@ import type { DbValue } from '../sql/dialect.js';
 import { entryIdOf, idOf, isObjectOrList, namesEntry } from './ids.js';
 import { type MorphChange, parseMorph } from './morphs.js';
 import type { Moves, Position } from './order.js';
+import { ownMember } from './places.js';
 
 type Path = readonly string[];
 
@@ -101,7 +102,7 @@ export const readPublishedAt = (
   type: EntryType,
   data: Readonly<Record<string, unknown>>,
 ): Result<number | null | undefined> => {
-  const value = data['publishedAt'];
+  const value = ownMember(data, 'publishedAt');
   if (!type.draftAndPublish || value === undefined || value === null)
     return ok(type.draftAndPublish ? (value as null | undefined) : undefined);
   return typeof value === 'string' || typeof value === 'number'

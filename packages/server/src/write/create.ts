@@ -18,6 +18,7 @@ import {
   siblingsLock,
 } from './locales.js';
 import { withHashes } from './passwords.js';
+import { ownMember } from './places.js';
 import { lockNames } from './plan.js';
 import { type PreparedWrite, refuseChanged } from './request.js';
 import { changesOf, type Snapshot } from './snapshot.js';
@@ -50,14 +51,14 @@ export const prepareCreate = async (
   const checking = checkContext(write);
   // a new entry has no tag, and no time of a change
   if (request.match?.match != null) return refuseChanged();
-  const sibling = source && { id: source.id, locale: await localeOfSibling(data['locale'], checking) };
+  const sibling = source && { id: source.id, locale: await localeOfSibling(ownMember(data, 'locale'), checking) };
   // an entry is published with its creation, a sibling is a draft at first
   const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
   const change = await acceptData(write, data, null, isDraft, sibling ? inheritedNames(type, data) : noNames);
   const changes = changesOf(change, null);
   if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))
     return refuse(issue('body.single-exists', []));
-  const given = request.locale ?? data['locale'];
+  const given = request.locale ?? ownMember(data, 'locale');
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
   const [, group, checked] = await pipeline(
     () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
@@ -67,7 +68,9 @@ export const prepareCreate = async (
   const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
-  const [id] = snapshot.newIds.get(type.uid) ?? [];
+  const { newId = null } = request.action === 'create' ? request : {};
+  const [reserved] = snapshot.newIds.get(type.uid) ?? [];
+  const id = newId ?? reserved;
   if (id === undefined) throw bug('apply.id-not-reserved', { uid: type.uid });
   const { times } = write.byHooks;
   const time = times?.shown ?? now();
@@ -75,8 +78,8 @@ export const prepareCreate = async (
   const system: Cell[] = [
     instant('created_at', createdAt ?? null),
     instant('updated_at', updatedAt ?? null),
-    ...creator(request, 'created_by_id'),
-    ...creator(request, 'updated_by_id'),
+    ...creator(request, 'createdBy'),
+    ...creator(request, 'updatedBy'),
   ];
   if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
@@ -91,7 +94,11 @@ export const prepareCreate = async (
     id,
     version: updatedAt ?? time,
     data,
-    operations: [...plan.operations, ...operations],
+    operations: [
+      ...plan.operations,
+      ...(newId === null ? [] : [{ kind: 'continue', table: type.table } as const]),
+      ...operations,
+    ],
     followers,
     undecided: null,
   });

@@ -3,6 +3,7 @@ import { issue, refuse } from '../errors.js';
 import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { siblingsLock } from './locales.js';
+import type { Operation } from './operations.js';
 import { readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
@@ -24,7 +25,10 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
   const undecided = checkMatch(write, stored);
   await hook?.({ id: stored.id, data: null, session });
   const parts = early ?? (await findParts(stored.id));
-  const operations = removalOf([{ type, id: stored.id }], parts, context.model);
+  const operations = [
+    ...(type.kind === 'component' ? removalFromOwners(type, stored.id, context.model) : []),
+    ...removalOf([{ type, id: stored.id }], parts, context.model),
+  ];
   const version = stored.version ?? 0;
   return makePrepared(write, {
     action: 'delete',
@@ -35,6 +39,20 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
     followers: [],
     undecided,
   });
+};
+
+/** A component that code deletes by itself leaves the entries and components that it is a part of. */
+const removalFromOwners = ({ uid }: EntryType, id: number, model: Model): readonly Operation[] => {
+  const owning = [...model.types.values()].flatMap((type) =>
+    [...type.attributes.values()].flatMap((it) => (it.kind === 'part' && it.components.includes(uid) ? [it.path] : [])),
+  );
+  return [...new Map(owning.map((it) => [it.table, it])).values()].map(({ table, to, typeColumn }) => ({
+    kind: 'delete',
+    table,
+    column: to,
+    ids: [id],
+    fixed: [{ column: typeColumn!, value: uid }],
+  }));
 };
 
 const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {

@@ -37,7 +37,8 @@ export const readEntries = async (
   const statement = keptStatement(dialect, `entries ${type.table} ${lock} ${key}`, () => {
     const column = (name: string): Sql => sql`${sql.ref(`e.${name}`)}`;
     const publishedAt = type.draftAndPublish ? dialect.jsonValue('epoch', column('published_at')) : sql`''`;
-    const updatedAt = dialect.jsonValue('epoch', column('updated_at'));
+    // rows of components have no times
+    const updatedAt = type.kind === 'component' ? sql`null` : dialect.jsonValue('epoch', column('updated_at'));
     const locale = type.localized ? column('locale') : sql`null`;
     return sql`select ${column('id')}, ${publishedAt}, ${updatedAt}, ${locale} from ${sql.table(type.table)} e ${rest(dialect)}${lock === 'locked' ? dialect.forUpdate : sql``}`;
   });

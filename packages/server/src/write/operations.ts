@@ -31,6 +31,8 @@ export type Operation =
       readonly ids: readonly number[];
       readonly fixed: readonly FixedValue[];
     }
+  /** Lets the next ids of a table follow the greatest. */
+  | { readonly kind: 'continue'; readonly table: string }
   /** Inserts copies of rows: those whose column holds the first id of a pair, with the second id in its place. */
   | {
       readonly kind: 'clone';

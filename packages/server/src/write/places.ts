@@ -9,6 +9,19 @@ export interface DataPlace<D extends Data> {
   readonly path: readonly string[];
 }
 
+/** What a body says under a name; undefined for what its prototype has. */
+export const ownMember = (data: Data, name: string): unknown => (Object.hasOwn(data, name) ? data[name] : undefined);
+
+const PROTOTYPE = '__proto__';
+
+/**
+ * Removes `__proto__`, which has no effect in bodies (BO3): code that assigns all members of a body to an object would make it the
+ * prototype of that.
+ */
+export const dropPrototypes = (data: Readonly<Record<string, unknown>>, type: EntryType, model: Model): void => {
+  for (const place of placesOf(data as Record<string, unknown>, type, model)) delete place.data[PROTOTYPE];
+};
+
 /** The entry first, then its components; iterative, because clients choose how deep these are nested. */
 export function* placesOf<D extends Data>(data: D, type: EntryType, model: Model): Generator<DataPlace<D>> {
   const places: DataPlace<D>[] = [{ data, type, path: [] }];

@@ -44,8 +44,11 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
   const addTimes = (copy: Open): void => {
     for (const name of timeNames) delete copy[name];
     if (request.keepsUpdatedAt === true) return;
-    copy['updatedAt'] = new Date(byHooks.times?.updatedAt ?? shown);
-    if (!stored) copy['createdAt'] = new Date(byHooks.times?.createdAt ?? shown);
+    const { times } = byHooks;
+    // of an update, the version is only known now
+    const chosen = stored && times?.updatedAt === times?.shown ? null : times?.updatedAt;
+    copy['updatedAt'] = new Date(chosen ?? shown);
+    if (!stored || times?.createdAt != null) copy['createdAt'] = new Date(times?.createdAt ?? shown);
   };
 
   const completeAll = async (copy: Open): Promise<boolean> => {
@@ -79,12 +82,14 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       return isValid;
     },
     addTimes,
-    take: (left) => {
+    take: (left, creators) => {
+      byHooks.creators = creators;
       const { createdAt, updatedAt, ...rest } = left;
       // a text of the client is no hash, even if a hook puts it where a password was
       const ofClient = hashesIn(data);
       for (const name of Object.keys(data)) delete data[name];
-      Object.assign(data, rest);
+      // what is assigned as `__proto__` would be the prototype of the data
+      for (const [name, value] of Object.entries(rest)) if (name !== '__proto__') data[name] = value;
       // whatever the hooks saw, without a word of it an entry is a draft
       if (!stored && !isSibling && type.draftAndPublish) data['publishedAt'] ??= null;
       for (const place of placesOf(data, type, context.model))

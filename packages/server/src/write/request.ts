@@ -9,12 +9,26 @@ import type { Session, WriteAction, WriteEvent } from './session.js';
 /** Attributes of an entry by name, in the form of request bodies (BO5). */
 export type Data = Readonly<Record<string, unknown>>;
 
+/** Epoch milliseconds. */
+export interface Times {
+  readonly createdAt?: number;
+  readonly updatedAt?: number;
+}
+
+/** Ids of administrators; null for nobody. */
+export interface Creators {
+  readonly createdBy?: number | null;
+  readonly updatedBy?: number | null;
+}
+
 export type WriteRequest = {
   readonly type: EntryType;
   /** Conditions on the entry, if any. */
   readonly match?: Precondition | null;
   /** The administrator on whose behalf the caller writes; creator fields keep the id. */
   readonly adminId?: number | null;
+  /** What creator fields get instead. */
+  readonly creators?: Creators;
   /** Leaves `updatedAt` and `updatedBy` as they are, as v4 does when it adds an uploaded file to an entry (UP11). */
   readonly keepsUpdatedAt?: boolean;
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */
@@ -24,8 +38,10 @@ export type WriteRequest = {
       readonly action: 'create';
       readonly data: Data;
       readonly hashes?: PasswordHashes;
-      /** Epoch milliseconds that the entry gets instead of the time of its creation. */
-      readonly times?: { readonly createdAt?: number; readonly updatedAt?: number };
+      /** What the entry gets instead of the time of its creation. */
+      readonly times?: Times;
+      /** The id that the entry gets, instead of the next one. */
+      readonly newId?: number;
       /** The entry of which the new one is another locale; the id is null for a single type. */
       readonly source?: { readonly id: number | null };
     }
@@ -34,6 +50,8 @@ export type WriteRequest = {
       /** Null for a single type, whose first update creates the entry. */
       readonly id: number | null;
       readonly data: Data;
+      /** What the entry gets instead of the times that it would have. */
+      readonly times?: Times;
       /** Hashes of the passwords in the data, computed before the transaction; missing ones are computed inside it. */
       readonly hashes?: PasswordHashes;
     }
@@ -94,8 +112,8 @@ export interface Preview {
   complete(copy: Record<string, unknown>): Promise<boolean>;
   /** Adds times only, for writes without rules. */
   addTimes(copy: Record<string, unknown>): void;
-  /** What hooks have left of the copy becomes the data. */
-  take(left: Data): void;
+  /** What hooks have left of the copy becomes the data. @param creators those that they have set. */
+  take(left: Data, creators: Creators | null): void;
 }
 
 export type HooksOf = (type: EntryType) => Hooks | undefined;

@@ -7,6 +7,7 @@ import { type Issue, issue, refuse, refuseAll } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
 import type { ChangeGate, GovernedEntry } from '../query/selection.js';
+import { ownMember } from './places.js';
 import type { Data, WriteRequest } from './request.js';
 import { findEntry, type Write } from './writing.js';
 
@@ -67,7 +68,7 @@ const creatorOf = async ({ table }: EntryType, id: number, { session, dialect }:
 
 const newEntry = ({ request, context }: Write): GovernedEntry => {
   const { type, adminId = null } = request;
-  const given = request.action === 'delete' ? undefined : (request.locale ?? request.data['locale']);
+  const given = request.action === 'delete' ? undefined : (request.locale ?? ownMember(request.data, 'locale'));
   const locale = typeof given === 'string' ? given : context.defaultLocale;
   return { creatorId: adminId, locale: type.localized ? locale : null };
 };

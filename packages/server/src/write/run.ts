@@ -24,14 +24,16 @@ const statementsOf = (operations: readonly Operation[], dialect: Dialect): reado
       continue;
     }
     flush();
-    statements.push(statementOf(operation, dialect));
+    const statement =
+      operation.kind === 'continue' ? dialect.continueIds(operation.table) : statementOf(operation, dialect);
+    if (statement) statements.push(statement);
   }
   flush();
   return statements;
 };
 
 /** One operation as one statement. */
-const statementOf = (operation: Exclude<Operation, { kind: 'insert' }>, dialect: Dialect): Statement => {
+const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue' }>, dialect: Dialect): Statement => {
   const { kind, table } = operation;
   const kept = (what: string, query: () => Sql): Statement => keptStatement(dialect, `${kind} ${table} ${what}`, query);
   switch (operation.kind) {

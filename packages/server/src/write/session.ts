@@ -14,15 +14,23 @@ export interface WriteEvent {
   readonly publication?: 'publish' | 'unpublish';
 }
 
+/** What is to be done once the transaction is committed, or the part of it that asks for this is undone. It may not throw. */
+export interface Ending {
+  readonly when: 'committed' | 'undone';
+  readonly run: () => void;
+}
+
 export interface Session {
   readonly tx: Tx;
   /** All writes so far, in order, including those of hooks. */
   readonly events: WriteEvent[];
+  /** In order, without those of parts that were undone. */
+  readonly endings: Ending[];
   /** Settles once the transaction is committed or rolled back. */
   readonly ended: Promise<void>;
   hasEnded(): boolean;
   /** To be called after the transaction. */
-  end(): void;
+  end(how: Ending['when']): void;
 }
 
 export const newSession = (tx: Tx): Session => {
@@ -31,20 +39,29 @@ export const newSession = (tx: Tx): Session => {
   const ended = new Promise<void>((resolve) => {
     tell = resolve;
   });
-  const end = (): void => {
+  const endings: Ending[] = [];
+  const end: Session['end'] = (how) => {
+    if (isOver) return;
     isOver = true;
+    runEndings(endings, how);
     tell();
   };
-  return { tx, events: [], ended, hasEnded: () => isOver, end };
+  return { tx, events: [], endings, ended, hasEnded: () => isOver, end };
+};
+
+const runEndings = (endings: readonly Ending[], how: Ending['when']): void => {
+  for (const { when, run } of endings) if (when === how) run();
 };
 
 /** Runs work in a savepoint: if it throws, its writes are rolled back and the session continues. Parts never overlap. */
 export const inPart = async <T>(session: Session, work: () => Promise<T>): Promise<T> => {
-  const before = session.events.length;
+  const { events, endings } = session;
+  const [eventsBefore, endingsBefore] = [events.length, endings.length];
   try {
     return await savepoint(session.tx, work);
   } catch (fault) {
-    session.events.length = before;
+    events.length = eventsBefore;
+    runEndings(endings.splice(endingsBefore), 'undone');
     throw fault;
   }
 };

@@ -20,12 +20,14 @@ import {
   changedCells,
   checkContext,
   checkMatch,
+  chosenCreator,
   creator,
   findEntry,
   type Given,
   givenOf,
   instant,
   isDraftAfter,
+  isUntimed,
   leaveOutIgnored,
   makePrepared,
   noParts,
@@ -102,6 +104,7 @@ export const prepareUpdate = async (
   const { times } = write.byHooks;
   const version = nextVersion(times?.shown ?? now(), [stored, ...siblings]);
   const { cells: system, version: ownVersion } = timesAfter(write, stored, version);
+  system.push(...chosenCreator(request.creators, 'createdBy'));
   if (type.draftAndPublish && publishedAt !== undefined) system.push(instant('published_at', publishedAt));
   const hashed = await withHashes(change, hashes, write.byHooks.hashes, context.model);
   const plan = await planChange(hashed, stored.id, false, system, snapshot, write);
@@ -125,13 +128,14 @@ const timesAfter = (
   stored: StoredEntry,
   version: number,
 ): { readonly cells: Cell[]; readonly version: number } => {
+  if (isUntimed(request.type)) return { cells: [], version };
   if (!times || times.updatedAt === times.shown) {
     const cells = [...changedCells(request, version)];
     if (times?.createdAt !== undefined) cells.push(instant('created_at', times.createdAt));
     return { cells, version };
   }
   const { createdAt, updatedAt } = times;
-  const cells = [...creator(request, 'updated_by_id')];
+  const cells = [...creator(request, 'updatedBy')];
   if (createdAt !== undefined) cells.push(instant('created_at', createdAt));
   if (updatedAt !== undefined) cells.push(instant('updated_at', updatedAt));
   return { cells, version: updatedAt ?? stored.version ?? version };

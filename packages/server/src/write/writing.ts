@@ -2,6 +2,7 @@
 import { sql } from 'kysely';
 import { bug, unwrap } from '../errors.js';
 import type { EntryType } from '../model/model.js';
+import { joinColumn } from '../model/storage.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, tellsVersion } from '../read/etag.js';
@@ -15,6 +16,7 @@ import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
 import { planWrite } from './plan.js';
 import {
+  type Creators,
   type Data,
   type Hooks,
   type PreparedWrite,
@@ -48,6 +50,8 @@ export interface SetByHooks {
   readonly hashes: Set<string>;
   /** Null if no hook saw them. */
   times: SetTimes | null;
+  /** Null if they have set none. */
+  creators: Creators | null;
   /** Whether hooks were not run, because the data is invalid. */
   isSkipped: boolean;
 }
@@ -173,13 +177,26 @@ export const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: 
 
 /** What the server sets in each row that changes. */
 export const changedCells = (request: WriteRequest, version: number): readonly Cell[] =>
-  request.keepsUpdatedAt === true ? [] : [instant('updated_at', version), ...creator(request, 'updated_by_id')];
+  request.keepsUpdatedAt === true || isUntimed(request.type)
+    ? []
+    : [instant('updated_at', version), ...creator(request, 'updatedBy')];
+
+/** Rows of components have neither times nor creators. */
+export const isUntimed = ({ kind }: EntryType): boolean => kind === 'component';
 
 export const instant = (column: string, value: number | null): Cell => ({ column, kind: 'datetime', value });
 
-/** Only administrators change creator fields (ST2). */
-export const creator = ({ adminId }: WriteRequest, column: string): readonly Cell[] =>
-  adminId == null ? [] : [{ column, kind: 'reference', value: adminId }];
+/** Only administrators, and code, change creator fields (ST2). */
+export const creator = ({ adminId = null, creators }: WriteRequest, name: keyof Creators): readonly Cell[] =>
+  creators?.[name] === undefined && adminId !== null
+    ? [{ column: joinColumn(name), kind: 'reference', value: adminId }]
+    : chosenCreator(creators, name);
+
+/** One that was chosen, as an administrator is not by writing. */
+export const chosenCreator = (creators: Creators | undefined, name: keyof Creators): readonly Cell[] => {
+  const value = creators?.[name];
+  return value === undefined ? [] : [{ column: joinColumn(name), kind: 'reference', value }];
+};
 
 export const noParts: Snapshot['parts'] = new Map();
 

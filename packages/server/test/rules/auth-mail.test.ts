@@ -16,8 +16,8 @@ const mail: Mail = {
 describe('SMTP', () => {
   let opened: net.Server | null = null;
   afterEach(() => opened?.close());
-  const sender = (port: number, from: string | null = null) =>
-    newSmtpMail({ host: '127.0.0.1', port, username: null, password: null, from });
+  const sender = (port: number, from: string | null = null, replyTo: string | null = null) =>
+    newSmtpMail({ host: '127.0.0.1', port, username: null, password: null, from, replyTo });
 
   it('sends text and HTML, with sender and reply address', async () => {
     const { port, heard, server } = await newMailServer();
@@ -38,6 +38,16 @@ describe('SMTP', () => {
     expect(heard).toContainEqual(expect.stringContaining('MAIL FROM:<own@site.example>'));
     expect(heard.filter((line) => /^bcc:/i.test(line))).toEqual([]);
     expect(heard.join()).not.toContain('RCPT TO:<other@example.com>');
+  });
+
+  it('the configured reply address is that of mails that name none', async () => {
+    const { port, heard, server } = await newMailServer();
+    opened = server;
+    await sender(port, null, 'replies@site.example').send({ ...mail, replyTo: null });
+    expect(heard).toContain('Reply-To: replies@site.example');
+    heard.length = 0;
+    await sender(port, null, 'replies@site.example').send(mail);
+    expect(heard).toContain('Reply-To: help@site.example');
   });
 
   it('an unreachable server rejects', async () => {

@@ -5,7 +5,7 @@ import { dialects } from '../world/databases.js';
 import { type MailServer, newMailServer } from '../world/mail-server.js';
 
 const files = {
-  'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' } }),
+  'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example', replyTo: 'replies@site.example' } }),
   'src/api/mail/routes/mail.js': `module.exports = { routes: [
     ...['send', 'template', 'provider'].map((name) => ({ method: 'POST', path: '/' + name, handler: 'mail.' + name, config: { auth: false } })),
   ] };`,
@@ -67,8 +67,10 @@ describe.each(dialects)('mails of code on %s', (dialect) => {
     expect(heard).not.toMatch(/^Bcc:/m);
   });
 
-  it('come from the configured sender where they name none', async () => {
-    expect(await send({ ...mail, from: null, cc: '' })).toContain('MAIL FROM:<usual@site.example>');
+  it('come from the configured sender where they name none, and replies go to the configured address', async () => {
+    const heard = await send({ ...mail, from: null, cc: '' });
+    expect(heard).toContain('MAIL FROM:<usual@site.example>');
+    expect(heard).toMatch(/^Reply-To: replies@site\.example$/m);
   });
 
   it('are filled from templates, of which only names of values are replaced', async () => {

@@ -229,13 +229,16 @@ describe('what config/ says is obeyed', () => {
             config: {
               provider: 'nodemailer',
               providerOptions: { host: 'smtp.example', port: 465, auth: { user: 'me', pass: 'p' } },
-              settings: { defaultFrom: 'cms@example.com' },
+              settings: { defaultFrom: 'cms@example.com', defaultReplyTo: 'help@example.com' },
             },
           },
         }),
       },
-      ({ config, env }) => [env.SMTP_HOST, env.SMTP_PORT, env.SMTP_USERNAME, config.mail.from],
-      ['smtp.example', 465, 'me', 'cms@example.com'],
+      ({ config, env, v4 }) => [
+        [env.SMTP_HOST, env.SMTP_PORT, env.SMTP_USERNAME, config.mail.from, config.mail.replyTo],
+        v4.settings.filter((it) => it.verdict === 'not supported'),
+      ],
+      [['smtp.example', 465, 'me', 'cms@example.com', 'help@example.com'], []],
     ],
     [
       'no other origin without strapi::cors',

@@ -9,7 +9,7 @@ import { createJiti } from 'jiti';
 
 /** From the sources it is TypeScript, for which Node looks under no other name. */
 const ownFile = new URL(`../../v4code/env.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
-const { aliasesOf, newEnv, placeOf, sourceAt, withoutExit } = (await import(
+const { aliasesOf, newEnv, placeInDist, placeOf, sourceAt, withoutExit } = (await import(
   ownFile.href
 )) as typeof import('../../v4code/env.js');
 
@@ -94,7 +94,7 @@ const load = async (dir: string, file: string, isCompiled: boolean): Promise<unk
     virtualModules: { '@strapi/utils': { env: newEnv((name) => process.env[name]) }, '@strapi/strapi': {} },
     alias: aliasesOf(dir),
   });
-  const module = (await jiti.evalModule(sourceAt(full, isCompiled ? path.join(dir, 'dist', file) : full), {
+  const module = (await jiti.evalModule(sourceAt(full, isCompiled ? placeInDist(dir, full) : full), {
     filename: full,
     id: full,
     ext: path.extname(file),

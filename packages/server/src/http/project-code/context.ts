@@ -3,10 +3,12 @@ import type http from 'node:http';
 import type Koa from 'koa';
 import { limits } from '../../limits.js';
 import type { QuerySource } from '../../query/raw.js';
+import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
 import { JSON_TYPE } from '../respond.js';
 import { untouchedAnswer } from './answers.js';
+import { isSameQuery, newChangedQuery } from './changed.js';
 
 /** The parsed query of a request, once anyone has looked at it. */
 const QUERY = Symbol('query');
@@ -23,9 +25,7 @@ export interface Contexts {
   /** Says which route answers, once that is another than it was made for. */
   route(ctx: object, params: Readonly<Record<string, string>>, path: string): void;
   /** The query as code has changed it; null if it is what the URL says. */
-  changedQuery(ctx: Koa.Context): Record<string, unknown> | null;
-  /** The same as a query string. */
-  changedSearch(ctx: Koa.Context): string | null;
+  changedQuery(ctx: Koa.Context): ChangedQuery | null;
 }
 
 /** The parsed query of a request, as the server reads it. */
@@ -64,13 +64,16 @@ export const newContexts = async (settings: {
   // of streams as bodies: whoever sends them sees it too
   koa.context.onerror = ignored;
   const Context = contextClass(koa);
-  const changedQuery = ({ request }: Koa.Context): Record<string, unknown> | null => {
+  const textOf = (query: object): string => qs.stringify(query, { strictNullHandling: true });
+  /** Null if it is what the URL says. */
+  const givenQuery = (ctx: Koa.Context): Record<string, unknown> | null => {
+    if (isStandIn(ctx)) return (ctx as { readonly query?: Record<string, unknown> }).query ?? {};
+    const { request } = ctx;
     const { [QUERY]: current, [QUERY_TEXT]: text } = request as QueriedRequest;
     // mostly nobody has looked at it
     if (current === undefined) return null;
     const { querystring } = request;
-    const isChanged = text === querystring && JSON.stringify(current) !== JSON.stringify(parse(querystring));
-    return isChanged ? current : null;
+    return text === querystring && !isSameQuery(current, parse(querystring)) ? (current ?? {}) : null;
   };
   return {
     make: (request, response, given) => {
@@ -81,15 +84,18 @@ export const newContexts = async (settings: {
       Object.assign(ctx, { params, _matchedRoute: path });
       Object.assign((ctx as Koa.Context).request, { params });
     },
-    changedQuery,
-    changedSearch: (ctx) => {
-      const changed = changedQuery(ctx);
-      return changed && qs.stringify(changed, { strictNullHandling: true });
+    changedQuery: (ctx) => {
+      const given = givenQuery(ctx);
+      return given && newChangedQuery(given, textOf);
     },
   };
 };
 
 const ignored = (): undefined => undefined;
+
+/** Code may call a controller with `{ query, state }`, or with a copy of a context that has a query of its own. */
+const isStandIn = (ctx: Koa.Context): boolean =>
+  Object.hasOwn(ctx, 'query') || (ctx as { readonly req?: unknown }).req === undefined;
 
 /**
  * What Koa's `createContext` makes, as classes: objects that are made with all their members take a fraction of the memory
@@ -183,7 +189,8 @@ const helperNames = (): readonly (readonly [string, number])[] =>
     });
 
 interface QueriedRequest extends Koa.Request {
-  [QUERY]?: Record<string, unknown>;
+  /** Code may assign anything. */
+  [QUERY]?: Record<string, unknown> | null;
   [QUERY_TEXT]?: string;
 }
 

@@ -5,6 +5,7 @@ import type { KnownCaller } from '../../access/caller.js';
 import type { AccountAnswer } from '../../accounts/account.js';
 import { never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import type { Search } from '../../query/searches.js';
 import { readPrecondition } from '../../read/etag.js';
 import type { Site } from '../../site/site.js';
 import { forCode, RateLimitError, v4Refusal } from '../../v4code/errors.js';
@@ -33,8 +34,8 @@ export interface EndpointDeps {
 export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
   const { site, contexts, attempts, prefix, exchanges, callerOf } = deps;
 
-  /** The query as text, with what code has changed. */
-  const searchFor = (koa: Koa.Context): string => contexts.changedSearch(koa) ?? searchOf(koa.req.url!);
+  /** The query, with what code has changed. */
+  const searchFor = (koa: Koa.Context): Search => contexts.changedQuery(koa) ?? searchOf(koa.req.url!);
   /** By context, the accounts whose attempts are counted: clients choose under which name a middleware counts. */
   const counted = new WeakMap<object, Set<string>>();
   const attempt = async (koa: Koa.Context, endpoint: string, account: string): Promise<boolean> => {

@@ -14,13 +14,12 @@ import type { QuerySource } from '../../query/raw.js';
 import type { Answer } from '../../read/find.js';
 import { whenReady } from '../../ready.js';
 import { readRows } from '../../sql/dialect.js';
-import { allowedQuery } from '../../v4code/allowed.js';
+import { allowedQuery, lookedAt } from '../../v4code/allowed.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { absentOrThrown, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
 import type { CoreAction, Members } from '../../v4code/parts.js';
-import { withDefiniteConditions } from '../../v4code/queries.js';
 import { type ActionByCode, contextFor, performAction } from '../actions.js';
 import { identifyCaller, isReading } from '../credentials.js';
 import { parseId } from '../routes.js';
@@ -74,15 +73,19 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     return source;
   };
 
-  const callerOf = (ctx: object | undefined): KnownCaller => (ctx as WithCaller | undefined)?.[CALLER] ?? noCaller;
+  const callerOfAuth = (auth: unknown): KnownCaller | null =>
+    auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null;
+  /** What code gives in place of a context may have no more than `state.auth`. */
+  const callerOf = (ctx: object | undefined): KnownCaller =>
+    (ctx as WithCaller | undefined)?.[CALLER] ??
+    callerOfAuth((ctx as Partial<CodeContext> | undefined)?.state?.['auth']) ??
+    noCaller;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
   /** The text of the request as long as nobody has changed what was made of it. */
   const sourceOf = (ctx: CodeContext): QuerySource => {
     const koa = requestOf(ctx);
-    return contexts.changedQuery(koa)
-      ? objectQuery(withDefiniteConditions(queryOf(ctx)) as unknown as QueryObject)
-      : (sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!)));
+    return contexts.changedQuery(koa)?.source() ?? sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!));
   };
 
   const performForm = async (
@@ -140,7 +143,8 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
   };
 
   const answer: Native['answer'] = (ctx, type, action) => {
-    const { id: given } = ctx.params;
+    const { request }: Partial<CodeContext> = ctx;
+    const given = idIn(ctx);
     const id = given === undefined ? null : parseId(given, limits.integerMax);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
     const asked = {
@@ -149,9 +153,9 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       id,
       query: sourceOf(ctx),
       caller: callerOf(ctx),
-      headers: requestOf(ctx).req.headers,
+      headers: (requestOf(ctx) as Partial<Koa.Context>).req?.headers ?? {},
     };
-    const { body, files } = ctx.request;
+    const { body, files }: { readonly body?: unknown; readonly files?: unknown } = request ?? {};
     return files === undefined || action === 'delete'
       ? performAction({ ...asked, body, files: [] }, site)
       : performForm(asked, entryBodyOf({ body, files }));
@@ -170,10 +174,17 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     },
     validateQuery: (ctx, type) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
-      const action = type.kind === 'single' ? 'single' : ctx.params['id'] === undefined ? 'find' : 'findOne';
+      const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context)));
     },
     queryOf,
+    checkQuery: (given, type, whose) => {
+      const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
+      const context = contextFor(type, { caller, defaultLocale: null, format: 'v4' }, {}, site);
+      const action = type.kind === 'single' ? 'single' : 'find';
+      const query = objectQuery(lookedAt(given) as QueryObject);
+      catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
+    },
     allowedQuery: (given, type, whose) => {
       const caller: KnownCaller = { ...(whose ?? anyCaller), who: { kind: 'public' } };
       return allowedQuery(given, type, {
@@ -198,11 +209,12 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     skipAuthentication: (ctx) => {
       (ctx as WithCaller)[CALLER] = noCaller;
     },
-    callerOfAuth: (auth) =>
-      auth !== null && typeof auth === 'object' ? ((auth as WithCaller)[CALLER] ?? noCaller) : null,
+    callerOfAuth,
     withForm,
   };
 };
+
+const idIn = ({ params }: Partial<CodeContext>): string | undefined => params?.['id'];
 
 /** Runs work whose refusals code may catch. */
 const catchable = <T>(work: () => T): T => {

@@ -9,7 +9,7 @@ import type Koa from 'koa';
 import type compose from 'koa-compose';
 import { unwrap } from '../../errors.js';
 import type { IncomingForm } from '../../media/receive.js';
-import { textQuery } from '../../query/brackets.js';
+import { type Search, searchQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
@@ -106,7 +106,7 @@ export const addProjectCode = async (
   await code.start(site, native, app.server);
   const { default: composed } = await import('koa-compose');
   const throughGlobals = code.globals.length === 0 ? null : (composed as typeof compose)([...code.globals]);
-  const { changedSearch } = contexts;
+  const { changedQuery } = contexts;
 
   const newContext = (
     request: http.IncomingMessage,
@@ -226,6 +226,7 @@ export const addProjectCode = async (
 
   app.decorateRequest('codeRun', null);
   app.decorateRequest('codeRoute', undefined);
+  app.decorateRequest('changedQuery', null);
   app.addHook('preHandler', (request, reply, done) => {
     const pathname = pathOf(request.raw.url!);
     const found = codeRouteOf(request, code.table);
@@ -269,8 +270,12 @@ export const addProjectCode = async (
       raw.statusCode = 200;
       if (form?.received) form.received = await formAsLeft(holder.body, holder.files, form.received);
       else if (givenBody !== undefined || hasContent(holder.body)) request.body = holder.body;
-      const search = changedSearch(ctx);
-      if (search !== null) request.raw.url = `${pathname}?${search}`;
+      const changed = changedQuery(ctx);
+      if (changed) {
+        request.changedQuery = changed;
+        // for what is no part of a query; conditions may be lost in it
+        request.raw.url = `${pathname}?${changed.text}`;
+      }
       await new Promise<void>((answered, refused) => {
         request.codeRun = { ctx, answered, refused: route && refused, ended };
         goOn();
@@ -337,7 +342,7 @@ export const addProjectCode = async (
       if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
       const last = routed({ method, pathname }, found, async () => {
         await introduce(ctx, code.table.findAny(method, pathname));
-        const search = changedSearch(ctx) ?? (request.url === url ? null : searchOf(request.url!));
+        const search = changedQuery(ctx) ?? (request.url === url ? null : searchOf(request.url!));
         const asTold = search === null ? target! : withSearch(target!, search);
         const answer = await readForCode(asTold, request.headers);
         if (answer) ctx.body = bodyOf(answer);
@@ -356,9 +361,9 @@ const originsIn = (given: unknown): Origins => {
   return found.includes('*') ? true : found;
 };
 
-const withSearch = (target: ReadTarget, search: string): ReadTarget => ({
+const withSearch = (target: ReadTarget, search: Search): ReadTarget => ({
   ...target,
-  request: { ...target.request, query: textQuery(search) },
+  request: { ...target.request, query: searchQuery(search) },
 });
 
 /** Whether a policy has said anything of the response, which then counts beside what the action says. */

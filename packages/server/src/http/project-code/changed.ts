@@ -1,0 +1,72 @@
+/** Queries that code has changed, as the server reads them: no condition of theirs is lost on the way. */
+import type { Grammar } from '../../query/brackets.js';
+import { objectQuery, type QueryObject } from '../../query/objects.js';
+import { parameterName } from '../../query/parameters.js';
+import type { QuerySource } from '../../query/raw.js';
+import type { ChangedQuery } from '../../query/searches.js';
+import { isMembers, type Members } from '../../v4code/parts.js';
+import { withDefiniteConditions } from '../../v4code/queries.js';
+
+/** @param textOf its query string, which few ask for. */
+export const newChangedQuery = (query: Members, textOf: (query: Members) => string): ChangedQuery =>
+  new QueryOfCode(query, textOf);
+
+/** A class, because literals with getters keep what these close over for long. */
+class QueryOfCode implements ChangedQuery {
+  readonly #query: Members;
+  readonly #textOf: (query: Members) => string;
+  constructor(query: Members, textOf: (query: Members) => string) {
+    this.#query = query;
+    this.#textOf = textOf;
+  }
+  get text(): string {
+    return this.#textOf(this.#query);
+  }
+  source(grammar?: Grammar): QuerySource {
+    const placed = grammar ? placedBy(grammar, this.#query) : this.#query;
+    return objectQuery(withDefiniteConditions(withoutOthers(placed)) as unknown as QueryObject);
+  }
+}
+
+/** Without parameters that only the project knows. */
+const withoutOthers = (query: Members): Members =>
+  Object.fromEntries(
+    Object.entries(query).filter(([name, value]) => value !== undefined && parameterName(name).kind !== 'other'),
+  );
+
+/** The parameters where an endpoint reads them: `start` inside `pagination`, `username` inside `filters`. */
+const placedBy = (grammar: Grammar, query: Members): Members => {
+  const roots = new Map<string, unknown>();
+  const moved: (readonly [root: string, name: string, value: unknown])[] = [];
+  for (const [given, value] of Object.entries(query)) {
+    const isNested = value !== null && typeof value === 'object' && !(value instanceof Date);
+    // grammars tell `start=1` from `start[x]=1`
+    const [root, name] = grammar.place(isNested ? [given, ''] : [given]) ?? [];
+    if (root === undefined) continue;
+    if (name === undefined || name === '') roots.set(root, value);
+    else moved.push([root, name, value]);
+  }
+  for (const [root, name, value] of moved) {
+    const held = roots.get(root) ?? {};
+    if (!isMembers(held) || Object.hasOwn(held, name))
+      throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+    roots.set(root, { ...held, [name]: value });
+  }
+  return Object.fromEntries(roots);
+};
+
+/** Whether two values say the same. The order of members counts, and `{ a: undefined }` is not `{}`. */
+export const isSameQuery = (one: unknown, other: unknown): boolean => {
+  if (one === null || typeof one !== 'object' || other === null || typeof other !== 'object')
+    return Object.is(one, other);
+  if (Object.getPrototypeOf(one) !== Object.getPrototypeOf(other)) return false;
+  const names = Reflect.ownKeys(one);
+  const others = Reflect.ownKeys(other);
+  return (
+    names.length === others.length &&
+    names.every((name, i) => name === others[i] && isSameQuery(memberOf(one, name), memberOf(other, name)))
+  );
+};
+
+const memberOf = (holder: object, name: string | symbol): unknown =>
+  (holder as Readonly<Record<string | symbol, unknown>>)[name];

@@ -1,0 +1,20 @@
+/** What follows the `?` of a request: a query string, or what the code of a project has made of it. */
+import { type Grammar, textQuery } from './brackets.js';
+import type { QuerySource } from './raw.js';
+
+/** A query that code has changed. Query strings cannot say all that it may: an empty list would be lost. */
+export interface ChangedQuery {
+  /** The query string that comes closest to it. */
+  readonly text: string;
+  /** Throws where a condition says nothing. */
+  source(grammar?: Grammar): QuerySource;
+}
+
+/** The query string, without `?`, or a query that code has changed. */
+export type Search = string | ChangedQuery;
+
+export const searchQuery = (search: Search, grammar?: Grammar): QuerySource =>
+  typeof search === 'string' ? textQuery(search, grammar) : search.source(grammar);
+
+/** For what is no part of a query. */
+export const textOfSearch = (search: Search): string => (typeof search === 'string' ? search : search.text);

@@ -1,0 +1,581 @@
+/** What code of v4 projects writes, in whose transaction, and what it is told of faults. */
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
+import { busy, issue, Refusal } from '../../src/errors.js';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+import { type MailServer, newMailServer } from '../world/mail-server.js';
+
+/** Routes that run any text as code: of `run` what it throws is in the answer, of `raw` it is thrown. */
+const running = {
+  'src/api/run/routes/run.js': `module.exports = { routes: ['run', 'raw'].map((it) => ({ method: 'POST', path: '/' + it, handler: 'run.' + it, config: { auth: false } })) };`,
+  'src/api/run/controllers/run.js': `const AsyncFunction = (async () => undefined).constructor;
+    const raw = async (ctx) => ({ result: (await new AsyncFunction('strapi', 'ctx', 'require', ctx.request.body.code)(strapi, ctx, require)) ?? null });
+    module.exports = { raw, async run(ctx) {
+      try { return await raw(ctx); } catch (error) { return { thrown: error.name + ': ' + error.message }; }
+    } };`,
+};
+
+const note = 'api::note.note';
+
+const product = 'api::product.product';
+const page = 'api::page.page';
+const good = 'api::good.good';
+const variant = 'shared.variant';
+const file = 'plugin::upload.file';
+
+const component = (name: string, attributes: object) => ({
+  [`src/components/shared/${name}.json`]: JSON.stringify({
+    collectionName: `components_shared_${name}s`,
+    info: { displayName: name },
+    attributes,
+  }),
+});
+
+const files = {
+  ...running,
+  ...typeFile('product', {
+    title: { type: 'string' },
+    variants: { type: 'component', component: variant, repeatable: true },
+    main: { type: 'component', component: variant },
+  }),
+  ...typeFile('good', { text: { type: 'string' } }),
+  'src/api/good/routes/good.js': `module.exports = { routes: [{ method: 'POST', path: '/goods/undone', handler: 'good.undone', config: { auth: false } }] };`,
+  ...coreFile(
+    'Controller',
+    'good',
+    `({ strapi }) => ({ async undone(ctx) {
+      let seen;
+      await strapi.db.transaction(async ({ rollback }) => {
+        const { data } = await super.create(ctx);
+        seen = [typeof data.id === 'number', await strapi.entityService.count('${good}', { filters: { id: data.id } })];
+        await rollback();
+      });
+      return seen;
+    } })`,
+  ),
+  ...component('variant', {
+    size: { type: 'string' },
+    stock: { type: 'integer', min: 0 },
+    parts: { type: 'component', component: 'shared.part', repeatable: true },
+  }),
+  ...component('part', { name: { type: 'string' } }),
+  'src/api/page/content-types/page/schema.json': JSON.stringify({
+    kind: 'collectionType',
+    collectionName: 'pages',
+    info: { singularName: 'page', pluralName: 'pages', displayName: 'page' },
+    options: { draftAndPublish: true },
+    pluginOptions: { i18n: { localized: true } },
+    attributes: {
+      title: { type: 'string', pluginOptions: { i18n: { localized: true } } },
+      colour: { type: 'string', pluginOptions: { i18n: { localized: false } } },
+    },
+  }),
+  ...typeFile('note', { text: { type: 'string' }, slug: { type: 'string', unique: true } }),
+  'dovetail.config.json': JSON.stringify({ mail: { from: 'usual@site.example' }, users: { attemptsPerMinute: 0 } }),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    await allow('public', ['${note}.create', 'plugin::users-permissions.auth.register']);
+    await allow('authenticated', []);
+    strapi.hooks = {};
+    strapi.events = [];
+    strapi.eventHub.on('entry.update', ({ uid }) => { strapi.events.push(uid); });
+    for (const code of ['en', 'fr', 'de']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
+    const admins = strapi.db.query('admin::user');
+    strapi.ann = (await admins.create({ data: { firstname: 'Ann', email: 'ann@site.example' } })).id;
+    strapi.ben = (await admins.create({ data: { firstname: 'Ben', email: 'ben@site.example' } })).id;
+    strapi.db.lifecycles.subscribe({ models: ['${note}'], afterCreate: (event) => strapi.hooks[event.result.text]?.(event) });
+  } };`,
+};
+
+describe.each(dialects)('data of code on %s', (dialect) => {
+  let smtp: MailServer;
+  let served: CodeProject;
+  beforeAll(async () => {
+    smtp = await newMailServer();
+    const env = { SMTP_HOST: '127.0.0.1', SMTP_PORT: String(smtp.port), DATABASE_POOL_MAX: '4' };
+    served = await serveCode(dialect, files, env);
+  });
+  afterAll(async () => {
+    await served.close();
+    smtp.server.close();
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+  });
+  const answerOf = async (code: string): Promise<Record<string, unknown>> => {
+    const { status, body } = await served.json('POST', '/api/run', { code });
+    expect(status).toBe(200);
+    return body as Record<string, unknown>;
+  };
+  const run = async (code: string): Promise<unknown> => {
+    const answer = await answerOf(code);
+    expect(answer).not.toHaveProperty('thrown');
+    return answer['result'];
+  };
+  const thrown = async (code: string): Promise<unknown> => (await answerOf(code))['thrown'];
+  const raw = (code: string) => served.json('POST', '/api/raw', { code });
+  const errorIn = ({ body }: { readonly body: unknown }) => (body as { error: Record<string, unknown> }).error;
+
+  describe('faults', () => {
+    it('a busy server is one for code and for clients, who hear when to come again', async () => {
+      vi.spyOn(served.site.reader, 'read').mockImplementation(() => Promise.reject(busy(new Error('no connection'))));
+      const answer = await raw(`return strapi.entityService.findMany('${note}')`);
+      expect(answer.status).toBe(503);
+      expect(answer.headers['retry-after']).toBeDefined();
+      expect(errorIn(answer)['name']).toBe('ServiceUnavailableError');
+      expect((await raw(`return strapi.db.query('${note}').findMany()`)).status).toBe(503);
+      expect(await thrown(`return strapi.entityService.findMany('${note}')`)).toMatch(/^Refusal: .*busy/);
+    });
+
+    it('other refusals keep their statuses', async () => {
+      const changed = new Refusal(issue('http.changed-meanwhile', []));
+      vi.spyOn(served.site.reader, 'read').mockImplementation(() => Promise.reject(changed));
+      const answer = await raw(`return strapi.entityService.findMany('${note}')`);
+      expect([answer.status, errorIn(answer)['name']]).toEqual([412, 'PreconditionFailedError']);
+      vi.restoreAllMocks();
+      const invalid = await raw(`return strapi.entityService.create('${note}', { data: { text: 5 } })`);
+      expect([invalid.status, errorIn(invalid)['name']]).toEqual([400, 'ValidationError']);
+      const created = `strapi.entityService.create('${note}', { data: { slug: 'same' } })`;
+      expect((await raw(`await ${created}; return ${created}`)).status).toBe(400);
+    });
+
+    it.each([
+      [
+        'another library with the names of Strapi',
+        `class ValidationError extends Error { constructor(text, details) { super(text); this.name = 'ValidationError'; this.details = details; } }
+         throw new ValidationError('no', [{ message: 'no', context: { value: 'a secret' } }])`,
+      ],
+      [
+        'another library with an object as details',
+        `throw Object.assign(new Error('no'), { name: 'ForbiddenError', details: { key: 'a secret' } })`,
+      ],
+      [
+        'another library with a class of that name, and a list as details',
+        `class ApplicationError extends Error {}
+         throw Object.assign(new ApplicationError('no'), { name: 'ApplicationError', details: ['a secret'] })`,
+      ],
+    ])('what %s throws is a fault of the server, and stays there', async (_whose, code) => {
+      const answer = await raw(code);
+      expect(answer.status).toBe(500);
+      expect(JSON.stringify(answer.body)).not.toContain('secret');
+    });
+
+    it('what another copy of @strapi/utils throws is for the client', async () => {
+      const copy = `class ApplicationError extends Error { constructor(text, details = {}) { super(text); this.name = 'ApplicationError'; this.details = details; } }
+        class ValidationError extends ApplicationError { constructor(text, details) { super(text, details); this.name = 'ValidationError'; } }
+        class NotFoundError extends ApplicationError { constructor(text, details) { super(text, details); this.name = 'NotFoundError'; } }`;
+      const answer = await raw(`${copy} throw new ValidationError('too short', { min: 3 })`);
+      expect([answer.status, errorIn(answer)]).toEqual([
+        400,
+        { status: 400, name: 'ValidationError', message: 'too short', details: { min: 3 } },
+      ]);
+      expect((await raw(`${copy} throw new NotFoundError('not here')`)).status).toBe(404);
+    });
+  });
+
+  describe('services in hooks', () => {
+    const calls = {
+      'locales of i18n': `strapi.plugin('i18n').service('locales').find()`,
+      'the default locale': `strapi.plugin('i18n').service('locales').getDefaultLocale()`,
+      'mails of users': `strapi.plugin('users-permissions').service('user').sendConfirmationEmail({ id: strapi.someone })`,
+      'roles of users': `strapi.plugin('users-permissions').service('role').find()`,
+      uploads: `strapi.plugin('upload').service('upload').upload({ data: {}, files: { path: strapi.somefile, name: 'a.txt', type: 'text/plain' } })`,
+      'proposals of a uid': `strapi.service('plugin::content-manager.uid').findUniqueUID({ contentTypeUID: '${note}', field: 'slug', value: 'x' })`,
+    };
+    it.each(Object.entries(calls))('need no second connection: %s', async (_what, call) => {
+      await run(`
+        strapi.someone ??= (await strapi.plugin('users-permissions').service('user').add({ username: 'someone', email: 'someone@site.example', password: 'secret1' })).id;
+        strapi.somefile ??= require('node:path').join(strapi.dirs.app.root, 'package.json');
+        strapi.hooks.all = async () => { await new Promise((resolve) => setTimeout(resolve, 20)); await ${call}; };`);
+      const posts = Array.from({ length: 24 }, () => served.json('POST', '/api/notes', { data: { text: 'all' } }));
+      const statuses = (await Promise.all(posts)).map((it) => it.status);
+      expect(new Set(statuses)).toEqual(new Set([200]));
+    });
+
+    it('a new locale is found where it was made, before anybody else sees it', async () => {
+      expect(
+        await run(`const codes = [];
+          const locales = strapi.plugin('i18n').service('locales');
+          const look = async () => codes.push((await locales.find()).map((it) => it.code).join());
+          await strapi.db.transaction(async ({ rollback }) => {
+            await locales.create({ code: 'eo', name: 'Esperanto' });
+            await look();
+            await rollback();
+          });
+          await look();
+          return codes`),
+      ).toEqual(['en,fr,de,eo', 'en,fr,de']);
+    });
+
+    const sent = () => smtp.heard.filter((it) => it.startsWith('RCPT')).length;
+    const mail = `strapi.plugin('users-permissions').service('user').sendConfirmationEmail({ id })`;
+    const someone = (name: string) =>
+      `const { id } = await strapi.plugin('users-permissions').service('user').add({ username: '${name}', email: '${name}@site.example', password: 'secret1' });`;
+
+    it('a mail to confirm an address leaves once its token is committed', async () => {
+      const before = sent();
+      expect(
+        await run(`${someone('kept')} let wasSent; const { on } = strapi;
+          await strapi.db.transaction(async () => { await ${mail}; await new Promise((resolve) => setTimeout(resolve, 100)); });
+          return id`),
+      ).toBeGreaterThan(0);
+      await vi.waitFor(() => expect(sent()).toBe(before + 1));
+      await run(`${someone('alone')} await ${mail}`);
+      expect(sent()).toBe(before + 2);
+    });
+
+    it('and not while the transaction is open, nor after it was undone', async () => {
+      const before = sent();
+      const asking = run(`${someone('undone')}
+        strapi.go = null;
+        await strapi.db.transaction(async ({ rollback }) => {
+          await ${mail};
+          await new Promise((resolve) => { strapi.go = resolve; });
+          await rollback();
+        })`);
+      const { strapi } = globalThis as unknown as { strapi: { go: (() => void) | null } };
+      await vi.waitFor(() => expect(strapi.go).toBeTypeOf('function'));
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(sent()).toBe(before);
+      strapi.go!();
+      await asking;
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      expect(sent()).toBe(before);
+    });
+  });
+
+  describe('actions of the core', () => {
+    it('that code calls in a transaction are a part of it', async () => {
+      const data = { text: 'in a transaction' };
+      const posts = Array.from({ length: 12 }, () => served.json('POST', '/api/goods/undone', { data }));
+      expect((await Promise.all(posts)).map((it) => [it.status, it.body])).toEqual(posts.map(() => [200, [true, 1]]));
+      expect(await run(`return strapi.db.query('${good}').count()`)).toBe(0);
+    });
+  });
+
+  describe('what waits for the end of a transaction', () => {
+    const outcome = (body: string) =>
+      run(`const told = [];
+        const tell = (name) => () => told.push(name);
+        strapi.hooks.ending = async () => { await strapi.db.transaction(({ onCommit, onRollback }) => { onCommit(tell('committed')); onRollback(tell('undone')); }); };
+        strapi.hooks.failing = async () => { await strapi.hooks.ending(); throw new Error('no'); };
+        ${body}
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        return told`);
+    const create = (text: string, way = `strapi.entityService.create('${note}', `) =>
+      `${way}{ data: { text: '${text}' } })`;
+
+    it.each([`strapi.entityService.create('${note}', `, `strapi.db.query('${note}').create(`])(
+      'hears that a part was undone which code goes on after: %s',
+      async (way) => {
+        expect(
+          await outcome(`await strapi.db.transaction(async () => {
+            await ${create('failing', way)}.catch(() => told.push('caught'));
+            await ${create('ending', way)};
+          });`),
+        ).toEqual(['undone', 'caught', 'committed']);
+      },
+    );
+
+    it('and in the order in which it asked', async () => {
+      expect(
+        await outcome(`await strapi.db.transaction(async ({ onCommit }) => {
+          onCommit(tell('first'));
+          await ${create('ending')};
+          onCommit(tell('last'));
+        });`),
+      ).toEqual(['first', 'committed', 'last']);
+    });
+  });
+
+  describe('creators', () => {
+    const populate = `populate: ['createdBy', 'updatedBy']`;
+    const shown = `const shown = async (id) => {
+      const { createdBy, updatedBy } = await strapi.entityService.findOne('${note}', id, { ${populate} });
+      return [createdBy, updatedBy].map((it) => it && it.firstname);
+    };`;
+    it.each([
+      'strapi.ann',
+      '{ id: strapi.ann }',
+      '[strapi.ann]',
+      '{ connect: [{ id: strapi.ann }] }',
+      '{ set: strapi.ann }',
+    ])('of the data are stored: %s', async (ann) => {
+      expect(
+        await run(`${shown}
+            const data = { text: 'made', createdBy: ${ann}, updatedBy: strapi.ben };
+            const made = await strapi.entityService.create('${note}', { data });
+            const bare = await strapi.db.query('${note}').create({ data });
+            await strapi.db.query('${note}').createMany({ data: [{ ...data, text: 'many' }] });
+            const many = await strapi.db.query('${note}').findOne({ where: { text: 'many' } });
+            const all = await Promise.all([made, bare, many].map((it) => shown(it.id)));
+            await strapi.db.query('${note}').deleteMany({ where: { text: 'many' } });
+            return all`),
+      ).toEqual(Array.from({ length: 3 }, () => ['Ann', 'Ben']));
+    });
+
+    it('change with an update, by setCreatorFields too', async () => {
+      expect(
+        await run(`${shown}
+          const { setCreatorFields } = require('@strapi/utils');
+          const [ann, ben] = [strapi.ann, strapi.ben].map((id) => ({ id }));
+          const seen = [];
+          const { id } = await strapi.entityService.create('${note}', { data: setCreatorFields({ user: ann })({ text: 'one' }) });
+          seen.push(await shown(id));
+          await strapi.entityService.update('${note}', id, { data: setCreatorFields({ user: ben, isEdition: true })({ text: 'two' }) });
+          seen.push(await shown(id));
+          await strapi.db.query('${note}').update({ where: { id }, data: { createdBy: strapi.ben, updatedBy: null } });
+          seen.push(await shown(id));
+          await strapi.entityService.update('${note}', id, { data: { text: 'three' } });
+          seen.push(await shown(id));
+          return seen`),
+      ).toEqual([
+        ['Ann', 'Ann'],
+        ['Ann', 'Ben'],
+        ['Ben', null],
+        ['Ben', null],
+      ]);
+    });
+
+    it('are what hooks set, also for the request of a client, whose own have no effect', async () => {
+      expect(
+        await run(`strapi.setting = strapi.db.lifecycles.subscribe({ models: ['${note}'],
+            beforeCreate({ params: { data } }) { if (data.text === 'by a hook') data.createdBy = strapi.ann; },
+            beforeUpdate({ params: { data } }) { data.updatedBy = { id: strapi.ben }; } });
+          return null`),
+      ).toBe(null);
+      const data = { text: 'by a hook', createdBy: 99, updatedBy: 99 };
+      const { status, body } = await served.json('POST', '/api/notes', { data });
+      expect(status).toBe(200);
+      const { id } = (body as { data: { id: number } }).data;
+      expect(
+        await run(`${shown}
+          const before = await shown(${id});
+          await strapi.db.query('${note}').update({ where: { id: ${id} }, data: { text: 'x', updatedBy: strapi.ann } });
+          strapi.setting();
+          return [before, await shown(${id})]`),
+      ).toEqual([
+        ['Ann', null],
+        ['Ann', 'Ben'],
+      ]);
+    });
+
+    it('are administrators', async () => {
+      const data = `{ data: { createdBy: 99999 } }`;
+      expect(await thrown(`await strapi.entityService.create('${note}', ${data})`)).toMatch(
+        /^ValidationError: .*admin::user.*createdBy 99999/,
+      );
+      expect(await thrown(`await strapi.db.query('${note}').create(${data})`)).toMatch(/^Error: .*createdBy 99999/);
+      expect(await thrown(`await strapi.entityService.create('${note}', { data: { createdBy: 'x' } })`)).toMatch(
+        /createdBy/,
+      );
+    });
+
+    it('of a request are not those of its body', async () => {
+      const data = { text: 'by a client', createdBy: 1, updatedBy: 1, createdAt: '2001-01-01T00:00:00.000Z' };
+      expect((await served.json('POST', '/api/notes', { data })).status).toBe(200);
+      expect(
+        await run(`const it = await strapi.db.query('${note}').findOne({ where: { text: 'by a client' }, ${populate} });
+          return [it.createdBy, it.updatedBy, it.createdAt < '2002']`),
+      ).toEqual([null, null, false]);
+    });
+  });
+
+  describe('times', () => {
+    const old = '2001-02-03T04:05:06.000Z';
+    it('of an update: code sets when it was created, and the server when it was changed', async () => {
+      const updates = [
+        `strapi.db.query('${note}').update({ where: { id }, data })`,
+        `strapi.entityService.update('${note}', id, { data })`,
+        `(async () => { strapi.hooks.x = null; const off = strapi.db.lifecycles.subscribe({ models: ['${note}'], beforeUpdate({ params }) { params.data.text = 'heard'; } }); try { await strapi.entityService.update('${note}', id, { data }); } finally { off(); } })()`,
+      ];
+      for (const update of updates)
+        expect(
+          await run(`const { id } = await strapi.entityService.create('${note}', { data: { text: 'x' } });
+            const data = { createdAt: '${old}', updatedAt: '${old}' };
+            await ${update};
+            const { createdAt, updatedAt } = await strapi.entityService.findOne('${note}', id);
+            return [createdAt, updatedAt > '2020']`),
+        ).toEqual([old, true]);
+    });
+
+    it('of many: code sets both', async () => {
+      expect(
+        await run(`const { id } = await strapi.entityService.create('${note}', { data: { text: 'x' } });
+          await strapi.db.query('${note}').updateMany({ where: { id }, data: { createdAt: new Date('${old}'), updatedAt: '${old}' } });
+          const { createdAt, updatedAt } = await strapi.entityService.findOne('${note}', id);
+          return [createdAt, updatedAt]`),
+      ).toEqual([old, old]);
+    });
+  });
+
+  describe('ids', () => {
+    it('that db.query gives are those of new entries, and the next ones follow', async () => {
+      expect(
+        await run(`const rows = strapi.db.query('${product}');
+          const given = await rows.create({ data: { id: 5000, title: 'given', variants: [{ size: 'S' }] } });
+          const next = await rows.create({ data: { title: 'next' } });
+          await rows.createMany({ data: [{ id: 6000 }, { title: 'after' }] });
+          const after = await rows.findOne({ where: { title: 'after' } });
+          const shown = await strapi.entityService.findOne('${product}', 5000, { populate: ['variants'] });
+          return [given.id, next.id > 5000, next.id < 6000, after.id > 6000, shown.variants.length]`),
+      ).toEqual([5000, true, true, true, 1]);
+    });
+
+    it('that are taken, or are none, are faults', async () => {
+      await run(`await strapi.db.query('${note}').create({ data: { id: 7000 } })`);
+      expect(await thrown(`await strapi.db.query('${note}').create({ data: { id: 7000 } })`)).toMatch(/unique/);
+      expect(await thrown(`await strapi.db.query('${note}').create({ data: { id: 'x' } })`)).toMatch(
+        /data\.id of api::note\.note is no id/,
+      );
+    });
+  });
+
+  describe('files', () => {
+    it('attach to nothing by "related": code hears what to write instead', async () => {
+      const data = `{ name: 'a', hash: 'a', mime: 'text/plain', size: 1, url: '/a', provider: 'local', related: [{ id: 1, __type: '${note}', __pivot: { field: 'cover' } }] }`;
+      expect(await thrown(`await strapi.entityService.create('${file}', { data: ${data} })`)).toMatch(
+        /"related" of plugin::upload\.file attaches files to nothing here: write the id of the file/,
+      );
+      await run(`strapi.afile = (await strapi.db.query('${file}').create({ data: { ...${data}, related: null } })).id`);
+      expect(
+        await thrown(`await strapi.db.query('${file}').update({ where: { id: strapi.afile }, data: { related: [] } })`),
+      ).toMatch(/"related"/);
+    });
+  });
+
+  describe('components by uid', () => {
+    const made = `const made = await strapi.entityService.create('${product}', {
+        data: { title: 'shirt', variants: [{ size: 'S', stock: 3, parts: [{ name: 'button' }] }, { size: 'M', stock: 5 }], main: { size: 'L', stock: 7 } },
+        populate: ['variants', 'main'],
+      });
+      const [small, medium] = made.variants;
+      const stocks = async () => {
+        const { variants, main } = await strapi.entityService.findOne('${product}', made.id, { populate: ['variants', 'main'] });
+        return [...variants.map((it) => it.stock), main && main.stock];
+      };`;
+    it('are updated', async () => {
+      expect(
+        await run(`${made}
+          const changed = await strapi.db.query('${variant}').update({ where: { id: small.id }, data: { stock: small.stock - 1 } });
+          await strapi.entityService.update('${variant}', medium.id, { data: { stock: 4, parts: [{ name: 'zip' }] } });
+          const { count } = await strapi.db.query('${variant}').updateMany({ where: { id: made.main.id }, data: { stock: 1 } });
+          const found = await strapi.db.query('${variant}').findOne({ where: { id: medium.id }, populate: ['parts'] });
+          return [changed.stock, await stocks(), count, found.parts.map((it) => it.name)]`),
+      ).toEqual([2, [2, 4, 1], 1, ['zip']]);
+      expect(
+        await thrown(`${made} await strapi.entityService.update('${variant}', small.id, { data: { stock: -1 } })`),
+      ).toMatch(/^ValidationError: stock/);
+      expect(await run(`return strapi.events.filter((it) => it === '${variant}').length`)).toBe(0);
+    });
+
+    it('are updated though a subscriber of every type sees times in their data', async () => {
+      expect(
+        await run(`${made}
+          const seen = [];
+          const off = strapi.db.lifecycles.subscribe(({ action, params, model }) => {
+            if (model.uid !== '${variant}') return;
+            seen.push(action);
+            if (params.data) params.data.updatedAt = new Date(0);
+          });
+          try {
+            await strapi.entityService.update('${variant}', small.id, { data: { stock: 1 } });
+            await strapi.db.query('${variant}').update({ where: { id: medium.id }, data: { stock: 2 } });
+            await strapi.db.query('${variant}').delete({ where: { id: made.main.id } });
+          } finally { off(); }
+          return [await stocks(), seen.filter((it) => /Update|Delete/.test(it))]`),
+      ).toEqual([
+        [1, 2, null],
+        ['beforeUpdate', 'afterUpdate', 'beforeUpdate', 'afterUpdate', 'beforeDelete', 'afterDelete'],
+      ]);
+    });
+
+    it('are deleted, with what they contain', async () => {
+      expect(
+        await run(`${made}
+          const [part] = await strapi.db.query('shared.part').findMany({ orderBy: { id: 'desc' }, limit: 1 });
+          const gone = await strapi.db.query('${variant}').delete({ where: { id: small.id } });
+          const left = await stocks();
+          await strapi.db.query('${variant}').deleteMany({ where: { id: made.main.id } });
+          const parts = await strapi.db.query('shared.part').count({ where: { id: part.id } });
+          return [gone.size, left, await stocks(), parts]`),
+      ).toEqual(['S', [5, 7], [5, null], 0]);
+    });
+
+    it('are not created alone', async () => {
+      for (const call of [`strapi.db.query('${variant}').create`, `strapi.db.query('${variant}').createMany`])
+        expect(await thrown(`await ${call}({ data: [{ stock: 1 }] })`)).toMatch(
+          call.endsWith('Many') ? /shared\.variant is a component, which is created with its entry/ : /./,
+        );
+      expect(await thrown(`await strapi.entityService.create('${variant}', { data: { stock: 1 } })`)).toMatch(
+        /shared\.variant is a component, which is created with its entry/,
+      );
+    });
+  });
+
+  describe('locales of an entry', () => {
+    const linked = `const linked = async (id) => {
+      const it = await strapi.entityService.findOne('${page}', id, { populate: ['localizations'] });
+      return it.locale + ': ' + it.localizations.map(({ locale }) => locale).sort().join() + ' ' + it.colour;
+    };`;
+    it.each([
+      (data: string) => `strapi.entityService.create('${page}', { data: ${data} })`,
+      (data: string) => `strapi.db.query('${page}').create({ data: ${data} })`,
+      (data: string) => `strapi.service('${page}').create({ data: ${data} })`,
+    ])('are linked as the data of code says: %s', async (create) => {
+      expect(
+        await run(`${linked}
+          const en = await ${create(`{ title: 'one', colour: 'red' }`)};
+          const fr = await ${create(`{ title: 'un', locale: 'fr', localizations: [en.id] }`)};
+          const de = await ${create(`{ title: 'eins', locale: 'de', colour: 'blue', localizations: [{ id: en.id }, { id: fr.id }] }`)};
+          await strapi.db.query('${page}').update({ where: { id: en.id }, data: { localizations: [fr.id, de.id] } });
+          return Promise.all([en, fr, de].map((it) => linked(it.id)))`),
+      ).toEqual(['en: de,fr blue', 'fr: de,en blue', 'de: en,fr blue']);
+    });
+
+    it('are found by their ids, whichever is the default', async () => {
+      expect(
+        await run(`const { id } = await strapi.entityService.create('${page}', { data: { title: 'un', locale: 'fr' } });
+          const found = await strapi.entityService.findOne('${page}', id);
+          const changed = await strapi.entityService.update('${page}', id, { data: { title: 'deux' } });
+          const loaded = await strapi.entityService.load('${page}', { id }, 'localizations');
+          const gone = await strapi.entityService.delete('${page}', id);
+          return [found.title, changed.title, loaded, gone.title, await strapi.entityService.findOne('${page}', id)]`),
+      ).toEqual(['un', 'deux', [], 'deux', null]);
+    });
+
+    it('begin with another than the default', async () => {
+      expect(
+        await run(`${linked}
+          const fr = await strapi.entityService.create('${page}', { data: { title: 'un', locale: 'fr' } });
+          const en = await strapi.entityService.create('${page}', { data: { title: 'one', localizations: [fr.id], publishedAt: new Date() } });
+          return [await linked(fr.id), await linked(en.id), en.publishedAt !== null]`),
+      ).toEqual(['fr: en null', 'en: fr null', true]);
+    });
+
+    it('are not linked by an update, nor if they belong to others', async () => {
+      const both = `const en = await strapi.entityService.create('${page}', { data: { title: 'one' } });
+        const fr = await strapi.entityService.create('${page}', { data: { title: 'un', locale: 'fr' } });`;
+      expect(
+        await thrown(
+          `${both} await strapi.entityService.update('${page}', en.id, { data: { localizations: [fr.id] } })`,
+        ),
+      ).toMatch(/cannot be changed by an update: create the other locale with the id of this entry, data: \{ locale/);
+      const create = (data: string) => `${both} await strapi.entityService.create('${page}', { data: ${data} })`;
+      expect(await thrown(create(`{ locale: 'de', localizations: [en.id, fr.id] }`))).toMatch(
+        /are not the same entry in other locales: create each with the id of another/,
+      );
+      expect(await thrown(create(`{ locale: 'en', localizations: [en.id] }`))).toMatch(/locale is already used/);
+      expect(await thrown(create(`{ locale: 'de', localizations: [99999] }`))).toMatch(/localizations 99999/);
+    });
+
+    it('are not those of a body of a client', async () => {
+      expect(
+        await run(`const en = await strapi.entityService.create('${page}', { data: { title: 'one' } });
+          const { sanitize } = require('@strapi/utils');
+          const data = { title: 'un', locale: 'fr', localizations: [en.id] };
+          return sanitize.contentAPI.input(data, strapi.getModel('${page}'))`),
+      ).toEqual({ title: 'un', locale: 'fr' });
+    });
+  });
+});

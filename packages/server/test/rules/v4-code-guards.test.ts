@@ -1,0 +1,438 @@
+/** Guards that code of v4 projects puts up: in folders of any spelling, around core actions, by what schemas say, on every route. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const text = { type: 'string' };
+const index = (register: string, bootstrap = ''): Readonly<Record<string, string>> => ({
+  'src/index.js': `module.exports = {
+    register({ strapi }) { ${register} },
+    async bootstrap({ strapi }) { ${allowing} ${bootstrap} },
+  };`,
+});
+const open = (...actions: readonly string[]): string => `await allow('public', ${JSON.stringify(actions)});`;
+const all = (uid: string): readonly string[] => ['find', 'findOne', 'create'].map((it) => `${uid}.${it}`);
+
+/** A project of which the start is refused. */
+const refusal = async (files: Readonly<Record<string, string>>): Promise<string> => {
+  try {
+    const { close } = await serveCode('sqlite', files);
+    await close();
+  } catch (fault) {
+    return (fault as Error).message;
+  }
+  return 'it starts';
+};
+
+// ---- folders in camel case
+
+const factory = (kind: string, own: string): string =>
+  `module.exports = require('@strapi/strapi').factories.createCore${kind}('api::blog-post.blog-post', ${own});`;
+const post = {
+  kind: 'collectionType',
+  collectionName: 'blog_posts',
+  info: { singularName: 'blog-post', pluralName: 'blog-posts', displayName: 'Post' },
+  attributes: { title: text },
+};
+const camel = {
+  'src/api/blogPost/content-types/blogPost/schema.json': JSON.stringify(post),
+  'src/api/blogPost/content-types/blogPost/lifecycles.js': `module.exports = { beforeCreate({ params }) { params.data.title += ' (hooked)'; } };`,
+  'src/api/blogPost/controllers/blogPost.js': factory(
+    'Controller',
+    `{ async find(ctx) { return ctx.forbidden('closed'); } }`,
+  ),
+  'src/api/blogPost/services/blogPost.js': factory(
+    'Service',
+    `{ async findOne() { return { id: 7, title: 'of the service' }; } }`,
+  ),
+  'src/api/blogPost/policies/isAsked.js': `module.exports = ({ request }) => request.header['x-asked'] === '1';`,
+  'src/api/blogPost/routes/blogPost.js': factory(
+    'Router',
+    `{ only: ['find', 'findOne', 'create'], config: { create: { policies: ['api::blogPost.isAsked'] } } }`,
+  ),
+  'src/api/blogPost/routes/other.js': `module.exports = { routes: [
+    { method: 'GET', path: '/spelt', handler: (ctx) => ({
+      controllers: strapi.controller('api::blogPost.blogPost') === strapi.controller('api::blog-post.blog-post'),
+      services: strapi.service('api::blogPost.blogPost') === strapi.service('api::blog-post.blog-post'),
+      apis: strapi.api.blogPost === strapi.api['blog-post'],
+      listed: Object.keys(strapi.api),
+      policies: [strapi.policy('api::blog-post.is-asked'), strapi.policy('api::blogPost.isAsked')].map((it) => typeof it),
+    }), config: { auth: false } },
+  ] };`,
+  ...index('', open(...all('api::blog-post.blog-post'))),
+};
+
+describe.each(dialects)('an API in a folder in camel case on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, camel);
+  });
+  afterAll(() => served.close());
+
+  it('has its controller, service, routes and lifecycles', async () => {
+    expect((await served.json('GET', '/api/blog-posts')).status).toBe(403);
+    expect((await served.json('GET', '/api/blog-posts/1')).body).toMatchObject({
+      data: { attributes: { title: 'of the service' } },
+    });
+    expect((await served.json('PUT', '/api/blog-posts/1', { data: {} })).status).toBe(405);
+    const made = { data: { title: 'a' } };
+    expect((await served.json('POST', '/api/blog-posts', made)).status).toBe(403);
+    expect((await served.json('POST', '/api/blog-posts', made, { 'x-asked': '1' })).body).toMatchObject({
+      data: { attributes: { title: 'a (hooked)' } },
+    });
+  });
+
+  it('is known by either spelling', async () => {
+    expect((await served.json('GET', '/api/spelt')).body).toEqual({
+      controllers: true,
+      services: true,
+      apis: true,
+      listed: ['blog-post'],
+      policies: ['function', 'function'],
+    });
+  });
+});
+
+describe('a file that names a content type which does not exist', () => {
+  it.each(['Controller', 'Service', 'Router'] as const)('refuses the start: createCore%s', async (kind) => {
+    const { 'src/api/book/content-types/book/schema.json': schema, ...files } = {
+      ...typeFile('book', { title: text }),
+      ...coreFile(kind, 'book', '{ except: [] }'),
+    };
+    expect(
+      await refusal({
+        'src/api/books/content-types/books/schema.json': schema!.replace('"book"', '"books"'),
+        ...files,
+      }),
+    ).toMatch(
+      new RegExp(
+        `^src/api/book/\\w+/book.js: createCore${kind} "api::book.book", and there is no such content type; did you mean "api::books.books"`,
+      ),
+    );
+  });
+
+  it('may stay if it is what is left of a type that is gone, and no route leads to it', async () => {
+    const left = { ...coreFile('Controller', 'umbrella'), ...coreFile('Service', 'umbrella') };
+    expect(await refusal({ ...typeFile('book', { title: text }), ...coreFile('Router', 'book'), ...left })).toBe(
+      'it starts',
+    );
+  });
+
+  it('refuses the start where two folders are the same API', async () => {
+    expect(await refusal({ ...camel, ...typeFile('blog-post', { title: text }) })).toContain('src/api/blog-post');
+    expect(await refusal({ ...camel, 'src/api/blog-post/services/x.js': 'module.exports = {};' })).toContain(
+      'src/api/blog-post and src/api/blogPost are both the API "blog-post": make them one folder',
+    );
+  });
+});
+
+// ---- guards around the core
+
+const asGenerated = (name: string): Readonly<Record<string, string>> => ({
+  ...typeFile(name, { title: text }),
+  ...coreFile('Controller', name),
+  ...coreFile('Service', name),
+  ...coreFile('Router', name),
+});
+const names = ['early', 'late', 'serviced', 'served', 'plain'] as const;
+const uidOf = (name: string): string => `api::${name}.${name}`;
+const guardOf = (name: string): string => `
+  const ${name} = strapi.controller('${uidOf(name)}');
+  const ${name}Find = ${name}.find;
+  ${name}.find = async function (ctx) { return ctx.get('x-asked') === '1' && this === ${name} ? ${name}Find(ctx) : ctx.forbidden(); };`;
+const serviceGuardOf = (name: string): string => `
+  strapi.service('${uidOf(name)}').find = async () => ({ results: [{ id: 1, title: 'guarded' }], pagination: {} });`;
+const wrapped = {
+  ...Object.assign({}, ...names.map(asGenerated)),
+  ...index(
+    `${guardOf('early')} ${serviceGuardOf('serviced')}`,
+    `${guardOf('late')} ${serviceGuardOf('served')} ${open(...names.flatMap((it) => all(uidOf(it))))}
+    for (const name of ${JSON.stringify(names)}) await strapi.entityService.create('api::' + name + '.' + name, { data: { title: 'secret' } });`,
+  ),
+} as Readonly<Record<string, string>>;
+
+describe.each(dialects)('what code puts in the place of core members on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, wrapped);
+  });
+  afterAll(() => served.close());
+
+  it.each(['early', 'late'])('guards a route: an action replaced in time: %s', async (name) => {
+    expect((await served.json('GET', `/api/${name}s`)).status).toBe(403);
+    expect((await served.ask(`/api/${name}s`, { headers: { 'x-asked': '1' } })).text).toContain('secret');
+    expect((await served.json('GET', `/api/${name}s/1`)).status).toBe(200);
+  });
+
+  it.each(['serviced', 'served'])('is what core actions ask: %s', async (name) => {
+    const { text: body } = await served.ask(`/api/${name}s`);
+    expect(body).toContain('guarded');
+    expect(body).not.toContain('secret');
+  });
+
+  it('leaves other types as they are', async () => {
+    expect((await served.ask('/api/plains')).text).toContain('secret');
+  });
+});
+
+// ---- schemas
+
+const noteSchema = {
+  kind: 'collectionType',
+  collectionName: 'notes',
+  info: { singularName: 'note', pluralName: 'notes', displayName: 'Note', description: 'kept' },
+  options: { draftAndPublish: true, privateAttributes: ['hint'], comment: 'c' },
+  pluginOptions: { tenants: { isShared: true } },
+  attributes: {
+    title: { type: 'string', default: 'x', maxLength: 9, required: true, pluginOptions: { tenants: { key: 'a' } } },
+    slug: { type: 'uid', targetField: 'title' },
+    secret: { type: 'string', private: true },
+    hint: text,
+    password: { type: 'password' },
+    age: { type: 'integer', min: 1, max: 99 },
+    cover: { type: 'media', multiple: false, allowedTypes: ['images'] },
+    parent: { type: 'relation', relation: 'manyToOne', target: 'api::note.note', inversedBy: 'children' },
+    children: { type: 'relation', relation: 'oneToMany', target: 'api::note.note', mappedBy: 'parent' },
+    card: { type: 'component', component: 'shared.card', repeatable: true, max: 3 },
+  },
+};
+const noteFile = 'src/api/note/content-types/note/schema.json';
+const described = {
+  [noteFile]: JSON.stringify(noteSchema),
+  'src/components/shared/card.json': JSON.stringify({
+    collectionName: 'components_cards',
+    info: { displayName: 'Card', icon: 'star' },
+    attributes: { label: { type: 'string', private: true, default: 'l' } },
+  }),
+  'src/api/note/routes/note.js': `
+    const of = (uid) => JSON.parse(JSON.stringify(strapi.getModel(uid)));
+    module.exports = { routes: [
+      { method: 'GET', path: '/types/:uid', handler: (ctx) => of(ctx.params.uid), config: { auth: false } },
+      { method: 'GET', path: '/heard', handler: () => strapi.heard, config: { auth: false } },
+      { method: 'GET', path: '/changed', handler: (ctx) => {
+        try { delete strapi.contentTypes['api::note.note'].attributes.secret; return 'silent'; } catch (error) { return error.message; }
+      }, config: { auth: false } },
+      { method: 'GET', path: '/copied', handler: () => structuredClone(strapi.contentType('api::note.note')).attributes.title, config: { auth: false } },
+    ] };`,
+  'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { plugin.contentTypes.role.schema.pluginOptions = { tenants: { isShared: 'role' } }; return plugin; };`,
+  ...index(
+    `strapi.db.lifecycles.subscribe({ beforeCreate({ model }) { if (model.pluginOptions.tenants) strapi.heard = [model.attributes.title.pluginOptions.tenants.key, model.globalId]; } });
+     strapi.contentType('api::note.note').attributes.secret.private = true;
+     strapi.contentType('api::note.note').attributes.age = { type: 'integer', min: 1, max: 99 };`,
+    `await strapi.entityService.create('api::note.note', { data: { title: 'a' } });`,
+  ),
+};
+
+describe.each(dialects)('the schemas that code sees on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, described);
+  });
+  afterAll(() => served.close());
+  const typeAt = async (uid: string) =>
+    (await served.json('GET', `/api/types/${uid}`)).body as {
+      readonly attributes: Readonly<Record<string, { readonly private?: boolean }>>;
+    };
+  const privateIn = async (uid: string): Promise<readonly string[]> =>
+    Object.entries((await typeAt(uid)).attributes).flatMap(([name, it]) => (it.private === true ? [name] : []));
+
+  it('say all that the files say', async () => {
+    const it = await typeAt('api::note.note');
+    const { secret, hint, password, ...others } = noteSchema.attributes;
+    expect(it).toMatchObject({
+      uid: 'api::note.note',
+      modelType: 'contentType',
+      kind: 'collectionType',
+      apiName: 'note',
+      globalId: 'Note',
+      info: noteSchema.info,
+      options: noteSchema.options,
+      pluginOptions: noteSchema.pluginOptions,
+      attributes: others,
+      __schema__: noteSchema,
+    });
+    expect(await typeAt('shared.card')).toMatchObject({
+      modelType: 'component',
+      category: 'shared',
+      globalId: 'ComponentSharedCard',
+      info: { displayName: 'Card', icon: 'star' },
+      attributes: { label: { type: 'string', private: true, default: 'l' } },
+    });
+    expect(await typeAt('plugin::users-permissions.user')).toMatchObject({
+      plugin: 'users-permissions',
+      globalId: 'UsersPermissionsUser',
+      attributes: { role: { inversedBy: 'users' }, confirmed: { default: false } },
+    });
+  });
+
+  it('tell what is private', async () => {
+    expect(await privateIn('api::note.note')).toEqual(['secret', 'hint', 'password', 'createdBy', 'updatedBy']);
+    expect(await privateIn('plugin::users-permissions.user')).toEqual(
+      expect.arrayContaining(['password', 'resetPasswordToken', 'confirmationToken']),
+    );
+  });
+
+  it('are those of events', async () => {
+    expect((await served.json('GET', '/api/heard')).body).toEqual(['a', 'Note']);
+  });
+
+  it('have the options that an extension gives to a type of a plugin', async () => {
+    expect(await typeAt('plugin::users-permissions.role')).toMatchObject({
+      pluginOptions: { tenants: { isShared: 'role' } },
+      attributes: { type: { unique: true } },
+    });
+  });
+
+  it('cannot be changed by code that is running, and can be copied', async () => {
+    expect((await served.ask('/api/changed')).text).toBe(
+      `attributes.secret of api::note.note is changed by code, and content types are not changed by code here: do that in ${noteFile}`,
+    );
+    expect((await served.json('GET', '/api/copied')).body).toMatchObject({ maxLength: 9 });
+  });
+});
+
+describe('a change of a schema in register', () => {
+  it.each([
+    [
+      'below a plugin',
+      `strapi.plugin('users-permissions').contentTypes.user.schema.attributes.phone = { type: 'string' };`,
+      'attributes.phone of plugin::users-permissions.user',
+      'write the whole schema',
+    ],
+    [
+      'instead of one of a plugin',
+      `strapi.plugin('users-permissions').contentTypes.user = {};`,
+      'plugin::users-permissions.user',
+      'write the whole schema',
+    ],
+    [
+      'private',
+      `strapi.contentType('api::note.note').attributes.title.private = true;`,
+      'attributes.title.private of api::note.note',
+      noteFile,
+    ],
+    [
+      'an attribute',
+      `strapi.getModel('api::note.note').attributes.more = { type: 'string' };`,
+      'attributes.more of api::note.note',
+      noteFile,
+    ],
+    [
+      'a list',
+      `strapi.contentTypes['api::note.note'].options.privateAttributes.push('title');`,
+      'options.privateAttributes.1 of api::note.note',
+      noteFile,
+    ],
+    ['a type', `strapi.contentTypes['api::other.other'] = {};`, 'api::other.other', 'schema files'],
+    [
+      'a type of a plugin',
+      `strapi.contentType('plugin::users-permissions.user').attributes.phone = { type: 'string' };`,
+      'attributes.phone of plugin::users-permissions.user',
+      'write the whole schema, with that, into src/extensions/users-permissions/content-types/user/schema.json',
+    ],
+  ])('refuses the start: %s', async (_what, code, place, cure) => {
+    const message = await refusal({ ...described, ...index(code) });
+    expect(message).toContain(`${place} is changed by code, and content types are not changed by code here`);
+    expect(message).toContain(cure);
+    expect(message).toContain('src/index.js:2');
+  });
+});
+
+// ---- every route
+
+describe.each(dialects)('strapi.api on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      ...asGenerated('book'),
+      ...asGenerated('film'),
+      'src/api/film/policies/is-x.js': `module.exports = () => true;`,
+      'src/api/film/middlewares/pass.js': `module.exports = () => (ctx, next) => next();`,
+      'src/policies/is-asked.js': `module.exports = ({ request }) => request.header['x-asked'] === '1';`,
+      ...index(
+        `for (const route of Object.values(strapi.api).flatMap((api) => Object.values(api.routes)).flatMap((it) => it.routes)) {
+           route.config = route.config || {};
+           route.config.policies = [...(route.config.policies || []), 'global::is-asked'];
+         }
+         strapi.api.book.routes.extra = { routes: [{ method: 'GET', path: '/seen', handler: () => {
+           const { film } = strapi.api;
+           let missing = '';
+           try { film.load(); } catch (error) { missing = error.message; }
+           return {
+             missing,
+             names: Object.keys(film.routes),
+             types: Object.keys(film.contentTypes),
+             uid: film.contentType('film').uid,
+             same: film.controller('film') === strapi.controller('api::film.film') && film.services.film === film.service('film'),
+             guards: [film.policy('is-x'), film.policies['is-x'], film.middleware('pass'), film.middlewares.pass].map((it) => typeof it),
+           };
+         }, config: { auth: false } }] };`,
+        open(...all('api::book.book'), ...all('api::film.film')),
+      ),
+    });
+  });
+  afterAll(() => served.close());
+
+  it('has the routes of every API, which register may guard', async () => {
+    for (const path of ['/api/books', '/api/films', '/api/films/1']) {
+      expect([path, (await served.json('GET', path)).status]).toEqual([path, 403]);
+      const { status } = await served.json('GET', path, undefined, { 'x-asked': '1' });
+      expect([path, status]).toEqual([path, path.endsWith('1') ? 404 : 200]);
+    }
+  });
+
+  it('takes other routers, and has what an API consists of', async () => {
+    expect((await served.json('GET', '/api/seen')).body).toEqual({
+      missing: expect.stringContaining("strapi.api['film'].load is not available"),
+      names: ['film'],
+      types: ['film'],
+      uid: 'api::film.film',
+      same: true,
+      guards: ['function', 'function', 'function', 'function'],
+    });
+  });
+});
+
+// ---- the server's own paths
+
+describe.each(dialects)('a route for every path of the root on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      ...asGenerated('book'),
+      ...index(
+        `strapi.server.routes(['/(.*)', '/studio', '/admin/users/:id'].map((path) => ({ method: 'ALL', path, handler: () => 'mine', config: { auth: false } })));`,
+        open(...all('api::book.book')),
+      ),
+    });
+  });
+  afterAll(() => served.close());
+
+  it.each([
+    ...[
+      '/_health',
+      '/studio',
+      '/STUDIO/',
+      '/studio/entries',
+      '/_dovetail/model',
+      '/_dovetail/health',
+      '/%5fdovetail/model',
+    ],
+    ...['/admin/init', '/admin/users', '/admin/users/1', '/Admin/users/me', '/%61dmin/api-tokens'],
+  ])('leaves the server its own: %s', async (path) => {
+    expect((await served.ask(path)).text).not.toContain('mine');
+  });
+
+  it.each(['/', '/about', '/studios', '/admin', '/admin/plugins', '/api/books', '/api/nothing'])(
+    'answers any other: %s',
+    async (path) => {
+      expect((await served.ask(path)).text).toBe('mine');
+    },
+  );
+
+  it('is said not to be served where it names one of them', () => {
+    const warnings = served.logged.join('');
+    for (const path of ['/studio', '/admin/users/:id'])
+      expect(warnings).toContain(`strapi.server.routes: ALL ${path} is not served: the path is the server's`);
+  });
+});

@@ -1,0 +1,403 @@
+/** What code of v4 projects finds beside its entries: folders, files from memory, utilities of types, administrators, middlewares by place. */
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { type CodeProject, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+/** A route that runs any text as code: `return strapi.io`. What it throws is in the answer. */
+const running = {
+  'src/api/run/routes/run.js': `module.exports = { routes: [
+    { method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } },
+    { method: 'GET', path: '/marked', handler: 'run.run', config: { auth: false, middlewares: [{ resolve: './src/lib/mark', config: { as: 'seen' } }] } },
+  ] };`,
+  'src/lib/mark.js': `module.exports = ({ as }, { strapi }) => async (ctx) => { ctx.body = [as, typeof strapi.query]; };`,
+  'src/api/run/controllers/run.js': `const AsyncFunction = (async () => undefined).constructor;
+    module.exports = ({ strapi }) => ({ async run(ctx) {
+      try {
+        return { result: (await new AsyncFunction('strapi', 'ctx', 'require', ctx.request.body.code)(strapi, ctx, require)) ?? null };
+      } catch (error) {
+        return { thrown: error.name + ': ' + error.message };
+      }
+    } });`,
+};
+
+const runnerOf = (served: () => CodeProject) => {
+  const answerOf = async (code: string): Promise<Record<string, unknown>> => {
+    const { status, body } = await served().json('POST', '/api/run', { code });
+    expect(status).toBe(200);
+    return body as Record<string, unknown>;
+  };
+  return {
+    run: async (code: string): Promise<unknown> => {
+      const answer = await answerOf(code);
+      expect(answer).not.toHaveProperty('thrown');
+      return answer['result'];
+    },
+    thrown: async (code: string): Promise<unknown> => (await answerOf(code))['thrown'],
+  };
+};
+
+/** As projects seed the first administrator. */
+const seeding = (where: string): string => `if (!(await strapi.db.query('admin::user').count())) {
+    ${where}
+    await strapi.service('admin::user').create({
+      email: 'Mia@Example.org', firstname: 'Mia', lastname: 'Moss', password: 'Passw0rd!', isActive: true, roles: [role.id],
+    });
+  }`;
+
+const files = {
+  ...running,
+  ...typeFile(
+    'book',
+    {
+      title: { type: 'string' },
+      code: { type: 'string', private: true },
+      pages: { type: 'integer' },
+      cover: { type: 'media' },
+      author: { type: 'relation', relation: 'oneToOne', target: 'api::author.author' },
+    },
+    { draftAndPublish: true },
+  ),
+  ...typeFile('author', { name: { type: 'string' } }),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    strapi.server.app.proxy = true;
+    strapi.server.app.proxy = true;
+    ${seeding(`const role = await strapi.query('admin::role').findOne({ where: { code: 'strapi-super-admin' } });`)}
+  } };`,
+};
+
+describe.each(dialects)('what code finds beside its entries on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+  });
+  afterAll(() => served.close());
+  const { run, thrown } = runnerOf(() => served);
+
+  describe('@strapi/utils', () => {
+    const utils = `const { contentTypes, yup, pagination, validate, sanitize, ...utils } = require('@strapi/utils');
+      const book = strapi.getModel('api::book.book');`;
+
+    it('tells what attributes of a type are', async () => {
+      expect(
+        await run(`${utils} return [
+          contentTypes.getScalarAttributes(book).filter((it) => ['title', 'code', 'pages', 'cover', 'author'].includes(it)),
+          contentTypes.isScalarAttribute(book.attributes.title), contentTypes.isMediaAttribute(book.attributes.cover),
+          contentTypes.isRelationalAttribute(book.attributes.author), contentTypes.isComponentAttribute({ type: 'dynamiczone' }),
+          contentTypes.isDynamicZoneAttribute({ type: 'component' }), contentTypes.isTypedAttribute(book.attributes.pages, 'integer'),
+          contentTypes.isRelationalAttribute(undefined),
+        ]`),
+      ).toEqual([['title', 'code', 'pages'], true, true, true, true, false, true, false]);
+    });
+
+    it('tells which of them are private, visible and writable', async () => {
+      const own = `(names) => names.filter((it) => !['createdBy', 'updatedBy', 'locale', 'localizations'].includes(it)).sort()`;
+      expect(
+        await run(`${utils} const own = ${own}; return [
+          own(contentTypes.getPrivateAttributes(book)), contentTypes.isPrivateAttribute(book, 'code'),
+          contentTypes.isPrivateAttribute(book, 'title'),
+          own(contentTypes.getVisibleAttributes(book)), own(contentTypes.getNonVisibleAttributes(book)),
+          contentTypes.isVisibleAttribute(book, 'code'), contentTypes.isVisibleAttribute(book, 'createdAt'),
+          own(contentTypes.getWritableAttributes(book)), own(contentTypes.getNonWritableAttributes(book)),
+        ]`),
+      ).toEqual([
+        ...[['code'], true, false, ['author', 'code', 'cover', 'pages', 'title']],
+        ...[['createdAt', 'id', 'publishedAt', 'updatedAt'], true, false],
+        ...[
+          ['author', 'code', 'cover', 'pages', 'publishedAt', 'title'],
+          ['createdAt', 'id', 'updatedAt'],
+        ],
+      ]);
+      expect(
+        await run(`${utils} return [contentTypes.hasDraftAndPublish(book), contentTypes.isCollectionType(book),
+          contentTypes.isSingleType(book), contentTypes.isDraft({ publishedAt: null }, book), contentTypes.constants.CREATED_BY_ATTRIBUTE]`),
+      ).toEqual([true, true, false, true, 'createdBy']);
+    });
+
+    it.each([
+      [`contentTypes.getOptions(book)`, 'contentTypes.getOptions'],
+      [`contentTypes.constants.OTHER`, 'contentTypes.constants.OTHER'],
+      [`sanitize.sanitizers.defaultSanitizeOutput({})`, 'sanitize.sanitizers'],
+      [`sanitize.contentAPI.other({})`, 'sanitize.contentAPI.other'],
+      [`validate.validators.x()`, 'validate.validators'],
+      [`validate.contentAPI.input({})`, 'validate.contentAPI.input'],
+      [`pagination.other()`, 'pagination.other'],
+    ])('names what is not here: %s', async (code, name) => {
+      expect(await thrown(`${utils} return ${code}`)).toContain(`require('@strapi/utils').${name} is not available`);
+    });
+
+    it('checks ids', async () => {
+      const check = `const check = (id) => yup.object({ id: yup.strapiID().required() }).isValid({ id }, { strict: true });`;
+      expect(
+        await run(`${utils} ${check} return Promise.all([3, 'three', 1.5, {}, undefined, null, -1].map(check))`),
+      ).toEqual([true, true, false, false, false, false, false]);
+    });
+
+    it('works on lists, one after the other or so many at a time', async () => {
+      expect(
+        await run(`${utils} const seen = []; let now = 0; let most = 0;
+          const work = async (it) => { most = Math.max(most, ++now); await new Promise((done) => setTimeout(done, 5)); now--; seen.push(it); };
+          await utils.forEachAsync([1, 2, 3, 4], work, { concurrency: 2 });
+          return [
+            await utils.reduceAsync([1, Promise.resolve(2), 3])(async (sum, it, i) => sum + it * i, 10), seen.length, most,
+            utils.removeUndefined({ a: 1, b: undefined, c: null }),
+          ]`),
+      ).toEqual([18, 4, 2, { a: 1, c: null }]);
+    });
+
+    it('reads pages', async () => {
+      expect(
+        await run(`${utils} const of = pagination.withDefaultPagination; return [
+          of({ sort: 'x' }), of({ page: '3', pageSize: '20' }), of({ start: 5, limit: 500 }, { maxLimit: 100 }),
+          of({ limit: -1 }), of({ limit: -1 }, { maxLimit: 50 }), of({ page: 0, pageSize: 0 }),
+          of({}, { defaults: { offset: { limit: 7 } } }),
+        ]`),
+      ).toEqual([
+        { sort: 'x', start: 0, limit: 10 },
+        { start: 40, limit: 20 },
+        { start: 5, limit: 100 },
+        { start: 0, limit: -1 },
+        { start: 0, limit: 50 },
+        { start: 0, limit: 1 },
+        { start: 0, limit: 7 },
+      ]);
+      expect(await thrown(`${utils} pagination.withDefaultPagination({ page: 1, start: 1 })`)).toMatch(
+        /^PaginationError/,
+      );
+    });
+
+    it('checks queries, where it would sanitize them', async () => {
+      expect(
+        await run(
+          `${utils} return (await validate.contentAPI.query({ filters: { title: 'x' }, own: 1 }, book)) ?? null`,
+        ),
+      ).toBeNull();
+      expect(await thrown(`${utils} await validate.contentAPI.query({ filters: { code: 'x' } }, book)`)).toMatch(
+        /^ValidationError/,
+      );
+    });
+  });
+
+  it('the folders of the project, as v4 names them', async () => {
+    const below = (at: string): string => path.join(fs.realpathSync(served.dir), at);
+    expect(
+      await run(`const { app, dist, static: { public: own } } = strapi.dirs;
+        return [app.root, dist.root, app.components, dist.api, app.extensions, dist.policies, app.middlewares, dist.config, dist.src, own]
+          .map((it) => require('fs').realpathSync(strapi.dirs.app.root) + it.slice(strapi.dirs.app.root.length))`),
+    ).toEqual([
+      ...[
+        below(''),
+        below(''),
+        below('src/components'),
+        below('src/api'),
+        below('src/extensions'),
+        below('src/policies'),
+      ].map((it) => it.replace(/\/$/, '')),
+      ...[below('src/middlewares'), below('config'), below('src'), below('public')],
+    ]);
+    expect(await thrown(`return strapi.dirs.app.other`)).toContain('strapi.dirs.app.other is not available');
+  });
+
+  describe('files that code has in memory', () => {
+    const upload = `const service = strapi.plugin('upload').service('upload'); const { Readable } = require('stream');`;
+    const contentOf = `const contentOf = ({ url }) => require('fs').readFileSync(strapi.dirs.static.public + url, 'utf8');`;
+    const staged = (): readonly string[] =>
+      fs.readdirSync(os.tmpdir()).filter((it) => it.startsWith('dovetail-files-'));
+
+    it.each([
+      [`buffer: Buffer.from('hello')`],
+      [`stream: Readable.from([Buffer.from('hel'), Buffer.from('lo')])`],
+      [`getStream: () => Readable.from([Buffer.from('hello')])`],
+    ])('are stored: %s', async (content) => {
+      const before = staged();
+      expect(
+        await run(`${upload} ${contentOf}
+          const [file] = await service.upload({ data: { fileInfo: { caption: 'c' } }, files: { name: 'a.txt', type: 'text/plain', size: 5, ${content} } });
+          return [file.name, file.caption, file.mime, contentOf(file)]`),
+      ).toEqual(['a.txt', 'c', 'text/plain', 'hello']);
+      expect(staged()).toEqual(before);
+      await vi.waitFor(() => expect(served.leftovers()).toEqual([]));
+    });
+
+    it('leave nothing behind when they fail', async () => {
+      const before = staged();
+      expect(
+        await thrown(`${upload} const stream = new Readable({ read() { this.destroy(new Error('broken')); } });
+          await service.upload({ data: {}, files: [{ name: 'a.txt', buffer: Buffer.from('x') }, { name: 'b.txt', stream }] })`),
+      ).toBe('Error: broken');
+      expect(await thrown(`${upload} await service.upload({ files: { name: 'a.txt', size: 5 } })`)).toContain(
+        'path, buffer, stream',
+      );
+      expect(
+        await run(`return strapi.query('plugin::upload.file').count({ where: { name: 'a.txt', caption: null } })`),
+      ).toBe(0);
+      expect(staged()).toEqual(before);
+    });
+
+    it('in the steps of v4: described, completed, stored', async () => {
+      expect(
+        await run(`${upload} ${contentOf}
+          const book = await strapi.entityService.create('api::book.book', { data: { title: 'x' } });
+          const entity = await service.enhanceAndValidateFile(
+            { name: 'b.txt', type: 'text/plain', size: 2500, buffer: Buffer.from('hello') }, { caption: 'c' },
+            { ref: 'api::book.book', refId: book.id, field: 'cover' },
+          );
+          const plain = await service.formatFileInfo({ filename: 'Über.png', type: 'image/png', size: 1000 });
+          const stored = await service.uploadFileAndPersist({ ...entity, alternativeText: 'alt' });
+          const { cover } = await strapi.entityService.findOne('api::book.book', book.id, { populate: ['cover'] });
+          return [
+            entity.size, entity.ext, /^b_[0-9a-f]{10}$/.test(entity.hash), [plain.name, plain.ext, plain.mime, plain.size],
+            [stored.name, stored.caption, stored.alternativeText, contentOf(stored)], cover.id === stored.id,
+          ]`),
+      ).toEqual([2.5, '.txt', true, ['Über.png', '.png', 'image/png', 1], ['b.txt', 'c', 'alt', 'hello'], true]);
+    });
+
+    it('by the provider, without a row', async () => {
+      expect(
+        await run(`${upload} ${contentOf} const { provider } = strapi.plugin('upload');
+          const file = { hash: 'report_1', ext: '.txt', mime: 'text/plain', buffer: Buffer.from('hello') };
+          await provider.upload(file);
+          const seen = [file.url, contentOf(file)];
+          await provider.delete(file);
+          return [...seen, require('fs').existsSync(strapi.dirs.static.public + file.url)]`),
+      ).toEqual(['/uploads/report_1.txt', 'hello', false]);
+      expect(
+        await thrown(
+          `await strapi.plugin('upload').provider.upload({ hash: '../x', ext: '.txt', buffer: Buffer.from('') })`,
+        ),
+      ).toContain('takes a file with hash and ext');
+      expect(await thrown(`strapi.plugin('upload').provider.other()`)).toContain('provider.other is not available');
+    });
+
+    it('are returned when they are removed', async () => {
+      expect(
+        await run(`${upload} const [file] = await service.upload({ files: { name: 'gone.txt', buffer: Buffer.from('x') } });
+          return [(await service.remove(file)).name, await strapi.query('plugin::upload.file').count({ where: { id: file.id } })]`),
+      ).toEqual(['gone.txt', 0]);
+    });
+  });
+
+  describe('administrators', () => {
+    it('that bootstrap makes on a new database, who can sign in', async () => {
+      const { status } = await served.json('POST', '/admin/login', { email: 'mia@example.org', password: 'Passw0rd!' });
+      expect(status).toBe(200);
+      expect(
+        await run(`const [user] = await strapi.query('admin::user').findMany({ populate: ['roles'] });
+          return [user.email, user.firstname, user.isActive, user.roles.map((it) => it.code)]`),
+      ).toEqual(['mia@example.org', 'Mia', true, ['strapi-super-admin']]);
+    });
+
+    it('by the services of v4', async () => {
+      expect(
+        await run(`const { user, role, auth } = strapi.admin.services;
+          const { id, code } = await role.getSuperAdmin();
+          const editor = await strapi.service('admin::role').findOne({ code: 'strapi-editor' });
+          const made = await user.create({ email: 'ed@example.org', password: 'Passw0rd!', isActive: true, roles: [editor] });
+          const hash = await auth.hashPassword('Passw0rd!');
+          return [
+            code, id > 0, made.email, made.roles.map((it) => it.code), await user.exists({ email: 'ed@example.org' }), await user.exists({ email: 'x' }),
+            (await user.findOne(made.id)).roles.length, await auth.validatePassword('Passw0rd!', hash), await auth.validatePassword('Passw0rd!', made.password),
+          ]`),
+      ).toEqual(['strapi-super-admin', true, 'ed@example.org', ['strapi-editor'], true, false, 1, true, true]);
+    });
+
+    it('whose address is taken, or whose password is too short, are refused', async () => {
+      const create = (given: string): string => `await strapi.admin.services.user.create(${given})`;
+      expect(await thrown(create(`{ email: 'MIA@example.org', password: 'Passw0rd!' }`))).toContain('mail');
+      expect(await thrown(create(`{ email: 'nobody', password: 'Passw0rd!' }`))).toMatch(/^ValidationError/);
+      expect(await thrown(create(`{ email: 'short@example.org', password: 'x' }`))).toMatch(/^ValidationError/);
+      expect(await thrown(`await strapi.admin.services.auth.hashPassword('x')`)).toMatch(/^ValidationError/);
+      expect(await run(`return strapi.admin.services.user.exists({ email: 'short@example.org' })`)).toBe(false);
+    });
+  });
+
+  it('middlewares of routes that are named by a place', async () => {
+    expect((await served.json('GET', '/api/marked')).body).toEqual(['seen', 'function']);
+    const fault = serveCode(dialect, {
+      ...running,
+      'src/lib/mark.js': '',
+      'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'GET', path: '/x', handler: 'run.run', config: { middlewares: [{ resolve: './src/none' }] } }] };`,
+    });
+    await expect(fault).rejects.toThrow('the route GET /x: there is no middleware "./src/none"');
+  });
+
+  it('transactions that say what they have not', async () => {
+    expect(await run(`return strapi.db.transaction(async ({ trx }) => (trx ? 'truthy' : 'falsy'))`)).toBe('truthy');
+    expect(await thrown(`await strapi.db.transaction(async ({ trx }) => trx('books').insert({}))`)).toContain(
+      'trx of strapi.db.transaction is not available',
+    );
+    expect(await thrown(`await strapi.db.transaction(async ({ trx }) => trx.raw('select 1'))`)).toContain(
+      'trx of strapi.db.transaction.raw is not available',
+    );
+    expect(await thrown(`await strapi.db.transaction()`)).toContain('give it a function');
+  });
+
+  it('one warning where a proxy is trusted in code', () => {
+    expect(served.logged.filter((it) => it.includes('strapi.server.app.proxy')).length).toBe(1);
+  });
+});
+
+describe('a bootstrap that seeds an administrator', () => {
+  it.each([
+    [`const role = await strapi.service('admin::role').getSuperAdmin();`],
+    [`const role = await strapi.admin.services.role.findOne({ code: 'strapi-super-admin' });`],
+    [`const role = await strapi.db.query('admin::role').findOne({ where: { code: 'strapi-super-admin' } });`],
+  ])('finds the role: %s', async (where) => {
+    const served = await serveCode('sqlite', {
+      ...running,
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${seeding(where)} } };`,
+    });
+    const { run } = runnerOf(() => served);
+    expect(
+      await run(`return [await strapi.query('admin::user').count(), await strapi.query('admin::role').count()]`),
+    ).toEqual([1, 3]);
+    await served.close();
+  });
+});
+
+describe('TypeScript', () => {
+  const typeScript = {
+    'tsconfig.json': `{ "compilerOptions": { "outDir": "build/server" } }`,
+    'data/seed.json': '{ "from": "seed" }',
+    'src/api/place/routes/place.ts': `export default { routes: [{ method: 'GET', path: '/place', handler: 'place.show', config: { auth: false } }] };`,
+    'src/api/place/services/helper.ts': `import fs from 'fs';
+export const beside: string[] = fs.readdirSync(__dirname);`,
+    'src/api/place/controllers/place.ts': `import fs from 'fs';
+import path from 'path';
+import { beside } from '../services/helper';
+const seed = path.join(
+  __dirname, '..', '..', '../../../..', 'data/seed.json',
+);
+export default { async show() {
+  const { beside: again } = require(path.join(__dirname, '../services/helper'));
+  return [JSON.parse(fs.readFileSync(seed, 'utf8')).from, __dirname, __filename, beside, again === beside, strapi.dirs.dist.src];
+} };`,
+  };
+
+  it('takes itself to be below dist where it looks beside src, as v4 runs it; imports and folders are those of sources', async () => {
+    const served = await serveCode('sqlite', typeScript);
+    try {
+      const { body } = await served.json('GET', '/api/place');
+      expect(body).toEqual([
+        'seed',
+        expect.stringMatching(/\/build\/server\/src\/api\/place\/controllers$/),
+        expect.stringMatching(/\/build\/server\/src\/api\/place\/controllers\/place\.js$/),
+        ['helper.ts'],
+        true,
+        expect.stringMatching(/\/build\/server\/src$/),
+      ]);
+    } finally {
+      await served.close();
+    }
+  });
+
+  it('names the line of its source in faults', async () => {
+    const fault = serveCode('sqlite', {
+      ...typeScript,
+      'src/api/place/services/helper.ts': `const at: string = __dirname + '/../../../../../..';\n\nthrow new Error('at ' + at);`,
+    });
+    await expect(fault).rejects.toThrow('src/api/place/services/helper.ts:3');
+  });
+});

@@ -1,0 +1,113 @@
+/** Plugins from npm: where they are found, and which of them may guard what the server serves. */
+import fs from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { findPlugins, installedPlugins } from '../../src/cli/plugins.js';
+import { withInstalled } from '../../src/cli/v4-settings.js';
+import { readExtensions } from '../../src/v4code/read-extensions.js';
+import { newFolder } from '../world/folders.js';
+import { writeFiles } from '../world/schemas.js';
+
+let dir: string;
+beforeEach(() => {
+  dir = newFolder();
+});
+afterEach(() => fs.rmSync(dir, { recursive: true, force: true }));
+
+const plugin = (folder: string, name: string, source: string): Readonly<Record<string, string>> => ({
+  [`${folder}/node_modules/${name}/package.json`]: JSON.stringify({ name, strapi: { kind: 'plugin', name } }),
+  [`${folder}/node_modules/${name}/dist/server/index.js`]: source,
+});
+
+describe('plugins of a workspace', () => {
+  const middleware = 'module.exports = { register({ strapi }) { strapi.server.use(() => {}); } };';
+
+  it('are found where Node finds them, in folders above the project', async () => {
+    const project = path.join(dir, 'apps/cms');
+    const names = { guard: '1', 'strapi-plugin-hoisted': '1', '@of/strapi-plugin-gone': '1', lodash: '4' };
+    writeFiles(dir, {
+      'apps/cms/package.json': JSON.stringify({ dependencies: names }),
+      ...plugin('apps', 'guard', middleware),
+      ...plugin('.', 'strapi-plugin-hoisted', 'module.exports = {};'),
+    });
+    expect(installedPlugins(project)).toEqual([
+      { name: 'guard', packageName: 'guard', mayGuard: true },
+      { name: 'strapi-plugin-hoisted', packageName: 'strapi-plugin-hoisted', mayGuard: false },
+      { name: 'gone', packageName: '@of/strapi-plugin-gone', mayGuard: null },
+    ]);
+    expect(findPlugins(project, new Map(Object.entries(names))).map((it) => it.name)).toContain('guard');
+    const { installed } = await readExtensions({ dir: project, load: async () => null, isIgnored: () => false });
+    expect([...installed]).toEqual(['guard', 'strapi-plugin-hoisted', 'gone', '@of/strapi-plugin-gone']);
+  });
+
+  it('are named if they are not there at all, unless config/plugins switches them off', () => {
+    writeFiles(dir, { 'package.json': JSON.stringify({ dependencies: { 'strapi-plugin-gone': '1' } }) });
+    expect(withInstalled([], {}, installedPlugins(dir))).toEqual([
+      expect.objectContaining({
+        v4Name: 'plugins.gone',
+        isGuard: false,
+        note: 'the package strapi-plugin-gone is not installed, so nothing tells whether it restricts access: install it, or remove it from package.json',
+      }),
+    ]);
+    expect(withInstalled([], { gone: { enabled: false } }, installedPlugins(dir))).toEqual([]);
+  });
+});
+
+describe('a plugin from npm', () => {
+  const mayGuard = (source: string): unknown => {
+    writeFiles(dir, {
+      'package.json': JSON.stringify({ dependencies: { one: '1' } }),
+      ...plugin('.', 'one', source),
+    });
+    return installedPlugins(dir)[0]?.mayGuard;
+  };
+
+  it.each([
+    ['middlewares on the whole server', `s.server.use(f)`],
+    ['middlewares on its router', `strapi.server.router.use(f)`],
+    ['middlewares on the content API', `strapi.server.api('content-api').use(f)`],
+    [
+      'lifecycles of reads',
+      `e.db.lifecycles.subscribe((t)=>{if("beforeFindMany"===t.action)t.params.where={owner:1}})`,
+    ],
+    ['decorations', `strapi.entityService.decorate((it) => it)`],
+    ['a method of the entity service', `strapi.entityService.findMany = mine`],
+    ['policies for routes of others', `route.config.policies.push('plugin::one.owner')`],
+    ['policies for routes that have none', `(r.config.policies = r.config.policies || []).push("x")`],
+    [
+      'a copy of their policies',
+      `route.config = { ...route.config, policies: [...(route.config.policies || []), 'plugin::one.owner'] }`,
+    ],
+    ['middlewares for routes of others', `route.config.middlewares.unshift(f)`],
+    ['a strategy of authentication', `strapi.container.get('auth').register('content-api', it)`],
+    ['controllers of the container', `strapi.container.get("controllers").extend(uid, f)`],
+    ['sanitizers', `strapi.sanitizers.add('content-api.output', f)`],
+    ['an action of a type', `strapi.controller('api::book.book').find = f`],
+    ['an action of another plugin', `strapi.plugins['users-permissions'].controllers.auth.callback=async(c)=>{}`],
+    ['an action of another plugin by its name', `strapi.plugin('users-permissions').controller('auth').callback = f`],
+  ])('may guard with %s', (_what, source) => {
+    expect(mayGuard(`module.exports = { register({ strapi }) { ${source}; } };`)).toBe(true);
+  });
+
+  it.each([
+    [
+      'routes with policies of its own',
+      `exports.routes = [{ method: 'GET', path: '/x', handler: 'x.find', config: { policies: ['admin::isAuthenticatedAdmin'], middlewares: [] } }]`,
+    ],
+    ['a shared list of policies', `const routes = [{ handler: 'a.b', config: { policies: [...shared] } }]`],
+    [
+      'controllers of its own',
+      `const controllers = {}; controllers.item = make(); module.exports.controllers = controllers`,
+    ],
+    [
+      'lifecycles of writes',
+      `strapi.db.lifecycles.subscribe({ models: [], afterCreate() {}, async beforeUpdate() {} })`,
+    ],
+    ['hooks of its own type', `module.exports = { contentTypes: { log: { lifecycles: { beforeFindMany() {} } } } }`],
+    ['custom fields', `strapi.customFields.register({ name: 'color', plugin: 'one', type: 'string' })`],
+    ['reads of the container', `strapi.container.get('content-types').keys(); strapi.container.get('config')`],
+    ['a comparison', `if (strapi.plugin('x').controllers.auth.callback === f) g((x) => x)`],
+  ])('does not guard with %s', (_what, source) => {
+    expect(mayGuard(source)).toBe(false);
+  });
+});
