@@ -1,4 +1,5 @@
 /** What code finds of v4's plugins and services that are not here: calls have no effect, or an error names what is missing. */
+import once from 'lodash/once.js';
 import type { CodeConfig } from './config.js';
 import { anyOf } from './missing.js';
 import { isMembers, type Members } from './parts.js';
@@ -68,10 +69,9 @@ const refusing = (name: string, why: string): Members =>
 
 /** Takes all that code says to GraphQL's extension service: `use`, `shadowCRUD(uid).disable()`. */
 const graphql = (config: CodeConfig, warn: (text: string) => void): Members => {
-  let hasWarned = false;
+  const warnOnce = once(() => warn('GraphQL is not served; extensions of it have no effect'));
   const noEffect = (): unknown => {
-    if (!hasWarned) warn('GraphQL is not served; extensions of it have no effect');
-    hasWarned = true;
+    warnOnce();
     return anything;
   };
   const anything: unknown = new Proxy(noEffect, {

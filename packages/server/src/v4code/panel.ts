@@ -1,5 +1,6 @@
 /** What code asks of v4's admin panel: `strapi.admin`, and the parts of `content-manager` that are of use without one. */
 import slugify from '@sindresorhus/slugify';
+import once from 'lodash/once.js';
 import { createToken, type NewToken } from '../accounts/tokens.js';
 import type { Site } from '../site/site.js';
 import { type Administrators, newAdministrators } from './administrators.js';
@@ -52,12 +53,10 @@ export const newPanel = (deps: PanelDeps): Panel => {
 
 /** Conditions and actions that administrators could be given: nothing here asks for them. */
 const permissionService = ({ warn }: PanelDeps): object => {
-  let hasWarned = false;
-  const noEffect = async (): Promise<void> => {
-    if (!hasWarned)
-      warn('strapi.admin: conditions and actions for the admin panel of v4 have no effect: that panel is not here');
-    hasWarned = true;
-  };
+  const warnOnce = once(() =>
+    warn('strapi.admin: conditions and actions for the admin panel of v4 have no effect: that panel is not here'),
+  );
+  const noEffect = async (): Promise<void> => warnOnce();
   const name = 'strapi.admin.services.permission';
   const registering = { register: noEffect, registerMany: noEffect };
   return withMissing(name, {

@@ -16,21 +16,6 @@ export interface Store {
   delete(given?: StoreName): Promise<void>;
 }
 
-/** Writes in the transaction of the running code, or in one of its own. */
-const writerOf =
-  (db: Db): Db['write'] =>
-  (work) =>
-    inTurn((session) =>
-      session
-        ? work(session.tx)
-        : alone((begun) =>
-            db.write((tx) => {
-              begun();
-              return work(tx);
-            }),
-          ),
-    );
-
 /** @param base what the names of single calls are completed with. */
 export const newStore = (db: Db, base: StoreName = {}): Store => {
   const { dialect } = db;
@@ -49,7 +34,17 @@ export const newStore = (db: Db, base: StoreName = {}): Store => {
       const rows = session ? await session.tx.run(find(key)) : await db.read(() => readRows(find(key)));
       return rows[0];
     });
-  const write = writerOf(db);
+  const write: Db['write'] = (work) =>
+    inTurn((session) =>
+      session
+        ? work(session.tx)
+        : alone((begun) =>
+            db.write((tx) => {
+              begun();
+              return work(tx);
+            }),
+          ),
+    );
   return {
     get: async (given) => {
       const key = keyOf(given);

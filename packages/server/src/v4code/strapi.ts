@@ -2,6 +2,7 @@
 import type http from 'node:http';
 import type { FastifyBaseLogger } from 'fastify';
 import type { Middleware } from 'koa';
+import once from 'lodash/once.js';
 import type { Uid } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
@@ -60,7 +61,9 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     engines.set(uid, engine);
     return engine;
   };
-  let hasWarnedOfProxy = false;
+  const warnOfProxy = once(() =>
+    log.warn('strapi.server.app.proxy has no effect: set server.trustProxy in dovetail.config instead'),
+  );
   const panel = newPanel({ ...deps, query: bareQuery, warn: (text) => log.warn(text) });
   const query = (uid: Uid): QueryEngine => panel.withRoles(uid, bareQuery(uid));
   Object.assign(plugins.byName['upload'] ?? {}, { provider: uploadProvider(() => deps.site().media.store) });
@@ -144,9 +147,7 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
           return config.get('server.proxy') === true;
         },
         set proxy(_given: unknown) {
-          if (!hasWarnedOfProxy)
-            log.warn('strapi.server.app.proxy has no effect: set server.trustProxy in dovetail.config instead');
-          hasWarnedOfProxy = true;
+          warnOfProxy();
         },
       }),
       routes: plugins.added.add,
