@@ -4,6 +4,7 @@ import { busy, issue, Refusal } from '../../src/errors.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { type MailServer, newMailServer } from '../world/mail-server.js';
+import { codeRunner } from '../world/running.js';
 
 /** Routes that run any text as code: of `run` what it throws is in the answer, of `raw` it is thrown. */
 const running = {
@@ -102,17 +103,7 @@ describe.each(dialects)('data of code on %s', (dialect) => {
   afterEach(() => {
     vi.restoreAllMocks();
   });
-  const answerOf = async (code: string): Promise<Record<string, unknown>> => {
-    const { status, body } = await served.json('POST', '/api/run', { code });
-    expect(status).toBe(200);
-    return body as Record<string, unknown>;
-  };
-  const run = async (code: string): Promise<unknown> => {
-    const answer = await answerOf(code);
-    expect(answer).not.toHaveProperty('thrown');
-    return answer['result'];
-  };
-  const thrown = async (code: string): Promise<unknown> => (await answerOf(code))['thrown'];
+  const { run, thrown } = codeRunner(() => served);
   const raw = (code: string) => served.json('POST', '/api/raw', { code });
   const errorIn = ({ body }: { readonly body: unknown }) => (body as { error: Record<string, unknown> }).error;
 

@@ -5,6 +5,7 @@ import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { codeRunner, runningController } from '../world/running.js';
 
 /** A route that runs any text as code: `return strapi.io`. What it throws is in the answer. */
 const running = {
@@ -13,30 +14,7 @@ const running = {
     { method: 'GET', path: '/marked', handler: 'run.run', config: { auth: false, middlewares: [{ resolve: './src/lib/mark', config: { as: 'seen' } }] } },
   ] };`,
   'src/lib/mark.js': `module.exports = ({ as }, { strapi }) => async (ctx) => { ctx.body = [as, typeof strapi.query]; };`,
-  'src/api/run/controllers/run.js': `const AsyncFunction = (async () => undefined).constructor;
-    module.exports = ({ strapi }) => ({ async run(ctx) {
-      try {
-        return { result: (await new AsyncFunction('strapi', 'ctx', 'require', ctx.request.body.code)(strapi, ctx, require)) ?? null };
-      } catch (error) {
-        return { thrown: error.name + ': ' + error.message };
-      }
-    } });`,
-};
-
-const runnerOf = (served: () => CodeProject) => {
-  const answerOf = async (code: string): Promise<Record<string, unknown>> => {
-    const { status, body } = await served().json('POST', '/api/run', { code });
-    expect(status).toBe(200);
-    return body as Record<string, unknown>;
-  };
-  return {
-    run: async (code: string): Promise<unknown> => {
-      const answer = await answerOf(code);
-      expect(answer).not.toHaveProperty('thrown');
-      return answer['result'];
-    },
-    thrown: async (code: string): Promise<unknown> => (await answerOf(code))['thrown'],
-  };
+  'src/api/run/controllers/run.js': runningController,
 };
 
 /** As projects seed the first administrator. */
@@ -74,7 +52,7 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
     served = await serveCode(dialect, files);
   });
   afterAll(() => served.close());
-  const { run, thrown } = runnerOf(() => served);
+  const { run, thrown } = codeRunner(() => served);
 
   describe('@strapi/utils', () => {
     const utils = `const { contentTypes, yup, pagination, validate, sanitize, ...utils } = require('@strapi/utils');
@@ -349,7 +327,7 @@ describe('a bootstrap that seeds an administrator', () => {
       ...running,
       'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${seeding(where)} } };`,
     });
-    const { run } = runnerOf(() => served);
+    const { run } = codeRunner(() => served);
     expect(
       await run(`return [await strapi.query('admin::user').count(), await strapi.query('admin::role').count()]`),
     ).toEqual([1, 3]);

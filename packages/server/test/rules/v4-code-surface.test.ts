@@ -5,18 +5,12 @@ import { newCodeLog } from '../../src/v4code/log.js';
 import { allowing, type CodeProject, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { type MailServer, newMailServer } from '../world/mail-server.js';
+import { codeRunner, runningController } from '../world/running.js';
 
 /** A route that runs any text as code: `return strapi.io`. What it throws is in the answer. */
 const running = {
   'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } }] };`,
-  'src/api/run/controllers/run.js': `const AsyncFunction = (async () => undefined).constructor;
-    module.exports = ({ strapi }) => ({ async run(ctx) {
-      try {
-        return { result: (await new AsyncFunction('strapi', 'ctx', 'require', ctx.request.body.code)(strapi, ctx, require)) ?? null };
-      } catch (error) {
-        return { thrown: error.name + ': ' + error.message };
-      }
-    } });`,
+  'src/api/run/controllers/run.js': runningController,
 };
 
 const files = {
@@ -67,17 +61,7 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
     await served.close();
     smtp.server.close();
   });
-  const answerOf = async (code: string): Promise<Record<string, unknown>> => {
-    const { status, body } = await served.json('POST', '/api/run', { code });
-    expect(status).toBe(200);
-    return body as Record<string, unknown>;
-  };
-  const run = async (code: string): Promise<unknown> => {
-    const answer = await answerOf(code);
-    expect(answer).not.toHaveProperty('thrown');
-    return answer['result'];
-  };
-  const thrown = async (code: string): Promise<unknown> => (await answerOf(code))['thrown'];
+  const { answerOf, run, thrown } = codeRunner(() => served);
 
   describe('names on strapi', () => {
     it('that are not of v4 are undefined until code sets them', async () => {
