@@ -64,6 +64,7 @@ const samplesOf = {
   'relation.no-list': { name: 'categorys', near: 'categories' },
   'read.too-expensive': { what: 'rows' },
   'body.block': { what: 'Text node needs a text' },
+  'body.unstorable': { what: 'NaN' },
   'body.too-many': { what: 'components' },
   'relation.unknown-key': { name: 'conect', near: 'connect' },
   'relation.unknown-type': { value: 'api::artcle.article', near: 'api::article.article' },

@@ -88,6 +88,7 @@ export type ErrorCode =
   | 'body.component-unknown'
   | 'body.component-foreign'
   | 'body.block'
+  | 'body.unstorable'
   | 'body.text'
   | 'body.too-deep'
   | 'body.locale'

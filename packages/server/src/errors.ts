@@ -276,6 +276,7 @@ export const issueKinds = {
     ({ at, id }) => `Some of the provided components in ${at} are not related to the entity: ${print(id)}`,
   ),
   'body.block': invalid<{ what: string }>(({ at, what }) => `${at}: ${what}`),
+  'body.unstorable': invalid<{ what: string }>(({ at, what }) => `${at} cannot be stored: it is ${what}`),
   'body.text': invalid(({ at }) => `${at} must be well-formed text without NUL characters`),
   'body.too-deep': invalid<{ max: number }>(({ at, max }) => `${at} is nested more than ${max} levels deep`),
   'body.locale': named('ApplicationError', () => "This locale doesn't exist"),

@@ -23,6 +23,7 @@ import { checkCreators, checkSiblings, givenIn, noneGiven, refuseOtherSiblings }
 import type { Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
 import { alone, inScope, inTurn } from './scope.js';
+import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
 import { codeGate, type ModelViews } from './views.js';
 
@@ -121,7 +122,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     const type = typeIn(options.rules === 'bare' ? views.bare : views.open, uid);
     const model = options.rules === 'bare' ? views.bare : views.open;
     const { rules, operation } = options;
-    const given = action === 'delete' ? {} : asBody(unwrap(checkData(plain(data))), type, model, rules);
+    const given = action === 'delete' ? {} : asBody(storableIn(data, type, model), type, model, rules);
     const { times, creators, newId, siblings } =
       action === 'delete' ? noneGiven : givenIn(given, type, { action, rules, isOfMany: operation === null });
     const hashes =
@@ -242,6 +243,13 @@ export const plain = (data: object): unknown =>
     (_name, value: unknown) =>
       isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
   );
+
+/** Data of an entry as it is plain; refuses what would be lost. */
+export const storableIn = (data: object, type: EntryType, model: Model): Members => {
+  const values = unwrap(checkData(plain(data)));
+  refuseUnstorable(data as Members, type, model);
+  return values;
+};
 
 /** Refusals as the errors that project code expects. */
 export const thrown = async <T>(work: () => Promise<T>): Promise<T> => {

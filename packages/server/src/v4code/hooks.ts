@@ -2,7 +2,7 @@
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
-import { type Entities, plain } from './entities.js';
+import { type Entities, plain, storableIn } from './entities.js';
 import { creatorsSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
@@ -65,7 +65,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     /** What hooks have left as the data of the write: dates become their texts. */
     const dataIn = ({ params: { data } }: Operation): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
-      return asBody(plain(data) as Members, type, entities().model, 'bare');
+      const { model } = entities();
+      return asBody(storableIn(data, type, model), type, model, 'bare');
     };
 
     const after =

@@ -21,6 +21,7 @@ const note = 'api::note.note';
 const product = 'api::product.product';
 const page = 'api::page.page';
 const good = 'api::good.good';
+const thing = 'api::thing.thing';
 const variant = 'shared.variant';
 const file = 'plugin::upload.file';
 
@@ -54,6 +55,17 @@ const files = {
       return seen;
     } })`,
   ),
+  ...typeFile('thing', {
+    name: { type: 'string' },
+    count: { type: 'integer' },
+    price: { type: 'decimal' },
+    at: { type: 'datetime' },
+    facts: { type: 'json' },
+    main: { type: 'component', component: variant },
+    all: { type: 'component', component: variant, repeatable: true },
+    note: { type: 'relation', relation: 'manyToOne', target: note },
+    notes: { type: 'relation', relation: 'manyToMany', target: note },
+  }),
   ...component('variant', {
     size: { type: 'string' },
     stock: { type: 'integer', min: 0 },
@@ -161,6 +173,53 @@ describe.each(dialects)('data of code on %s', (dialect) => {
         { status: 400, name: 'ValidationError', message: 'too short', details: { min: 3 } },
       ]);
       expect((await raw(`${copy} throw new NotFoundError('not here')`)).status).toBe(404);
+    });
+  });
+
+  describe('values that nothing can hold', () => {
+    const values: readonly [data: string, fault: string][] = [
+      ['{ count: NaN }', 'count cannot be stored: it is NaN'],
+      ['{ price: -Infinity }', 'price cannot be stored: it is -Infinity'],
+      [`{ at: new Date('x') }`, 'at cannot be stored: it is an invalid date'],
+      ['{ at: { toJSON: () => null } }', 'at cannot be stored: it is an invalid date'],
+      ['{ name: () => 1 }', 'name cannot be stored: it is a function'],
+      ['{ main: { stock: NaN } }', 'main.stock cannot be stored: it is NaN'],
+      ['{ main: NaN }', 'main cannot be stored: it is NaN'],
+      [
+        '{ all: [{ stock: 1 }, { parts: [{ name: Symbol() }] }] }',
+        'all[1].parts[0].name cannot be stored: it is a symbol',
+      ],
+      ['{ note: NaN }', 'note cannot be stored: it is NaN'],
+      ['{ notes: { connect: [{ id: NaN }] } }', 'notes.connect[0].id cannot be stored: it is NaN'],
+    ];
+    it.each(values)('are refused with their place: %s', async (data, fault) => {
+      const rows = `strapi.db.query('${thing}')`;
+      const service = 'strapi.entityService';
+      const made = `const { id } = await ${service}.create('${thing}', { data: { name: 'kept', count: 5 } });`;
+      for (const call of [
+        `${service}.create('${thing}', { data: ${data} })`,
+        `${service}.update('${thing}', id, { data: ${data} })`,
+      ])
+        expect(await thrown(`${made} await ${call}`)).toBe(`ValidationError: ${fault}`);
+      for (const call of [
+        `create({ data: ${data} })`,
+        `createMany({ data: [{ name: 'first' }, ${data}] })`,
+        `update({ where: { id }, data: ${data} })`,
+        `updateMany({ where: { id }, data: ${data} })`,
+      ])
+        expect(await thrown(`${made} await ${rows}.${call}`)).toBe(`Error: ${fault}`);
+      const left = `const rows = await ${rows}.findMany(); return rows.filter((it) => it.name !== 'kept' || it.count !== 5)`;
+      expect(await run(left)).toEqual([]);
+    });
+
+    it('are null inside of JSON, as JSON has it, and no concern where they are no attribute', async () => {
+      expect(
+        await run(`const data = { facts: { ratio: NaN, at: new Date('x'), make() {} }, helper: () => 1, other: NaN };
+          return [(await strapi.entityService.create('${thing}', { data })).facts, (await strapi.db.query('${thing}').create({ data })).facts]`),
+      ).toEqual([
+        { ratio: null, at: null },
+        { ratio: null, at: null },
+      ]);
     });
   });
 

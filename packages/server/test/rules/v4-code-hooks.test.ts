@@ -132,7 +132,7 @@ interface Params {
 interface Code {
   readonly seen: unknown[];
   readonly after: unknown[];
-  change: ((data: Record<string, unknown>) => unknown) | undefined;
+  change: ((data: Members) => unknown) | undefined;
   readonly entityService: {
     create(uid: string, params: Params): Promise<Row>;
     update(uid: string, id: number, params: Params): Promise<Row>;
@@ -150,6 +150,8 @@ interface Code {
   };
   plugin(name: string): { service(name: string): { add(values: object): Promise<Row> } };
 }
+
+type Members = Record<string, unknown>;
 
 const bounds = limits as { -readonly [K in keyof typeof limits]: number };
 const usual = { ...limits };
@@ -344,6 +346,27 @@ describe.each(dialects)('hooks on %s', (dialect) => {
         status: 400,
         body: { error: { details: { errors: [{ path: ['createdAt'] }] } } },
       });
+    });
+
+    it.each([
+      ['stock', (data: Members) => Object.assign(data, { stock: Number.NaN }), 'stock cannot be stored: it is NaN'],
+      [
+        'day',
+        (data: Members) => Object.assign(data, { day: new Date('x') }),
+        'day cannot be stored: it is an invalid date',
+      ],
+      ['createdAt', (data: Members) => Object.assign(data, { createdAt: new Date('x') }), 'createdAt cannot be stored'],
+      [
+        'box.size',
+        (data: Members) => Object.assign(data['box'] as object, { size: Infinity }),
+        'box.size cannot be stored',
+      ],
+    ])('with %s that nothing can hold is refused, not stored without it', async (_name, change, message) => {
+      strapi.change = change;
+      const answer = await create({ title: 'lost', box: { size: 1 } });
+      expect(answer).toMatchObject({ status: 400, body: { error: { name: 'ValidationError' } } });
+      expect(JSON.stringify(answer.body)).toContain(message);
+      expect(await strapi.entityService.findMany(plan, { filters: { title: 'lost' } })).toEqual([]);
     });
 
     it('is not shown if it is invalid, and refused as without hooks', async () => {
