@@ -251,7 +251,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const operatedOf: Readonly<Record<CoreAction, readonly Operated[]>> = {
       find: ['FindMany', 'FindOne', 'Count'],
       findOne: ['FindOne'],
-      create: ['Create'],
+      create: ['Create', 'FindOne'],
       update: ['Update', 'FindOne'],
       delete: ['Delete', 'FindOne'],
     };

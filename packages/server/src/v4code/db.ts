@@ -1,12 +1,11 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
-import { Refusal } from '../errors.js';
-import type { Attribute, EntryType, Model, NestedAttribute, Uid } from '../model/model.js';
-import type { Entities, Entity } from './entities.js';
-import { ApplicationError, ValidationError } from './errors.js';
+import type { EntryType, Uid } from '../model/model.js';
+import type { Entities, Entity, WriteOptions } from './entities.js';
+import { faultOfCode } from './errors.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { type Callable, isMembers, type Members } from './parts.js';
-import { type FindParams, isCounted, queryOf } from './queries.js';
-import { mapNested } from './sanitize.js';
+import type { FindParams } from './queries.js';
+import { isNoRow, type Locales, newRowReads } from './row-reads.js';
 
 export interface QueryEngine {
   findOne(params?: FindParams): Promise<Entity | null>;
@@ -20,7 +19,7 @@ export interface QueryEngine {
   }): Promise<{ readonly count: number; readonly ids: readonly number[] }>;
   update(params: WriteParams): Promise<Entity | null>;
   updateMany(params: WriteParams): Promise<{ readonly count: number }>;
-  delete(params: FindParams): Promise<Entity | null>;
+  delete(params?: FindParams): Promise<Entity | null>;
   deleteMany(params?: FindParams): Promise<{ readonly count: number }>;
   /** The value of one attribute; an object of them for a list. */
   load(entity: { readonly id: number }, fields: string | readonly string[], params?: Members): Promise<unknown>;
@@ -47,71 +46,51 @@ export const newQueryEngine = (
   uid: Uid,
   { entities, lifecycles }: { readonly entities: Entities; readonly lifecycles: Lifecycles },
   rules: Rules = 'bare',
-  locales: 'default' | 'all' = rules === 'bare' ? 'all' : 'default',
+  locales: Locales = rules === 'bare' ? 'all' : 'default',
 ): QueryEngine => {
   const type = entities.typeOf(uid);
-  const { model } = entities;
-  const asked = (params: FindParams) =>
-    queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
+  const reads = newRowReads(uid, { entities, lifecycles }, locales);
+  const { withHooks } = reads;
 
-  /** Runs a read with the hooks around it, which may change the parameters and the result. */
-  const withHooks = async <T>(
-    operated: Operated,
-    params: FindParams,
-    run: (params: FindParams) => Promise<T>,
-  ): Promise<T> => {
-    if (!lifecycles.hears(uid, operated)) return run(params);
-    const operation = lifecycles.begin(uid, operated, { ...params });
-    await operation.before();
-    const result = await run(operation.params as FindParams);
-    await operation.after(result);
-    return operation.result as T;
-  };
-
-  const rowsOf = ({ limit, start, offset }: FindParams) => {
-    const count = limit === undefined || limit === null ? -1 : Number(limit);
-    return { start: Number(start ?? offset ?? 0), limit: count < 0 ? null : count };
-  };
-
-  const read = async (params: FindParams, rows = rowsOf(params)): Promise<Entity[]> => {
-    const found = await entities.find(uid, asked(params), rows);
-    return found.map((it) => asSelected(it, params, type, model));
-  };
-
-  /** The row as the hooks after a write and its caller see it. */
-  const shown = (id: number, params: WriteParams): Promise<Entity | null> => {
-    const { select, fields, populate } = params;
-    return entities.findOne(uid, id, queryOf({ select, fields, populate }, type, model, 'keep'));
-  };
-
-  const writeOne = async (
+  /** Runs one operation on one row in a transaction, so that the row that is returned is the one that was written. */
+  const changeOne = async (
     operated: 'Create' | 'Update' | 'Delete',
-    params: WriteParams,
-    write: (operation: Operation) => Promise<number>,
-  ): Promise<Entity> => {
-    const { files: _files, ...seen } = params;
-    const operation = lifecycles.begin(uid, operated, seen);
-    // one transaction: the row that is returned is the one that was written
-    return entities.transaction(async () => {
-      const id = await write(operation);
-      const row = (operation.result ?? (await shown(id, params))) as Entity;
-      return asSelected(row, params, type, model);
-    });
+    { files, ...seen }: WriteParams,
+    change: (operation: Operation, options: WriteOptions) => Promise<unknown>,
+  ): Promise<Entity | null> => {
+    let begun: Operation | null = null;
+    try {
+      // a transaction may be run again, and hooks with it
+      return await entities.transaction(async () => {
+        const operation = lifecycles.begin(uid, operated, { ...seen });
+        begun = operation;
+        return (await change(operation, { rules, operation, files })) as Entity | null;
+      });
+    } catch (fault) {
+      if (begun !== null && isNoRow(fault, begun)) return null;
+      throw fault;
+    }
   };
 
-  const idOf = async (params: FindParams): Promise<number | null> => {
-    const { where, filters } = params;
-    const [row] = await read({ where, filters, select: ['id'] }, { start: 0, limit: 1 });
-    return row?.id ?? null;
+  /** Hooks after a write have read the row, where there are any. */
+  const resultOf = (id: number, operation: Operation): unknown =>
+    operation.result === undefined ? reads.written(id, operation) : operation.result;
+
+  /** The row that is to be written. v4 runs hooks before it looks, so they may name one where there was none. */
+  const targetOf = async (operation: Operation): Promise<number> => {
+    if (rules === 'checked' || !lifecycles.hears(uid, operation.operated)) return reads.meant(operation);
+    const found = await reads.found(operation);
+    if (found !== null) return found;
+    const { params } = operation;
+    if (isMembers(params['data']) && type.attributes.has('updatedAt'))
+      params['data'] = { ...params['data'], updatedAt: new Date() };
+    await operation.before();
+    return reads.meant(operation);
   };
 
   const engine: QueryEngine = {
-    findOne: (params = {}) =>
-      withHooks('FindOne', params, async (it) => {
-        const [found] = await read(it, { start: rowsOf(it).start, limit: 1 });
-        return found ?? null;
-      }),
-    findMany: (params = {}) => withHooks('FindMany', params, (it) => read(it)),
+    findOne: (params = {}) => reads.findOne(params),
+    findMany: (params = {}) => withHooks('FindMany', params, reads.find),
     findWithCount: async (params = {}) => [await engine.findMany(params), await engine.count(params)],
     findPage: async (params = {}) => {
       const page = Math.max(1, Number(params['page'] ?? 1));
@@ -120,33 +99,25 @@ export const newQueryEngine = (
       const total = await engine.count(params);
       return { results, pagination: { page, pageSize, pageCount: Math.ceil(total / pageSize), total } };
     },
-    count: (params = {}) =>
-      withHooks('Count', params, ({ where, filters, _q, publicationState, locale }) =>
-        entities.count(uid, asked({ where, filters, _q, publicationState, locale })),
-      ),
+    count: (params = {}) => withHooks('Count', params, reads.count),
+    // null only if hooks of reads hide it
     create: (params) =>
-      writeOne('Create', params, (operation) =>
-        entities.create(uid, asGiven(type, objectOf(params.data)), { rules, operation, files: params.files }),
-      ),
-    update: async (params) => {
-      const id = await idOf(params);
-      if (id === null) return null;
-      return writeOne('Update', params, async (operation) => {
-        await entities.update(uid, id, objectOf(params.data), { rules, operation, files: params.files });
-        return id;
-      });
-    },
-    delete: async (params) => {
-      const id = await idOf(params);
-      if (id === null) return null;
-      return entities.transaction(async () => {
-        const before = await shown(id, params);
-        const operation = lifecycles.begin(uid, 'Delete', { ...params });
-        operation.result = before;
-        await entities.remove(uid, id, { rules, operation });
-        return before && asSelected(before, params, type, model);
-      });
-    },
+      changeOne('Create', params, async (operation, options) =>
+        resultOf(await entities.create(uid, asGiven(type, objectOf(params.data)), options), operation),
+      ) as Promise<Entity>,
+    update: (params) =>
+      changeOne('Update', params, async (operation, options) => {
+        const id = await targetOf(operation);
+        return resultOf(await entities.update(uid, id, objectOf(operation.params['data']), options), operation);
+      }),
+    delete: (params = {}) =>
+      changeOne('Delete', params, async (operation, options) => {
+        // where hooks run, the row is read once they have said which
+        const isHeard = lifecycles.hears(uid, 'Delete');
+        const id = isHeard ? await targetOf(operation) : (await reads.removed(operation)).id;
+        await entities.remove(uid, id, options);
+        return operation.result;
+      }),
     createMany: ({ data }) =>
       withManyHooks('CreateMany', { data }, async () => {
         const ids: number[] = [];
@@ -156,14 +127,14 @@ export const newQueryEngine = (
       }),
     updateMany: (params) =>
       withManyHooks('UpdateMany', params, async (it) => {
-        const found = await read({ ...it, select: ['id'] });
+        const found = await reads.find({ ...it, select: ['id'] });
         for (const { id } of found)
           await entities.update(uid, id, objectOf((it as WriteParams).data), { rules: 'bare', operation: null });
         return { count: found.length };
       }),
     deleteMany: (params = {}) =>
       withManyHooks('DeleteMany', params, async (it) => {
-        const found = await read({ ...it, select: ['id'] });
+        const found = await reads.find({ ...it, select: ['id'] });
         for (const { id } of found) await entities.remove(uid, id, { rules: 'bare', operation: null });
         return { count: found.length };
       }),
@@ -180,7 +151,6 @@ export const newQueryEngine = (
   const withManyHooks = <T>(operated: Operated, params: object, run: (params: FindParams) => Promise<T>): Promise<T> =>
     entities.transaction(() => withHooks(operated, params, run));
 
-  // what the database cannot do is a fault of the code that asked for it, not of the client
   return rules === 'bare' ? mapMethods(engine, asFault) : engine;
 };
 
@@ -209,9 +179,7 @@ const asFault =
     try {
       return await method(...given);
     } catch (fault) {
-      throw fault instanceof ApplicationError && fault.cause instanceof Refusal
-        ? new Error(fault.message, { cause: fault })
-        : fault;
+      throw faultOfCode(fault);
     }
   };
 
@@ -228,65 +196,3 @@ const objectOf = (data: unknown): object => {
   if (!isMembers(data)) throw new TypeError('data must be an object');
   return data;
 };
-
-/**
- * A row as it was asked for. v4 selects the columns that are named, and the id only where populating or a condition through a
- * relation needs it; it counts relations on request.
- */
-const asSelected = (row: Entity, params: FindParams, type: EntryType, model: Model): Entity => {
-  const shown: Record<string, unknown> = { ...row };
-  if (!showsId(params, type)) delete shown['id'];
-  if (isMembers(params.populate))
-    for (const [name, options] of Object.entries(params.populate)) {
-      const attribute = type.attributes.get(name);
-      if (isNested(attribute) && isMembers(options))
-        shown[name] = nestedAsSelected(attribute, shown[name], options, model);
-    }
-  return shown as Entity;
-};
-
-const isNested = (attribute: Attribute | undefined): attribute is NestedAttribute =>
-  attribute !== undefined && attribute.kind !== 'scalar';
-
-const nestedAsSelected = (attribute: NestedAttribute, value: unknown, options: Members, model: Model): unknown => {
-  if (isCounted(attribute, options) && Array.isArray(value)) return { count: value.length };
-  return mapNested(model, attribute, asWindowed(value, options), (it, target) => {
-    const { on } = options;
-    const own = isMembers(on) ? on[target.uid] : options;
-    if (!isMembers(own)) return it;
-    const asked = attribute.kind === 'link' ? own : { ...own, select: undefined };
-    return asSelected(it as Entity, asked, target, model);
-  });
-};
-
-/** The rows of a list that were asked for, of each entry's own; v4 takes them from those of all entries together. */
-const asWindowed = (value: unknown, { limit, start, offset }: FindParams): unknown => {
-  if (!Array.isArray(value)) return value;
-  const first = wholeOf(start ?? offset, 'start') ?? 0;
-  const count = wholeOf(limit, 'limit') ?? -1;
-  return value.slice(first, count < 0 ? undefined : first + count);
-};
-
-const wholeOf = (given: unknown, name: string): number | undefined => {
-  if (given === undefined || given === null) return undefined;
-  const number = typeof given === 'number' || /^-?\d+$/.test(String(given)) ? Number(given) : Number.NaN;
-  if (Number.isInteger(number) && (name === 'limit' || number >= 0)) return number;
-  throw new ValidationError(`${name} inside populate must be a whole number`);
-};
-
-const showsId = ({ select, populate, where }: FindParams, type: EntryType): boolean => {
-  if (select === undefined) return true;
-  const names: readonly unknown[] = Array.isArray(select) ? select : [select];
-  if (names.some((it) => it === 'id' || it === '*')) return true;
-  const isPopulated = populate !== undefined && populate !== null && populate !== false;
-  return isPopulated || namesRelation(where, type);
-};
-
-const namesRelation = (where: unknown, type: EntryType): boolean =>
-  Array.isArray(where)
-    ? where.some((it) => namesRelation(it, type))
-    : isMembers(where) &&
-      Object.entries(where).some(([name, inner]) => {
-        const attribute = type.attributes.get(name);
-        return attribute ? attribute.kind !== 'scalar' : name.startsWith('$') && namesRelation(inner, type);
-      });

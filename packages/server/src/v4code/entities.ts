@@ -52,7 +52,8 @@ export interface Entities {
   count(uid: Uid, query: QueryObject): Promise<number>;
   /** @returns the id. */
   create(uid: Uid, data: object, options: WriteOptions): Promise<number>;
-  update(uid: Uid, id: number, data: object, options: WriteOptions): Promise<void>;
+  /** @returns the id, which may be that of another entry, because of hooks. */
+  update(uid: Uid, id: number, data: object, options: WriteOptions): Promise<number>;
   remove(uid: Uid, id: number, options: WriteOptions): Promise<void>;
   /** Joins the transaction of the running code, or begins one. */
   transaction<T>(work: () => Promise<T>): Promise<T>;
@@ -213,7 +214,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
       thrown(() => inTurn(async (session) => (await read('findOne', uid, id, query, session)) as Entity | null)),
     count: (uid, query) => thrown(() => inTurn((session) => countInside(uid, query, session))),
     create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
-    update: (uid, id, data, options) => thrown(async () => void (await write(uid, 'update', id, data, options))),
+    update: (uid, id, data, options) => thrown(() => write(uid, 'update', id, data, options)),
     remove: (uid, id, options) => thrown(async () => void (await write(uid, 'delete', id, {}, options))),
     transaction: (work) => joined((session) => inScope(session, work, { title: 'a transaction of code' })),
     upload: (files, fields) =>

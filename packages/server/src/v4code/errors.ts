@@ -216,6 +216,12 @@ export const thrownBy = (fault: unknown): unknown => {
   return Object.assign(errorOf(fault.issues, first), { cause: fault });
 };
 
+/** What code asks the database for and cannot be done is a fault of the code, not of the client. */
+export const faultOfCode = (fault: unknown): unknown =>
+  fault instanceof ApplicationError && fault.cause instanceof Refusal
+    ? new Error(fault.message, { cause: fault })
+    : fault;
+
 const errorOf = (issues: readonly Issue[], first: Issue): ApplicationError => {
   const { name } = issueKinds[first.code];
   const status = statusOf[name];

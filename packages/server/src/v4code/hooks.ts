@@ -1,4 +1,5 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
+import { isDeepStrictEqual } from 'node:util';
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
@@ -6,7 +7,8 @@ import { type Entities, plain, storableIn } from './entities.js';
 import { creatorsSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { queryOf } from './queries.js';
+import { filtersOf } from './queries.js';
+import { newRowReads, type RowReads } from './row-reads.js';
 import { currentOperation, inScope, isSilent, isUntold } from './scope.js';
 import { asBody } from './values.js';
 
@@ -17,6 +19,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   const begun = new WeakMap<Session, Operation[]>();
 
   return (type) => {
+    const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
+
     const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);
 
     const operationOf = (
@@ -42,7 +46,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
 
     const before =
       (action: WriteAction): RunHook =>
-      async ({ id, data, session, preview }) => {
+      async ({ id, data, session, preview, turnTo }) => {
         if (isSilent()) return;
         const copy = data && (plain(data) as Record<string, unknown>);
         if (copy) dropPrototypes(copy, type, entities().model);
@@ -54,13 +58,26 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         const operation = operationOf(action, session, 'before', id);
         if (copy) operation.params['data'] = copy;
         const seen = { ...copy };
-        if (action === 'delete' && operation.result === undefined && id !== null)
-          operation.result = await inScope(session, () => entities().findOne(type.uid, id, {}));
-        await inScope(session, () => operation.before(), { title: titleOf('before', action) });
+        const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });
+        if (written !== null && written !== id) {
+          if (operation !== currentOperation()) throw turnedAway(titleOf('before', action), id, written);
+          turnTo?.(written);
+        }
         if (!preview) return;
         const left = dataIn(operation);
         preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
+
+    /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
+    const runBefore = async (operation: Operation, id: number | null): Promise<number | null> => {
+      const conditions = (): unknown => filtersOf(operation.params['where'], type, entities().model, 'keep');
+      const before = conditions();
+      await operation.before();
+      const isSame = id === null || isDeepStrictEqual(before, conditions());
+      const written = isSame ? id : await reads().meant(operation);
+      // the row is read before it is gone, which hooks of reads hear of
+      return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
+    };
 
     /** What hooks have left as the data of the write: dates become their texts. */
     const dataIn = ({ params: { data } }: Operation): Members => {
@@ -77,19 +94,12 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         await inScope(
           session,
           async () => {
-            const result = action === 'delete' ? operation.result : await shown(operation, id);
+            const result = action === 'delete' ? operation.result : id && (await reads().written(id, operation));
             await operation.after(result);
           },
           { title: titleOf('after', action) },
         );
       };
-
-    const shown = async ({ params }: Operation, id: number | null): Promise<unknown> => {
-      if (id === null) return null;
-      const { select, fields, populate } = params as Members;
-      const { model } = entities();
-      return entities().findOne(type.uid, id, queryOf({ select, fields, populate }, type, model, 'keep'));
-    };
 
     return {
       before: (action) => (heard(action) ? before(action) : undefined),
@@ -97,3 +107,9 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     };
   };
 };
+
+/** What the server itself writes, it may have checked, and stored files of. */
+const turnedAway = (title: string, id: number | null, written: number): Error =>
+  new Error(
+    `${title} has set params.where to another entry, ${written} instead of ${id}. Only writes of code can be turned to another: here, narrow it, or throw`,
+  );

@@ -28,9 +28,11 @@ export interface LifecycleEvent {
 /** One operation, from its hooks before to those after. */
 export interface Operation {
   readonly uid: Uid;
+  readonly operated: Operated;
   params: Record<string, unknown>;
   /** What the hooks after it have made of the result; undefined before. */
   result: unknown;
+  /** Runs the hooks before it, the first time that it is called. */
   before(): Promise<void>;
   after(result: unknown): Promise<void>;
 }
@@ -122,11 +124,17 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
           operation.params = event.params;
         }
       };
+      let isBegun = false;
       const operation: Operation = {
         uid,
+        operated,
         params,
         result: undefined,
-        before: () => run(`before${operated}`, operation, {}),
+        before: async () => {
+          if (isBegun) return;
+          isBegun = true;
+          await run(`before${operated}`, operation, {});
+        },
         after: async (result) => {
           operation.result = result;
           await run(`after${operated}`, operation, { result });

@@ -123,7 +123,7 @@ const telling = (group: string, inner: unknown, of: string): unknown => {
 };
 
 /** `{}`, also where it is all that lists and relations have inside. */
-const saysNothing = (value: unknown): boolean => {
+export const saysNothing = (value: unknown): boolean => {
   if (Array.isArray(value)) return value.every(saysNothing);
   if (!isMembers(value) || !isPlain(value) || typeof value['toJSON'] === 'function') return false;
   return Object.entries(value).every(

@@ -24,12 +24,14 @@ import { type Ending, newSession, type Session } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import {
   acceptData,
+  entryAfterHooks,
   findEntry,
   givenOf,
   isDraftAfter,
   leaveOutIgnored,
   type SetTimes,
   takeLocks,
+  turning,
   type Write,
 } from './writing.js';
 
@@ -64,7 +66,13 @@ export const newWriter = (
       recorder,
       eventsBefore: session.events.length,
       leftOut: new Map(),
-      byHooks: { hashes: new Set(), times: chosenTimes(request, now), creators: null, isSkipped: false },
+      byHooks: {
+        hashes: new Set(),
+        times: chosenTimes(request, now),
+        creators: null,
+        isSkipped: false,
+        turnedTo: null,
+      },
     };
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
@@ -160,7 +168,9 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const hook = hooks?.before(stored === null ? 'create' : 'update');
   if (hook) {
     const { data } = input;
-    await hook({ id: stored?.id ?? null, data, session, preview: previewOf(write, input, stored) });
+    const preview = previewOf(write, input, stored);
+    await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
+    stored &&= await entryAfterHooks(write, stored, 'plain');
   }
   if (write.byHooks.creators)
     write = { ...write, request: { ...request, creators: { ...request.creators, ...write.byHooks.creators } } };

@@ -7,7 +7,7 @@ import type { Operation } from './operations.js';
 import { readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
-import { checkMatch, findEntry, makePrepared, takeLocks, type Write } from './writing.js';
+import { checkMatch, entryAfterHooks, findEntry, makePrepared, takeLocks, turning, type Write } from './writing.js';
 
 export const prepareDelete = async (write: Write, id: number | null): Promise<PreparedWrite> => {
   const { request, context, dialect, session, hooks } = write;
@@ -15,15 +15,16 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
   const locks = linkTablesOf(type, context.model);
   const hook = hooks?.before('delete');
   const findParts = (of: number) => readParts(type, [of], context.model, session.tx, dialect);
-  const [, stored, early] = await pipeline(
+  const [, found, early] = await pipeline(
     () => takeLocks(type.localized ? [...locks, siblingsLock(type)] : locks, write),
     () => findEntry(write, id, 'locked'),
     // a hook may change them
     async () => (id === null || hook ? null : findParts(id)),
   );
-  if (stored === null) return refuse(issue('http.not-found', []));
-  const undecided = checkMatch(write, stored);
-  await hook?.({ id: stored.id, data: null, session });
+  if (found === null) return refuse(issue('http.not-found', []));
+  const undecided = checkMatch(write, found);
+  await hook?.({ id: found.id, data: null, session, ...turning(write) });
+  const stored = await entryAfterHooks(write, found, 'locked');
   const parts = early ?? (await findParts(stored.id));
   const operations = [
     ...(type.kind === 'component' ? removalFromOwners(type, stored.id, context.model) : []),

@@ -101,6 +101,8 @@ export interface HookEvent {
   readonly session: Session;
   /** Given before a create or update: the data as it is about to be stored. */
   readonly preview?: Preview;
+  /** Given before an update or deletion: another entry is written instead. */
+  readonly turnTo?: (id: number) => void;
 }
 
 /** The data of a create or update as hooks of v4 projects see it. */

@@ -1,6 +1,6 @@
 /** A write on its way: its input, the entry that it finds, what it must match, and the plan that it becomes. */
 import { sql } from 'kysely';
-import { bug, unwrap } from '../errors.js';
+import { bug, issue, refuse, unwrap } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import { joinColumn } from '../model/storage.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -18,6 +18,7 @@ import { planWrite } from './plan.js';
 import {
   type Creators,
   type Data,
+  type HookEvent,
   type Hooks,
   type PreparedWrite,
   type Recorder,
@@ -54,6 +55,8 @@ export interface SetByHooks {
   creators: Creators | null;
   /** Whether hooks were not run, because the data is invalid. */
   isSkipped: boolean;
+  /** The entry that is written instead; null if they name no other. */
+  turnedTo: number | null;
 }
 
 /** Epoch milliseconds; undefined where a hook took the time away. */
@@ -142,6 +145,24 @@ export const findEntry = async (
   const which = type.kind === 'single' && id === null ? one : entryWithId(id!);
   const [found] = await readEntries(type, which, lock, { dialect, tx: session.tx });
   return found ?? null;
+};
+
+/** What is given to hooks that may have another entry written. */
+export const turning = ({ byHooks }: Write): Required<Pick<HookEvent, 'turnTo'>> => ({
+  turnTo: (id) => {
+    byHooks.turnedTo = id;
+  },
+});
+
+/** The entry that is written, once hooks have run. */
+export const entryAfterHooks = async (
+  write: Write,
+  stored: StoredEntry,
+  lock: 'plain' | 'locked',
+): Promise<StoredEntry> => {
+  const { turnedTo } = write.byHooks;
+  if (turnedTo === null || turnedTo === stored.id) return stored;
+  return (await findEntry(write, turnedTo, lock)) ?? refuse(issue('http.not-found', []));
 };
 
 /**

@@ -124,7 +124,7 @@ interface Row extends Record<string, unknown> {
 
 interface Params {
   readonly data?: object;
-  readonly where?: object;
+  readonly where?: object | null;
   readonly filters?: object;
   readonly populate?: readonly string[];
 }
@@ -135,8 +135,8 @@ interface Code {
   change: ((data: Members) => unknown) | undefined;
   readonly entityService: {
     create(uid: string, params: Params): Promise<Row>;
-    update(uid: string, id: number, params: Params): Promise<Row>;
-    delete(uid: string, id: number): Promise<Row>;
+    update(uid: string, id: number, params: Params): Promise<Row | null>;
+    delete(uid: string, id: number): Promise<Row | null>;
     findOne(uid: string, id: number, params?: Params): Promise<Row>;
     findMany(uid: string, params?: Params): Promise<Row[]>;
   };
@@ -145,13 +145,24 @@ interface Code {
       create(params: Params): Promise<Row>;
       createMany(params: { readonly data: readonly object[] }): Promise<{ readonly ids: readonly number[] }>;
       findOne(params: Params): Promise<Row>;
+      update(params: Params): Promise<Row | null>;
+      delete(params?: Params): Promise<Row | null>;
     };
+    readonly lifecycles: { subscribe(hooks: object): () => void };
     transaction<T>(work: () => Promise<T>): Promise<T>;
   };
   plugin(name: string): { service(name: string): { add(values: object): Promise<Row> } };
 }
 
+interface HookEvent {
+  readonly action: string;
+  readonly params: { where: Record<string, unknown>; data: Record<string, unknown> };
+  readonly result: Row;
+}
+
 type Members = Record<string, unknown>;
+
+type Hooks = Readonly<Record<string, (event: HookEvent) => unknown>>;
 
 const bounds = limits as { -readonly [K in keyof typeof limits]: number };
 const usual = { ...limits };
@@ -173,6 +184,18 @@ describe.each(dialects)('hooks on %s', (dialect) => {
     bounds.codeWaitMsMax = usual.codeWaitMsMax;
   });
   const idOf = ({ body }: { readonly body: unknown }): number => (body as { data: Row }).data.id;
+  /** Runs work while hooks listen. */
+  const hooked = async <T>(hooks: Hooks, work: () => Promise<T>, uid = note): Promise<T> => {
+    const end = strapi.db.lifecycles.subscribe({ models: [uid], ...hooks });
+    try {
+      return await work();
+    } finally {
+      end();
+    }
+  };
+  const noteOf = (text: string, views = 0) => strapi.entityService.create(note, { data: { text, views } });
+  const textOf = async (id: number): Promise<unknown> =>
+    (await strapi.db.query(note).findOne({ where: { id } }))?.['text'];
   const seen = (place = -1) => strapi.seen.at(place) as Record<string, unknown>;
 
   describe('work that a hook starts and does not await', () => {
@@ -391,6 +414,198 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       };
       expect((await create({})).status).toBe(400);
     });
+  });
+
+  describe('event.params.where', () => {
+    const data = { text: 'changed' };
+    /** What comes of an entry; null if it is not found. */
+    const ways: Readonly<Record<string, (id: number) => Promise<unknown>>> = {
+      'db.query.update': (id) => strapi.db.query(note).update({ where: { id }, data }),
+      'db.query.delete': (id) => strapi.db.query(note).delete({ where: { id } }),
+      'entityService.update': (id) => strapi.entityService.update(note, id, { data }),
+      'entityService.delete': (id) => strapi.entityService.delete(note, id),
+      PUT: async (id) => request('PUT', id),
+      DELETE: async (id) => request('DELETE', id),
+    };
+    const request = async (method: string, id: number, expected = 200): Promise<unknown> => {
+      const { status, body } = await served.json(method, `/api/notes/${id}`, method === 'PUT' ? { data } : undefined);
+      if (status !== 404) expect(status).toBe(expected);
+      return status === 404 ? null : body;
+    };
+    const around = (hook: (event: HookEvent) => unknown): Hooks => ({ beforeUpdate: hook, beforeDelete: hook });
+    const each = it.each(Object.keys(ways));
+
+    each('keeps what it leaves out from being written, with all that hooks did (%s)', async (way) => {
+      const hooks = around(async (event) => {
+        await strapi.entityService.create(plan, { data: { slug: `trace of ${way}` } });
+        event.params.where = { ...event.params.where, views: 1 };
+      });
+      const [mine, theirs] = [await noteOf('mine', 1), await noteOf('theirs', 2)];
+      const traces = () => strapi.entityService.findMany(plan, { filters: { slug: `trace of ${way}` } });
+      expect(await hooked(hooks, () => ways[way]!(theirs.id))).toBeNull();
+      expect([await textOf(theirs.id), await traces()]).toEqual(['theirs', []]);
+      expect(await hooked(hooks, () => ways[way]!(mine.id))).not.toBeNull();
+      expect(await textOf(mine.id)).toBe(/update|PUT/.test(way) ? 'changed' : undefined);
+      expect(await traces()).toHaveLength(1);
+    });
+
+    each('that names another row has that one written (%s)', async (way) => {
+      const [asked, other] = [await noteOf('asked'), await noteOf('other')];
+      // the object may be changed too, instead of replaced
+      const hooks = around(({ params }) => Object.assign(params.where, { id: other.id }));
+      const result = JSON.stringify(await hooked(hooks, () => ways[way]!(asked.id)));
+      // v4's entity service returns what it has read before it deletes
+      expect(result).toContain(`"id":${/^(entityService.delete|DELETE)$/.test(way) ? asked.id : other.id}`);
+      expect(await textOf(asked.id)).toBe('asked');
+      expect(await textOf(other.id)).toBe(/update|PUT/.test(way) ? 'changed' : undefined);
+    });
+
+    it('that says nothing is refused, before and after hooks', async () => {
+      const { id } = await noteOf('kept');
+      const count = async () => (await strapi.entityService.findMany(note)).length;
+      const before = await count();
+      const emptied = around((event) => {
+        event.params.where = {};
+      });
+      await hooked(emptied, async () => {
+        await expect(strapi.db.query(note).update({ where: { id }, data })).rejects.toThrow('Update requires a where');
+        await expect(strapi.entityService.delete(note, id)).rejects.toThrow('Delete requires a where parameter');
+        await request('PUT', id, 500);
+        await request('DELETE', id, 500);
+      });
+      const rows = strapi.db.query(note);
+      for (const where of [undefined, null, {}, { $and: [] }, { $and: [{}] }]) {
+        const given = where === undefined ? {} : { where };
+        await expect(rows.update({ ...given, data })).rejects.toThrow('Update requires a where parameter');
+        await expect(rows.delete(given)).rejects.toThrow('Delete requires a where parameter');
+      }
+      await expect(rows.delete()).rejects.toThrow('Delete requires a where parameter');
+      expect([await textOf(id), await count()]).toEqual(['kept', before]);
+    });
+
+    it('that is wrong is a fault of the hook, not of the client', async () => {
+      const { id } = await noteOf('kept');
+      const hook = around(({ params }) => Object.assign(params.where, { tenant: 1 }));
+      for (const method of ['PUT', 'DELETE']) await hooked(hook, () => request(method, id, 500));
+      expect(await textOf(id)).toBe('kept');
+    });
+
+    it('may be given by a hook, where there was none or no row', async () => {
+      const [one, two, three] = [await noteOf('one'), await noteOf('two'), await noteOf('three')];
+      const rows = strapi.db.query(note);
+      const times: unknown[] = [];
+      const naming = ({ id }: Row) =>
+        around(({ params }) => {
+          times.push(params.data?.['updatedAt']);
+          params.where = { id };
+        });
+      expect(await hooked(naming(one), () => rows.update({ data }))).toMatchObject({ id: one.id, ...data });
+      const absent = { where: { text: 'absent' } };
+      expect(await hooked(naming(two), () => rows.update({ ...absent, data }))).toMatchObject({ id: two.id, ...data });
+      expect(await hooked(naming(three), () => rows.delete(absent))).toMatchObject({ id: three.id });
+      expect(times).toEqual([expect.any(Date), expect.any(Date), undefined]);
+      expect(await rows.update({ ...absent, data })).toBeNull();
+    });
+
+    it('narrows the endpoints of users, and cannot turn them to another one', async () => {
+      const add = (username: string) => {
+        const added = { username, email: `${username}@example.org`, password: 'Passw0rd!', provider: 'local' };
+        return strapi.plugin('users-permissions').service('user').add(added);
+      };
+      const [ann, ben] = [await add('where-ann'), await add('where-ben')];
+      const put = (hook: (event: HookEvent) => unknown) =>
+        hooked(around(hook), () => served.json('PUT', `/api/users/${ann.id}`, { username: 'where-else' }), user);
+      const narrow = (username: string) =>
+        put(({ params }) => {
+          params.where = { ...params.where, username };
+        });
+      expect((await narrow('where-ben')).status).toBe(404);
+      const turned = await put(({ params }) => {
+        params.where = { id: ben.id };
+      });
+      expect(turned.status).toBe(500);
+      expect(served.logged.join('')).toContain(`beforeUpdate of ${user} has set params.where to another entry`);
+      const names = await strapi.entityService.findMany(user, { filters: { username: { $startsWith: 'where' } } });
+      expect(names.map((it) => it['username'])).toEqual(['where-ann', 'where-ben']);
+      expect((await narrow('where-ann')).status).toBe(200);
+    });
+  });
+
+  describe('hooks of reads', () => {
+    const told: string[] = [];
+    const tell = ({ action }: HookEvent): void => void told.push(action);
+    const hiding: Hooks = {
+      beforeFindOne: tell,
+      afterFindOne: (event) => {
+        tell(event);
+        if (event.result) event.result['stock'] = 'hidden';
+      },
+    };
+    const results: unknown[] = [];
+    const after = (event: HookEvent): void => {
+      tell(event);
+      results.push(event.result['stock']);
+    };
+    const writing: Hooks = {
+      ...{ beforeCreate: tell, beforeUpdate: tell, beforeDelete: tell },
+      ...{ afterCreate: after, afterUpdate: after, afterDelete: after },
+    };
+    beforeEach(() => {
+      told.length = 0;
+      results.length = 0;
+    });
+    const found = ['beforeFindOne', 'afterFindOne'];
+    const data = { title: 'seen', slug: 's', stock: 3 };
+
+    it('see what a write returns, before those after it', async () => {
+      const { id } = await strapi.entityService.create(plan, { data });
+      const rows = strapi.db.query(plan);
+      const calls: readonly [work: () => Promise<unknown>, order: readonly string[]][] = [
+        [() => strapi.entityService.create(plan, { data }), ['beforeCreate', ...found, 'afterCreate']],
+        [() => rows.create({ data }), ['beforeCreate', ...found, 'afterCreate']],
+        [() => strapi.entityService.update(plan, id, { data }), [...found, 'beforeUpdate', ...found, 'afterUpdate']],
+        [() => rows.update({ where: { id }, data }), ['beforeUpdate', ...found, 'afterUpdate']],
+        [() => rows.delete({ where: { id } }), ['beforeDelete', ...found, 'afterDelete']],
+      ];
+      for (const [work, order] of calls) {
+        told.length = 0;
+        expect(await hooked({ ...hiding, ...writing }, work, plan)).toMatchObject({ title: 'seen', stock: 'hidden' });
+        expect(told).toEqual(order);
+      }
+      expect(results).toEqual(calls.map(() => 'hidden'));
+    });
+
+    it('see the responses of POST, PUT and DELETE, with hooks of writes and without', async () => {
+      for (const hooks of [hiding, { ...hiding, ...writing }])
+        await hooked(
+          hooks,
+          async () => {
+            const made = await served.json('POST', '/api/plans', { data });
+            const url = `/api/plans/${idOf(made)}`;
+            const changed = await served.json('PUT', url, { data: { stock: 4 } });
+            const gone = await served.json('DELETE', url);
+            for (const { body } of [made, changed, gone])
+              expect(body).toMatchObject({ data: { attributes: { title: 'seen', stock: 'hidden' } } });
+          },
+          plan,
+        );
+      expect(results).toEqual(['hidden', 'hidden', 'hidden']);
+    });
+
+    it('may hide what was written', async () => {
+      const { id } = await strapi.entityService.create(plan, { data });
+      const nothing: Hooks = {
+        beforeFindOne: ({ params }) => {
+          params.where = { ...params.where, stock: 5 };
+        },
+      };
+      const rows = strapi.db.query(plan);
+      expect(await hooked(nothing, () => rows.update({ where: { id }, data: { stock: 4 } }), plan)).toBeNull();
+      expect(await stockOf(id)).toBe(4);
+      expect(await hooked(nothing, () => rows.delete({ where: { id } }), plan)).toBeNull();
+      expect(await stockOf(id)).toBe(4);
+    });
+    const stockOf = async (id: number) => (await strapi.db.query(plan).findOne({ where: { id } }))['stock'];
   });
 
   describe('passwords', () => {
