@@ -28,8 +28,8 @@ import type { UserKey } from './rows.js';
  */
 export interface UserReads {
   lookUp(key: UserKey, session: Session | null): Promise<SeenUser | null> | undefined;
-  /** One user or a list, as JSON; null if there is no such user. */
-  read(asked: UserQuery): Promise<string | null> | undefined;
+  /** One user or a list, as JSON; null if there is no such user. @param session the transaction to read in. */
+  read(asked: UserQuery, session?: Session): Promise<string | null> | undefined;
   count(asked: Omit<UserQuery, 'id'>): Promise<number> | undefined;
 }
 
@@ -90,6 +90,7 @@ export type AccountAnswer =
       readonly kind: 'json';
       readonly text: string;
       readonly privacy: 'shared' | 'private';
+      readonly isNew?: boolean;
       readonly leftOut?: readonly LeftOut[];
     }
   | { readonly kind: 'redirect'; readonly to: string };

@@ -85,12 +85,13 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
 
   /** `{ jwt, user }`, with the user as its role may see it. */
   const signedIn = async (user: FoundUser, caller: Caller): Promise<Result<AccountAnswer>> => {
-    const shown = user.show ? user.show(caller) : await showUser(user.id, caller);
+    const shown = await shownOf(user, caller);
     const jwt = await jwts.sign(user.id, user.password);
     return ok({ kind: 'json', text: `{"jwt":${JSON.stringify(jwt)},"user":${shown}}`, privacy: 'private' });
   };
 
-  const showUser = async (id: number, caller: Caller): Promise<string> => {
+  const shownOf = async ({ id, show }: FoundUser, caller: Caller): Promise<string> => {
+    if (show) return show(caller);
     const request = { action: 'findOne', type, id, query: noQuery, form: 'plain' } as const;
     return unwrap(await reader.read(request, contextOf(deps, caller))).body.toString();
   };
@@ -164,12 +165,11 @@ export const newLoginActions = (deps: AccountDeps): LoginActions => {
         );
         if (role === undefined) return refuse(issue('account.default-role-missing', []));
         const id = await createUser(deps, { ...data, role }, hashes, session, contextOf(deps, caller));
-        const [made] = await findUsersInside(tx, { by: 'id', id }, dialect);
-        return made ?? refuse(issue('account.user-absent', []));
+        return (await find({ by: 'id', id }, session)) ?? refuse(issue('account.user-absent', []));
       });
       if (!settings.emailConfirmation) return signedIn(user, caller);
       beside(() => sendConfirmationTo(user, settings));
-      return ok({ kind: 'json', text: `{"user":${await showUser(user.id, caller)}}`, privacy: 'private' });
+      return ok({ kind: 'json', text: `{"user":${await shownOf(user, caller)}}`, privacy: 'private' });
     }),
 
     confirmEmail: asAction(async ({ search }) => {

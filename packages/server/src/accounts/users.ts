@@ -11,7 +11,7 @@ import type { ResolveContext } from '../query/resolve.js';
 import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
-import { type Answered, applyAndAnswer } from '../write/answer.js';
+import { applyAndAnswer } from '../write/answer.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
@@ -61,16 +61,29 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
   };
 
   /** The response to a write includes the user's role if the caller may see roles (AC16). */
-  const write = (request: WriteRequest, { caller, search }: AccountRequest, session: Session): Promise<Answered> => {
-    const query = request.action === 'delete' ? searchQuery(search) : withDefaults(searchQuery(search), withRole);
-    return applyAndAnswer(request, { query, form: 'plain' }, contextOf(deps, caller), session, deps);
+  const write = async (
+    request: WriteRequest,
+    { caller, search }: AccountRequest,
+    session: Session,
+  ): Promise<Changed> => {
+    const isDeletion = request.action === 'delete';
+    const query = isDeletion ? searchQuery(search) : withDefaults(searchQuery(search), withRole);
+    const context = contextOf(deps, caller);
+    const see = async (id: number | null) =>
+      id === null ? undefined : deps.userReads?.read({ id, query, caller, context }, session);
+    const before = isDeletion ? await see(request.id) : undefined;
+    const { written, answer } = await applyAndAnswer(request, { query, form: 'plain' }, context, session, deps);
+    const seen = isDeletion ? before : await see(written.id);
+    const shown: Shown =
+      seen === undefined ? { kind: 'entries', answer } : { kind: 'json', text: seen ?? 'null', privacy: 'private' };
+    return { id: written.id, shown };
   };
 
-  const changeUser = async (id: number, work: (session: Session) => Promise<Answered>): Promise<Result<Shown>> => {
+  const changeUser = async (id: number, work: (session: Session) => Promise<Changed>): Promise<Result<Shown>> => {
     // v4 reads a user before it changes it
     if ((await deps.userReads?.lookUp({ by: 'id', id }, null)) === null) return noUser();
     const result = await catchRefusal(() => changeAccounts(deps, work));
-    return result.ok ? ok({ kind: 'entries', answer: result.value.answer }) : absentUser(result.issues);
+    return result.ok ? ok(result.value.shown) : absentUser(result.issues);
   };
 
   return {
@@ -102,16 +115,15 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const { match } = request;
       const settings = await readSettings(deps, ['advanced']);
       const hashes = await hashUserPasswords(deps, data);
-      const { answer } = await changeAccounts(deps, async (session) => {
+      const { shown } = await changeAccounts(deps, async (session) => {
         const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...data, ...names, provider: 'local' };
         const made = await write({ action: 'create', type, data: user, match, hashes }, request, session);
         // an empty list, or one that only disconnects, sets no role
-        if (!(await hasRole(made.written.id, session.tx, db.dialect)))
-          return refuse(issue('account.required', ['role']));
+        if (!(await hasRole(made.id, session.tx, db.dialect))) return refuse(issue('account.required', ['role']));
         return made;
       });
-      return ok({ kind: 'entries', answer, isNew: true });
+      return ok({ ...shown, isNew: true });
     }),
 
     update: asAction(async (request) => {
@@ -142,6 +154,11 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
 };
 
 type Shown = Exclude<AccountAnswer, { readonly kind: 'redirect' }>;
+
+interface Changed {
+  readonly id: number;
+  readonly shown: Shown;
+}
 
 const noUser = (): Result<never> => refused(issue('account.user-absent', []));
 

@@ -74,6 +74,7 @@ const send = (reply: FastifyReply, answer: AccountAnswer): FastifyReply => {
     case 'json':
       if (answer.privacy === 'private') reply.header('cache-control', 'no-store');
       return reply
+        .code(answer.isNew === true ? 201 : 200)
         .reportLeftOut(answer.leftOut ?? [])
         .header('content-type', JSON_TYPE)
         .send(answer.text);

@@ -49,7 +49,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
       if (!lifecycles.hears(USER_UID, key.by === 'confirmationToken' ? 'FindMany' : 'FindOne')) return undefined;
       return session ? inScope(session, () => lookUp(key)) : lookUp(key);
     },
-    read: (asked) => {
+    read: (asked, session) => {
       const { id, caller } = asked;
       if (!lifecycles.hears(USER_UID, id === null ? 'FindMany' : 'FindOne')) return undefined;
       const find = async (): Promise<string | null> => {
@@ -61,7 +61,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
         const found = await entityService.findOne(USER_UID, id, params);
         return found && shown(found, caller);
       };
-      return find();
+      return session ? inScope(session, find) : find();
     },
     count: (asked) => {
       if (!lifecycles.hears(USER_UID, 'Count')) return undefined;

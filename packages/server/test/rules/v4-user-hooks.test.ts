@@ -23,9 +23,9 @@ const files = {
     module.exports = { async bootstrap({ strapi }) {
       ${allowing}
       strapi.updatedBy = [];
-      const users = ['find', 'findOne', 'count', 'me', 'update', 'destroy'].map((it) => 'plugin::users-permissions.user.' + it);
+      const users = ['find', 'findOne', 'count', 'me', 'create', 'update', 'destroy'].map((it) => 'plugin::users-permissions.user.' + it);
       await allow('authenticated', [...users, 'plugin::users-permissions.auth.changePassword']);
-      await allow('public', ['plugin::users-permissions.auth.callback']);
+      await allow('public', ['plugin::users-permissions.auth.callback', 'plugin::users-permissions.auth.register']);
       const role = await strapi.query('plugin::users-permissions.role').findOne({ where: { type: 'authenticated' } });
       for (const username of ['ann', 'abe', 'bob'])
         await strapi.plugin('users-permissions').service('user').add({ username, email: username + '@example.org', password: 'Passw0rd!', provider: 'local', confirmed: true, role: role.id });
@@ -73,10 +73,23 @@ describe.each(dialects)('lifecycles of users on %s', (dialect) => {
 
   it('know whose request it is when users are written, and keep out of reach what they hide', async () => {
     const rename = (id: number) => served.json('PUT', `/api/users/${id}`, { username: `abe${id}` }, headers);
-    expect([(await rename(2)).status, (await rename(3)).status]).toEqual([200, 404]);
+    expect([(await rename(2)).body, (await rename(3)).status]).toMatchObject([
+      { username: 'abe2', email: 'hidden' },
+      404,
+    ]);
     expect((await served.json('DELETE', '/api/users/3', undefined, headers)).status).toBe(404);
     const { strapi } = globalThis as unknown as { strapi: { updatedBy: string[] } };
     expect(strapi.updatedBy).toEqual(['ann']);
+  });
+
+  it('see the responses of users that are made and removed', async () => {
+    const made = (username: string) => ({ username, email: `${username}@example.org`, password: 'Passw0rd!' });
+    const registered = await served.json('POST', '/api/auth/local/register', made('amy'));
+    expect(registered.body).toMatchObject({ user: { username: 'amy', email: 'hidden' } });
+    const added = await served.json('POST', '/api/users', { ...made('alf'), role: 1 }, headers);
+    expect([added.status, added.body]).toMatchObject([201, { username: 'alf', email: 'hidden' }]);
+    const removed = await served.json('DELETE', `/api/users/${(added.body as { id: number }).id}`, undefined, headers);
+    expect([removed.status, removed.body]).toMatchObject([200, { username: 'alf', email: 'hidden' }]);
   });
 
   it('decide who signs in, and what of them is shown', async () => {

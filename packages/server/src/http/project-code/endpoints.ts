@@ -106,7 +106,7 @@ const showAccount = (koa: Koa.Context, answer: AccountAnswer): void => {
       return;
     case 'json':
       if (answer.privacy === 'private') koa.set('cache-control', 'no-store');
-      koa.status = 200;
+      koa.status = answer.isNew === true ? 201 : 200;
       koa.body = JSON.parse(answer.text);
       return;
     case 'redirect':
