@@ -36,6 +36,7 @@ export type ErrorCode =
   | 'query.operator-not-for-type'
   | 'query.flag'
   | 'query.expected-object'
+  | 'query.empty-condition'
   | 'query.expected-list'
   | 'query.expected-text'
   | 'query.expected-names'
@@ -211,6 +212,7 @@ export type ErrorCode =
   | 'database.full'
   | 'http.busy'
   | 'http.response-format'
+  | 'http.format-of-code'
   | 'http.range'
   | 'http.content-encoding'
   | 'http.malformed-body';

@@ -179,6 +179,7 @@ export const issueKinds = {
   ),
   'query.flag': query<{ text: string }>(({ text }) => `"${text}" is not a boolean; expected true, t, 1, false, f or 0`),
   'query.expected-object': query(({ at }) => `expected an object, as in ${at}[…]=…`),
+  'query.empty-condition': query(() => 'is an object without a condition; give a value or an operator'),
   'query.expected-list': query(() => 'expected a list such as [0]=first&[1]=second'),
   'query.expected-text': query(() => 'expected a single value'),
   'query.expected-names': query(() => 'expected a name or a list of names'),
@@ -511,6 +512,11 @@ export const issueKinds = {
   'http.response-format': named<{ text: string }>(
     'BadRequestError',
     ({ text }) => `The header Strapi-Response-Format is v4 or v5, got ${JSON.stringify(shorten(text))}`,
+  ),
+  'http.format-of-code': named(
+    'BadRequestError',
+    () =>
+      "Code of the project takes part in this request and knows only v4's format: send it without Strapi-Response-Format: v5",
   ),
   'http.range': named('RangeNotSatisfiableError', () => 'The file has no such range'),
   'http.content-encoding': named('UnsupportedMediaTypeError', () => 'Bodies may be encoded as br, gzip or deflate'),

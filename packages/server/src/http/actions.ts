@@ -236,6 +236,8 @@ export interface ActionByCode {
   readonly files: readonly Received[];
   readonly caller: KnownCaller;
   readonly headers: http.IncomingHttpHeaders;
+  /** Whether the code wants creator fields to be shown (Q9). */
+  readonly creatorFields: boolean;
 }
 
 /** Throws `Refusal`, or rejects with it. */
@@ -244,7 +246,8 @@ export const performAction = (given: ActionByCode, site: Site): Ready<Answer> =>
   return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) => {
     const format = unwrap(readFormat(given.headers));
     if (isWrite(action)) return perform({ ...given, search: '', defaultLocale, format }, {}, site, query);
-    const context = contextFor(type, { caller: given.caller, defaultLocale, format }, {}, site);
+    const { caller, creatorFields } = given;
+    const context = contextFor(type, { caller, defaultLocale, format }, { creatorFields }, site);
     return whenReady(site.reader.read({ action, type, id, query }, context), unwrap);
   });
 };

@@ -24,7 +24,7 @@ import { faultResponse, loggable } from './faults.js';
 import { readFormat } from './forms.js';
 import { LEFT_OUT_HEADER, type LogLeftOut, leftOutHeader } from './left-out.js';
 import type { Asked, CodeAnswer } from './project-code/responses.js';
-import type { CodeServer } from './project-code/server.js';
+import type { CodePlace, CodeServer } from './project-code/server.js';
 import type { Pending } from './readers.js';
 import { logRequest, type ObserveRequest, REQUEST_ID, type RequestIdOf } from './request-log.js';
 import { isKnown, issuesResponse, JSON_TYPE, type JsonResponse, weakTag } from './respond.js';
@@ -57,10 +57,10 @@ export interface LaneDeps {
 export const newLane = (deps: LaneDeps): Lane => {
   const { site, commonHeaders, compressed, pending } = deps;
   const targetOf = newTargets(deps.routes, site);
-  /** Targets of responses that were sent more than once, by URL: what a URL asks for does not depend on who asks. */
-  const repeated = new LRUCache<string, Target & ReadTarget>({
+  /** Of reads whose responses were sent more than once, by URL: what a URL asks for does not depend on who asks. */
+  const repeated = new LRUCache<string, Place>({
     maxSize: limits.targetBytesMax,
-    sizeCalculation: (_target, url) => 2 * url.length + TARGET_BYTES,
+    sizeCalculation: ({ byCode }, url) => (byCode ? 3 : 2) * url.length + PLACE_BYTES,
   });
   const heads = newHeads(commonHeaders(undefined));
   const logsRequests = deps.log.level === 'debug' || deps.log.level === 'trace';
@@ -72,12 +72,14 @@ export const newLane = (deps: LaneDeps): Lane => {
     const url = request.url!;
     const known = isRead ? repeated.get(url) : undefined;
     // the framework removes fragments
-    const target = known ?? (url.includes('#') ? null : targetOf(request.method!, url));
-    if (!target && !deps.code) return false;
+    const target = known ? known.target : url.includes('#') ? null : targetOf(request.method!, url);
+    const place = known ? known.byCode : (deps.code?.placeOf(url) ?? null);
+    if (deps.code ? !place : !target) return false;
     const id = deps.requestIdOf(headers);
     const asked = new AskedOfLane(request.method, url, id, deps.log);
     const log = (): FastifyBaseLogger => asked.log;
-    const byCode = deps.code?.begin(request, response, asked, target?.kind === 'read' ? target : null) ?? 'none';
+    const read = target?.kind === 'read' ? target : null;
+    const byCode = place ? deps.code!.begin(request, response, asked, place, read) : 'none';
     if (byCode === 'framework' || (byCode === 'none' && !target)) return false;
     if (logsRequests) logWhenSent(request, response, log());
     if (deps.observe) observeWhenClosed(request, response, target?.route ?? CODE_ROUTE, deps.observe);
@@ -115,7 +117,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       const encoding = compressed.encodingFor(headers, body.length);
       return whenReady(compressed.encode(body, encoding, isRead), (bytes) => {
         const { isNew, head } = heads.of(answer, encoding, bytes);
-        if (target?.kind === 'read' && !known && !isNew) repeated.set(url, target);
+        if (isRead && !known && !isNew) repeated.set(url, { target: read, byCode: place });
         const sent = send(200, headers.origin === undefined ? head.whole : withCommon(head.own), bytes);
         if (answer.isSingleUse && bytes === body && !wasShown) freeWhenSent(response, body);
         return sent;
@@ -230,8 +232,16 @@ const freeWhenSent = (response: http.ServerResponse, body: Buffer): void => {
   else response.once('close', () => freeBytes(body));
 };
 
-/** Approximate size of a target in memory, without its URL. */
-const TARGET_BYTES = 512;
+/** What a URL asks for. */
+interface Place {
+  /** Null if only code of the project answers. */
+  readonly target: (Target & ReadTarget) | null;
+  /** Null without code. */
+  readonly byCode: CodePlace | null;
+}
+
+/** Approximate size of a place in memory, without its URL. */
+const PLACE_BYTES = 1024;
 
 // ---- headers, names and values in turn
 

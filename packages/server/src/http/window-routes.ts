@@ -67,7 +67,7 @@ export const isAnsweredByCode = (
 ): boolean => {
   const { GET: action } = actions;
   if (action === undefined || action === 'createLocalization') return true;
-  const byRoute = code !== undefined && code.table.find('GET', path.replace(':id', '1')) !== null;
+  const byRoute = code !== undefined && code.table.at(path.replace(':id', '1')).find('GET') !== null;
   return byRoute || handlerFor(handlers.get(type.uid), action) !== undefined;
 };
 

@@ -211,6 +211,8 @@ const scalarFilter = (
     case 'list':
       return operatorFilter(resolving, place, attribute, '$in', node, path, depth);
     case 'tree':
+      // a condition that somebody meant to set would be lost
+      if (shape.members.size === 0) refuse(resolving, 'query.empty-condition', path);
       return allOf(
         [...shape.members].map(([key, child]) =>
           operatorFilter(resolving, place, attribute, key, child, [...path, key], depth + 1),

@@ -160,10 +160,10 @@ const actionOf = (
   const lookUp = name.startsWith('plugin::') ? () => registry.controller(name)! : () => controller;
   return {
     action: [
-      answering((...given) => {
+      answering((ctx, next) => {
         const members = lookUp();
         // code may have put one there that is not bound to them
-        return (members[action] as Callable).call(members, ...given);
+        return (members[action] as Callable).call(members, ctx, next);
       }),
     ],
     scope: full,
@@ -176,8 +176,7 @@ const answering =
   (action: Callable): Middleware =>
   (ctx, next) => {
     const answer = (returned: unknown): void => {
-      if (ctx.body === undefined || ctx.body === null)
-        if (returned !== undefined && returned !== null) ctx.body = returned;
+      if (returned !== undefined && returned !== null) ctx.body ??= returned;
     };
     const returned = action(ctx, next);
     return isThenable(returned) ? Promise.resolve(returned).then(answer) : answer(returned);

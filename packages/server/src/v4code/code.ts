@@ -290,6 +290,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const { enabled, tasks } = (config.get('server.cron') ?? {}) as Members;
     if (enabled !== false && isMembers(tasks)) cron.add(tasks);
     await run('register');
+    plugins.check();
     globals.push(...(await globalsOf(config.tree['middlewares'], { dir, load, registry, strapi })));
     /** Those that routes name by `resolve`. */
     const loading: Promise<Middleware>[] = [];
@@ -332,6 +333,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         hold.native = native;
         hold.httpServer = httpServer;
         await run('bootstrap');
+        plugins.check();
         await Promise.all(loading);
         strapi['isLoaded'] = true;
       },

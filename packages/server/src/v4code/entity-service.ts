@@ -4,7 +4,7 @@ import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, fieldsOf, filtersOf, populateOf } from './queries.js';
+import { type FindParams, fieldsOf, filtersOf, populateOf, sortsOf } from './queries.js';
 
 export type EntityParams = FindParams & Members;
 
@@ -49,7 +49,7 @@ export const newEntityService = (deps: {
     return {
       where: filtersOf(filters, type, entities.model, 'ignore'),
       ...shownBy(type, params),
-      ...(sort === undefined ? {} : { orderBy: sort }),
+      ...(sort === undefined ? {} : { orderBy: sortsOf(sort) }),
       ...(limit === undefined ? {} : { limit }),
       ...(start === undefined ? {} : { offset: start }),
       ...(publicationState === undefined ? {} : { publicationState }),
@@ -63,7 +63,7 @@ export const newEntityService = (deps: {
     const populated = populateOf(populate, type, entities.model, 'ignore');
     return {
       ...(select === undefined ? {} : { select }),
-      ...(populated === undefined ? {} : { populate: populated }),
+      ...(populated === undefined ? {} : { populate: shownPopulate(populated) }),
     };
   };
 
@@ -105,6 +105,17 @@ export const newEntityService = (deps: {
     load: (uid, entity, fields, params) => engineOfIds(uid).load(entity, fields, params),
   };
   return service;
+};
+
+/** As hooks find it in v4: `true` for everything, names as a list. */
+const shownPopulate = (given: NonNullable<ReturnType<typeof populateOf>>): unknown => {
+  if (given === '*') return true;
+  if (typeof given !== 'string' && !Array.isArray(given)) return given;
+  return [given].flat().flatMap((it) =>
+    String(it)
+      .split(',')
+      .map((name) => name.trim()),
+  );
 };
 
 const filesIn = ({ files }: EntityParams): Members | undefined => (isMembers(files) ? files : undefined);

@@ -39,6 +39,30 @@ export const withMissing = <T extends object>(name: string, members: T, isMissin
     },
   });
 
+/**
+ * Members that throw when code assigns another: in v4 the server itself would call it, and here it does not.
+ * @param instead what to use.
+ */
+export const irreplaceable = <T extends object>(
+  name: string,
+  members: T,
+  { keys = Object.keys(members), instead }: { readonly keys?: readonly string[]; readonly instead: string },
+): T => {
+  for (const key of keys) {
+    const value = (members as Readonly<Record<string, unknown>>)[key];
+    Object.defineProperty(members, key, {
+      enumerable: true,
+      get: () => value,
+      set: () => {
+        throw new Error(
+          `${name}.${key} cannot be replaced, because the server itself does not call it: use ${instead}`,
+        );
+      },
+    });
+  }
+  return members;
+};
+
 /** An object of v4 of which nothing is here. */
 export const unavailable = (name: string): object => withMissing(name, {});
 

@@ -262,7 +262,13 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     email: Object.assign(shown('email', plugins['email']!), { provider: { send: email.send } }),
   };
 
-  /** What an extension, or code in `register`, has replaced of the services of a plugin. */
+  /** Whoever may have replaced a part of a plugin: an extension, if there is one. */
+  const placeOfChange = (name: string): string => extended.get(name)?.file ?? 'the code of the project';
+
+  /** Replaced members of services that the log has told of. */
+  const told = new Set<string>();
+  let isChecked = false;
+  /** What an extension, `register` or `bootstrap` has replaced of the services of a plugin. */
   const replacedOf = (name: string): readonly string[] =>
     [...original.get(name)!].flatMap(([service, own]) => {
       const now = plugins[name]!.services[service];
@@ -278,9 +284,8 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
       (it) => it.startsWith('services.jwt.') && !asked.includes(it),
     );
     if (reading.length === 0) return;
-    const at = extended.get('users-permissions')?.file ?? 'the code of the project';
     throw new CodeFault(
-      `${at}: it replaces ${reading.join(' and ')}, which decide who a request is from, and the server reads tokens by itself: set the header Authorization in a middleware instead`,
+      `${placeOfChange('users-permissions')}: it replaces ${reading.join(' and ')}, which decide who a request is from, and the server reads tokens by itself: set the header Authorization in a middleware instead`,
     );
   };
 
@@ -380,12 +385,15 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     },
     check: () => {
       refuseReaders();
-      for (const [name, { file }] of extended) {
-        const unasked = replacedOf(name).filter((it) => !asked.includes(it));
+      for (const name of Object.keys(plugins)) {
+        const unasked = replacedOf(name).filter((it) => !asked.includes(it) && !told.has(`${name} ${it}`));
+        for (const it of unasked) told.add(`${name} ${it}`);
         if (unasked.length > 0)
           deps.warn(
-            `${file}: the server itself does not call ${unasked.join(', ')}; lifecycles, and wrapped actions, see what it does`,
+            `${placeOfChange(name)}: the server itself does not call ${unasked.join(', ')} of ${name}; lifecycles, and wrapped actions, see what it does`,
           );
+      }
+      for (const [name, { file }] of isChecked ? [] : extended) {
         const ofPanel = (absentControllers[name] ?? []).filter(
           (it) => Object.keys(plugins[name]!.controllers[it] ?? {}).length > 0,
         );
@@ -394,13 +402,14 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
             `${file}: ${ofPanel.map((it) => `controllers.${it}`).join(', ')}: v4's admin panel calls these, and nothing here but routes that name them`,
           );
       }
+      isChecked = true;
     },
     rawCodes: () => {
       const raw = { reset: isReplaced(takers.reset), confirmation: isReplaced(takers.confirmation) };
       const replaced = (['reset', 'confirmation'] as const).filter((kind) => raw[kind]).map((kind) => takers[kind]);
       if (replaced.length > 0)
         deps.warn(
-          `${extended.get('users-permissions')?.file ?? 'the code of the project'}: it replaces ${replaced.join(' and ')}, so the codes that it takes are stored as they are mailed, as in v4, and not as digests: whoever can read the database can use them`,
+          `${placeOfChange('users-permissions')}: it replaces ${replaced.join(' and ')}, so the codes that it takes are stored as they are mailed, as in v4, and not as digests: whoever can read the database can use them`,
         );
       return raw;
     },

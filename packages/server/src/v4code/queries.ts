@@ -50,7 +50,13 @@ interface Naming {
  * in a query, throws: without it a deletion would go further than it was meant to.
  */
 export const filtersOf = (given: unknown, type: EntryType, model: Model, unknownNames: UnknownNames): FilterObject =>
-  (given === undefined || given === null ? {} : entryConditions(given, type, { model, unknownNames })) as FilterObject;
+  (given === undefined || given === null
+    ? {}
+    : joinedList(entryConditions(given, type, { model, unknownNames }))) as FilterObject;
+
+/** A list at the root is of conditions that all hold. */
+const joinedList = (conditions: unknown): unknown =>
+  Array.isArray(conditions) ? { $and: conditions as unknown } : conditions;
 
 /** Conditions on entries, those at the root or related ones. */
 const entryConditions = (given: unknown, type: EntryType, naming: Naming): unknown => {
@@ -214,34 +220,35 @@ const soleTarget = (attribute: NestedAttribute, model: Model): EntryType | undef
   return target === undefined ? undefined : model.types.get(target);
 };
 
-/** `'title:desc'`, lists and objects, with attributes instead of columns. */
-const sortOf = (given: unknown, type: EntryType, model: Model): unknown => {
-  if (typeof given === 'string')
-    return given
-      .split(',')
-      .map((it) => textSort(it, type, model))
-      .join(',');
-  if (Array.isArray(given)) return given.map((it) => sortOf(it, type, model));
-  if (!isMembers(given)) return given;
-  return Object.fromEntries(
-    Object.entries(given).map(([name, inner]) => {
-      const attribute = attributeNamed(name, type, 'keep');
-      const next = attribute && attribute.kind !== 'scalar' ? soleTarget(attribute, model) : undefined;
-      return [attribute?.name ?? name, next ? sortOf(inner, next, model) : inner];
-    }),
-  );
+/** `'author.name:desc,title'` as v4 shows it to hooks: `[{ author: { name: 'desc' } }, { title: 'asc' }]`. Objects stay as they are. */
+export const sortsOf = (given: unknown): unknown => {
+  if (Array.isArray(given)) return given.flatMap(sortsOf);
+  if (typeof given !== 'string') return given;
+  return given
+    .split(',')
+    .map((it) => it.trim())
+    .filter((it) => it !== '')
+    .map((it) => {
+      const [path = '', direction = 'asc'] = it.split(':');
+      return path.split('.').reduceRight<unknown>((inner, name) => ({ [name]: inner }), direction);
+    });
 };
 
-/** `author.created_at:desc`. */
-const textSort = (given: string, type: EntryType, model: Model): string => {
-  const [path = '', ...direction] = given.trim().split(':');
-  let here: EntryType | undefined = type;
-  const names = path.split('.').map((name) => {
-    const attribute: Attribute | undefined = here && attributeNamed(name, here, 'keep');
-    here = attribute && attribute.kind !== 'scalar' ? soleTarget(attribute, model) : undefined;
-    return attribute?.name ?? name;
-  });
-  return [names.join('.'), ...direction].join(':');
+/** Sorts with attributes instead of columns. */
+const sortOf = (given: unknown, type: EntryType, model: Model): unknown => {
+  const sorts = sortsOf(given);
+  if (Array.isArray(sorts)) return sorts.map((it) => sortOf(it, type, model));
+  if (!isMembers(sorts)) return sorts;
+  return Object.fromEntries(
+    Object.entries(sorts).map(([name, inner]) => {
+      const attribute = attributeNamed(name, type, 'keep');
+      // the read line refuses other names itself, and leaves these out
+      if (!attribute && name in Object.prototype)
+        throw new ValidationError(`${typeLabel(type)} has no attribute "${name}"`);
+      const next = attribute && attribute.kind !== 'scalar' ? soleTarget(attribute, model) : undefined;
+      return [attribute?.name ?? name, next && isMembers(inner) ? sortOf(inner, next, model) : inner];
+    }),
+  );
 };
 
 /** Names of scalar attributes, and the id; undefined for all of them. */
@@ -279,11 +286,14 @@ export const populateOf = (
   const tree: Record<string, unknown> = {};
   for (const [name, options] of Object.entries(given)) {
     const attribute = type.attributes.get(name);
-    if (!attribute || attribute.kind === 'scalar' || options === undefined || options === false) continue;
+    if (!attribute || attribute.kind === 'scalar' || options === undefined || isFalse(options)) continue;
     tree[name] = isMembers(options) ? optionsOf(options, attribute, { model, unknownNames }) : true;
   }
   return tree as PopulateObject;
 };
+
+/** The query of a client may be passed on, in which everything is a text. */
+const isFalse = (value: unknown): boolean => value === false || value === 'false';
 
 const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming): unknown => {
   const target = soleTarget(attribute, naming.model);

@@ -48,7 +48,7 @@ export interface RegistryDeps {
   readonly strapi: unknown;
   readonly coreController: (type: EntryType) => Members;
   readonly coreService: (type: EntryType) => Members;
-  readonly coreRouters: readonly { bind(types: ContentTypes): void }[];
+  readonly coreRouters: readonly { readonly uid: Uid; bind(types: ContentTypes): void }[];
 }
 
 export const newRegistry = (deps: RegistryDeps): Registry => {
@@ -139,7 +139,9 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
       for (const it of deps.coreRouters) it.bind(all);
     },
     apiTypes: [...types.keys()].filter((uid) => uid.startsWith('api::')),
-    hasRouter: (uid) => Object.keys(apiOf(uid)?.routes ?? {}).length > 0,
+    // its router may lie in the folder of another API
+    hasRouter: (uid) =>
+      Object.keys(apiOf(uid)?.routes ?? {}).length > 0 || deps.coreRouters.some((it) => it.uid === uid),
     isCoreAction: (uid, action) => {
       const controller = make('controllers', uid);
       return (

@@ -29,13 +29,18 @@ export interface FoundRoute {
   readonly params: Record<string, string>;
 }
 
-export interface RouteTable {
-  /** The first route for the method and path; null if the server answers it by itself. */
-  find(method: string, path: string): FoundRoute | null;
+/** The routes of one path, which may be kept: routes that code adds later are among them. */
+export interface RoutesAt {
+  /** The first one for the method; null if the server answers it by itself. */
+  find(method: string): FoundRoute | null;
   /** The same for a request that code has given another method or path: also where the server would answer by itself. */
-  findAny(method: string, path: string): FoundRoute | null;
-  /** Methods of routes with the path; none if there is no such route. */
-  methodsOf(path: string): readonly string[];
+  findAny(method: string): FoundRoute | null;
+  /** None if there is no such route. */
+  methods(): readonly string[];
+}
+
+export interface RouteTable {
+  at(path: string): RoutesAt;
   /** Actions of content types that no route serves under its usual path, by uid. */
   readonly unserved: ReadonlyMap<string, readonly string[]>;
 }
@@ -138,41 +143,52 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       .map((uid) => [uid, coreActions.filter((action) => served.get(uid)?.has(action) !== true)] as const),
   );
   let candidatesFor = newCandidates(declared);
-  /** Routes of the paths that were asked for lately: most are asked for again. */
-  const known = new LRUCache<string, readonly MatchedRoute[]>({ max: limits.pathsKept });
-  const matching = (path: string): readonly MatchedRoute[] => {
-    const kept = known.get(path);
-    if (kept) return kept;
-    const found = candidatesFor(path).flatMap((route) => {
-      const matched = route.match(path);
-      return matched ? [{ route, params: matched.params as Readonly<Record<string, string>> }] : [];
-    });
-    if (path.length <= limits.pathKeptCharacters) known.set(path, found);
-    return found;
-  };
   registry.addedRoutes.forEach((routes) => {
     added.push(...routes.flatMap((it) => addedRoute(it, routeOf, deps)));
     candidatesFor = newCandidates([...added, ...declared]);
-    known.clear();
   });
-  const findAny = (method: string, path: string): FoundRoute | null => {
-    const wanted = method === 'HEAD' ? 'GET' : method;
-    for (const { route, params } of matching(path))
-      if (route.method === wanted || route.method === 'ALL') return { route, params: { ...params } };
-    return null;
+  const routesAt = (path: string): RoutesAt => {
+    let searched: typeof candidatesFor | null = null;
+    let found: readonly MatchedRoute[] = [];
+    const matching = (): readonly MatchedRoute[] => {
+      if (searched !== candidatesFor) {
+        searched = candidatesFor;
+        found = candidatesFor(path).flatMap((route) => {
+          const matched = route.match(path);
+          return matched ? [{ route, params: matched.params as Readonly<Record<string, string>> }] : [];
+        });
+      }
+      return found;
+    };
+    const findAny = (method: string): FoundRoute | null => {
+      const methods = method === 'HEAD' ? ['HEAD', 'GET', 'ALL'] : [method, 'ALL'];
+      const found = matching().find(({ route }) => methods.includes(route.method));
+      return found ? { route: found.route, params: { ...found.params } } : null;
+    };
+    return {
+      find: (method) => {
+        const first = findAny(method);
+        if (!first || (first.route.isNative && !deps.isHeard(first.route.namespace))) return null;
+        const { plain } = first.route;
+        // code may wrap an action of the core at any time
+        return plain && registry.isCoreAction(plain.uid, plain.action) && deps.isPlain(plain.uid, plain.action)
+          ? null
+          : first;
+      },
+      findAny,
+      methods: () => matching().map(({ route }) => route.method),
+    };
   };
+  /** Of the paths that were asked for lately: most are asked for again. */
+  const known = new LRUCache<string, RoutesAt>({ max: limits.pathsKept });
   return {
-    find: (method, path) => {
-      const found = findAny(method, path);
-      if (!found || (found.route.isNative && !deps.isHeard(found.route.namespace))) return null;
-      const { plain } = found.route;
-      // code may wrap an action of the core at any time
-      return plain && registry.isCoreAction(plain.uid, plain.action) && deps.isPlain(plain.uid, plain.action)
-        ? null
-        : found;
+    at: (path) => {
+      const kept = known.get(path);
+      if (kept) return kept;
+      const made = routesAt(path);
+      if (path.length <= limits.pathKeptCharacters) known.set(path, made);
+      return made;
     },
-    findAny,
-    methodsOf: (path) => [...matching(path)].map(({ route }) => route.method),
     unserved,
   };
 };

@@ -1,4 +1,5 @@
 /** `sanitizeOutput`, `sanitizeInput` and `transformResponse` on plain entities, by the model. */
+import pick from 'lodash/pick.js';
 import type { Caller } from '../access/access.js';
 import { newGate } from '../access/access.js';
 import { type Attribute, type EntryType, type Model, type NestedAttribute, typeKeyOf } from '../model/model.js';
@@ -18,11 +19,13 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
     const attribute = type.attributes.get(name);
     // what hooks and services have added stays
     if (!attribute) shown[name] = value;
-    else if (attribute.hidden) continue;
+    else if (isCreator(attribute)) {
+      if (type.populateCreatorFields)
+        shown[name] = isMembers(value) ? pick(value, ['id', 'firstname', 'lastname']) : value;
+    } else if (attribute.hidden) continue;
     else if (attribute.kind === 'scalar') {
       if (!gate || gate.allows(type, attribute, 'select')) shown[name] = value;
-    } else if (isCreator(attribute)) continue;
-    else if (!gate || gate.allows(type, attribute, 'populate'))
+    } else if (!gate || gate.allows(type, attribute, 'populate'))
       shown[name] = mapNested(model, attribute, value, (it, target) => sanitizeOutput(model, it, target, caller));
   }
   return shown;

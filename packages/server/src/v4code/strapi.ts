@@ -15,7 +15,7 @@ import type { EntityService } from './entity-service.js';
 import type { EventHub } from './event-hub.js';
 import type { Lifecycles } from './lifecycles.js';
 import { newCodeLog } from './log.js';
-import { absentMembers, withMissing } from './missing.js';
+import { absentMembers, irreplaceable, withMissing } from './missing.js';
 import { newPanel } from './panel.js';
 import { type Api, isMembers, type Members, type ProjectCode } from './parts.js';
 import { dirsOf } from './places.js';
@@ -72,6 +72,7 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
 
   const api = newApis(deps);
 
+  const instead = 'lifecycles, or the service of the content type';
   const members: Strapi = {
     api,
     apis: api,
@@ -81,15 +82,25 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
           ? config[name]
           : (Reflect.get(tree, name, receiver) as unknown),
     }),
-    db: withMissing('strapi.db', {
-      query,
-      lifecycles: withMissing('strapi.db.lifecycles', { subscribe: lifecycles.subscribe }),
-      transaction: transactions.run,
-      inTransaction: () => currentSession() !== null,
-      entityManager: withMissing('strapi.db.entityManager', newEntityManager(query)),
-    }),
+    db: withMissing(
+      'strapi.db',
+      irreplaceable(
+        'strapi.db',
+        {
+          query,
+          lifecycles: withMissing('strapi.db.lifecycles', { subscribe: lifecycles.subscribe }),
+          transaction: transactions.run,
+          inTransaction: () => currentSession() !== null,
+          entityManager: withMissing('strapi.db.entityManager', newEntityManager(query)),
+        },
+        { instead },
+      ),
+    ),
     query,
-    entityService: withMissing('strapi.entityService', entityService as unknown as Strapi),
+    entityService: withMissing(
+      'strapi.entityService',
+      irreplaceable('strapi.entityService', { ...entityService }, { instead }),
+    ),
     service: (name: string) => panel.service(name) ?? registry().service(name),
     get services() {
       return Object.fromEntries(named('services').map((name) => [name, registry().service(name)]));
@@ -158,7 +169,8 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
     EE: false,
   };
   // any other name is the project's own: it is undefined until code sets it
-  return withMissing('strapi', members, (name) => absentMembers.strapi.has(name));
+  const fixed = irreplaceable('strapi', members, { keys: ['db', 'query', 'entityService'], instead });
+  return withMissing('strapi', fixed, (name) => absentMembers.strapi.has(name));
 };
 
 const CONTENT_MANAGER = 'content-manager';

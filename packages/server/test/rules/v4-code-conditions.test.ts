@@ -173,6 +173,11 @@ describe.each(dialects)('conditions of code on %s', (dialect) => {
         }
     });
 
+    it('an attribute with nothing inside is refused', async () => {
+      const { status, body } = await ask(path, 'ctx.request.query.filters = { createdAt: {} }');
+      expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('Invalid parameter createdAt')]);
+    });
+
     it('what is changed has an effect, and what is not stays', async () => {
       expect(countOf((await ask(`${path}?filters[id][$gt]=0`, 'ctx.request.query.filters')).body)).toBe(3);
       expect(countOf((await ask(path, 'ctx.request.query.filters = { id: { $gt: 1 } }')).body)).toBe(2);

@@ -211,9 +211,9 @@ describe.each(dialects)('plugins of v4 on %s', (dialect) => {
     expect(await bodyOf('/api/look')).toMatchObject({ upload: 'mine', connect: 'mine' });
     const log = served.logged.join('');
     expect(log).toContain(
-      `${uploads}: the server itself does not call services.upload.findOne, services.image-manipulation.optimize`,
+      `${uploads}: the server itself does not call services.upload.findOne, services.image-manipulation.optimize of upload;`,
     );
-    expect(log).toContain(`${users}: the server itself does not call services.providers.connect;`);
+    expect(log).toContain(`${users}: the server itself does not call services.providers.connect of users-permissions;`);
     expect(log).toContain('controllers.contentmanageruser');
   });
 

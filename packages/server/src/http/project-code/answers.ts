@@ -83,15 +83,20 @@ const parsedOf = ({ body }: Answer): Parsed => JSON.parse(body.toString()) as Pa
 
 /** The answer that the object stands for; null if anybody has looked into it, or it is another one. */
 export const untouchedAnswer = (body: object): Answer | null => {
-  const { [WHOLE]: whole, [JSON_TEXT]: text } = body as { readonly [WHOLE]?: Whole; readonly [JSON_TEXT]?: unknown };
-  if (text !== undefined) return null;
+  const { [WHOLE]: whole } = body as { readonly [WHOLE]?: Whole };
   if (whole?.isClosed) return whole.shown.answer;
+  if ((body as { readonly [JSON_TEXT]?: unknown })[JSON_TEXT] !== undefined) return null;
   const { data, meta } = body as { readonly data?: unknown; readonly meta?: unknown };
   const shown = partOf(meta)?.shown;
-  if (shown === undefined || !isPart(meta, 'meta', shown) || shown.parsed !== null || Object.keys(body).length !== 2)
-    return null;
+  if (shown === undefined || !isPart(meta, 'meta', shown) || shown.parsed !== null || !isPlainPair(body)) return null;
   // of an answer without data there is no stand-in
   return isPart(data, 'data', shown) || (data === null && dataOf(shown) === null) ? shown.answer : null;
+};
+
+/** Nothing but two members, so that no `toJSON` says something else. */
+const isPlainPair = (body: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(body);
+  return (prototype === Object.prototype || prototype === null) && Reflect.ownKeys(body).length === 2;
 };
 
 const partOf = (value: unknown): Part | undefined =>

@@ -43,20 +43,20 @@ export const newCodeBodies = async ({ table, globals, includesUnparsed }: BoundC
 export const codeRouteOf = (request: FastifyRequest, table: BoundCode['table']): FoundRoute | null => {
   if (request.codeRoute === undefined) {
     const { method } = request;
-    request.codeRoute = table.find(method, pathOf(request.raw.url!)) ?? table.find(method, usualPathOf(request));
+    request.codeRoute = table.at(pathOf(request.raw.url!)).find(method) ?? table.at(usualPathOf(request)).find(method);
   }
   return request.codeRoute;
 };
 
 /** The same where the server answers by itself; for what it has below the path of an entry, the route of the entry. */
-export const anyRouteOf = (request: FastifyRequest, { findAny }: BoundCode['table']): FoundRoute | null => {
+export const anyRouteOf = (request: FastifyRequest, { at }: BoundCode['table']): FoundRoute | null => {
   const { method } = request;
   const usual = usualPathOf(request);
   const entry = usual.replace(BELOW_ENTRY, '');
   return (
-    findAny(method, pathOf(request.raw.url!)) ??
-    findAny(method, usual) ??
-    (entry === usual ? null : findAny('GET', entry))
+    at(pathOf(request.raw.url!)).findAny(method) ??
+    at(usual).findAny(method) ??
+    (entry === usual ? null : at(entry).findAny('GET'))
   );
 };
 

@@ -41,6 +41,8 @@ const anyCaller = { version: 'anybody', may: () => true };
 
 const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
 
+const CREATORS = /createdBy|updatedBy/;
+
 /** What a kept query takes besides its text. */
 const SOURCE_BYTES = 300;
 
@@ -82,10 +84,13 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     noCaller;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
-  /** The text of the request as long as nobody has changed what was made of it. */
-  const sourceOf = (ctx: CodeContext): QuerySource => {
+  /** The text of the request as long as nobody has changed what was made of it. Code that adds creators to it shows them (Q9). */
+  const queryGiven = (ctx: CodeContext): { readonly query: QuerySource; readonly creatorFields: boolean } => {
     const koa = requestOf(ctx);
-    return contexts.changedQuery(koa)?.source() ?? sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!));
+    const changed = contexts.changedQuery(koa);
+    if (!changed) return { query: sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!)), creatorFields: false };
+    const isAdded = CREATORS.test(changed.text) && !CREATORS.test((koa as Partial<Koa.Context>).req?.url ?? '');
+    return { query: changed.source(), creatorFields: isAdded };
   };
 
   const performForm = async (
@@ -151,7 +156,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       type,
       action: coreActionOf(type, action),
       id,
-      query: sourceOf(ctx),
+      ...queryGiven(ctx),
       caller: callerOf(ctx),
       headers: (requestOf(ctx) as Partial<Koa.Context>).req?.headers ?? {},
     };
@@ -175,7 +180,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     validateQuery: (ctx, type) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
-      catchable(() => unwrap(site.reader.check({ action, type, id: null, query: sourceOf(ctx) }, context)));
+      catchable(() => unwrap(site.reader.check({ action, type, id: null, query: queryGiven(ctx).query }, context)));
     },
     queryOf,
     checkQuery: (given, type, whose) => {

@@ -7,8 +7,10 @@ import type http from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Koa from 'koa';
 import type compose from 'koa-compose';
-import { unwrap } from '../../errors.js';
+import { issue, unwrap } from '../../errors.js';
 import type { IncomingForm } from '../../media/receive.js';
+import { textQuery } from '../../query/brackets.js';
+import type { QuerySource } from '../../query/raw.js';
 import { type Search, searchQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
@@ -18,12 +20,14 @@ import type { BoundCode } from '../../v4code/code.js';
 import { absentOrThrown, isOfAuthorisation } from '../../v4code/errors.js';
 import { formAsLeft, shownForm } from '../../v4code/files.js';
 import type { CodeContext } from '../../v4code/native.js';
-import type { FoundRoute } from '../../v4code/routes.js';
+import type { FoundRoute, RoutesAt } from '../../v4code/routes.js';
 import { inRequest } from '../../v4code/scope.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
 import { isReading } from '../credentials.js';
+import { readFormat } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
+import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
 import { anyRouteOf, codeRouteOf, pathOf } from './bodies.js';
@@ -47,15 +51,26 @@ declare module 'fastify' {
   }
 }
 
+/** What a URL asks of code, whoever asks: it may be kept. */
+export interface CodePlace {
+  readonly url: string;
+  readonly pathname: string;
+  readonly routes: RoutesAt;
+  readonly query: QuerySource;
+}
+
 export interface CodeServer {
+  /** Null for a URL that only the framework reads. */
+  placeOf(url: string): CodePlace | null;
   /**
    * Lets code answer a read outside the framework. `none`: no code takes part in the request; `framework`: only there.
-   * @param target what the request is for, if it is a read of the content API; null otherwise.
+   * @param place of its URL. @param target what the request is for, if it is a read of the content API; null otherwise.
    */
   begin(
     request: http.IncomingMessage,
     response: http.ServerResponse,
     asked: Asked,
+    place: CodePlace,
     target: ReadTarget | null,
   ): Ready<CodeAnswer> | 'none' | 'framework';
   /** Asks the function that `config/middlewares` gives to `strapi::cors`. */
@@ -111,7 +126,7 @@ export const addProjectCode = async (
   const newContext = (
     request: http.IncomingMessage,
     response: http.ServerResponse,
-    found: ReturnType<BoundCode['table']['find']>,
+    found: FoundRoute | null,
     { body, source }: Pick<ContextGiven, 'body' | 'source'>,
   ): Koa.Context =>
     contexts.make(request, response, { params: found?.params ?? {}, path: found?.route.path ?? null, body, source });
@@ -192,12 +207,13 @@ export const addProjectCode = async (
       const isMoved = ctx.method !== given.method || pathOf(ctx.url) !== given.pathname;
       if (!isMoved) return found ? found.route.chain(ctx, next) : otherwise();
       const pathname = pathOf(targetOf(ctx.url));
-      const route = code.table.findAny(ctx.method, pathname);
+      const routes = code.table.at(pathname);
+      const route = routes.findAny(ctx.method);
       if (route) {
         contexts.route(ctx, route.params, route.route.path);
         return route.route.chain(ctx, next);
       }
-      if (code.table.methodsOf(pathname).length > 0) ctx.status = 405;
+      if (routes.methods().length > 0) ctx.status = 405;
       return undefined;
     };
 
@@ -231,8 +247,9 @@ export const addProjectCode = async (
     const pathname = pathOf(request.raw.url!);
     const found = codeRouteOf(request, code.table);
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
-    if (isCode && !pathname.startsWith('/_health')) handle(request, reply, { pathname, found, goOn: done });
-    else done();
+    if (!isCode || pathname.startsWith('/_health')) done();
+    else if (asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
+    else handle(request, reply, { pathname, found, goOn: done });
   });
 
   /** Lets code answer a request of the framework, which goes on with it where the server itself is to answer. */
@@ -324,12 +341,15 @@ export const addProjectCode = async (
         throw new Error('the function that strapi::cors has as origin failed', { cause: fault });
       }
     },
-    begin: (request, response, asked, target) => {
-      const { method = 'GET', url = '/' } = request;
-      const pathname = pathOf(url);
+    placeOf: (url) => {
       // the framework refuses what cannot be decoded
-      if (targetOf(url) !== url) return 'framework';
-      const found = code.table.find(method, pathname);
+      if (targetOf(url) !== url) return null;
+      const pathname = pathOf(url);
+      return { url, pathname, routes: code.table.at(pathname), query: textQuery(searchOf(url)) };
+    },
+    begin: (request, response, asked, { url, pathname, routes, query }, target) => {
+      const { method = 'GET' } = request;
+      const found = routes.find(method);
       if (!found && code.globals.length === 0) return 'none';
       if (
         found
@@ -337,11 +357,12 @@ export const addProjectCode = async (
           : target === null || !isReading(method)
       )
         return 'framework';
-      const ctx = newContext(request, response, found, { body: undefined, source: target?.request.query ?? null });
+      if (asksForV5(request.headers)) return 'framework';
+      const ctx = newContext(request, response, found, { body: undefined, source: query });
       const guarded = found?.route.guarded;
       if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
       const last = routed({ method, pathname }, found, async () => {
-        await introduce(ctx, code.table.findAny(method, pathname));
+        await introduce(ctx, routes.findAny(method));
         const search = changedQuery(ctx) ?? (request.url === url ? null : searchOf(request.url!));
         const asTold = search === null ? target! : withSearch(target!, search);
         const answer = await readForCode(asTold, request.headers);
@@ -350,6 +371,12 @@ export const addProjectCode = async (
       return runThrough(ctx, last, asked, () => answerOfContext(ctx));
     },
   };
+};
+
+/** Code would not find what it is to take out of v5's entries, nor `publicationState` in v5's queries. */
+const asksForV5 = (headers: http.IncomingHttpHeaders): boolean => {
+  const format = readFormat(headers);
+  return format.ok && format.value === 'v5';
 };
 
 /** `https://a.example, https://b.example`, a list, or nothing for none. */
@@ -389,4 +416,4 @@ const hasContent = (body: unknown): boolean =>
 
 /** A path of the project's routes with a method that none of them has, and that the server does not know either. */
 const isOtherMethod = (request: FastifyRequest, pathname: string, code: BoundCode): boolean =>
-  request.is404 && request.method !== 'OPTIONS' && code.table.methodsOf(pathname).length > 0;
+  request.is404 && request.method !== 'OPTIONS' && code.table.at(pathname).methods().length > 0;

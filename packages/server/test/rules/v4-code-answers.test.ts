@@ -1,0 +1,171 @@
+/** What code takes out of answers stays out: whatever format a request asks for, and however the code says it. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const text = { type: 'string' };
+const v5 = { 'strapi-response-format': 'v5' };
+const routed = (name: string, controller = '', router = ''): Readonly<Record<string, string>> => ({
+  ...coreFile('Controller', name, controller),
+  ...coreFile('Router', name, router),
+});
+const uids = ['post', 'draft', 'page', 'proto', 'inner', 'plain', 'art', 'hooked'].map((it) => `api::${it}.${it}`);
+const { 'src/api/art/content-types/art/schema.json': art } = typeFile('art', { title: text });
+
+const files: Readonly<Record<string, string>> = {
+  ...typeFile('post', { title: text, body: text }),
+  ...routed(
+    'post',
+    `() => ({ async find(ctx) {
+      const { data, meta } = await super.find(ctx);
+      for (const it of data) delete it.attributes?.body;
+      return { data, meta };
+    } })`,
+  ),
+  ...typeFile('draft', { title: text }, { draftAndPublish: true }),
+  'src/api/draft/policies/published.js': `module.exports = ({ request }) => request.query.publicationState !== 'preview';`,
+  ...routed('draft', '', `{ config: { find: { policies: ['published'] } } }`),
+  ...typeFile('page', { title: text, body: text }),
+  ...routed(
+    'page',
+    `() => ({ async find(ctx) {
+      class Page {
+        constructor({ data, meta }) { this.data = data; this.meta = meta; }
+        toJSON() { return { ids: this.data.map(({ id }) => id) }; }
+      }
+      return new Page(await super.find(ctx));
+    } })`,
+  ),
+  ...typeFile('proto', { title: text, body: text }),
+  ...routed(
+    'proto',
+    `() => ({ async find(ctx) { return Object.setPrototypeOf(await super.find(ctx), { toJSON() { return { own: true }; } }); } })`,
+  ),
+  ...typeFile('inner', { title: text }),
+  'src/api/outer/routes/inner.js': coreFile('Router', 'inner', `{ only: ['find'] }`)['src/api/inner/routes/inner.js']!,
+  ...typeFile('plain', { title: text }),
+  'src/api/art/content-types/art/schema.json': art!.replace('"options":{', '"options":{"populateCreatorFields":true,'),
+  'src/api/art/middlewares/creators.js': `module.exports = () => (ctx, next) => {
+    if (ctx.get('x-creators')) ctx.query.populate = ['createdBy'];
+    return next();
+  };`,
+  ...routed(
+    'art',
+    `() => ({ async findOne(ctx) {
+      const entity = await strapi.entityService.findOne('api::art.art', ctx.params.id, { populate: { createdBy: true } });
+      return this.sanitizeOutput(entity, ctx);
+    } })`,
+    `{ config: { find: { middlewares: ['api::art.creators'] } } }`,
+  ),
+  ...typeFile('hooked', { title: text }),
+  'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = {
+    beforeFindMany({ params }) {
+      globalThis.hookedSaw = { populate: params.populate, orderBy: params.orderBy };
+      if (params.orderBy) params.orderBy = [...params.orderBy, 'id:desc'];
+    },
+  };`,
+  ...routed('hooked'),
+  'src/api/hooked/routes/saw.js': `module.exports = { routes: [
+    { method: 'GET', path: '/saw', handler: () => globalThis.hookedSaw, config: { auth: false } },
+    { method: 'HEAD', path: '/ping', handler: (ctx) => { ctx.status = 202; }, config: { auth: false } },
+    { method: 'GET', path: '/listed', handler: async () => (await strapi.db.query('api::plain.plain').findMany({ where: [{ title: 'plain' }, { id: { $gt: 0 } }] })).length, config: { auth: false } },
+  ] };`,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    await allow('public', ${JSON.stringify(uids)}.flatMap((uid) => ['find', 'findOne', 'create', 'delete'].map((it) => uid + '.' + it)));
+    for (const uid of ${JSON.stringify(uids)}) await strapi.entityService.create(uid, { data: { title: uid.split('.')[1], body: 'SECRET', publishedAt: null } });
+    const admin = await strapi.db.query('admin::user').create({ data: { firstname: 'Ada', lastname: 'L', email: 'ada@example.com', isActive: true } });
+    await strapi.db.query('api::art.art').update({ where: { id: 1 }, data: { createdBy: admin.id } });
+  } };`,
+};
+
+describe.each(dialects)('answers of code on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+  });
+  afterAll(() => served.close());
+
+  it("are in v4's format: a request for v5's is refused where code takes part", async () => {
+    expect((await served.ask('/api/posts')).text).not.toContain('SECRET');
+    for (const url of ['/api/posts', '/api/drafts?status=draft', '/api/drafts?publicationState=preview']) {
+      const { status, body } = await served.json('GET', url, undefined, v5);
+      expect([status, body], url).toMatchObject([
+        400,
+        { error: { details: { errors: [{ code: 'http.format-of-code' }] } } },
+      ]);
+    }
+    expect((await served.json('GET', '/api/drafts?publicationState=preview')).status).toBe(403);
+    expect((await served.json('GET', '/api/drafts?status=draft')).status).toBe(400);
+  });
+
+  it("are in v5's format where no code takes part", async () => {
+    expect((await served.json('GET', '/api/plains', undefined, v5)).body).toMatchObject({
+      data: [{ id: 1, documentId: '1', title: 'plain' }],
+    });
+  });
+
+  it('are what toJSON says', async () => {
+    expect((await served.json('GET', '/api/pages')).body).toEqual({ ids: [1] });
+    expect((await served.json('GET', '/api/protos')).body).toEqual({ own: true });
+  });
+
+  it('are of the actions that a router serves, in whatever folder it lies', async () => {
+    expect((await served.json('GET', '/api/inners')).status).toBe(200);
+    expect((await served.json('POST', '/api/inners', { data: {} })).status).toBe(405);
+    expect((await served.json('GET', '/api/inners/1')).status).toBe(404);
+    expect((await served.json('DELETE', '/api/inners/1')).status).toBe(405);
+  });
+
+  it('show creators that code adds to the query, with their names only (Q9)', async () => {
+    const ada = { id: 1, firstname: 'Ada', lastname: 'L' };
+    expect((await served.json('GET', '/api/arts', undefined, { 'x-creators': '1' })).body).toMatchObject({
+      data: [{ attributes: { createdBy: ada } }],
+    });
+    expect((await served.json('GET', '/api/arts/1')).body).toMatchObject({ createdBy: ada });
+    expect((await served.ask('/api/arts?populate=createdBy')).text).not.toContain('Ada');
+  });
+
+  it("tell hooks of populate and sort in v4's form", async () => {
+    expect((await served.json('GET', '/api/hookeds?populate=*&sort=title:desc,id')).status).toBe(200);
+    expect((await served.json('GET', '/api/saw')).body).toEqual({
+      populate: true,
+      orderBy: [{ title: 'desc' }, { id: 'asc' }],
+    });
+  });
+
+  it('are those of routes for HEAD, and of lists of conditions', async () => {
+    expect((await served.ask('/api/ping', { method: 'HEAD' })).status).toBe(202);
+    expect((await served.json('GET', '/api/listed')).body).toBe('1');
+  });
+});
+
+describe('what code puts in the place of what the server does not call', () => {
+  const starting = async (bootstrap: string): Promise<readonly string[]> => {
+    const { logged, close } = await serveCode('sqlite', {
+      ...typeFile('plain', { title: text }),
+      'src/index.js': `module.exports = { bootstrap({ strapi }) { ${bootstrap} } };`,
+    });
+    await close();
+    return logged;
+  };
+
+  it.each([
+    ['strapi.entityService.findMany', 'strapi.entityService.findMany = async () => [];'],
+    ['strapi.db.query', 'strapi.db.query = () => ({});'],
+    ['strapi.entityService', 'strapi.entityService = {};'],
+  ])('refuses the start: %s', async (name, code) => {
+    await expect(starting(code)).rejects.toThrow(`${name} cannot be replaced`);
+  });
+
+  it('refuses the start where it decides who asks', async () => {
+    await expect(
+      starting(`strapi.plugins['users-permissions'].services.jwt.getToken = async () => ({ id: 1 });`),
+    ).rejects.toThrow('services.jwt.getToken');
+  });
+
+  it('is named in the log, once', async () => {
+    const logged = await starting(`strapi.plugin('upload').service('upload').upload = async () => [];`);
+    expect(logged.filter((it) => it.includes('does not call services.upload.upload of upload'))).toHaveLength(1);
+  });
+});
