@@ -46,7 +46,7 @@ export const newRecorder = ({
   const told = new WeakMap<Session, Map<WriteEvent, string>>();
   const webhooksOf = (name: EventName): readonly Webhook[] => webhooks().filter((it) => it.events.includes(name));
   const isForListeners = (event: WriteEvent): boolean =>
-    listeners?.isListening() === true && eventsOf(event).some((name) => listeners.hears(name));
+    listeners?.isListening() === true && !event.isOfUpload && eventsOf(event).some((name) => listeners.hears(name));
   const isHeard = (event: WriteEvent): boolean =>
     eventsOf(event).some((name) => webhooksOf(name).length > 0) || isForListeners(event);
 

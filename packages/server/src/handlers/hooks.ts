@@ -13,7 +13,7 @@ export const hooksFrom = (handlers: HandlersByType, deps: ContentDeps): HooksOf 
   if (handlers.size === 0) return () => undefined;
   // hooks of one transaction nest but never run concurrently
   const depths = new WeakMap<Session, number>();
-  return (type) => {
+  return ({ type }) => {
     const own = handlers.get(type.uid);
     if (!own) return undefined;
     const find =

@@ -86,7 +86,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     );
   };
 
-  /** An update of the entry like any other, with the caller's rights. */
+  /** An update of the entry with the caller's rights. */
   const addTo = async (
     reference: Reference,
     ids: readonly number[],
@@ -99,7 +99,7 @@ export const newFileActions = (storing: Storing): FileActions => {
       { caller, hasUpdateHandler },
       { model, tx: session.tx, dialect: db.dialect },
     );
-    await writer.apply({ action: 'update', ...update, keepsUpdatedAt: true }, contextOf(caller), session);
+    await writer.apply({ action: 'update', ...update, isOfUpload: true }, contextOf(caller), session);
   };
 
   const placed = async ({ folder, ...info }: FileInfo, { tx }: Session) => ({

@@ -194,8 +194,8 @@ const asInV4: NotifierOptions = { defaultHeaders: {}, signingKey: null, onOutcom
 /** Two sources of hooks as one. */
 const both =
   (first: HooksOf, second: HooksOf): HooksOf =>
-  (type) => {
-    const [one, other] = [first(type), second(type)];
+  (request) => {
+    const [one, other] = [first(request), second(request)];
     if (!one || !other) return one ?? other;
     const joined = (a: RunHook | undefined, b: RunHook | undefined): RunHook | undefined =>
       a && b

@@ -18,7 +18,9 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   /** Operations that the server itself began, such as a registration, between their two hooks. */
   const begun = new WeakMap<Session, Operation[]>();
 
-  return (type) => {
+  return ({ type, isOfUpload }) => {
+    // it would hear of its own upload
+    if (isOfUpload) return undefined;
     const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
 
     const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);

@@ -62,7 +62,7 @@ export const newWriter = (
       session,
       dialect: db.dialect,
       now,
-      hooks: hooksOf(type),
+      hooks: hooksOf(request),
       recorder,
       eventsBefore: session.events.length,
       leftOut: new Map(),

@@ -43,7 +43,6 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
 
   const addTimes = (copy: Open): void => {
     for (const name of timeNames) delete copy[name];
-    if (request.keepsUpdatedAt === true) return;
     const { times } = byHooks;
     // of an update, the version is only known now
     const chosen = stored && times?.updatedAt === times?.shown ? null : times?.updatedAt;
@@ -96,12 +95,11 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
         for (const [name, value] of Object.entries(place.data))
           if (isPassword(place.type.attributes.get(name)) && typeof value === 'string' && isBcrypt(value))
             if (!ofClient.has(value)) byHooks.hashes.add(value);
-      if (request.keepsUpdatedAt !== true)
-        byHooks.times = {
-          createdAt: timeOf(createdAt, 'createdAt'),
-          updatedAt: timeOf(updatedAt, 'updatedAt'),
-          shown,
-        };
+      byHooks.times = {
+        createdAt: timeOf(createdAt, 'createdAt'),
+        updatedAt: timeOf(updatedAt, 'updatedAt'),
+        shown,
+      };
     },
   };
 };

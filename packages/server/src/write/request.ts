@@ -29,8 +29,8 @@ export type WriteRequest = {
   readonly adminId?: number | null;
   /** What creator fields get instead. */
   readonly creators?: Creators;
-  /** Leaves `updatedAt` and `updatedBy` as they are, as v4 does when it adds an uploaded file to an entry (UP11). */
-  readonly keepsUpdatedAt?: boolean;
+  /** An upload adds files to an entry (UP11): `updatedAt` and `updatedBy` stay, and code of a v4 project is not told, as in v4. */
+  readonly isOfUpload?: boolean;
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */
   readonly locale?: string | null;
 } & (
@@ -118,7 +118,8 @@ export interface Preview {
   take(left: Data, creators: Creators | null): void;
 }
 
-export type HooksOf = (type: EntryType) => Hooks | undefined;
+/** The hooks of a write, if its type has any. */
+export type HooksOf = (request: WriteRequest) => Hooks | undefined;
 
 /** Puts writes on record inside their transaction, for those who are told of them after the commit. */
 export interface Recorder {

@@ -12,6 +12,8 @@ export interface WriteEvent {
   readonly id: number;
   /** Given if an update makes an entry of a draft, or a draft of an entry. */
   readonly publication?: 'publish' | 'unpublish';
+  /** Given if an upload has added files to the entry. */
+  readonly isOfUpload?: true;
 }
 
 /** What is to be done once the transaction is committed, or the part of it that asks for this is undone. It may not throw. */

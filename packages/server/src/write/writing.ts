@@ -198,7 +198,7 @@ export const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: 
 
 /** What the server sets in each row that changes. */
 export const changedCells = (request: WriteRequest, version: number): readonly Cell[] =>
-  request.keepsUpdatedAt === true || isUntimed(request.type)
+  request.isOfUpload === true || isUntimed(request.type)
     ? []
     : [instant('updated_at', version), ...creator(request, 'updatedBy')];
 
@@ -258,12 +258,13 @@ interface Planned {
 }
 
 export const makePrepared = (
-  { request: { type }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
+  { request: { type, isOfUpload }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
   { action, id, version, data, operations, followers, undecided, publication }: Planned,
 ): PreparedWrite => {
+  const cause = isOfUpload ? ({ isOfUpload } as const) : {};
   const events: readonly WriteEvent[] = [
-    { action, type, id, ...(publication === undefined ? {} : { publication }) },
-    ...followers.map((it) => ({ action: 'update', type, id: it }) as const),
+    { action, type, id, ...(publication === undefined ? {} : { publication }), ...cause },
+    ...followers.map((it) => ({ action: 'update', type, id: it, ...cause }) as const),
   ];
   const recording = recorder?.wants(events) ? recorder : null;
   const hook = hooks?.after(action);

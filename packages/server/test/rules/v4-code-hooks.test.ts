@@ -1,9 +1,11 @@
 /** What lifecycles see of a write and what they leave of it, and work that they start and do not await. */
 import bcrypt from '@node-rs/bcrypt';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { addWebhook } from '../../src/events/webhooks.js';
 import { limits } from '../../src/limits.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
+import { newReceiver, type Receiver } from '../world/receiver.js';
 
 const note = 'api::note.note';
 const plan = 'api::plan.plan';
@@ -699,4 +701,69 @@ it.each(dialects)('closing waits for work that a hook has left on %s', async (di
   await served.json('POST', '/api/notes', { data: { text: 'read' } });
   await served.close();
   expect(strapi.seen).toEqual([1, 1]);
+});
+
+const photo = 'api::photo.photo';
+const uploading = {
+  ...typeFile('photo', { title: { type: 'string' }, pictures: { type: 'media', multiple: true } }),
+  ...coreFile('Router', 'photo'),
+  'src/api/photo/content-types/photo/lifecycles.js': `module.exports = {
+    beforeUpdate() { strapi.seen.push('before'); },
+    async afterUpdate({ result: { id } }) {
+      strapi.seen.push('after');
+      await strapi.plugin('upload').service('upload').upload({
+        data: { ref: '${photo}', refId: id, field: 'pictures' },
+        files: { name: 'log.txt', type: 'text/plain', buffer: Buffer.from('x') },
+      });
+    },
+  };`,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    await allow('public', ['${photo}.update', 'plugin::upload.content-api.upload']);
+    strapi.seen = [];
+    strapi.db.lifecycles.subscribe({ models: ['plugin::upload.file'], afterCreate: ({ result }) => void strapi.seen.push(result.name) });
+    strapi.eventHub.subscribe((name) => void strapi.seen.push(name));
+  } };`,
+};
+
+describe.each(dialects)('uploads that refer to an entry on %s', (dialect) => {
+  let served: CodeProject;
+  let strapi: Code;
+  let id: number;
+  beforeAll(async () => {
+    served = await serveCode(dialect, uploading);
+    ({ strapi } = globalThis as unknown as { strapi: Code });
+  });
+  afterAll(() => served.close());
+  beforeEach(async () => {
+    ({ id } = await strapi.entityService.create(photo, { data: { title: 'a' } }));
+    await vi.waitFor(() => expect(strapi.seen).toContain('entry.create'));
+    strapi.seen.length = 0;
+  });
+  const pictures = async (): Promise<readonly unknown[]> =>
+    ((await strapi.entityService.findOne(photo, id, { populate: ['pictures'] }))['pictures'] as readonly Row[]).map(
+      (it) => it['name'],
+    );
+
+  it('UP11: run hooks of the file and none of the entry, so that afterUpdate may upload', async () => {
+    expect((await served.json('PUT', `/api/photos/${id}`, { data: { title: 'b' } })).status).toBe(200);
+    await vi.waitFor(() => expect(strapi.seen).toHaveLength(5));
+    expect(strapi.seen).toEqual(['before', 'after', 'log.txt', 'entry.update', 'media.create']);
+    expect(await pictures()).toEqual(['log.txt']);
+  });
+
+  it('UP11: by a form neither; webhooks are told of the entry, listeners of the file alone', async () => {
+    const receiver = await newReceiver();
+    const { notifier } = served.site;
+    await addWebhook({ name: 'site', url: receiver.url, headers: {}, events: ['entry.update'] }, served.db);
+    await notifier.start();
+    const fields = { ref: photo, refId: String(id), field: 'pictures' };
+    const { status } = await served.form('POST', '/api/upload', { ...fields, files: ['a.txt', 'text/plain', 'abc'] });
+    const [{ body }] = (await receiver.received(1)) as [Receiver['hooks'][number]];
+    expect([status, body]).toMatchObject([200, { event: 'entry.update', uid: photo, entry: { id } }]);
+    await vi.waitFor(() => expect(strapi.seen).toEqual(['a.txt', 'media.create']));
+    expect(await pictures()).toEqual(['a.txt']);
+    await notifier.stop();
+    await receiver.close();
+  });
 });
