@@ -29,6 +29,8 @@ export interface FileRequest {
   /** The file that the URL names; null if there is no such id. */
   readonly id: number | null;
   readonly match: Precondition | null;
+  /** Whether `folder` of `fileInfo` is read: by default that of administrators is. */
+  readonly mayPlace?: boolean;
   /** An upload or a removal is perhaps a part of another write; it has a transaction of its own by default. */
   readonly part?: Part;
 }
@@ -69,7 +71,7 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { caller, part } = request;
     const received = filesOf(form);
     if (received.length === 0) return refuse(issue('media.no-files', []));
-    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, isAdmin(caller)));
+    const infos = unwrap(readInfos(textsOf(form, 'fileInfo'), received.length, mayPlaceBy(request)));
     const reference = readReference(form, model, { caller, hasUpdateHandler });
     const files = received.map((it, i) => ({ received: it, info: infos[i] ?? {} }));
     return storing.store(
@@ -168,11 +170,11 @@ export const newFileActions = (storing: Storing): FileActions => {
     const { id, body, form: incoming } = request;
     const row = id === null ? null : await findFile(id, db);
     if (!row) return refuse(issue('media.entity-absent', []));
-    if (!incoming) return changeInfo(row.id, unwrap(infoInJson(body, isAdmin(request.caller))), request);
+    if (!incoming) return changeInfo(row.id, unwrap(infoInJson(body, mayPlaceBy(request))), request);
     return storing.withForm(incoming, async (form) => {
       const [file, ...others] = filesOf(form);
       if (others.length > 0) return refuse(issue('media.several-for-one', []));
-      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1, isAdmin(request.caller)));
+      const [info = {}] = unwrap(readInfos(textsOf(form, 'fileInfo'), 1, mayPlaceBy(request)));
       return file ? replace(row, file, info, request) : changeInfo(row.id, info, request);
     });
   };
@@ -225,7 +227,7 @@ export const newFileActions = (storing: Storing): FileActions => {
 
 /** v4 keeps creators of files for uploads in its administration only. */
 const adminOf = ({ who }: KnownCaller): number | null => (who.kind === 'admin' ? who.id : null);
-const isAdmin = ({ who }: KnownCaller): boolean => who.kind === 'admin';
+const mayPlaceBy = ({ mayPlace, caller: { who } }: FileRequest): boolean => mayPlace ?? who.kind === 'admin';
 
 const absent = (): Result<never> => refused(issue('media.absent', []));
 

@@ -8,7 +8,7 @@ import { type Db, type Dialect, type Rows, readRows, type Statement, type Tx } f
 import type { Writer } from '../write/apply.js';
 import type { Session } from '../write/session.js';
 
-const FOLDER_UID = 'plugin::upload.folder';
+export const FOLDER_UID = 'plugin::upload.folder';
 
 export interface MediaFolder {
   readonly id: number;

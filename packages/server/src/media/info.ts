@@ -7,7 +7,7 @@ const keys = ['name', 'alternativeText', 'caption'] as const;
 
 /**
  * One for each file, in order. One file takes one object; several take as many fields, or one with an array.
- * @param mayPlace whether `folder` is read too: administrators say where a file is.
+ * @param mayPlace whether `folder` is read too: administrators and code say where a file is.
  */
 export const readInfos = (texts: readonly string[], count: number, mayPlace: boolean): Result<readonly FileInfo[]> => {
   if (texts.length === 0) return ok([]);

@@ -11,7 +11,7 @@ export interface FileInfo {
   readonly name?: string | undefined;
   readonly alternativeText?: string | undefined;
   readonly caption?: string | undefined;
-  /** The id of a folder of the library, null for its top; what administrators may say. */
+  /** The id of a folder of the library, null for its top; what administrators and code may say. */
   readonly folder?: number | null | undefined;
 }
 

@@ -75,7 +75,7 @@ export interface EntitiesDeps {
 
 /** Whose rights code has. */
 const codeCaller: KnownCaller = { version: 'full-access code', who: { kind: 'public' }, may: () => true };
-const askedByCode = { caller: codeCaller, body: undefined, search: '', match: null } as const;
+const askedByCode = { caller: codeCaller, body: undefined, search: '', match: null, mayPlace: true } as const;
 
 export const newEntities = ({ db, views, reader, writer, locales, media }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {

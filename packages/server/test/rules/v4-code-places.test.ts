@@ -214,6 +214,78 @@ describe.each(dialects)('what code finds beside its entries on %s', (dialect) =>
       expect(staged()).toEqual(before);
     });
 
+    it('need no fileInfo, each or some of them', async () => {
+      expect(
+        await run(`${upload}
+          const files = ['a', 'b'].map((it) => ({ name: it + '.txt', buffer: Buffer.from(it) }));
+          const captions = [];
+          for (const fileInfo of [undefined, {}, 'text', [{ caption: 'c' }], [null, { caption: 'c' }], [{}, {}, { caption: 'c' }]])
+            captions.push((await service.upload({ data: { fileInfo }, files })).map((it) => it.caption));
+          return captions`),
+      ).toEqual([
+        [null, null],
+        [null, null],
+        [null, null],
+        ['c', null],
+        [null, 'c'],
+        [null, null],
+      ]);
+    });
+
+    describe('are in the folder that fileInfo says', () => {
+      const folders = `${upload}
+        const one = () => ({ name: 'a.txt', type: 'text/plain', buffer: Buffer.from('x') });
+        const placeOf = async ({ id }) => {
+          const { folder, folderPath } = await strapi.query('plugin::upload.file').findOne({ where: { id }, populate: ['folder'] });
+          return [folder?.name ?? null, folderPath];
+        };
+        const [found] = await strapi.entityService.findMany('plugin::upload.folder', { filters: { name: 'Reports' } });
+        const reports = found ?? (await strapi.entityService.create('plugin::upload.folder', { data: { name: 'Reports', pathId: 70, path: '/70' } }));`;
+      const reports = ['Reports', '/70'];
+      const top = [null, '/'];
+
+      it('and at the top without one; those of entries are in that of API uploads', async () => {
+        expect(
+          await run(`${folders}
+            const book = await strapi.entityService.create('api::book.book', { data: { title: 'x' } });
+            const infos = [undefined, { folder: null }, { folder: reports.id }, { folder: String(reports.id) }];
+            const places = [];
+            for (const fileInfo of infos) places.push(await placeOf((await service.upload({ data: { fileInfo }, files: one() }))[0]));
+            const mixed = await service.upload({ data: { fileInfo: [{}, { folder: reports.id }] }, files: [one(), one()] });
+            for (const it of mixed) places.push(await placeOf(it));
+            const [ofEntry] = await service.uploadToEntity({ id: book.id, model: 'api::book.book', field: 'cover' }, one());
+            return [...places, await placeOf(ofEntry)]`),
+        ).toEqual([top, top, reports, reports, top, reports, ['API Uploads', expect.stringMatching(/^\/\d+$/)]]);
+      });
+
+      it('in the steps of v4, and where it is changed', async () => {
+        expect(
+          await run(`${folders}
+            const described = async (folder) => (({ folder, folderPath }) => [folder, folderPath])(await service.formatFileInfo({ filename: 'a.txt' }, { folder }));
+            const entity = await service.enhanceAndValidateFile({ ...one(), size: 1 }, { folder: reports.id });
+            const stored = await service.uploadFileAndPersist(entity);
+            const places = [await placeOf(stored)];
+            for (const folder of [undefined, null, reports.id]) {
+              await service.updateFileInfo(stored.id, { caption: 'c', folder });
+              places.push(await placeOf(stored));
+            }
+            return [...places, (await described(reports.id))[1], await described(undefined)]`),
+        ).toEqual([reports, reports, top, reports, '/70', top]);
+      });
+
+      it('and refused if there is none', async () => {
+        expect(
+          await thrown(`${folders} await service.upload({ data: { fileInfo: { folder: 999 } }, files: one() })`),
+        ).toContain('there is no folder 999');
+        expect(await thrown(`${folders} await service.formatFileInfo({ filename: 'a.txt' }, { folder: 999 })`)).toBe(
+          'NotFoundError: there is no folder 999',
+        );
+        expect(
+          await thrown(`${folders} await service.upload({ data: { fileInfo: { folder: {} } }, files: one() })`),
+        ).toContain('fileInfo.folder');
+      });
+    });
+
     it('in the steps of v4: described, completed, stored', async () => {
       expect(
         await run(`${upload} ${contentOf}
