@@ -2,7 +2,7 @@
 import { absentMembers } from '../v4code/missing.js';
 
 export interface AbsentUse {
-  /** `strapi.db.connection`, or the name of a module. */
+  /** `strapi.db.connection`, or the name of a module or a policy. */
   readonly what: string;
   /** Counted from 1. */
   readonly line: number;
@@ -11,8 +11,11 @@ export interface AbsentUse {
 /** Each once, in order. @param source without comments, but with all of its lines. */
 export const absentUses = (source: string): readonly AbsentUse[] => {
   const found = new Map<string, AbsentUse>();
+  // v4's panel asks its own policies on routes of its own, which nobody serves here
+  const isOfPanel = routesOfPanel.test(source);
   source.split('\n').forEach((text, i) => {
-    for (const what of usesIn(text)) if (!found.has(what)) found.set(what, { what, line: i + 1 });
+    const all = [...usesIn(text), ...(isOfPanel ? [] : policiesIn(text))];
+    for (const what of all) if (!found.has(what)) found.set(what, { what, line: i + 1 });
   });
   return [...found.values()];
 };
@@ -25,17 +28,41 @@ const usesIn = (text: string): readonly string[] => [
       .map((name) => (/^\w+$/.test(name) ? `${object}.${name}` : `${object}['${name}']`)),
   ),
   ...[...text.matchAll(deepImport)].map(([, name = '']) => name),
+  ...[...text.matchAll(modelOfServer)].map(([, uid = '']) => `query('${uid}')`),
 ];
+
+const policiesIn = (text: string): readonly string[] => [...text.matchAll(policyOfPanel)].map(([, name = '']) => name);
 
 /** `strapi.db.NAME` or `strapi.db['NAME']`, with `?.` too. */
 const memberOf = (object: string): RegExp =>
   new RegExp(`(?<![\\w$])${object.replaceAll('.', '\\??\\.')}(?:\\??\\.(\\w+)|\\[['"]([\\w-]+)['"]\\])`, 'g');
 
+/** What v4 keeps beside content types. */
+const modelOfServer = /\bquery\( ?['"`](strapi::[\w-]+|webhook)['"`]/g;
+
+const policyOfPanel = /['"`](admin::(?:isAuthenticatedAdmin|hasPermissions|isTelemetryEnabled))['"`]/g;
+const routesOfPanel = /\btype['"]? ?: ?['"]admin['"]|\broutes(?:\??\.admin\b|\[['"]admin['"]\])/;
+
 const deepImport = /(?:\brequire\(|\bfrom |\bimport\(?) ?['"`](@strapi\/strapi\/[\w./-]+)['"`]/g;
 
 /** `strapi.db.connection in line 12 and strapi.fs in line 40 are not here`. */
 export const describeUses = (uses: readonly AbsentUse[]): string => {
+  const isPolicy = ({ what }: AbsentUse): boolean => what.startsWith('admin::');
+  const [policies, others] = [uses.filter(isPolicy), uses.filter((it) => !isPolicy(it))];
+  return [
+    described(others, ['is not here, and throws an error when used', 'are not here, and throw an error when used']),
+    described(policies, [`is a policy ${ofPanel}`, `are policies ${ofPanel}`]),
+  ]
+    .filter((it) => it !== '')
+    .join('; ');
+};
+
+const ofPanel =
+  "of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead";
+
+/** @param said what is said of one, and of several. */
+const described = (uses: readonly AbsentUse[], said: readonly [one: string, several: string]): string => {
   const each = uses.map(({ what, line }) => `${what} in line ${line}`);
-  const list = each.length > 1 ? `${each.slice(0, -1).join(', ')} and ${each.at(-1)}` : each.join('');
-  return `${list} ${uses.length > 1 ? 'are' : 'is'} not here, and ${uses.length > 1 ? 'throw' : 'throws'} an error when used`;
+  if (each.length < 2) return each.map((it) => `${it} ${said[0]}`).join('');
+  return `${each.slice(0, -1).join(', ')} and ${each.at(-1)} ${said[1]}`;
 };

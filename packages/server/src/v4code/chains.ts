@@ -186,7 +186,7 @@ const answering =
 const policyStep = (given: unknown, namespace: string, { registry, strapi }: ChainDeps, where: string): Policy => {
   const { name, config = {} } = isMembers(given) ? given : { name: given };
   const policy = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
-  if (!policy) throw new CodeFault(`${where}: there is no policy ${JSON.stringify(name ?? given)}`);
+  if (!policy) throw noPolicy(name ?? given, where);
   const check = (passed: unknown): void => {
     if (passed !== true && passed !== undefined) throw new ForbiddenError();
   };
@@ -195,6 +195,13 @@ const policyStep = (given: unknown, namespace: string, { registry, strapi }: Cha
     return isThenable(passed) ? Promise.resolve(passed).then(check) : check(passed);
   };
 };
+
+const noPolicy = (name: unknown, where: string): CodeFault =>
+  new CodeFault(
+    typeof name === 'string' && name.startsWith('admin::')
+      ? `${where}: the policy "${name}" is one of v4's admin panel, which is not here; remove it from the route, or name a policy of the project instead`
+      : `${where}: there is no policy ${JSON.stringify(name)}`,
+  );
 
 /** A policy sees what `ctx` itself has, the request and its state, but none of its shorthands. */
 const policyContextOf = (ctx: Koa.Context): object => ({

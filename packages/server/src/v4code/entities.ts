@@ -21,6 +21,7 @@ import { thrownBy } from './errors.js';
 import { receivedFiles } from './files.js';
 import { checkCreators, checkSiblings, givenIn, noneGiven, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
+import { noModel } from './missing.js';
 import { isMembers, type Members } from './parts.js';
 import { alone, inScope, inTurn } from './scope.js';
 import { refuseUnstorable } from './storable.js';
@@ -80,7 +81,7 @@ const askedByCode = { caller: codeCaller, body: undefined, search: '', match: nu
 export const newEntities = ({ db, views, reader, writer, locales, media }: EntitiesDeps): Entities => {
   const typeIn = (model: Model, uid: Uid): EntryType => {
     const type = model.types.get(uid);
-    if (!type) throw new Error(`Model ${uid} not found`);
+    if (!type) throw noModel(uid);
     return type;
   };
 

@@ -25,6 +25,23 @@ export const absentMembers = {
   ]),
 } as const satisfies Record<string, ReadonlySet<string>>;
 
+const webhooks = 'the command "dovetail webhook" lists, adds and removes them';
+
+/** What v4 keeps beside content types, and what to use instead. */
+const absentModels: ReadonlyMap<string, string> = new Map([
+  ['strapi::core-store', 'use strapi.store({ type, name, key }), which reads and writes what is kept there'],
+  ['strapi::webhook', webhooks],
+  ['webhook', webhooks],
+]);
+
+/** Of a type that does not exist. */
+export const noModel = (uid: string): Error => {
+  const instead = absentModels.get(uid);
+  return new Error(
+    instead === undefined ? `Model ${uid} not found` : `the model ${uid} is not available to code: ${instead}`,
+  );
+};
+
 /**
  * Members that are not there throw instead of being undefined, so that a fault names its cause. Members can be added.
  * @param isMissing which of the names that are not there throw; the others are undefined.

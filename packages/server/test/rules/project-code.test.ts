@@ -383,11 +383,16 @@ const knex = () => /* strapi.db.metadata
  */ strapi.db.connection;
 const { webhook } = require('@strapi/strapi/lib/services/metrics');
 module.exports = () => ({ a: () => strapi?.db?.connection, b: () => strapi.admin.services['project-settings'], c: () => strapi.db.query('x'), d: 'strapi.io' });
+const kept = () => strapi.db.query('strapi::core-store').findMany();
 `,
       'src/functions/tidy.js': 'module.exports = () => strapi.entityService.decorate(() => ({}));',
+      [route]: routes(`, config: { policies: ['admin::isAuthenticatedAdmin'] }`),
+      // the panel's routes are not served, whatever guards them
+      'src/api/book/routes/panel.js': `module.exports = { type: 'admin', routes: [{ method: 'GET', path: '/x', handler: 'book.find', config: { policies: ['admin::isAuthenticatedAdmin'] } }] };`,
     });
     const uses = findCode(dir, { runCode: true, ignoreCode: [] }).filter((it) => it.absent.length > 0);
     expect(uses).toEqual([
+      { file: route, kind: 'run', ignored: false, absent: [{ what: 'admin::isAuthenticatedAdmin', line: 1 }] },
       {
         file: service,
         kind: 'run',
@@ -396,6 +401,7 @@ module.exports = () => ({ a: () => strapi?.db?.connection, b: () => strapi.admin
           { what: 'strapi.db.connection', line: 3 },
           { what: '@strapi/strapi/lib/services/metrics', line: 4 },
           { what: "strapi.admin.services['project-settings']", line: 5 },
+          { what: "query('strapi::core-store')", line: 6 },
         ],
       },
       {
@@ -406,7 +412,8 @@ module.exports = () => ({ a: () => strapi?.db?.connection, b: () => strapi.admin
       },
     ]);
     expect(uses.map(describeCode)).toEqual([
-      `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4 and strapi.admin.services['project-settings'] in line 5 are not here, and throw an error when used`,
+      `${route}: runs, but admin::isAuthenticatedAdmin in line 1 is a policy of v4's admin panel, which is not here: the start refuses routes that name it, so remove it there, or name a policy of the project instead`,
+      `${service}: runs, but strapi.db.connection in line 3, @strapi/strapi/lib/services/metrics in line 4, strapi.admin.services['project-settings'] in line 5 and query('strapi::core-store') in line 6 are not here, and throw an error when used`,
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
     expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
@@ -438,6 +445,11 @@ module.exports = () => ({ a: () => strapi?.db?.connection, b: () => strapi.admin
       'a policy that is not there',
       { [route]: routes(`, config: { policies: ['is-owner'] }`).replace('book.mine', 'book.find') },
       /there is no policy "is-owner"/,
+    ],
+    [
+      "a policy of v4's admin panel",
+      { [route]: routes(`, config: { policies: ['admin::isAuthenticatedAdmin'] }`).replace('book.mine', 'book.find') },
+      /the policy "admin::isAuthenticatedAdmin" is one of v4's admin panel, which is not here; remove it from the route, or name a policy of the project instead/,
     ],
     [
       'a module that throws',
