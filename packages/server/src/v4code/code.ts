@@ -7,13 +7,14 @@ import type { UserReads } from '../accounts/account.js';
 import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { EventListeners } from '../events/events.js';
-import { USER_UID } from '../model/model.js';
+import { type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { HooksOf } from '../write/request.js';
 import { type CodeConfig, readCodeConfig } from './config.js';
 import { newCoreController, newCoreService, type RestLimits } from './core.js';
 import { type CronDeps, newCron } from './cron.js';
+import { newQueryEngine, type QueryEngine } from './db.js';
 import { addDefaults, type SettingsInForce } from './defaults.js';
 import { newDescriptions } from './descriptions.js';
 import { type Entity, newEntities } from './entities.js';
@@ -184,12 +185,19 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       media: () => lateSite().media,
     });
     const entityService = newEntityService({ entities, lifecycles });
+    const engines = new Map<Uid, QueryEngine>();
+    const query = (uid: Uid): QueryEngine => {
+      const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
+      engines.set(uid, engine);
+      return engine;
+    };
     const findUser = (id: number): Promise<Entity | null> =>
       entityService.findOne(USER_UID, id, { populate: ['role'] });
     const plugins = newPlugins({
       config,
       entities,
       entityService,
+      query,
       findUser,
       jwtSecret: binding.jwtSecret,
       jwtSeconds: binding.jwtSeconds,
@@ -232,6 +240,7 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       config,
       entities,
       entityService,
+      query,
       lifecycles,
       descriptions,
       plugins,

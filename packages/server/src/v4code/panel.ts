@@ -7,7 +7,7 @@ import { type Administrators, newAdministrators } from './administrators.js';
 import type { QueryEngine } from './db.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
-import { anyOf, unavailable, withMissing } from './missing.js';
+import { absentMembers, anyOf, unavailable, withMissing } from './missing.js';
 import type { Members } from './parts.js';
 import { currentSession } from './scope.js';
 
@@ -18,6 +18,8 @@ export interface Panel extends Pick<Administrators, 'withRoles'> {
   readonly contentManager: Members;
   /** A service of either, by its uid; undefined for those of others. */
   service(uid: string): unknown;
+  /** The uids of those that v4 has. */
+  readonly services: readonly string[];
 }
 
 export interface PanelDeps {
@@ -43,6 +45,10 @@ export const newPanel = (deps: PanelDeps): Panel => {
       services: ofContent,
       service: (name: string) => ofContent[name],
     }),
+    services: [
+      ...[...Object.keys(own), ...absentMembers['strapi.admin.services']].map((it) => `admin::${it}`),
+      'plugin::content-manager.uid',
+    ],
     service: (uid) => {
       const [, owner, name = ''] = /^(admin|plugin::content-manager)(?:::|\.)(.+)$/.exec(uid) ?? [];
       if (owner === undefined) return undefined;

@@ -5,11 +5,12 @@ import { hashPassword, isPassword } from '../access/passwords.js';
 import type { LoginActions } from '../accounts/login.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { Media } from '../media/media.js';
-import { LOCALE_UID, USER_UID } from '../model/model.js';
+import { LOCALE_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Locale } from '../read/locales.js';
 import type { Ready } from '../ready.js';
 import type { Db } from '../sql/dialect.js';
 import type { CodeConfig } from './config.js';
+import type { QueryEngine } from './db.js';
 import { daysOf } from './durations.js';
 import type { Entities, Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
@@ -17,12 +18,14 @@ import { NotFoundError } from './errors.js';
 import { absent } from './missing.js';
 import type { CodeContext } from './native.js';
 import { isMembers, type Members } from './parts.js';
+import { saysNothing } from './queries.js';
 import { currentSession } from './scope.js';
 import { newStore } from './store.js';
 
 export interface ServiceDeps {
   readonly entities: Entities;
   readonly entityService: EntityService;
+  readonly query: (uid: Uid) => QueryEngine;
   readonly findUser: (id: number) => Promise<Entity | null>;
   readonly jwtSecret: string;
   readonly jwtSeconds: number;
@@ -57,15 +60,36 @@ export const localesService = ({
     newStore(db, { type: 'plugin', name: 'i18n' }).set({ key: 'default_locale', value: code }),
 });
 
+const USERS = "strapi.plugin('users-permissions').service('user')";
+
+/** Throws for conditions, and for an id that is not there, which would find nobody. */
+const idOfUser = (given: unknown, method: string): unknown => {
+  if (given === undefined || Number.isNaN(given) || (typeof given === 'object' && given !== null))
+    throw new TypeError(`${USERS}.${method} takes the id of a user`);
+  return given;
+};
+
 /** `strapi.plugin('users-permissions').service('user')`. */
-export const userService = ({ entities, entityService, findUser, login }: ServiceDeps): Record<string, unknown> => ({
-  count: (params?: EntityParams) => entityService.count(USER_UID, { filters: params }),
+export const userService = ({
+  entities,
+  entityService,
+  query,
+  findUser,
+  login,
+}: ServiceDeps): Record<string, unknown> => ({
+  count: (where?: unknown) => query(USER_UID).count({ where }),
   add: (values: Members) => entityService.create(USER_UID, { data: values, populate: ['role'] }),
-  edit: (id: number, values: Members = {}) => entityService.update(USER_UID, id, { data: values, populate: ['role'] }),
-  fetch: (id: number, params?: EntityParams) => entityService.findOne(USER_UID, id, params),
+  edit: async (id: unknown, values: Members = {}) =>
+    entityService.update(USER_UID, idOfUser(id, 'edit'), { data: values, populate: ['role'] }),
+  fetch: async (id: unknown, params?: EntityParams) => entityService.findOne(USER_UID, idOfUser(id, 'fetch'), params),
   fetchAll: (params?: EntityParams) => entityService.findMany(USER_UID, params),
   fetchAuthenticatedUser: findUser,
-  remove: ({ id }: { readonly id: number }) => entityService.delete(USER_UID, id),
+  /** The first user that the conditions describe. */
+  remove: async (where: unknown) => {
+    if (!isMembers(where) || saysNothing(where))
+      throw new TypeError(`${USERS}.remove takes conditions, such as { id }, and got none: it would remove any user`);
+    return query(USER_UID).delete({ where });
+  },
   validatePassword: (password: string, hash: string) => isPassword(password, hash),
   hashPassword: (password: string) => hashPassword(password, 10),
   sendConfirmationEmail: async ({ id }: { readonly id: number }) => {
@@ -100,8 +124,13 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
   const verify = async (token: string): Promise<Members> => {
     const { createSecretKey } = crypto;
     const { jwtVerify } = await import('jose/jwt/verify');
-    const { payload } = await jwtVerify(token, createSecretKey(jwtSecret, 'utf8'), { algorithms: ['HS256'] });
-    return payload;
+    try {
+      const { payload } = await jwtVerify(token, createSecretKey(jwtSecret, 'utf8'), { algorithms: ['HS256'] });
+      return payload;
+    } catch (fault) {
+      // code compares the text of v4
+      throw new Error('Invalid token.', { cause: fault });
+    }
   };
   return {
     issue: (payload: Members, { expiresIn }: { readonly expiresIn?: number | string } = {}) => {

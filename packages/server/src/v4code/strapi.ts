@@ -8,7 +8,7 @@ import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { CodeConfig } from './config.js';
 import type { Cron } from './cron.js';
-import { newEntityManager, newQueryEngine, type QueryEngine } from './db.js';
+import { newEntityManager, type QueryEngine } from './db.js';
 import type { Descriptions } from './descriptions.js';
 import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
@@ -36,6 +36,7 @@ export interface StrapiDeps {
   readonly transactions: Transactions;
   readonly entities: Entities;
   readonly entityService: EntityService;
+  readonly query: (uid: Uid) => QueryEngine;
   readonly lifecycles: Lifecycles;
   readonly descriptions: Descriptions;
   readonly plugins: Plugins;
@@ -53,22 +54,22 @@ export interface StrapiDeps {
 export type Strapi = Record<string, unknown>;
 
 export const newStrapi = (deps: StrapiDeps): Strapi => {
-  const { dir, db, code, config, entities, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
+  const { dir, db, code, config, entityService, lifecycles, plugins, cron, eventHub, registry } = deps;
   const { descriptions, transactions, use, log } = deps;
-  const engines = new Map<Uid, QueryEngine>();
-  const bareQuery = (uid: Uid): QueryEngine => {
-    const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
-    engines.set(uid, engine);
-    return engine;
-  };
   const warnOfProxy = once(() =>
     log.warn('strapi.server.app.proxy has no effect: set server.trustProxy in dovetail.config instead'),
   );
-  const panel = newPanel({ ...deps, query: bareQuery, warn: (text) => log.warn(text) });
-  const query = (uid: Uid): QueryEngine => panel.withRoles(uid, bareQuery(uid));
+  const panel = newPanel({ ...deps, warn: (text) => log.warn(text) });
+  const query = (uid: Uid): QueryEngine => panel.withRoles(uid, deps.query(uid));
   Object.assign(plugins.byName['upload'] ?? {}, { provider: uploadProvider(() => deps.site().media.store) });
-  const named = (group: 'controllers' | 'services' | 'policies' | 'middlewares'): readonly string[] =>
-    [...code.apis.values()].flatMap(({ name, ...api }) => [...api[group].keys()].map((it) => `api::${name}.${it}`));
+  const named = (group: 'controllers' | 'services' | 'policies' | 'middlewares'): readonly string[] => [
+    ...[...code.apis.values()].flatMap(({ name, ...own }) => [...own[group].keys()].map((it) => `api::${name}.${it}`)),
+    ...Object.entries(plugins.byName).flatMap(([name, own]) =>
+      Object.keys((own[group] ?? {}) as object).map((it) => `plugin::${name}.${it}`),
+    ),
+  ];
+  const service = (name: string): unknown => panel.service(name) ?? registry().service(name);
+  const controller = (name: string): unknown => registry().controller(name);
 
   const api = newApis(deps);
 
@@ -101,13 +102,13 @@ export const newStrapi = (deps: StrapiDeps): Strapi => {
       'strapi.entityService',
       irreplaceable('strapi.entityService', { ...entityService }, { instead }),
     ),
-    service: (name: string) => panel.service(name) ?? registry().service(name),
+    service,
     get services() {
-      return Object.fromEntries(named('services').map((name) => [name, registry().service(name)]));
+      return lazily(named('services'), service, panel.services);
     },
-    controller: (name: string) => registry().controller(name),
+    controller,
     get controllers() {
-      return Object.fromEntries(named('controllers').map((name) => [name, registry().controller(name)]));
+      return lazily(named('controllers'), controller);
     },
     policy: (name: string) => registry().policy(name, ''),
     get policies() {
@@ -216,8 +217,9 @@ const newApi = (api: Api, { descriptions, registry }: StrapiDeps): object => {
   });
 };
 
-const lazily = (names: Iterable<string>, get: (name: string) => unknown): object =>
-  Object.defineProperties(
-    {},
-    Object.fromEntries([...names].map((name) => [name, { enumerable: true, get: () => get(name) }])),
-  ) as object;
+/** @param unlisted names that code finds, but does not meet when it goes through all. */
+const lazily = (names: Iterable<string>, get: (name: string) => unknown, unlisted: readonly string[] = []): object => {
+  const described = (all: Iterable<string>, enumerable: boolean): PropertyDescriptorMap =>
+    Object.fromEntries([...all].map((name) => [name, { enumerable, get: () => get(name) }]));
+  return Object.defineProperties({}, { ...described(unlisted, false), ...described(names, true) }) as object;
+};

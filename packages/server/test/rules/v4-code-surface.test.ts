@@ -193,6 +193,89 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
       ).toBe('NotFoundError: User not found');
     });
 
+    it('of users: removed by conditions, never without any', async () => {
+      const users = `const users = strapi.plugin('users-permissions').service('user');
+        const names = async () => (await strapi.query('plugin::users-permissions.user').findMany({ orderBy: 'id' })).map((it) => it.username);`;
+      const before = await run(
+        `${users} for (const username of ['ann', 'ben', 'cid', 'dan']) await users.add({ username, email: username + '@example.org', provider: 'local' });
+        return names()`,
+      );
+      for (const given of [
+        '',
+        '{}',
+        'null',
+        '5',
+        '[]',
+        '{ $and: [] }',
+        '{ role: {} }',
+        '{ id: undefined }',
+        '{ id: NaN }',
+      ])
+        expect([given, await thrown(`${users} await users.remove(${given})`)]).toEqual([given, expect.any(String)]);
+      expect(await thrown(`${users} await users.remove({ nope: 'x' })`)).toContain('nope');
+      expect(await thrown(`${users} await users.remove()`)).toContain('takes conditions, such as { id }');
+      expect(await run(`${users} return names()`)).toEqual(before);
+      expect(
+        await run(`${users}
+          const removed = [await users.remove({ email: 'ben@example.org' }), await users.remove({ username: { $in: ['cid'] } })];
+          removed.push(await users.remove({ id: String((await users.fetchAll({ filters: { username: 'dan' } }))[0].id) }));
+          return [removed.map((it) => it.username), await users.remove({ email: 'ben@example.org' }), await names()]`),
+      ).toEqual([['ben', 'cid', 'dan'], null, [...(before as readonly string[]).slice(0, -3)]]);
+    });
+
+    it('of users: counted by conditions, read and changed by ids', async () => {
+      const users = `const users = strapi.plugin('users-permissions').service('user');`;
+      expect(
+        await run(`${users} const { id } = await users.add({ username: 'eva', email: 'eva@example.org', provider: 'local' });
+          const changed = await users.edit(String(id), { email: 'eva@example.com' });
+          return [changed.email, (await users.fetch(id)).username, await users.count({ email: 'eva@example.com' }), await users.fetch(null)]`),
+      ).toEqual(['eva@example.com', 'eva', 1, null]);
+      expect(await thrown(`${users} await users.count({ nope: 'x' })`)).toContain('nope');
+      for (const given of ['{ id: 1 }', 'undefined', 'NaN', '[1]'])
+        for (const method of ['edit', 'fetch'])
+          expect(await thrown(`${users} await users.${method}(${given}, {})`)).toContain(
+            `${method} takes the id of a user`,
+          );
+    });
+
+    it('of tokens: one that is not valid is said in the words of v4', async () => {
+      const jwt = `const jwt = strapi.plugin('users-permissions').service('jwt');`;
+      expect(await run(`${jwt} return (await jwt.verify(jwt.issue({ id: 7 }))).id`)).toBe(7);
+      for (const token of [`'x'`, 'undefined', `jwt.issue({ id: 7 }) + 'x'`, `jwt.issue({ id: 7 }, { expiresIn: -5 })`])
+        expect(await thrown(`${jwt} await jwt.verify(${token})`)).toBe('Error: Invalid token.');
+    });
+
+    it('by their uids on strapi.services and strapi.controllers', async () => {
+      expect(
+        await run(`const { services, controllers, middlewares } = strapi;
+          const user = services['plugin::users-permissions.user'];
+          return [
+            user === strapi.plugin('users-permissions').service('user'),
+            services['plugin::upload.upload'] === strapi.service('plugin::upload.upload'),
+            services['admin::user'] === strapi.admin.services.user,
+            controllers['plugin::users-permissions.auth'] === strapi.controller('plugin::users-permissions.auth'),
+            controllers['api::run.run'] === strapi.controller('api::run.run'), typeof middlewares['plugin::users-permissions.rateLimit'],
+            ['plugin::users-permissions.nope', 'plugin::nope.nope', 'admin::nope', 'api::run.nope', 'nope'].map((it) => services[it] === undefined && controllers[it] === undefined),
+            Object.keys(services).filter((it) => it.endsWith('s.user') || it.startsWith('admin::')), 'plugin::i18n.locales' in services,
+          ]`),
+      ).toEqual([
+        ...[true, true, true, true, true, 'function'],
+        [true, true, true, true, true],
+        ['plugin::users-permissions.user'],
+        true,
+      ]);
+    });
+
+    it.each([
+      ['strapi::core-store', 'use strapi.store('],
+      ['strapi::webhook', 'dovetail webhook'],
+      ['webhook', 'dovetail webhook'],
+      ['api::nope.nope', 'Model api::nope.nope not found'],
+    ])('say what to use instead of the model %s', async (uid, said) => {
+      expect(await thrown(`strapi.db.query('${uid}')`)).toContain(said);
+      expect(await thrown(`await strapi.entityService.findMany('${uid}')`)).toContain(said);
+    });
+
     it('of templates', async () => {
       expect(
         await run(
