@@ -173,7 +173,8 @@ export const newLane = (deps: LaneDeps): Lane => {
       found.ok ? sendAnswer(found.value, false) : sendIssues(found.issues);
 
     if (byCode !== 'none') {
-      attempt(() => whenReady(byCode, sendCoded));
+      if (byCode instanceof Promise) byCode.then((answer) => attempt(() => sendCoded(answer)), fail);
+      else attempt(() => sendCoded(byCode));
       return true;
     }
     if (!target) return false;

@@ -150,9 +150,12 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const routesAt = (path: string): RoutesAt => {
     let searched: typeof candidatesFor | null = null;
     let found: readonly MatchedRoute[] = [];
+    /** The first route by method: most paths are asked for by one, again and again. */
+    const firsts = new Map<string, MatchedRoute | undefined>();
     const matching = (): readonly MatchedRoute[] => {
       if (searched !== candidatesFor) {
         searched = candidatesFor;
+        firsts.clear();
         found = candidatesFor(path).flatMap((route) => {
           const matched = route.match(path);
           return matched ? [{ route, params: matched.params as Readonly<Record<string, string>> }] : [];
@@ -160,10 +163,17 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       }
       return found;
     };
-    const findAny = (method: string): FoundRoute | null => {
+    const firstFor = (method: string): MatchedRoute | undefined => {
+      const all = matching();
+      if (all.length === 0 || firsts.has(method)) return firsts.get(method);
       const methods = method === 'HEAD' ? ['HEAD', 'GET', 'ALL'] : [method, 'ALL'];
-      const found = matching().find(({ route }) => methods.includes(route.method));
-      return found ? { route: found.route, params: { ...found.params } } : null;
+      const first = all.find(({ route }) => methods.includes(route.method));
+      firsts.set(method, first);
+      return first;
+    };
+    const findAny = (method: string): FoundRoute | null => {
+      const first = firstFor(method);
+      return first ? { route: first.route, params: { ...first.params } } : null;
     };
     return {
       find: (method) => {

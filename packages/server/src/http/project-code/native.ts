@@ -11,6 +11,7 @@ import { textQuery } from '../../query/brackets.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
+import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { whenReady } from '../../ready.js';
 import { readRows } from '../../sql/dialect.js';
@@ -84,14 +85,12 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     noCaller;
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
-  /** The text of the request as long as nobody has changed what was made of it. Code that adds creators to it shows them (Q9). */
-  const queryGiven = (ctx: CodeContext): { readonly query: QuerySource; readonly creatorFields: boolean } => {
-    const koa = requestOf(ctx);
-    const changed = contexts.changedQuery(koa);
-    if (!changed) return { query: sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!)), creatorFields: false };
-    const isAdded = CREATORS.test(changed.text) && !CREATORS.test((koa as Partial<Koa.Context>).req?.url ?? '');
-    return { query: changed.source(), creatorFields: isAdded };
-  };
+  /** The text of the request as long as nobody has changed what was made of it. */
+  const sourceOf = (koa: Koa.Context, changed: ChangedQuery | null): QuerySource =>
+    changed?.source() ?? sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!));
+  /** Code that adds creators to a query shows them (Q9). */
+  const addsCreators = (koa: Partial<Koa.Context>, changed: ChangedQuery | null): boolean =>
+    changed !== null && CREATORS.test(changed.text) && !CREATORS.test(koa.req?.url ?? '');
 
   const performForm = async (
     asked: Omit<ActionByCode, 'body' | 'files'>,
@@ -152,13 +151,16 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     const given = idIn(ctx);
     const id = given === undefined ? null : parseId(given, limits.integerMax);
     if (given !== undefined && id === null) throw new Refusal(issue('http.not-found', []));
+    const koa = requestOf(ctx);
+    const changed = contexts.changedQuery(koa);
     const asked = {
       type,
       action: coreActionOf(type, action),
       id,
-      ...queryGiven(ctx),
+      query: sourceOf(koa, changed),
+      creatorFields: addsCreators(koa, changed),
       caller: callerOf(ctx),
-      headers: (requestOf(ctx) as Partial<Koa.Context>).req?.headers ?? {},
+      headers: (koa as Partial<Koa.Context>).req?.headers ?? {},
     };
     const { body, files }: { readonly body?: unknown; readonly files?: unknown } = request ?? {};
     return files === undefined || action === 'delete'
@@ -180,7 +182,9 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     validateQuery: (ctx, type) => {
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
-      catchable(() => unwrap(site.reader.check({ action, type, id: null, query: queryGiven(ctx).query }, context)));
+      const koa = requestOf(ctx);
+      const query = sourceOf(koa, contexts.changedQuery(koa));
+      catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
     queryOf,
     checkQuery: (given, type, whose) => {

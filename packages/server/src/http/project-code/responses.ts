@@ -122,6 +122,8 @@ export const sendFault = (fault: unknown, asked: Asked, reply: FastifyReply): vo
 
 /** The framework sets those of the body that it sends. */
 const dropBodyHeaders = (res: Koa.Context['res']): void => {
+  // there are mostly none, and Node looks for each in its own way
+  if (res.getHeaderNames().length === 0) return;
   for (const name of ['content-type', 'content-length', 'transfer-encoding']) res.removeHeader(name);
 };
 

@@ -204,7 +204,7 @@ export const addProjectCode = async (
   const routed =
     (given: Place, found: FoundRoute | null, otherwise: () => Promise<void> | void): Koa.Middleware =>
     (ctx, next) => {
-      const isMoved = ctx.method !== given.method || pathOf(ctx.url) !== given.pathname;
+      const isMoved = throughGlobals !== null && (ctx.method !== given.method || pathOf(ctx.url) !== given.pathname);
       if (!isMoved) return found ? found.route.chain(ctx, next) : otherwise();
       const pathname = pathOf(targetOf(ctx.url));
       const routes = code.table.at(pathname);
