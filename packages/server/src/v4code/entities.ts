@@ -17,6 +17,7 @@ import { AddedFiles, checkData } from '../write/change.js';
 import { hashPasswords } from '../write/passwords.js';
 import type { Data, WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
+import { storeLocalDates } from './dates.js';
 import { thrownBy } from './errors.js';
 import { receivedFiles } from './files.js';
 import { checkCreators, checkSiblings, givenIn, noneGiven, refuseOtherSiblings } from './given.js';
@@ -250,6 +251,7 @@ export const plain = (data: object): unknown =>
 export const storableIn = (data: object, type: EntryType, model: Model): Members => {
   const values = unwrap(checkData(plain(data)));
   refuseUnstorable(data as Members, type, model);
+  storeLocalDates(values, data as Members, type, model);
   return values;
 };
 

@@ -3,6 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
+import { keepDates } from './dates.js';
 import { type Entities, plain, storableIn } from './entities.js';
 import { creatorsSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
@@ -58,6 +59,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
           else if (!(await preview.complete(copy))) return;
         }
         const operation = operationOf(action, session, 'before', id);
+        const { data: given } = operation.params;
+        if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
         if (copy) operation.params['data'] = copy;
         const seen = { ...copy };
         const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });

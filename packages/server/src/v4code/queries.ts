@@ -12,6 +12,7 @@ import {
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
 import { scalarOfColumn } from '../query/resolving.js';
+import { conditionDates } from './dates.js';
 import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
@@ -78,7 +79,8 @@ const attributeCondition = (name: string, inner: unknown, type: EntryType, namin
   const value = definite(inner, type.uid);
   if (name === 'id') return [[name, valueCondition(value, type, naming)]];
   const attribute = attributeNamed(name, type, unknownNames);
-  if (attribute?.kind === 'scalar') return [[attribute.name, valueCondition(value, type, naming)]];
+  if (attribute?.kind === 'scalar')
+    return [[attribute.name, valueCondition(conditionDates(value, attribute.type), type, naming)]];
   const next = attribute && soleTarget(attribute, model);
   if (attribute && next)
     return [[attribute.name, Array.isArray(value) ? operandOf(value, type) : entryConditions(value, next, naming)]];

@@ -2,6 +2,7 @@
 import slugify, { type Options as SlugOptions } from '@sindresorhus/slugify';
 import escapeRegExp from 'lodash/escapeRegExp.js';
 import { atMost } from '../concurrency.js';
+import { dayOf, timeOf } from './dates.js';
 import { PaginationError } from './errors.js';
 import { absentFunction, withMissing } from './missing.js';
 import { absoluteAdminUrl, absoluteServerUrl, configUrls } from './urls.js';
@@ -118,13 +119,8 @@ const template = {
   createLooseInterpolationRegExp: (flags?: string) => new RegExp('<%=([\\s\\S]+?)%>', flags),
 };
 
-const two = (value: number): string => String(value).padStart(2, '0');
-
-const dayOf = (date: Date): string => `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())}`;
-
-const timeOf = (value: unknown): string => {
-  if (value instanceof Date)
-    return `${two(value.getHours())}:${two(value.getMinutes())}:${two(value.getSeconds())}.${String(value.getMilliseconds()).padStart(3, '0')}`;
+const timeIn = (value: unknown): string => {
+  if (value instanceof Date) return timeOf(value);
   const [, time, fraction = ''] =
     /^((?:2[0-3]|[01]\d):[0-5]\d:[0-5]\d)(?:\.(\d{1,3}))?$/.exec(typeof value === 'string' ? value : '') ?? [];
   if (time === undefined) throw new Error('Invalid time format, expected HH:mm:ss.SSS');
@@ -159,7 +155,7 @@ const parseType = ({ type, value }: { readonly type: string; readonly value: unk
     case 'decimal':
       return Number(value);
     case 'time':
-      return timeOf(value);
+      return timeIn(value);
     case 'date':
       return dayOf(instantOf(value));
     case 'datetime':

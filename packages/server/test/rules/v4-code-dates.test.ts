@@ -1,0 +1,89 @@
+/** Dates of code: days and times of day are those of the server's time zone, as in v4, and hooks find dates as they were given. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+import { codeRunner, runningController } from '../world/running.js';
+
+const times = {
+  day: { type: 'date' },
+  hour: { type: 'time' },
+  startsAt: { type: 'datetime' },
+  facts: { type: 'json' },
+};
+const meeting = 'api::meeting.meeting';
+const files = {
+  ...typeFile('meeting', { ...times, parts: { type: 'component', component: 'shared.part', repeatable: true } }),
+  'src/components/shared/part.json': JSON.stringify({
+    collectionName: 'components_shared_parts',
+    info: { displayName: 'part' },
+    attributes: times,
+  }),
+  ...typeFile('post', { title: { type: 'string' }, startsAt: { type: 'datetime' } }, { draftAndPublish: true }),
+  ...coreFile('Router', 'post'),
+  ...coreFile('Controller', 'post'),
+  'src/api/post/content-types/post/lifecycles.js': `
+    const kinds = (data) => ['publishedAt', 'startsAt'].map((it) => data[it] instanceof Date ? 'date' : typeof data[it]).join(' ');
+    module.exports = {
+      beforeCreate({ params: { data } }) { globalThis.datesSeen = kinds(data); if (data.startsAt instanceof Date) data.startsAt.setUTCHours(0); },
+      beforeUpdate({ params: { data } }) { globalThis.datesSeen = kinds(data); },
+    };`,
+  'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } }] };`,
+  'src/api/run/controllers/run.js': runningController,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing} await allow('public', ['api::post.post.create']); } };`,
+};
+
+describe.each(dialects)('dates of code on %s', (dialect) => {
+  const zone = process.env['TZ'];
+  let served: CodeProject;
+  beforeAll(async () => {
+    // the day here is not that of UTC
+    process.env['TZ'] = 'Pacific/Auckland';
+    served = await serveCode(dialect, files);
+  });
+  afterAll(async () => {
+    if (zone === undefined) delete process.env['TZ'];
+    else process.env['TZ'] = zone;
+    await served.close();
+  });
+  const { run } = codeRunner(() => served);
+
+  it.each(['strapi.entityService.create', 'strapi.db.query'])('are stored by their types: %s', async (by) => {
+    const made = by === 'strapi.db.query' ? `strapi.db.query('${meeting}').create` : `${by}.bind(null, '${meeting}')`;
+    const values = `{ day: new Date(2024, 4, 5), hour: new Date(2024, 4, 5, 6, 7, 8, 9), startsAt: new Date(Date.UTC(2024, 4, 5)), facts: { at: new Date(0) } }`;
+    const stored = { day: '2024-05-05', hour: '06:07:08.009', startsAt: '2024-05-05T00:00:00.000Z' };
+    expect(
+      await run(`return ${made}({ data: { ...${values}, parts: [{}, ${values}] }, populate: { parts: true } })`),
+    ).toMatchObject({ ...stored, facts: { at: '1970-01-01T00:00:00.000Z' }, parts: [{ day: null }, stored] });
+  });
+
+  it('are conditions by their types', async () => {
+    for (const where of [
+      '{ day: new Date(2024, 4, 5) }',
+      '{ day: { $in: [new Date(2024, 4, 5)] } }',
+      '{ day: { $between: [new Date(2024, 4, 5), new Date(2024, 4, 5, 23)] } }',
+      '{ hour: new Date(2020, 1, 1, 6, 7, 8, 9) }',
+      '{ startsAt: new Date(Date.UTC(2024, 4, 5)) }',
+    ])
+      expect(await run(`return strapi.db.query('${meeting}').count({ where: ${where} })`), where).toBe(2);
+    expect(await run(`return strapi.db.query('${meeting}').count({ where: { day: new Date(2024, 4, 4) } })`)).toBe(0);
+  });
+
+  it('are dates for hooks, also where the core sets them; texts of clients are texts', async () => {
+    const seen = async (code: string): Promise<unknown> => run(`${code}; return globalThis.datesSeen`);
+    expect((await served.json('POST', '/api/posts', { data: { startsAt: '2024-05-05T10:00:00.000Z' } })).status).toBe(
+      200,
+    );
+    expect(await seen('')).toBe('date string');
+    const create = (data: string): string =>
+      `globalThis.made = await strapi.entityService.create('api::post.post', { data: ${data} })`;
+    expect(await seen(create('{ startsAt: new Date(Date.UTC(2024, 4, 5, 10)), publishedAt: new Date() }'))).toBe(
+      'date date',
+    );
+    expect(await run('return globalThis.made.startsAt')).toBe('2024-05-05T00:00:00.000Z');
+    expect(
+      await seen(
+        `await strapi.db.query('api::post.post').update({ where: { id: 1 }, data: { publishedAt: new Date() } })`,
+      ),
+    ).toBe('date undefined');
+  });
+});
