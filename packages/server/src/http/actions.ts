@@ -26,7 +26,7 @@ import { applyAndAnswer, type Show, withHashedPasswords, writeAndAnswer } from '
 import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 import { asOf, identifyCaller, isReading } from './credentials.js';
-import { readFormat, readWrite } from './forms.js';
+import { asksForV5, readFormat, readWrite } from './forms.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
@@ -52,6 +52,8 @@ const answerAction = async (
   site: Site,
 ): Promise<FastifyReply> => {
   const { type } = route;
+  // global middlewares of the project
+  if (request.codeRun && asksForV5(request.headers)) return sendIssues(reply, [issue('http.format-of-code', [])]);
   const admitted = await admit(type, permissionFor(type, action), request, site);
   if (!admitted.ok) return sendIssues(reply, admitted.issues);
   const given = (request.params as { readonly id?: string }).id;
@@ -245,8 +247,9 @@ export const performAction = (given: ActionByCode, site: Site): Ready<Answer> =>
   const { type, action, id, query } = given;
   return whenReady(type.localized ? site.locales.defaultCode() : null, (defaultLocale) => {
     const format = unwrap(readFormat(given.headers));
-    if (isWrite(action)) return perform({ ...given, search: '', defaultLocale, format }, {}, site, query);
     const { caller, creatorFields } = given;
+    if (isWrite(action))
+      return perform({ ...given, search: '', defaultLocale, format }, { creatorFields }, site, query);
     const context = contextFor(type, { caller, defaultLocale, format }, { creatorFields }, site);
     return whenReady(site.reader.read({ action, type, id, query }, context), unwrap);
   });

@@ -20,6 +20,9 @@ export const readFormat = (headers: http.IncomingHttpHeaders): Result<EntryForma
   return name === 'v5' ? v5 : refused(issue('http.response-format', [], { text: String(given) }));
 };
 
+/** Where code of a v4 project takes part it is refused: what that is to take out of entries is elsewhere in v5's, and so is `publicationState`. */
+export const asksForV5 = (headers: http.IncomingHttpHeaders): boolean => readFormat(headers) === v5;
+
 const v4 = ok('v4' as const);
 const v5 = ok('v5' as const);
 

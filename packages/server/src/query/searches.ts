@@ -6,8 +6,13 @@ import type { QuerySource } from './raw.js';
 export interface ChangedQuery {
   /** The query string that comes closest to it. */
   readonly text: string;
-  /** Throws where a condition says nothing. */
-  source(grammar?: Grammar): QuerySource;
+  /** Whether it populates creators, which the query string of the request does not (Q9). */
+  readonly addsCreators: boolean;
+  /** Throws where a condition says nothing. @param change makes another query of it first. */
+  source(
+    grammar?: Grammar,
+    change?: (query: Readonly<Record<string, unknown>>) => Readonly<Record<string, unknown>>,
+  ): QuerySource;
 }
 
 /** The query string, without `?`, or a query that code has changed. */

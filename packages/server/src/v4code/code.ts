@@ -270,9 +270,10 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       rest,
       native,
       serviceOf: (uid: string) => started(hold.registry, 'strapi').service(uid),
-      isPlain: (uid: string, action: CoreAction) =>
-        started(hold.registry, 'strapi').isCoreService(uid) &&
-        operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
+      isCoreService: (uid: string) => started(hold.registry, 'strapi').isCoreService(uid),
+      count: entities.count,
+      isPlain: (uid: string, action: CoreAction): boolean =>
+        core.isCoreService(uid) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),
     };
     /** What fails there stops the start. */
     const run = async (hook: 'register' | 'bootstrap'): Promise<void> => {

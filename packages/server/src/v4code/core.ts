@@ -1,7 +1,7 @@
 /** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { PageFacts } from './db.js';
-import type { Entity } from './entities.js';
+import type { Entities, Entity } from './entities.js';
 import type { EntityParams, EntityService } from './entity-service.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
@@ -17,6 +17,10 @@ export interface CoreDeps {
   readonly native: () => Native;
   /** The service of a content type, as the project has made it. */
   readonly serviceOf: (uid: Uid) => Members | undefined;
+  /** Whether the project has no service of its own for a type. */
+  readonly isCoreService: (uid: Uid) => boolean;
+  /** The number of entries, of which no hook hears. */
+  readonly count: Entities['count'];
   /** Whether the server may run an action itself: no service and no hook of the project takes part. */
   readonly isPlain: (uid: Uid, action: CoreAction) => boolean;
 }
@@ -144,6 +148,14 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
   // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
   const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
+  /** A draft is shown on request only (DR3), whether or not code hears of the read. A service of the project's own decides for itself. */
+  const isHidden = async (id: string | undefined, query: Members): Promise<boolean> =>
+    type.draftAndPublish &&
+    query['publicationState'] !== 'preview' &&
+    /^\d{1,15}$/.test(id ?? '') &&
+    deps.isCoreService(uid) &&
+    (await deps.count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
+
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs('find')) return native().perform(ctx, type, 'find');
@@ -154,7 +166,10 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     },
     async findOne(ctx: CodeContext) {
       if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
-      return respond(ctx, async (query) => ({ data: await service()['findOne']!(ctx.params['id'], query) }));
+      return respond(ctx, async (query) => {
+        const { id } = ctx.params;
+        return { data: (await isHidden(id, query)) ? null : await service()['findOne']!(id, query) };
+      });
     },
     async create(ctx: CodeContext) {
       if (!runs('create')) return native().perform(ctx, type, 'create');

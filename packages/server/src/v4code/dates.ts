@@ -19,13 +19,17 @@ const asStored = (date: Date, type: ScalarTypeName): Date | string => {
   return type === 'time' ? timeOf(date) : date;
 };
 
+/** An object of conditions. Any other is refused, as it is. */
+export const isPlainCondition = (given: unknown): given is Members =>
+  isMembers(given) &&
+  [Object.prototype, null].includes(Object.getPrototypeOf(given)) &&
+  Object.getOwnPropertySymbols(given).length === 0;
+
 /** A condition on an attribute of the type: a value, a list, or operators. */
 export const conditionDates = (condition: unknown, type: ScalarTypeName): unknown => {
   if (isDate(condition)) return asStored(condition, type);
   if (Array.isArray(condition)) return condition.map((it) => conditionDates(it, type));
-  // anything else is refused, as it is
-  const isPlain = isMembers(condition) && [Object.prototype, null].includes(Object.getPrototypeOf(condition));
-  if (!isPlain || Object.getOwnPropertySymbols(condition).length > 0) return condition;
+  if (!isPlainCondition(condition)) return condition;
   return Object.fromEntries(Object.entries(condition).map(([name, it]) => [name, conditionDates(it, type)]));
 };
 

@@ -75,7 +75,9 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
 
     /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
     const runBefore = async (operation: Operation, id: number | null): Promise<number | null> => {
-      const conditions = (): unknown => filtersOf(operation.params['where'], type, entities().model, 'keep');
+      // a create may be given a `where` too, which means nothing
+      const conditions = (): unknown =>
+        id === null ? null : filtersOf(operation.params['where'], type, entities().model, 'keep');
       const before = conditions();
       await operation.before();
       const isSame = id === null || isDeepStrictEqual(before, conditions());

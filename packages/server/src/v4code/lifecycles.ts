@@ -121,7 +121,10 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
           };
           await call(event);
           states.set(listener, event.state);
+          // parameters that a hook replaces are still about the same row
+          const { where } = operation.params;
           operation.params = event.params;
+          if (where !== undefined && !Object.hasOwn(event.params, 'where')) operation.params['where'] = where;
         }
       };
       let isBegun = false;

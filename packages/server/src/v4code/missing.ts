@@ -69,8 +69,15 @@ export const irreplaceable = <T extends object>(
     const value = (members as Readonly<Record<string, unknown>>)[key];
     Object.defineProperty(members, key, {
       enumerable: true,
+      configurable: false,
       get: () => value,
-      set: () => {
+      set(this: unknown, given: unknown) {
+        if (given === value) return;
+        // code may make an object of its own after it, and change that
+        if (this !== members && Object.getPrototypeOf(this) !== Object.prototype) {
+          Object.defineProperty(this, key, { value: given, configurable: true, enumerable: true, writable: true });
+          return;
+        }
         throw new Error(
           `${name}.${key} cannot be replaced, because the server itself does not call it: use ${instead}`,
         );

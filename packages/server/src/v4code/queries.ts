@@ -12,7 +12,7 @@ import {
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
 import { scalarOfColumn } from '../query/resolving.js';
-import { conditionDates } from './dates.js';
+import { conditionDates, isPlainCondition } from './dates.js';
 import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
@@ -105,6 +105,24 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
       return [name, definite(inner, type.uid)];
     }),
   );
+};
+
+/** A query of which the server itself reads the conditions: with days and times of day instead of dates. */
+export const withLocalDates = (query: Members, type: EntryType, model: Model): Members => {
+  const inEntry = (given: unknown, of: EntryType): unknown => {
+    if (Array.isArray(given)) return given.map((it) => inEntry(it, of));
+    if (!isPlainCondition(given)) return given;
+    return Object.fromEntries(
+      Object.entries(given).map(([name, inner]) => {
+        if (isGroup(name)) return [name, inEntry(inner, of)];
+        const attribute = of.attributes.get(name);
+        if (attribute?.kind === 'scalar') return [name, conditionDates(inner, attribute.type)];
+        const next = attribute && soleTarget(attribute, model);
+        return [name, next ? inEntry(inner, next) : inner];
+      }),
+    );
+  };
+  return isMembers(query['filters']) ? { ...query, filters: inEntry(query['filters'], type) } : query;
 };
 
 type Named = readonly [name: string, condition: unknown];

@@ -100,7 +100,7 @@ const transformAttributes = (
   for (const [name, value] of Object.entries(data)) {
     if (name === PROTOTYPE) continue;
     const attribute = type?.attributes.get(name);
-    if (!attribute || attribute.kind === 'scalar') shown[name] = value;
+    if (!attribute || attribute.kind === 'scalar' || isCreator(attribute)) shown[name] = value;
     else if (attribute.kind === 'link')
       shown[name] = { data: transformEntry(model, value ?? null, model.types.get(attribute.target)) };
     else

@@ -112,6 +112,13 @@ describe.each(dialects)('the default starter, on %s', (dialect) => {
     );
   });
 
+  it('types that v4 does not serve, because no router does', async () => {
+    const { 'src/api/menu/routes/menu.js': _router, ...unrouted } = starter;
+    const world = await open(dialect, unrouted, starterRows);
+    const { differences } = await inspect(world.dir, plain);
+    expect(differences.find((it) => it.code === 'unrouted')).toMatchObject({ because: 'api::menu.menu' });
+  });
+
   it('nothing is written: no file, no time of one, no transaction', async () => {
     const world = await open(dialect, starter, starterRows);
     const before = await world.fingerprint();

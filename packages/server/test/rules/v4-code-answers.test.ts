@@ -9,7 +9,9 @@ const routed = (name: string, controller = '', router = ''): Readonly<Record<str
   ...coreFile('Controller', name, controller),
   ...coreFile('Router', name, router),
 });
-const uids = ['post', 'draft', 'page', 'proto', 'inner', 'plain', 'art', 'hooked'].map((it) => `api::${it}.${it}`);
+const uids = ['post', 'draft', 'page', 'proto', 'inner', 'plain', 'art', 'hooked', 'kept'].map(
+  (it) => `api::${it}.${it}`,
+);
 const { 'src/api/art/content-types/art/schema.json': art } = typeFile('art', { title: text });
 
 const files: Readonly<Record<string, string>> = {
@@ -47,6 +49,7 @@ const files: Readonly<Record<string, string>> = {
   'src/api/art/content-types/art/schema.json': art!.replace('"options":{', '"options":{"populateCreatorFields":true,'),
   'src/api/art/middlewares/creators.js': `module.exports = () => (ctx, next) => {
     if (ctx.get('x-creators')) ctx.query.populate = ['createdBy'];
+    if (ctx.query.n) ctx.query.filters = { id: { $gte: Number(ctx.query.n) } };
     return next();
   };`,
   ...routed(
@@ -57,6 +60,12 @@ const files: Readonly<Record<string, string>> = {
     } })`,
     `{ config: { find: { middlewares: ['api::art.creators'] } } }`,
   ),
+  ...typeFile('kept', { title: text }, { draftAndPublish: true }),
+  ...routed('kept'),
+  'src/api/kept/content-types/kept/lifecycles.js': `module.exports = {
+    afterFindOne() {},
+    beforeUpdate(event) { event.params = { data: { ...event.params.data, title: 'replaced' } }; },
+  };`,
   ...typeFile('hooked', { title: text }),
   'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = {
     beforeFindMany({ params }) {
@@ -72,7 +81,7 @@ const files: Readonly<Record<string, string>> = {
   ] };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
-    await allow('public', ${JSON.stringify(uids)}.flatMap((uid) => ['find', 'findOne', 'create', 'delete'].map((it) => uid + '.' + it)));
+    await allow('public', ${JSON.stringify(uids)}.flatMap((uid) => ['find', 'findOne', 'create', 'update', 'delete'].map((it) => uid + '.' + it)));
     for (const uid of ${JSON.stringify(uids)}) await strapi.entityService.create(uid, { data: { title: uid.split('.')[1], body: 'SECRET', publishedAt: null } });
     const admin = await strapi.db.query('admin::user').create({ data: { firstname: 'Ada', lastname: 'L', email: 'ada@example.com', isActive: true } });
     await strapi.db.query('api::art.art').update({ where: { id: 1 }, data: { createdBy: admin.id } });
@@ -123,7 +132,20 @@ describe.each(dialects)('answers of code on %s', (dialect) => {
       data: [{ attributes: { createdBy: ada } }],
     });
     expect((await served.json('GET', '/api/arts/1')).body).toMatchObject({ createdBy: ada });
-    expect((await served.ask('/api/arts?populate=createdBy')).text).not.toContain('Ada');
+    for (const search of ['populate=createdBy', 'populate=%63reatedBy&n=1', 'populate[%63reatedBy]=true&n=1'])
+      expect((await served.ask(`/api/arts?${search}`)).text, search).not.toContain('Ada');
+    expect((await served.ask('/api/arts?x=createdBy', { headers: { 'x-creators': '1' } })).text).toContain('Ada');
+  });
+
+  it('have no drafts because a hook hears of the read (DR3)', async () => {
+    expect((await served.json('GET', '/api/kepts/1')).status).toBe(404);
+    expect((await served.json('GET', '/api/kepts/1?publicationState=preview')).status).toBe(200);
+  });
+
+  it('come of the row that is meant, where hooks replace the parameters', async () => {
+    expect((await served.json('PUT', '/api/kepts/1', { data: { title: 'b' } })).body).toMatchObject({
+      data: { id: 1, attributes: { title: 'replaced' } },
+    });
   });
 
   it("tell hooks of populate and sort in v4's form", async () => {
@@ -156,6 +178,30 @@ describe('what code puts in the place of what the server does not call', () => {
     ['strapi.entityService', 'strapi.entityService = {};'],
   ])('refuses the start: %s', async (name, code) => {
     await expect(starting(code)).rejects.toThrow(`${name} cannot be replaced`);
+  });
+
+  it('may be put into an object of its own', async () => {
+    const own = `for (const [it, name] of [[strapi.entityService, 'create'], [strapi.db, 'query'], [strapi, 'db']]) {
+      const mine = Object.create(it);
+      mine[name] = 'mine';
+      if (mine[name] !== 'mine' || it[name] === 'mine') throw new Error(name);
+    }
+    strapi.entityService.create = strapi.entityService.create;`;
+    expect(await starting(own)).toEqual([]);
+  });
+
+  it("is the server's own in v5's format beside global middlewares, but for entries", async () => {
+    const { json, close } = await serveCode('sqlite', {
+      ...typeFile('plain', { title: text }),
+      'src/middlewares/any.js': 'module.exports = () => (ctx, next) => next();',
+      'config/middlewares.js': `module.exports = ['strapi::errors', 'global::any'];`,
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing} await allow('public', ['api::plain.plain.find']); } };`,
+    });
+    const statusOf = async (at: string): Promise<number> => (await json('GET', at, undefined, v5)).status;
+    expect(await statusOf('/api/plains')).toBe(400);
+    expect(await statusOf('/uploads/none.txt')).toBe(404);
+    expect(await statusOf('/api/users')).toBe(403);
+    await close();
   });
 
   it('refuses the start where it decides who asks', async () => {

@@ -18,6 +18,30 @@ const files = {
     info: { displayName: 'part' },
     attributes: times,
   }),
+  ...typeFile('plan', { day: { type: 'date' }, startsAt: { type: 'datetime' } }, { draftAndPublish: true }),
+  ...coreFile(
+    'Router',
+    'plan',
+    '{ config: { find: { auth: false }, create: { auth: false }, update: { auth: false } } }',
+  ),
+  ...coreFile(
+    'Controller',
+    'plan',
+    `() => ({
+      create(ctx) {
+        Object.assign(ctx.request.body.data, { publishedAt: new Date(), day: new Date(2024, 4, 5) });
+        return super.create(ctx);
+      },
+      update(ctx) {
+        ctx.request.body.data.startsAt = { toJSON: () => '2024-05-05T00:00:00.000Z' };
+        return super.update(ctx);
+      },
+      find(ctx) {
+        ctx.query.filters = { $and: [{ day: { $eq: new Date(2024, 4, Number(ctx.query.at)) } }] };
+        return super.find(ctx);
+      },
+    })`,
+  ),
   ...typeFile('post', { title: { type: 'string' }, startsAt: { type: 'datetime' } }, { draftAndPublish: true }),
   ...coreFile('Router', 'post'),
   ...coreFile('Controller', 'post'),
@@ -66,6 +90,20 @@ describe.each(dialects)('dates of code on %s', (dialect) => {
     ])
       expect(await run(`return strapi.db.query('${meeting}').count({ where: ${where} })`), where).toBe(2);
     expect(await run(`return strapi.db.query('${meeting}').count({ where: { day: new Date(2024, 4, 4) } })`)).toBe(0);
+  });
+
+  it('may stand in the body and query of a request', async () => {
+    const { status, body } = await served.json('POST', '/api/plans', { data: {} });
+    expect([status, body]).toMatchObject([200, { data: { attributes: { day: '2024-05-05' } } }]);
+    expect((await served.json('PUT', '/api/plans/1', { data: { day: null } })).body).toMatchObject({
+      data: { attributes: { startsAt: '2024-05-05T00:00:00.000Z', day: null } },
+    });
+    expect((await served.json('POST', '/api/plans', { data: {} })).status).toBe(200);
+    for (const [day, count] of [
+      ['5', 1],
+      ['4', 0],
+    ] as const)
+      expect(((await served.json('GET', `/api/plans?at=${day}`)).body as { data: object[] }).data).toHaveLength(count);
   });
 
   it('are dates for hooks, also where the core sets them; texts of clients are texts', async () => {

@@ -2,7 +2,8 @@
 import { sql } from 'kysely';
 import { permissionFor, routesOf } from '../../http/routes.js';
 import { limits } from '../../limits.js';
-import type { Model } from '../../model/model.js';
+import { kebabName } from '../../model/files.js';
+import type { EntryType, Model } from '../../model/model.js';
 import type { Config } from '../config.js';
 import type { PluginVerdict } from '../plugins.js';
 import { objectAt, valueAt } from '../v4-values.js';
@@ -213,7 +214,25 @@ const looks: readonly Look[] = [
           code: 'creator-fields',
           because: list(types),
           message:
-            'createdBy and updatedBy are shown only if a handler says so too: find: ({ next }) => next({ creatorFields: true }).',
+            'createdBy and updatedBy are shown only if the code of the project populates them, or a handler says so: find: ({ next }) => next({ creatorFields: true }).',
+        };
+  },
+  ({ model, code }) => {
+    const routed = new Set(
+      code.flatMap(({ file }) => (/^src\/api\/([^/]+)\/routes\//.exec(file)?.slice(1) ?? []).map(kebabName)),
+    );
+    const isUnrouted = ({ uid, kind }: EntryType): boolean => {
+      const [, api = ''] = /^api::([^.]+)/.exec(uid) ?? [];
+      return kind !== 'component' && !routed.has(api);
+    };
+    const types = typesWith(model, isUnrouted);
+    return routed.size === 0 || types.length === 0
+      ? null
+      : {
+          code: 'unrouted',
+          because: list(types),
+          message:
+            'No file in the routes of their API serves these, so v4 does not. Here whoever has a permission for them may ask for them, such as tokens with full access. A router with only: [] closes a type.',
         };
   },
   ({ publicActions }) => {

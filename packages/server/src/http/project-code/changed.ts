@@ -7,26 +7,47 @@ import type { ChangedQuery } from '../../query/searches.js';
 import { isMembers, type Members } from '../../v4code/parts.js';
 import { withDefiniteConditions } from '../../v4code/queries.js';
 
-/** @param textOf its query string, which few ask for. */
-export const newChangedQuery = (query: Members, textOf: (query: Members) => string): ChangedQuery =>
-  new QueryOfCode(query, textOf);
+/** @param before the query of the request. @param textOf a query string, which few ask for. */
+export const newChangedQuery = (query: Members, before: Members, textOf: (query: Members) => string): ChangedQuery =>
+  new QueryOfCode(query, before, textOf);
 
 /** A class, because literals with getters keep what these close over for long. */
 class QueryOfCode implements ChangedQuery {
   readonly #query: Members;
+  readonly #before: Members;
   readonly #textOf: (query: Members) => string;
-  constructor(query: Members, textOf: (query: Members) => string) {
+  constructor(query: Members, before: Members, textOf: (query: Members) => string) {
     this.#query = query;
+    this.#before = before;
     this.#textOf = textOf;
   }
   get text(): string {
     return this.#textOf(this.#query);
   }
-  source(grammar?: Grammar): QuerySource {
-    const placed = grammar ? placedBy(grammar, this.#query) : this.#query;
+  get addsCreators(): boolean {
+    const populated = populatedBy(this.#query['populate']);
+    const before = populatedBy(this.#before['populate']);
+    return creatorNames.some((it) => populated.has(it) && !before.has(it));
+  }
+  source(grammar?: Grammar, change: (query: Members) => Members = (it) => it): QuerySource {
+    const placed = change(grammar ? placedBy(grammar, this.#query) : this.#query);
     return objectQuery(withDefiniteConditions(withoutOthers(placed)) as unknown as QueryObject);
   }
 }
+
+const creatorNames = ['createdBy', 'updatedBy'] as const;
+
+/** The attributes of the entry itself that a `populate` names. */
+const populatedBy = (populate: unknown): ReadonlySet<string> => {
+  if (isMembers(populate) && !Array.isArray(populate)) return new Set(Object.keys(populate));
+  return new Set(
+    [populate].flat().flatMap((it) =>
+      String(it)
+        .split(/[,.]/)
+        .map((name) => name.trim()),
+    ),
+  );
+};
 
 /** Without parameters that only the project knows. */
 const withoutOthers = (query: Members): Members =>

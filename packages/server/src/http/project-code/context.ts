@@ -86,7 +86,7 @@ export const newContexts = async (settings: {
     },
     changedQuery: (ctx) => {
       const given = givenQuery(ctx);
-      return given && newChangedQuery(given, textOf);
+      return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
     },
   };
 };

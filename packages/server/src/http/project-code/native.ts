@@ -1,5 +1,6 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
 
+import { isDeepStrictEqual } from 'node:util';
 import type Koa from 'koa';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
@@ -17,10 +18,13 @@ import { whenReady } from '../../ready.js';
 import { readRows } from '../../sql/dialect.js';
 import { allowedQuery, lookedAt } from '../../v4code/allowed.js';
 import type { BoundCode } from '../../v4code/code.js';
+import { plain, storableIn } from '../../v4code/entities.js';
 import { absentOrThrown, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
-import type { CoreAction, Members } from '../../v4code/parts.js';
+import { type CoreAction, isMembers, type Members } from '../../v4code/parts.js';
+import { withLocalDates } from '../../v4code/queries.js';
+import { asBody } from '../../v4code/values.js';
 import { type ActionByCode, contextFor, performAction } from '../actions.js';
 import { identifyCaller, isReading } from '../credentials.js';
 import { parseId } from '../routes.js';
@@ -41,8 +45,6 @@ const strategies = {
 const anyCaller = { version: 'anybody', may: () => true };
 
 const noCaller: KnownCaller = { version: 'nobody', who: { kind: 'public' }, may: () => false };
-
-const CREATORS = /createdBy|updatedBy/;
 
 /** What a kept query takes besides its text. */
 const SOURCE_BYTES = 300;
@@ -86,11 +88,17 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
   const requestOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
 
   /** The text of the request as long as nobody has changed what was made of it. */
-  const sourceOf = (koa: Koa.Context, changed: ChangedQuery | null): QuerySource =>
-    changed?.source() ?? sourceOfContext(koa) ?? textSource(searchOf(koa.req.url!));
-  /** Code that adds creators to a query shows them (Q9). */
-  const addsCreators = (koa: Partial<Koa.Context>, changed: ChangedQuery | null): boolean =>
-    changed !== null && CREATORS.test(changed.text) && !CREATORS.test(koa.req?.url ?? '');
+  const sourceOf = (koa: Koa.Context, changed: ChangedQuery | null, type: EntryType): QuerySource =>
+    changed?.source(undefined, (query) => withLocalDates(query, type, site.model)) ??
+    sourceOfContext(koa) ??
+    textSource(searchOf(koa.req.url!));
+
+  /** What code has put into the data of a client, such as dates, as the entity service takes it. */
+  const bodyGiven = (body: unknown, type: EntryType): unknown => {
+    const data = isMembers(body) ? body['data'] : undefined;
+    if (!isMembers(data) || isDeepStrictEqual(plain(data), data)) return body;
+    return { ...(body as Members), data: asBody(storableIn(data, type, site.model), type, site.model, 'checked') };
+  };
 
   const performForm = async (
     asked: Omit<ActionByCode, 'body' | 'files'>,
@@ -157,15 +165,17 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       type,
       action: coreActionOf(type, action),
       id,
-      query: sourceOf(koa, changed),
-      creatorFields: addsCreators(koa, changed),
+      query: sourceOf(koa, changed, type),
+      creatorFields: changed?.addsCreators === true,
       caller: callerOf(ctx),
       headers: (koa as Partial<Koa.Context>).req?.headers ?? {},
     };
     const { body, files }: { readonly body?: unknown; readonly files?: unknown } = request ?? {};
-    return files === undefined || action === 'delete'
-      ? performAction({ ...asked, body, files: [] }, site)
-      : performForm(asked, entryBodyOf({ body, files }));
+    if (action === 'find' || action === 'findOne' || action === 'delete')
+      return performAction({ ...asked, body, files: [] }, site);
+    if (files === undefined) return performAction({ ...asked, body: bodyGiven(body, type), files: [] }, site);
+    const form = entryBodyOf({ body, files });
+    return performForm(asked, { ...form, data: (bodyGiven(form, type) as EntryBody).data });
   };
 
   return {
@@ -183,7 +193,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       const context = contextFor(type, { caller: callerOf(ctx), defaultLocale: null, format: 'v4' }, {}, site);
       const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
       const koa = requestOf(ctx);
-      const query = sourceOf(koa, contexts.changedQuery(koa));
+      const query = sourceOf(koa, contexts.changedQuery(koa), type);
       catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
     },
     queryOf,

@@ -25,7 +25,7 @@ import { inRequest } from '../../v4code/scope.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
 import { isReading } from '../credentials.js';
-import { readFormat } from '../forms.js';
+import { asksForV5 } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
 import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
@@ -248,7 +248,7 @@ export const addProjectCode = async (
     const found = codeRouteOf(request, code.table);
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
     if (!isCode || pathname.startsWith('/_health')) done();
-    else if (asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
+    else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
   });
 
@@ -357,7 +357,7 @@ export const addProjectCode = async (
           : target === null || !isReading(method)
       )
         return 'framework';
-      if (asksForV5(request.headers)) return 'framework';
+      if ((target || isOfApi(found)) && asksForV5(request.headers)) return 'framework';
       const ctx = newContext(request, response, found, { body: undefined, source: query });
       const guarded = found?.route.guarded;
       if (guarded && !throughGlobals && guarded.isPlain()) return answerGuarded(ctx, guarded, asked);
@@ -373,11 +373,8 @@ export const addProjectCode = async (
   };
 };
 
-/** Code would not find what it is to take out of v5's entries, nor `publicationState` in v5's queries. */
-const asksForV5 = (headers: http.IncomingHttpHeaders): boolean => {
-  const format = readFormat(headers);
-  return format.ok && format.value === 'v5';
-};
+/** Whether code of the project answers for entries. */
+const isOfApi = (found: FoundRoute | null): boolean => found !== null && !found.route.namespace.startsWith('plugin::');
 
 /** `https://a.example, https://b.example`, a list, or nothing for none. */
 const originsIn = (given: unknown): Origins => {
