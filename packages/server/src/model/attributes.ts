@@ -10,7 +10,10 @@ import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 export interface ScalarRules {
   readonly required: boolean;
   readonly unique: boolean;
+  /** Whether requests may write it. */
   readonly writable: boolean;
+  /** No data writes it: it is the server's own, or its column cannot hold what the attribute would store. */
+  readonly frozen: boolean;
   readonly min: number | string | null;
   readonly max: number | string | null;
   readonly minLength: number | null;

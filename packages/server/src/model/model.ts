@@ -173,6 +173,7 @@ const noRules: ScalarRules = {
   required: false,
   unique: false,
   writable: false,
+  frozen: true,
   min: null,
   max: null,
   minLength: null,
@@ -183,7 +184,12 @@ const noRules: ScalarRules = {
   targetField: null,
   hashRounds: 10,
 };
-export const rulesOf = (given: Partial<ScalarRules>): ScalarRules => ({ ...noRules, writable: true, ...given });
+export const rulesOf = (given: Partial<ScalarRules>): ScalarRules => ({
+  ...noRules,
+  writable: true,
+  frozen: false,
+  ...given,
+});
 
 /** `id` is not declared in schema files, but filters and sorts use it like an attribute. */
 /** v5's name of the id of an entry; components have none, and an attribute of the same name takes its place. */

@@ -312,6 +312,7 @@ const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration):
     required: declaration.required,
     unique: keys.flag('unique'),
     writable: keys.given['writable'] !== false,
+    frozen: false,
     min: readBound('min', type, keys),
     max: readBound('max', type, keys),
     minLength: keys.count('minLength'),

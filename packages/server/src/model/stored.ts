@@ -81,7 +81,7 @@ const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn)
     return Object.freeze({ ...attribute, rules: bounded });
   // a column of another kind cannot hold a hash, and must not hold anything else
   if (isSecretType(attribute.type))
-    return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, writable: false } });
+    return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, writable: false, frozen: true } });
   const { defaultValue } = rules;
   const hasDefault =
     defaultValue != null && scalarTypes[type].parseJson(defaultValue, { rules: bounded, path: [], draft: true }).ok;
@@ -94,6 +94,11 @@ const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn)
 
 /** A former password: its hashes are shown to nobody, and nothing is written beside them (F2). */
 const asHash = (attribute: ScalarAttribute): ScalarAttribute =>
-  Object.freeze({ ...attribute, type: 'password', hidden: true, rules: { ...attribute.rules, writable: false } });
+  Object.freeze({
+    ...attribute,
+    type: 'password',
+    hidden: true,
+    rules: { ...attribute.rules, writable: false, frozen: true },
+  });
 
 const least = (a: number | null, b: number): number => (a === null ? b : Math.min(a, b));

@@ -31,7 +31,7 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
   return shown;
 };
 
-/** Removes relations that the caller may not write, and times that only code may set. */
+/** Removes relations that the caller may not write, and the id, times and attributes that only code may set. */
 export const sanitizeInput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
   if (Array.isArray(data)) return data.map((it) => sanitizeInput(model, it, type, caller));
   if (!isMembers(data)) return data;
@@ -40,7 +40,8 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
   for (const [name, value] of Object.entries(data)) {
     if (name === PROTOTYPE) continue;
     const attribute = type.attributes.get(name);
-    if (type.kind !== 'component' && (name === 'createdAt' || name === 'updatedAt')) continue;
+    if (type.kind !== 'component' && (name === 'id' || name === 'createdAt' || name === 'updatedAt')) continue;
+    if (attribute?.kind === 'scalar' && !attribute.rules.writable && !attribute.rules.frozen) continue;
     // a client links locales by POST to …/localizations
     if (type.localized && name === 'localizations') continue;
     if (

@@ -15,9 +15,15 @@ export interface ModelViews {
 }
 
 export const newViews = (model: Model): ModelViews => {
-  const open = mapTypes(model, (type) => mapAttributes(type, (it) => ({ ...it, hidden: false })));
+  const open = mapTypes(model, (type) => mapAttributes(type, opened));
   return { open, bare: mapTypes(open, (type) => mapAttributes(type, withoutRules)) };
 };
+
+/** Requests cannot write what says `writable: false`; code can. */
+const opened = (attribute: Attribute): Attribute =>
+  attribute.kind === 'scalar'
+    ? { ...attribute, hidden: false, rules: { ...attribute.rules, writable: !attribute.rules.frozen } }
+    : { ...attribute, hidden: false };
 
 const mapTypes = (model: Model, change: (type: EntryType) => EntryType): Model => ({
   ...model,
@@ -32,9 +38,9 @@ const mapAttributes = (type: EntryType, change: (attribute: Attribute) => Attrib
 const withoutRules = (attribute: Attribute): Attribute => {
   switch (attribute.kind) {
     case 'scalar': {
-      const { writable, defaultValue, targetField } = attribute.rules;
+      const { writable, frozen, defaultValue, targetField } = attribute.rules;
       const type = bareTypes[scalarTypes[attribute.type].column] ?? attribute.type;
-      return { ...attribute, type, rules: rulesOf({ writable, defaultValue, targetField }) };
+      return { ...attribute, type, rules: rulesOf({ writable, frozen, defaultValue, targetField }) };
     }
     case 'part':
       return { ...attribute, required: false, min: null, max: null };

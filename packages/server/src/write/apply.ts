@@ -10,6 +10,7 @@ import { ConstraintFault, type Db } from '../sql/dialect.js';
 import { readPublishedAt } from './change.js';
 import { findSourceOf, prepareCreate } from './create.js';
 import { prepareDelete } from './delete.js';
+import { dropUnwritable } from './places.js';
 import { previewOf } from './preview.js';
 import {
   type HooksOf,
@@ -71,6 +72,7 @@ export const newWriter = (
         times: chosenTimes(request, now),
         creators: null,
         isSkipped: false,
+        haveRun: false,
         turnedTo: null,
       },
     };
@@ -168,8 +170,10 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const hook = hooks?.before(stored === null ? 'create' : 'update');
   if (hook) {
     const { data } = input;
+    dropUnwritable(data, type, write.context.model);
     const preview = previewOf(write, input, stored);
     await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
+    write.byHooks.haveRun = true;
     stored &&= await entryAfterHooks(write, stored, 'plain');
   }
   if (write.byHooks.creators)

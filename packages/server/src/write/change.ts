@@ -87,6 +87,8 @@ export interface ParseContext {
   readonly format: EntryFormat;
   /** Attributes of a new entry that have a value elsewhere if the body has none: no default, not missing. */
   readonly inherited: ReadonlySet<string>;
+  /** Whether code of the project has had the data in its hands: it writes what requests cannot (BO4). */
+  readonly isOfCode: boolean;
   /** Passwords that are hashes already: the rules are those of what was hashed. */
   readonly hashes: ReadonlySet<string>;
 }
@@ -152,7 +154,7 @@ interface Place {
 }
 
 const newParser = (
-  { model, gate, draft, strict, format, inherited, hashes }: ParseContext,
+  { model, gate, draft, strict, format, inherited, isOfCode, hashes }: ParseContext,
   issues: Issue[],
   leftOut: LeftOut[],
 ) => {
@@ -194,7 +196,8 @@ const newParser = (
       }
       switch (attribute.kind) {
         case 'scalar':
-          change.values.push(...scalar(attribute, given, at, place));
+          if (attribute.rules.writable || isOfCode) change.values.push(...scalar(attribute, given, at, place));
+          else absent(attribute, at, place, change.values);
           break;
         case 'link':
           change.links.push(...link(type, attribute, given, at, place));
@@ -247,7 +250,7 @@ const newParser = (
 
   const scalar = (attribute: ScalarAttribute, value: unknown, path: Path, { isNew }: Place): readonly ValueChange[] => {
     const { rules } = attribute;
-    if (!rules.writable) return [];
+    if (rules.frozen) return [];
     if (value === null) {
       if (rules.required && !draft) report(nullIssue(scalarTypes[attribute.type].bodyType, isNew, path));
       return [{ attribute, value: null, path }];

@@ -22,6 +22,15 @@ export const dropPrototypes = (data: Readonly<Record<string, unknown>>, type: En
   for (const place of placesOf(data as Record<string, unknown>, type, model)) delete place.data[PROTOTYPE];
 };
 
+/** Removes what requests cannot write (BO4), before code sees the data: what stands there afterwards is the code's own. */
+export const dropUnwritable = (data: Readonly<Record<string, unknown>>, type: EntryType, model: Model): void => {
+  for (const place of placesOf(data as Record<string, unknown>, type, model))
+    for (const name of Object.keys(place.data)) {
+      const attribute = place.type.attributes.get(name);
+      if (attribute?.kind === 'scalar' && !attribute.rules.writable && !attribute.rules.frozen) delete place.data[name];
+    }
+};
+
 /** The entry first, then its components; iterative, because clients choose how deep these are nested. */
 export function* placesOf<D extends Data>(data: D, type: EntryType, model: Model): Generator<DataPlace<D>> {
   const places: DataPlace<D>[] = [{ data, type, path: [] }];

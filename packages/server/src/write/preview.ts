@@ -28,7 +28,7 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
   /** False if the value is invalid. */
   const completeScalar = async (holder: Open, attribute: ScalarAttribute, isNew: boolean, draft: boolean) => {
     const { name, rules } = attribute;
-    if (!rules.writable) return true;
+    if (rules.frozen) return true;
     if (!Object.hasOwn(holder, name) && isNew && rules.defaultValue != null)
       holder[name] = structuredClone(rules.defaultValue);
     const value = Object.hasOwn(holder, name) ? holder[name] : null;

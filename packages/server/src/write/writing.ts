@@ -55,6 +55,8 @@ export interface SetByHooks {
   creators: Creators | null;
   /** Whether hooks were not run, because the data is invalid. */
   isSkipped: boolean;
+  /** Whether they have seen the data. */
+  haveRun: boolean;
   /** The entry that is written instead; null if they name no other. */
   turnedTo: number | null;
 }
@@ -92,12 +94,13 @@ export const leaveOutIgnored = ({ request, leftOut }: Write, data: Data, stored:
 };
 
 export const parseData = (
-  { request: { type }, context: { model, gate, strict, format = 'v4' }, byHooks: { hashes } }: Write,
+  { request: { type }, context: { model, gate, strict, format = 'v4' }, byHooks: { hashes, haveRun } }: Write,
   data: Data,
   action: 'create' | 'update',
   draft: boolean,
   inherited: ReadonlySet<string> = noNames,
-): ParsedBody => parseChange(data, type, { model, gate, action, draft, strict, format, inherited, hashes });
+): ParsedBody =>
+  parseChange(data, type, { model, gate, action, draft, strict, format, inherited, isOfCode: haveRun, hashes });
 
 /** Parses the data into a change; refuses invalid data. @param id null for a new entry. */
 export const acceptData = async (

@@ -11,7 +11,8 @@ const TRAIL = 'api::trail.trail';
 const LEAF = 'api::leaf.leaf';
 
 const text = { attributes: { text: { type: 'string' } } };
-const project: SmallProject = { types: { note: text, trail: text, leaf: text } };
+const sealed = { attributes: { ...text.attributes, seal: { type: 'string', writable: false } } };
+const project: SmallProject = { types: { note: text, trail: text, leaf: sealed } };
 
 type HookOf = (event: Event) => Promise<void> | void;
 
@@ -56,6 +57,19 @@ describe.each(dialects)('refusals inside hooks on %s', (dialect) => {
     };
     expect(await post()).toBe(200);
     expect(await stored()).toEqual(['note', 'instead']);
+  });
+
+  it('BO4: hooks write what requests cannot', async () => {
+    hooks = {
+      [LEAF]: {
+        beforeCreate: ({ data }) => {
+          expect(data).not.toHaveProperty('seal');
+          Object.assign(data!, { seal: 'of the hook' });
+        },
+      },
+    };
+    const { status } = await world.send('POST', '/api/leafs', { data: { text: 'leaf', seal: 'of the client' } });
+    expect([status, await world.rows('leafs')]).toMatchObject([200, [{ seal: 'of the hook' }]]);
   });
 
   it('an update and a deletion whose hooks refuse are rolled back too', async () => {

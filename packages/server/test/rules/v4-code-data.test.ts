@@ -629,3 +629,80 @@ describe.each(dialects)('data of code on %s', (dialect) => {
     });
   });
 });
+
+// ---- what requests cannot write
+
+const ticket = 'api::ticket.ticket';
+const tickets = {
+  ...running,
+  ...typeFile('ticket', {
+    title: { type: 'string' },
+    state: { type: 'enumeration', enum: ['open', 'closed'], default: 'open', required: true, writable: false },
+    paymentId: { type: 'string', writable: false },
+    parts: { type: 'component', component: 'shared.fee', repeatable: true },
+  }),
+  ...component('fee', { sum: { type: 'integer' }, code: { type: 'string', default: 'none', writable: false } }),
+  ...typeFile('plain', { title: { type: 'string' }, clicks: { type: 'integer', default: 0, writable: false } }),
+  ...coreFile('Router', 'ticket', '{ config: { create: { auth: false }, update: { auth: false } } }'),
+  ...coreFile('Router', 'plain', '{ config: { create: { auth: false } } }'),
+  ...coreFile('Controller', 'plain'),
+  ...coreFile(
+    'Controller',
+    'ticket',
+    `({ strapi }) => ({ async update(ctx) {
+      const data = await this.sanitizeInput({ ...ctx.request.body.data, id: 77 }, ctx);
+      return { data: await strapi.db.query('${ticket}').update({ where: { id: ctx.params.id }, data }), given: Object.keys(data) };
+    } })`,
+  ),
+  'src/api/ticket/content-types/ticket/lifecycles.js': `module.exports = {
+    beforeCreate({ params: { data } }) {
+      data.seen = { ...data };
+      if (data.title === 'hooked') Object.assign(data, { paymentId: 'of the hook', parts: [{ sum: 1, code: 'hook' }] });
+    },
+  };`,
+};
+
+describe.each(dialects)('attributes that requests cannot write, on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, tickets);
+  });
+  afterAll(() => served.close());
+  const { run } = codeRunner(() => served);
+  const stored = (id: number): Promise<unknown> =>
+    run(`return strapi.entityService.findOne('${ticket}', ${id}, { populate: { parts: true } })`);
+  const ofClient = { state: 'closed', paymentId: 'of the client', id: 50, parts: [{ sum: 2, code: 'client' }] };
+
+  it('have their defaults, whatever a client says', async () => {
+    expect((await served.json('POST', '/api/plains', { data: { title: 'a', clicks: 5 } })).body).toMatchObject({
+      data: { attributes: { clicks: 0 } },
+    });
+    expect((await served.json('POST', '/api/tickets', { data: { title: 'a', ...ofClient } })).status).toBe(200);
+    expect(await stored(1)).toMatchObject({ state: 'open', paymentId: null, parts: [{ sum: 2, code: 'none' }] });
+  });
+
+  it('are written by hooks', async () => {
+    expect((await served.json('POST', '/api/tickets', { data: { ...ofClient, title: 'hooked' } })).status).toBe(200);
+    expect(await stored(2)).toMatchObject({
+      state: 'open',
+      paymentId: 'of the hook',
+      parts: [{ sum: 1, code: 'hook' }],
+    });
+  });
+
+  it.each([
+    `strapi.entityService.update('${ticket}', 1, { data })`,
+    `strapi.db.query('${ticket}').update({ where: { id: 1 }, data })`,
+  ])('are written by code: %s', async (update) => {
+    const state = update.includes('entityService') ? 'closed' : 'open';
+    await run(
+      `const data = { state: '${state}', paymentId: '${state}', parts: [{ sum: 3, code: '${state}' }] }; await ${update}`,
+    );
+    expect(await stored(1)).toMatchObject({ state, paymentId: state, parts: [{ sum: 3, code: state }] });
+  });
+
+  it('are taken out by sanitizeInput, and so is the id', async () => {
+    const { body } = await served.json('PUT', '/api/tickets/1', { data: { title: 'b', ...ofClient } });
+    expect(body).toMatchObject({ data: { id: 1, title: 'b', paymentId: 'open' }, given: ['title', 'parts'] });
+  });
+});

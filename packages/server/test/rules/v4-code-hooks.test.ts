@@ -316,7 +316,7 @@ describe.each(dialects)('hooks on %s', (dialect) => {
     it('has only the time of the change before an update', async () => {
       const id = idOf(await create({}));
       await served.json('PUT', `/api/plans/${id}`, { data: { title: 'B', createdAt: '2001-01-01', id: 7 } });
-      expect(seen()).toEqual({ title: 'B', id: 7, updatedAt: expect.any(Date) });
+      expect(seen()).toEqual({ title: 'B', updatedAt: expect.any(Date) });
       expect((await stored(id))['updatedAt']).toBe((seen()['updatedAt'] as Date).toISOString());
       await strapi.entityService.update(plan, id, { data: { stock: '4' } });
       expect(seen()).toEqual({ stock: 4, updatedAt: expect.any(Date) });

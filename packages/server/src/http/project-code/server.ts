@@ -213,7 +213,7 @@ export const addProjectCode = async (
         contexts.route(ctx, route.params, route.route.path);
         return route.route.chain(ctx, next);
       }
-      if (routes.methods().length > 0) ctx.status = 405;
+      if (routes.methods().length > 0) refuseMethod(ctx, routes);
       return undefined;
     };
 
@@ -299,7 +299,7 @@ export const addProjectCode = async (
       });
     };
     const last = routed({ method, pathname }, found, async () => {
-      if (isOtherMethod(request, pathname, code)) ctx.status = 405;
+      if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
       else await answerNatively();
     });
     exchanges.set(ctx, request);
@@ -406,6 +406,11 @@ interface Place {
   readonly method: string;
   readonly pathname: string;
 }
+
+const refuseMethod = (ctx: Koa.Context, routes: RoutesAt): void => {
+  ctx.status = 405;
+  ctx.set('allow', [...new Set(routes.methods().flatMap((it) => (it === 'GET' ? ['HEAD', it] : [it])))].join(', '));
+};
 
 /** Code finds an empty object where there is no body. */
 const hasContent = (body: unknown): boolean =>
