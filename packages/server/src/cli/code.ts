@@ -226,13 +226,15 @@ export const refuseGuards = (code: readonly CodeFile[], { runCode }: Pick<Config
 export const missedCode = (code: readonly CodeFile[]): readonly string[] =>
   code.filter((it) => (it.kind === 'guard' || it.kind === 'code') && !it.ignored).map((it) => it.file);
 
-/** The actions of each type that its routers do not serve, by uid. Routers that the configuration lists have no effect. */
+/** The actions of each type that its routers do not serve, by uid, as far as their texts show it. Routers that the configuration lists have no effect. */
 export const unservedActions = (
   projectDir: string,
   code: readonly CodeFile[],
 ): ReadonlyMap<string, readonly CoreAction[]> => {
   const unserved = new Map<string, readonly CoreAction[]>();
-  for (const { file } of code.filter((it) => it.kind === 'router' && !it.ignored)) {
+  for (const { file } of code.filter(
+    (it) => isRoute.test(it.file) && (it.kind === 'router' || it.kind === 'run') && !it.ignored,
+  )) {
     const router = coreRouter(bare(textOf(projectDir, file)));
     // what one of several routers serves is served
     if (router)

@@ -44,7 +44,7 @@ describe('requests are judged', () => {
   beforeAll(async () => {
     world = await newV4World('sqlite', starter, starterRows);
     writeFiles(world.dir, {
-      'src/api/dish/routes/01-today.js': `module.exports = { routes: [{ method: 'GET', path: '/dishes/today', handler: 'dish.today' }] };`,
+      'src/api/dish/routes/01-today.js': `module.exports = { routes: [{ method: 'GET', path: '/dishes/today', handler: 'dish.today' }, { method: 'GET', path: '/specials/:day?', handler: 'dish.today' }, { method: 'GET', path: '/guides/:path(.*)', handler: 'dish.today' }] };`,
     });
   });
   afterAll(() => world.drop());
@@ -108,6 +108,8 @@ describe('requests are judged', () => {
   it('what is not content is said by what it is', async () => {
     const { elsewhere } = await judged(
       'GET /api/dishes/today',
+      'GET /api/specials',
+      'GET /api/guides/a/b',
       'GET /uploads/a.png',
       'GET /admin/init',
       'POST /graphql',
@@ -120,15 +122,17 @@ describe('requests are judged', () => {
     );
     expect(elsewhere.map((it) => it.what)).toEqual([
       'GET /api/dishes/today, a route of the project: runs',
+      'GET /api/specials/:day?, a route of the project: runs',
+      'GET /api/guides/:path(.*), a route of the project: runs',
       'files below /uploads: served',
       "v4's admin panel: not served, the Studio at /studio stands in its place",
       'GraphQL: not served',
       'accounts, files and locales: served',
       '/api/connect: not served',
-      'paths below /api that no type has: 404',
+      'paths below /api that no type has: 404, but where code of the project adds a route',
       'DELETE /api/dishes: not served',
       'other paths: 404',
-      'GET /api/dishes/:id with an id that is no number: 404, as in v4',
+      'GET /api/dishes/:id with an id that is no number: 404, as in v4, but where a controller of the project finds it',
     ]);
   });
 

@@ -259,6 +259,7 @@ const inspectDatabase = async (
             ownRoutes: facts.flatMap(({ routes, verdict }) =>
               routes.map((it) => ({ ...it, runs: verdict === 'runs' })),
             ),
+            hasCode: facts.some((it) => it.verdict === 'runs'),
             unserved,
             defaultLocale: content.locales?.default ?? 'en',
           }),

@@ -1,6 +1,7 @@
 /** Judges the request lines of an access log: what v4 answered, and the strict or the lenient parser would refuse. */
 import fs from 'node:fs';
 import readline from 'node:readline';
+import { match } from 'path-to-regexp';
 import { serverGate } from '../../access/access.js';
 import { formatIssue, type Issue } from '../../errors.js';
 import { methods, parseId, type Route, routesOf } from '../../http/routes.js';
@@ -56,6 +57,8 @@ export interface JudgeOptions {
   readonly file: string;
   /** Paths of routes of the project's own, without the prefix, with their methods: `GET /books/mine`. */
   readonly ownRoutes: readonly { readonly method: string; readonly path: string; readonly runs: boolean }[];
+  /** Whether code of the project runs, which may answer what the server does not. */
+  readonly hasCode: boolean;
   readonly unserved: ReadonlyMap<string, readonly string[]>;
   readonly defaultLocale: string;
 }
@@ -184,12 +187,13 @@ const newJudge = ({
   model,
   config,
   ownRoutes,
+  hasCode,
   unserved,
   defaultLocale,
 }: JudgeOptions): ((request: LoggedRequest) => Verdict) => {
   const { prefix } = config.api.rest;
   const routes = routesOf(model, prefix, unserved).map((route) => ({ route, form: formOf(route.path) }));
-  const own = ownRoutes.map((it) => ({ ...it, form: formOf(`${prefix}${it.path}`) }));
+  const own = ownRoutes.map((it) => ({ ...it, matches: matcherOf(`${prefix}${it.path}`) }));
   const context = { model, gate: serverGate, rest: config.api.rest, defaultLocale };
   const resolve = (
     route: Route,
@@ -207,7 +211,7 @@ const newJudge = ({
   return ({ method, url }) => {
     const [pathname = '', search = ''] = url.split(/\?(.*)/s);
     // the first match wins in v4, so routes of the project hide those of content
-    const ofProject = own.find((it) => it.method === method && it.form.test(pathname));
+    const ofProject = own.find((it) => it.method === method && it.matches(pathname));
     if (ofProject)
       return {
         kind: 'elsewhere',
@@ -215,7 +219,7 @@ const newJudge = ({
       };
     const found = routes.find(({ form }) => form.test(pathname));
     const reading = method === 'HEAD' ? 'GET' : method;
-    if (!found) return { kind: 'elsewhere', what: placeOf(pathname, prefix) };
+    if (!found) return { kind: 'elsewhere', what: placeOf(pathname, prefix, hasCode) };
     const { route } = found;
     const action = route.actions[reading as keyof Route['actions']];
     if (method === 'OPTIONS') return { kind: 'elsewhere', what: 'OPTIONS, answered for CORS' };
@@ -234,7 +238,10 @@ const newJudge = ({
       };
     const id = /\/([^/]+?)\/?$/.exec(pathname)?.[1] ?? '';
     if (route.path.endsWith(':id') && parseId(id, limits.integerMax) === null)
-      return { kind: 'elsewhere', what: `${method} ${route.path} with an id that is no number: 404, as in v4` };
+      return {
+        kind: 'elsewhere',
+        what: `${method} ${route.path} with an id that is no number: 404, as in v4${hasCode ? ', but where a controller of the project finds it' : ''}`,
+      };
     const read: ReadAction = action === 'find' || action === 'single' ? action : 'findOne';
     const strict = resolve(route, read, search, true);
     const lenient = resolve(route, read, search, false);
@@ -251,6 +258,16 @@ const newJudge = ({
   };
 };
 
+/** As the server matches routes of the project; one that cannot be read stops the start, and matches nothing here. */
+const matcherOf = (path: string): ((pathname: string) => boolean) => {
+  try {
+    const matches = match(path);
+    return (pathname) => matches(pathname) !== false;
+  } catch {
+    return () => false;
+  }
+};
+
 const formOf = (route: string): RegExp =>
   new RegExp(
     `^${route
@@ -261,7 +278,7 @@ const formOf = (route: string): RegExp =>
   );
 
 /** What v4 serves besides content. */
-const placeOf = (pathname: string, prefix: string): string => {
+const placeOf = (pathname: string, prefix: string, hasCode: boolean): string => {
   const places: readonly (readonly [RegExp, string])[] = [
     [/^\/uploads\//, 'files below /uploads: served'],
     [/^\/_health\/?$/, '/_health: served'],
@@ -279,5 +296,5 @@ const placeOf = (pathname: string, prefix: string): string => {
   if (/^\/(auth|users|users-permissions|upload|i18n)(\/|$)/.test(rest)) return 'accounts, files and locales: served';
   if (/^\/(connect|email|content-type-builder)(\/|$)/.test(rest))
     return `${prefix}${/^\/[^/]+/.exec(rest)?.[0]}: not served`;
-  return `paths below ${prefix} that no type has: 404`;
+  return `paths below ${prefix} that no type has: 404${hasCode ? ', but where code of the project adds a route' : ''}`;
 };
