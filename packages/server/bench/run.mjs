@@ -38,8 +38,8 @@ const usage = `npm run bench -- [options]
   --requests a,b       some of list, star, tree, one, page; localized, localized-page, localized-other, localized-all;
                        create, connect, append, which write; upload, a photograph; peers, other servers on the same tables; together, beside what
                        stands for v4; only by name: guarded, code of a v4 project; growth, with up to ${growthSizes.at(-1)} articles; memory, by the number of threads
-  --rounds N           slices for each side and request (7; 10 of writes)
-  --seconds S          length of a slice (0.8); those of writes have a number of requests instead
+  --rounds N           slices for each side and request (7; 10 of writes, 60 of guarded)
+  --seconds S          length of a slice (0.8); those of guarded are of 0.15, those of writes have a number of requests instead
   --connections N      reads at a time (8)
   --soak               100,000 more requests before memory is read
   --profile            where the time goes, for requests that are slower than wanted
