@@ -57,7 +57,7 @@ export interface LaneDeps {
 export const newLane = (deps: LaneDeps): Lane => {
   const { site, commonHeaders, compressed, pending } = deps;
   const targetOf = newTargets(deps.routes, site);
-  /** Of reads whose responses were sent more than once, by URL: what a URL asks for does not depend on who asks. */
+  /** What URLs ask for whose responses were sent more than once: it does not depend on who asks. */
   const repeated = new LRUCache<string, Place>({
     maxSize: limits.targetBytesMax,
     sizeCalculation: ({ byCode }, url) => (byCode ? 3 : 2) * url.length + PLACE_BYTES,

@@ -1,8 +1,9 @@
 /** Dates in data and conditions of code, which v4 stores as what they are where the server is. */
-import type { ScalarTypeName } from '../model/attributes.js';
+import isPlainObject from 'lodash/isPlainObject.js';
+import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
 import type { EntryType, Model, ScalarAttribute } from '../model/model.js';
 import { placesOf } from '../write/places.js';
-import { isMembers, type Members } from './parts.js';
+import type { Members } from './parts.js';
 
 const two = (value: number): string => String(value).padStart(2, '0');
 
@@ -15,15 +16,14 @@ const isDate = (value: unknown): value is Date => value instanceof Date && !Numb
 
 /** A day or a time of day as its text; an instant stays a date. */
 const asStored = (date: Date, type: ScalarTypeName): Date | string => {
-  if (type === 'date') return dayOf(date);
-  return type === 'time' ? timeOf(date) : date;
+  const { column } = scalarTypes[type];
+  if (column === 'date') return dayOf(date);
+  return column === 'time' ? timeOf(date) : date;
 };
 
 /** An object of conditions. Any other is refused, as it is. */
 export const isPlainCondition = (given: unknown): given is Members =>
-  isMembers(given) &&
-  [Object.prototype, null].includes(Object.getPrototypeOf(given)) &&
-  Object.getOwnPropertySymbols(given).length === 0;
+  isPlainObject(given) && Object.getOwnPropertySymbols(given).length === 0;
 
 /** A condition on an attribute of the type: a value, a list, or operators. */
 export const conditionDates = (condition: unknown, type: ScalarTypeName): unknown => {
@@ -62,4 +62,5 @@ export const keepDates = (copy: Members, given: Members, type: EntryType, model:
     if (isOfTime(attribute)) holder[attribute.name] = new Date(date);
 };
 
-const isOfTime = ({ type }: ScalarAttribute): boolean => ['date', 'datetime', 'time', 'timestamp'].includes(type);
+const isOfTime = ({ type }: ScalarAttribute): boolean =>
+  ['date', 'time', 'datetime'].includes(scalarTypes[type].column);

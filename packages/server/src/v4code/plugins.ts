@@ -265,9 +265,13 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
   /** Whoever may have replaced a part of a plugin: an extension, if there is one. */
   const placeOfChange = (name: string): string => extended.get(name)?.file ?? 'the code of the project';
 
-  /** Replaced members of services that the log has told of. */
+  /** Members that the log has told of: `check` runs again once more code has run. */
   const told = new Set<string>();
-  let isChecked = false;
+  const untold = (plugin: string, members: readonly string[]): readonly string[] => {
+    const fresh = members.filter((it) => !told.has(`${plugin} ${it}`));
+    for (const it of fresh) told.add(`${plugin} ${it}`);
+    return fresh;
+  };
   /** What an extension, `register` or `bootstrap` has replaced of the services of a plugin. */
   const replacedOf = (name: string): readonly string[] =>
     [...original.get(name)!].flatMap(([service, own]) => {
@@ -386,23 +390,28 @@ export const newPlugins = (deps: PluginDeps): Plugins => {
     check: () => {
       refuseReaders();
       for (const name of Object.keys(plugins)) {
-        const unasked = replacedOf(name).filter((it) => !asked.includes(it) && !told.has(`${name} ${it}`));
-        for (const it of unasked) told.add(`${name} ${it}`);
+        const unasked = untold(
+          name,
+          replacedOf(name).filter((it) => !asked.includes(it)),
+        );
         if (unasked.length > 0)
           deps.warn(
             `${placeOfChange(name)}: the server itself does not call ${unasked.join(', ')} of ${name}; lifecycles, and wrapped actions, see what it does`,
           );
       }
-      for (const [name, { file }] of isChecked ? [] : extended) {
-        const ofPanel = (absentControllers[name] ?? []).filter(
+      for (const [name, { file }] of extended) {
+        const changed = (absentControllers[name] ?? []).filter(
           (it) => Object.keys(plugins[name]!.controllers[it] ?? {}).length > 0,
+        );
+        const ofPanel = untold(
+          name,
+          changed.map((it) => `controllers.${it}`),
         );
         if (ofPanel.length > 0)
           deps.warn(
-            `${file}: ${ofPanel.map((it) => `controllers.${it}`).join(', ')}: v4's admin panel calls these, and nothing here but routes that name them`,
+            `${file}: ${ofPanel.join(', ')}: v4's admin panel calls these, and nothing here but routes that name them`,
           );
       }
-      isChecked = true;
     },
     rawCodes: () => {
       const raw = { reset: isReplaced(takers.reset), confirmation: isReplaced(takers.confirmation) };
