@@ -119,6 +119,23 @@ describe('the command line', () => {
     expect(log).toContain('api.strict is false, the default of projects that depend on @strapi/strapi: ');
   });
 
+  it.each([
+    ['keeps the compiled server in the project', false],
+    ['serves where nothing can be kept', true],
+  ])('start %s', async (_, isBarred) => {
+    makeProject();
+    const compiled = path.join(dir, '.tmp/compiled');
+    fs.mkdirSync(path.dirname(compiled));
+    if (isBarred) fs.writeFileSync(compiled, '');
+    const { NODE_COMPILE_CACHE: _kept, ...env } = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
+    const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
+    for await (const chunk of child.stdout) if (String(chunk).includes('serving ')) break;
+    child.kill();
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(fs.statSync(compiled).isDirectory()).toBe(!isBarred);
+    if (!isBarred) expect(fs.readdirSync(compiled)).toHaveLength(1);
+  });
+
   it('the project is the current folder by default', async () => {
     makeProject();
     const result = await run(['check']);
