@@ -35,6 +35,12 @@ export interface AdminTokenOptions {
 }
 
 const AUDIENCE = 'dovetail administrators';
+/** A type of their own tells these tokens from all others before they are verified. */
+const header = { alg: 'HS256', typ: 'administrator+jwt' };
+const BEGINNING = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.`;
+
+/** Whether a bearer value is an administrator's token, valid or not: nobody else's credentials begin like one. */
+export const isOfAdministrators = (bearer: string): boolean => bearer.startsWith(BEGINNING);
 
 export const newAdminTokens = ({ secret, now }: AdminTokenOptions): AdminTokens => {
   const derived = (purpose: string): Buffer =>
@@ -53,7 +59,7 @@ export const newAdminTokens = ({ secret, now }: AdminTokenOptions): AdminTokens 
       const issuedAt = Math.floor(now() / 1000);
       const expiresAt = issuedAt + limits.adminTokenMsMax / 1000;
       const token = await new SignJWT({ sid: session })
-        .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
+        .setProtectedHeader(header)
         .setSubject(String(adminId))
         .setAudience(AUDIENCE)
         .setIssuedAt(issuedAt)
@@ -64,7 +70,8 @@ export const newAdminTokens = ({ secret, now }: AdminTokenOptions): AdminTokens 
     verify: async (text) => {
       try {
         const { payload } = await jwtVerify(text, key, {
-          algorithms: ['HS256'],
+          algorithms: [header.alg],
+          typ: header.typ,
           audience: AUDIENCE,
           requiredClaims: ['sub', 'exp', 'sid'],
           currentDate: new Date(now()),

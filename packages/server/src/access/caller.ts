@@ -10,7 +10,7 @@ import { newSingleFlight } from '../single-flight.js';
 import { type Db, type Dialect, type ReadProgram, type Rows, readRows, type Statement } from '../sql/dialect.js';
 import { type Caller, publicCaller } from './access.js';
 import { isGuarded, isReading } from './actions.js';
-import type { AdminClaims, AdminTokens } from './admin-tokens.js';
+import { type AdminClaims, type AdminTokens, isOfAdministrators } from './admin-tokens.js';
 import {
   type AdminCredential,
   type AdminRoleStore,
@@ -102,8 +102,10 @@ export const newCallers = (deps: CallerDeps): Callers => {
     return singleFlight.join(digest, async () => {
       const changesBefore = changes;
       const hash = hashToken(bearer, apiTokenSalt);
-      const claims = await jwts.verify(bearer);
-      const admin = claims ? null : await adminSession(bearer);
+      const isOfAdmin = isOfAdministrators(bearer);
+      const admin = isOfAdmin ? await adminSession(bearer) : null;
+      if (isOfAdmin && !admin) return unknown();
+      const claims = isOfAdmin ? null : await jwts.verify(bearer);
       const read = await db.readSmall(() => credentialProgram(hash, { claims, admin }, jwts, db.dialect, readAt));
       // not cached if something changed during the read: it may be out of date already
       if (read.ok && changes === changesBefore) known.set(digest, { credential: read.value, readAt });
@@ -247,12 +249,12 @@ function* credentialProgram(
   if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
   if (admin) statements.push(sessionStatement(admin.claims.session, dialect));
   const [tokens = [], found = [], settings = []] = yield statements;
-  const token = tokenOf(tokens, hash);
-  if (token) return ok({ kind: 'token', token, caller: tokenCaller(token) });
   if (admin) {
     const credential = adminCredential(admin.claims, found, admin.tokens, now);
     return credential ? ok(credential) : unknown();
   }
+  const token = tokenOf(tokens, hash);
+  if (token) return ok({ kind: 'token', token, caller: tokenCaller(token) });
   return claims ? userCredential(claims, found, settings, jwts) : unknown();
 }
 

@@ -27,21 +27,22 @@ import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 import { asOf, identifyCaller, isReading } from './credentials.js';
 import { asksForV5, readFormat, readWrite } from './forms.js';
-import { addPath } from './paths.js';
+import { addPath, type PathHandlers } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
-import { type Action, type Method, methods, parseId, permissionFor, type Route } from './routes.js';
+import { type Action, type Method, methods, parseId, permissionFor, type Route, type Routes } from './routes.js';
 import { searchOfRequest } from './searches.js';
 
-export const addActionPaths = (app: FastifyInstance, routes: readonly Route[], site: Site): void => {
-  for (const route of routes) {
-    const handlers = methods.flatMap((method): readonly [Method, RouteHandlerMethod][] => {
-      const action = route.actions[method];
-      return action === undefined
-        ? []
-        : [[method, (request, reply) => answerAction(request, reply, route, action, site)]];
-    });
-    addPath(app, route.path, Object.fromEntries(handlers));
-  }
+export const addActionPaths = (app: FastifyInstance, { served, all }: Routes, site: Site): void => {
+  const handlersOf = (route: Route): PathHandlers =>
+    Object.fromEntries(
+      methods.flatMap((method): readonly [Method, RouteHandlerMethod][] => {
+        const action = route.actions[method];
+        return action === undefined
+          ? []
+          : [[method, (request, reply) => answerAction(request, reply, route, action, site)]];
+      }),
+    );
+  for (const [i, route] of all.entries()) addPath(app, route.path, handlersOf(served[i]!), handlersOf(route));
 };
 
 const answerAction = async (

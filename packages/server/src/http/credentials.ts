@@ -1,6 +1,7 @@
 /** Who makes a request, or with whose rights an administrator looks at what others see (AD15). */
 import type http from 'node:http';
-import type { Callers, KnownCaller } from '../access/caller.js';
+import { isOfAdministrators } from '../access/admin-tokens.js';
+import { bearerOf, type Callers, type KnownCaller } from '../access/caller.js';
 import { issue, type Result, refused } from '../errors.js';
 import type { Ready } from '../ready.js';
 
@@ -19,6 +20,17 @@ export const identifyCaller = (
   const as = asOf(headers);
   if (as !== undefined && !isRead) return refused(issue('admin.as-write', []));
   return callers.identify(headers.authorization, as);
+};
+
+/**
+ * Whether an administrator asks, with rights of their own: whoever cannot be identified as one is refused. Code of a v4 project has
+ * no part in what the server itself answers them (AD14).
+ */
+export const isByAdministrator = (headers: http.IncomingHttpHeaders): boolean => {
+  const { authorization } = headers;
+  if (authorization === undefined || asOf(headers) !== undefined) return false;
+  const bearer = bearerOf(authorization);
+  return bearer !== null && isOfAdministrators(bearer);
 };
 
 export const isReading = (method: string | undefined): boolean => method === 'GET' || method === 'HEAD';

@@ -22,12 +22,12 @@ import { localeRoute } from './locale-routes.js';
 import { MODEL_PATH } from './model-routes.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
-import { permissionFor, type Route } from './routes.js';
+import { permissionFor, type Routes, routesFor } from './routes.js';
 import { isAnsweredByCode, listsOf, partListsOf, windowAction } from './window-routes.js';
 
 export interface DescriptionDeps {
   readonly site: Site;
-  readonly routes: readonly Route[];
+  readonly routes: Routes;
   readonly prefix: string;
   /** What precedes all paths: a URL, or `/`. */
   readonly publicUrl: string;
@@ -87,7 +87,8 @@ const describedFor = async (
   taken: ReadonlySet<string>,
 ) => {
   const { model, handlers } = site;
-  const content = routes.flatMap(({ path, type, actions }) =>
+  const own = routesFor(caller, routes);
+  const content = own.flatMap(({ path, type, actions }) =>
     Object.entries(actions).flatMap(([method, action]): readonly Operation[] => {
       if (!caller.may(permissionFor(type, action))) return [];
       const isCustom = action !== 'createLocalization' && handlerFor(handlers.get(type.uid), action) !== undefined;
@@ -95,10 +96,11 @@ const describedFor = async (
     }),
   );
   const gate = newGate(caller, model);
-  const windows = routes.flatMap((route): readonly Operation[] => {
+  const windows = own.flatMap((route): readonly Operation[] => {
     const { type, path } = route;
     const action = windowAction(route);
-    if (action === null || isAnsweredByCode(route, site, code) || !caller.may(permissionFor(type, action))) return [];
+    if (action === null || !caller.may(permissionFor(type, action))) return [];
+    if (!caller.rights && isAnsweredByCode(route, site, code)) return [];
     const lists = listsOf(type, gate).map((attribute): Operation => {
       return { kind: 'window', method: 'GET', path: `${path}/relations/${attribute.name}`, type, attribute };
     });

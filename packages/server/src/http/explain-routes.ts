@@ -11,12 +11,12 @@ import { readFormat } from './forms.js';
 import { whoKnows } from './looking.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
-import { permissionFor, type Route, readRouteOf, readRoutes } from './routes.js';
+import { permissionFor, type Route, type Routes, readRouteOf, readRoutes, routesFor } from './routes.js';
 import { listAt } from './window-routes.js';
 
 export interface ExplainRouteDeps {
   readonly site: Site;
-  readonly routes: readonly Route[];
+  readonly routes: Routes;
   /** Whether anybody may. */
   readonly isOpen: boolean;
 }
@@ -30,7 +30,7 @@ export const addExplainPath = (app: FastifyInstance, deps: ExplainRouteDeps): vo
       const known = await whoKnows(request.headers, deps);
       if (!known.ok) return sendIssues(reply, known.issues);
       const caller = known.value;
-      const asked = readBody(request.body, routes);
+      const asked = readBody(request.body, routesFor(caller, routes));
       if (!asked.ok) return sendIssues(reply, asked.issues);
       const { route, action, id, list, search, isRun } = asked.value;
       const { type } = route;

@@ -9,11 +9,11 @@ import { localeRoute } from './locale-routes.js';
 import { whoLooks } from './looking.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
-import type { Route } from './routes.js';
+import type { Route, Routes } from './routes.js';
 
 export interface ModelRouteDeps {
   readonly site: Site;
-  readonly routes: readonly Route[];
+  readonly routes: Routes;
   readonly prefix: string;
   /** Of the server. */
   readonly version: string;
@@ -27,7 +27,8 @@ export const MODEL_PATH = '/_dovetail/model';
 /** @param taken paths of the project's content types. */
 export const addModelPath = (app: FastifyInstance, taken: ReadonlySet<string>, deps: ModelRouteDeps): void => {
   const { site, prefix, version } = deps;
-  const paths = pathsOf(deps, taken);
+  const paths = pathsOf(deps.routes.served, prefix, taken);
+  const pathsOfAdministrators = pathsOf(deps.routes.all, prefix, taken);
   addPath(app, MODEL_PATH, {
     GET: async (request, reply) => {
       const seen = await whoLooks(request.headers, deps);
@@ -50,7 +51,7 @@ export const addModelPath = (app: FastifyInstance, taken: ReadonlySet<string>, d
         rest: settings.rest,
         strict: settings.strict,
         locales: listed.flatMap(({ code, name, isDefault }) => (code === null ? [] : [{ code, name, isDefault }])),
-        paths,
+        paths: caller.rights ? pathsOfAdministrators : paths,
         mainFields,
       });
       reply
@@ -61,7 +62,7 @@ export const addModelPath = (app: FastifyInstance, taken: ReadonlySet<string>, d
   });
 };
 
-const pathsOf = ({ routes, prefix }: ModelRouteDeps, taken: ReadonlySet<string>): ReadonlyMap<Uid, string> => {
+const pathsOf = (routes: readonly Route[], prefix: string, taken: ReadonlySet<string>): ReadonlyMap<Uid, string> => {
   const builtin = [
     [FILE_UID, '/upload/files'],
     [USER_UID, '/users'],

@@ -1,35 +1,52 @@
 /** Registers one path with its methods: others are a 405, and OPTIONS lists those allowed (RQ4). */
 import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import { issue } from '../errors.js';
+import { isByAdministrator } from './credentials.js';
 import { withFaults } from './faults.js';
 import { sendIssues } from './respond.js';
 import { type Method, methods } from './routes.js';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Set if the server has an answer, which may be for administrators only, and not just a refusal. */
+    isAnswered?: true;
+  }
+}
+
 export type PathHandlers = Readonly<Partial<Record<Method, RouteHandlerMethod>>>;
 
-export const addPath = (app: FastifyInstance, url: string, handlers: PathHandlers): void => {
-  const others: Method[] = [];
-  for (const method of methods) {
-    const handler = handlers[method];
-    if (handler) app.route({ method: withHead(method), url, handler: withFaults(handler) });
-    else if (method === 'GET')
-      app.route({
-        method: withHead(method),
-        url,
-        handler: (_request, reply) => sendIssues(reply, [issue('http.not-found', [])]),
-      });
-    else others.push(method);
-  }
+/** @param ofAdministrators handlers that answer administrators only; to everybody else the path has no such method. */
+export const addPath = (
+  app: FastifyInstance,
+  url: string,
+  handlers: PathHandlers,
+  ofAdministrators: PathHandlers = {},
+): void => {
+  const others = methods.filter((it) => it !== 'GET' && !handlers[it]);
   const allow = methods
     .filter((it) => !others.includes(it))
     .flatMap(withHead)
     .join(', ');
+  const refuse = (method: Method): RouteHandlerMethod =>
+    method === 'GET'
+      ? (_request, reply) => sendIssues(reply, [issue('http.not-found', [])])
+      : (_request, reply) => sendIssues(reply.header('allow', allow), [issue('http.method', [])]);
+  for (const method of methods) {
+    const refused = refuse(method);
+    const own = ofAdministrators[method];
+    const handler =
+      handlers[method] ??
+      (own &&
+        function (this: FastifyInstance, request, reply) {
+          return (isByAdministrator(request.headers) ? own : refused).call(this, request, reply);
+        });
+    app.route({
+      method: withHead(method),
+      url,
+      ...(handler ? { handler: withFaults(handler), config: { isAnswered: true } } : { handler: refused }),
+    });
+  }
   app.route({ method: 'OPTIONS', url, handler: (_request, reply) => reply.header('allow', allow).send() });
-  app.route({
-    method: others,
-    url,
-    handler: (_request, reply) => sendIssues(reply.header('allow', allow), [issue('http.method', [])]),
-  });
 };
 
 const withHead = (method: Method): string[] => (method === 'GET' ? ['HEAD', 'GET'] : [method]);

@@ -1,4 +1,5 @@
 /** Maps URL paths to actions on content types (RQ1). */
+import type { Caller } from '../access/access.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { ReadAction } from '../query/selection.js';
@@ -20,6 +21,16 @@ export interface Route {
 /** The permission that an action needs; reading a single type needs `find`. */
 export const permissionFor = (type: EntryType, action: Action): string =>
   `${type.uid}.${action === 'single' ? 'find' : action}`;
+
+/** The same paths twice, in the same order. */
+export interface Routes {
+  /** With the actions that everybody may ask for. */
+  readonly served: readonly Route[];
+  /** With those of administrators: what code of a v4 project answers, or leaves out, the server itself answers them (AD14). */
+  readonly all: readonly Route[];
+}
+
+export const routesFor = ({ rights }: Caller, { served, all }: Routes): readonly Route[] => (rights ? all : served);
 
 /**
  * @param prefix with a leading slash: `/api`.

@@ -153,10 +153,13 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
       : sendIssues(reply, [issue('http.busy', [])]),
   );
   addUploads(app, settings.uploadsDir, site.media.store);
-  const routes = routesOf(site.model, settings.prefix, settings.unserved);
+  const routes = {
+    served: routesOf(site.model, settings.prefix, settings.unserved),
+    all: routesOf(site.model, settings.prefix),
+  };
   addActionPaths(app, routes, site);
   addWindowPaths(app, { site, routes, prefix: settings.prefix, code: deps.code });
-  const taken = new Set(routes.map((it) => it.path));
+  const taken = new Set(routes.all.map((it) => it.path));
   addAccountPaths(app, taken, { accounts, callers, attempts, prefix: settings.prefix });
   if (site.administration)
     addAdminPaths(app, { actions: site.administration, callers, attempts, publicUrl: settings.publicUrl ?? null });
@@ -190,7 +193,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   const lane = newLane({
     site,
     code: codeServer,
-    routes,
+    routes: routes.served,
     commonHeaders: newCommonHeaders(headers),
     compressed: newCompressed(settings.compressedBytesMax ?? limits.compressedBytesMax),
     pending,

@@ -25,12 +25,12 @@ import { admit, contextFor } from './actions.js';
 import { asOf } from './credentials.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
-import { parseId, permissionFor, type Route } from './routes.js';
+import { parseId, permissionFor, type Route, type Routes } from './routes.js';
 import { searchOfRequest } from './searches.js';
 
 export interface WindowRouteDeps {
   readonly site: Site;
-  readonly routes: readonly Route[];
+  readonly routes: Routes;
   readonly prefix: string;
   readonly code: BoundCode | undefined;
 }
@@ -39,17 +39,20 @@ export interface WindowRouteDeps {
 export const addWindowPaths = (app: FastifyInstance, { site, routes, prefix, code }: WindowRouteDeps): void => {
   /** By the path of an entry, in lower case. */
   const types = new Map(
-    routes.filter((it) => windowAction(it) !== null).map((it) => [it.path.toLowerCase(), it] as const),
+    routes.all.flatMap((route, i) => {
+      if (windowAction(route) === null) return [];
+      return [[route.path.toLowerCase(), { route, served: routes.served[i]! }] as const];
+    }),
   );
   const answer =
     (pathOf: (plural: string) => string) =>
     async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const params = request.params as { readonly plural: string; readonly id?: string; readonly '*': string };
       const { plural, id, '*': path } = params;
-      const route = types.get(pathOf(plural).toLowerCase());
-      if (!route) return sendIssues(reply, [issue('http.not-found', [])]);
-      const isOfCode = isAnsweredByCode(route, site, code);
-      return sendWindow(request, reply, { route, path: path.split('/'), id: id ?? null, isOfCode }, site);
+      const found = types.get(pathOf(plural).toLowerCase());
+      if (!found) return sendIssues(reply, [issue('http.not-found', [])]);
+      const isOfCode = isAnsweredByCode(found.served, site, code);
+      return sendWindow(request, reply, { route: found.route, path: path.split('/'), id: id ?? null, isOfCode }, site);
     };
   addPath(app, `${prefix}/:plural/:id/relations/*`, { GET: answer((plural) => `${prefix}/${plural}/:id`) });
   addPath(app, `${prefix}/:plural/relations/*`, { GET: answer((plural) => `${prefix}/${plural}`) });

@@ -7,7 +7,7 @@ import type { UserReads } from '../accounts/account.js';
 import type { RawCodes } from '../accounts/codes.js';
 import type { MailSender } from '../accounts/mail.js';
 import type { EventListeners } from '../events/events.js';
-import { type Uid, USER_UID } from '../model/model.js';
+import { ADMIN_UID, type Uid, USER_UID } from '../model/model.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { HooksOf } from '../write/request.js';
@@ -77,6 +77,8 @@ export interface BoundCode {
   readonly rawCodes: RawCodes;
   /** The whole row with its role, as `ctx.state.user` has it. */
   readonly findUser: (id: number) => Promise<Entity | null>;
+  /** The same of an administrator, with their roles. */
+  readonly findAdministrator: (id: number) => Promise<Entity | null>;
   /**
    * Middlewares that see every request, in order: those of `register`, the project's own of `config/middlewares` and, once
    * it has started, those of `bootstrap`.
@@ -333,6 +335,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
         return (fetchAuthenticatedUser as typeof findUser)(id);
       },
+      findAdministrator: async (id) =>
+        (await query(ADMIN_UID).findOne({ where: { id }, populate: ['roles'] })) as Entity | null,
       globals,
       table,
       includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,

@@ -127,7 +127,8 @@ describe('the command line', () => {
     const compiled = path.join(dir, '.tmp/compiled');
     fs.mkdirSync(path.dirname(compiled));
     if (isBarred) fs.writeFileSync(compiled, '');
-    const { NODE_COMPILE_CACHE: _kept, ...env } = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
+    const given: NodeJS.ProcessEnv = { ...process.env, DATABASE_CLIENT: 'sqlite', PORT: '0' };
+    const { NODE_COMPILE_CACHE: _given, ...env } = given;
     const child = spawn(process.execPath, [main, 'start'], { cwd: dir, env, stdio: ['ignore', 'pipe', 'inherit'] });
     for await (const chunk of child.stdout) if (String(chunk).includes('serving ')) break;
     child.kill();

@@ -1,7 +1,5 @@
 /** The code of a v4 project: guards hold for every spelling of a request, and no fault of the code harms the server. */
 import fs from 'node:fs';
-import bcrypt from '@node-rs/bcrypt';
-import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { Db } from '../../src/sql/dialect.js';
@@ -396,50 +394,6 @@ describe.each(dialects)('on %s', (dialect) => {
         expect((await served.ask(asked, { headers: { 'x-closed': '1' } })).status).toBe(410);
       const write = { method: 'POST', headers: { 'x-closed': '1' }, body: '{"data":{"text":"x"}}' };
       expect((await served.ask('/api/notes', write)).status).toBe(410);
-    });
-  });
-
-  describe('administrators', () => {
-    let served: Served;
-    const hash = bcrypt.hashSync('a long password', { cost: 4, version: '2a' });
-    beforeAll(async () => {
-      served = await serve(dialect);
-      const run = (query: string) => served.db.write((tx) => tx.run(served.db.dialect.compile(sql.raw(query))));
-      for (const [id, code] of ['strapi-super-admin', 'strapi-editor'].entries()) {
-        await run(`insert into admin_roles (id, name, code) values (${id + 1}, '${code}', '${code}')`);
-        await run(
-          `insert into admin_users (id, email, password, is_active) values (${id + 1}, '${code}@example.org', '${hash}', true)`,
-        );
-        await run(`insert into admin_users_roles_links (user_id, role_id) values (${id + 1}, ${id + 1})`);
-      }
-      await run(
-        `insert into admin_permissions (id, action, subject, properties, conditions) values (1, 'plugin::content-manager.explorer.read', 'api::book.book', '{"fields":["title"]}', '[]')`,
-      );
-      await run('insert into admin_permissions_role_links (permission_id, role_id) values (1, 2)');
-    });
-    afterAll(() => served.close());
-    const as = async (code: string) => {
-      const body = JSON.stringify({ email: `${code}@example.org`, password: 'a long password' });
-      const { text } = await served.ask('/admin/login', { method: 'POST', body });
-      const { token } = (JSON.parse(text) as { data: { token: string } }).data;
-      return { Authorization: `Bearer ${token}` };
-    };
-
-    it('AD14: with bounded rights use the server’s own actions, and no code, which knows no bounds', async () => {
-      const headers = await as('strapi-editor');
-      const books = await served.ask('/api/books', { headers });
-      expect([books.status, books.text]).toEqual([200, expect.not.stringContaining('secret')]);
-      for (const asked of ['/api/shelf/more', '/api/shelf/own'])
-        expect((await served.ask(asked, { headers })).status).toBe(403);
-      expect((await served.ask('/api/notes', { headers })).status).toBe(403);
-    });
-
-    it('AD14: super admins use both, and are no users to the code', async () => {
-      const headers = await as('strapi-super-admin');
-      for (const asked of ['/api/shelf/more', '/api/shelf/own', '/api/notes'])
-        expect((await served.ask(asked, { headers })).status).toBe(200);
-      // policies apply to everybody
-      expect((await served.ask('/api/books/1', { headers })).status).toBe(403);
     });
   });
 });

@@ -2,10 +2,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { issue, ok, refused } from '../../errors.js';
+import { limits } from '../../limits.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { UNPARSED } from '../../v4code/parts.js';
 import type { FoundRoute } from '../../v4code/routes.js';
 import { type CodeBodies, parseJson } from '../bodies.js';
+import { isByAdministrator } from '../credentials.js';
+import { parseId } from '../routes.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -41,11 +44,22 @@ export const newCodeBodies = async ({ table, globals, includesUnparsed }: BoundC
 
 /** The first route of the project for a request, in any spelling of its path. */
 export const codeRouteOf = (request: FastifyRequest, table: BoundCode['table']): FoundRoute | null => {
-  if (request.codeRoute === undefined) {
-    const { method } = request;
-    request.codeRoute = table.at(pathOf(request.raw.url!)).find(method) ?? table.at(usualPathOf(request)).find(method);
-  }
+  if (request.codeRoute === undefined)
+    request.codeRoute = isAnsweredPastCode(request) ? null : firstRouteOf(request, table);
   return request.codeRoute;
+};
+
+const firstRouteOf = (request: FastifyRequest, { at }: BoundCode['table']): FoundRoute | null => {
+  const { method } = request;
+  return at(pathOf(request.raw.url!)).find(method) ?? at(usualPathOf(request)).find(method);
+};
+
+/** Whether the server answers an administrator, as v4's panel would: past the routes of the project (AD14). */
+export const isAnsweredPastCode = ({ headers, routeOptions, params }: FastifyRequest): boolean => {
+  if (!isByAdministrator(headers) || routeOptions.config.isAnswered !== true) return false;
+  // a path of the project's own below that of a type, such as `/api/articles/latest`
+  const { id } = params as { readonly id?: string };
+  return id === undefined || parseId(id, limits.integerMax) !== null;
 };
 
 /** The same where the server answers by itself; for what it has below the path of an entry, the route of the entry. */

@@ -58,10 +58,11 @@ interface WithCaller {
 
 export interface NativeDeps extends Omit<EndpointDeps, 'callerOf'> {
   readonly findUser: BoundCode['findUser'];
+  readonly findAdministrator: BoundCode['findAdministrator'];
   readonly withForm: Native['withForm'];
 }
 
-export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native => {
+export const newNative = ({ findUser, findAdministrator, withForm, ...given }: NativeDeps): Native => {
   const { site, contexts } = given;
   const { callers, accountDeps } = site;
   const { db } = accountDeps;
@@ -134,7 +135,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
         return { id: who.id, name, description, type };
       }
       case 'admin':
-        return { id: who.id };
+        return findAdministrator(who.id);
       default:
         return never(who);
     }

@@ -150,19 +150,22 @@ export interface CodeRun {
   readonly answered: () => void;
   /** Rejects it with a refusal that v4's actions throw; null for what is no route of v4's. */
   readonly refused: ((fault: Error) => void) | null;
+  /** Whether refusals stay as they are, with codes: they are an administrator's, whose client is the Studio. */
+  readonly keepsCodes: boolean;
   /** Settles when all middlewares have ended. */
   readonly ended: Promise<void>;
 }
 
 /** The server has answered: its response goes through the rest of the middlewares, which may change it. */
 export const finish = async (
-  { ctx, answered, refused, ended }: CodeRun,
+  { ctx, answered, refused, keepsCodes, ended }: CodeRun,
   reply: FastifyReply,
   payload: unknown,
 ): Promise<unknown> => {
   const { res } = ctx;
   const isJson = String(reply.getHeader('content-type') ?? '').startsWith('application/json');
-  const refusal = reply.statusCode >= 400 && typeof payload === 'string' && isJson ? inV4Words(payload) : null;
+  const isRefusal = reply.statusCode >= 400 && typeof payload === 'string' && isJson && !keepsCodes;
+  const refusal = isRefusal ? inV4Words(payload) : null;
   if (refusal && refused && !isSaid(reply.statusCode)) {
     res.statusCode = 404;
     refused(errorOfResponse(refusal));

@@ -17,20 +17,20 @@ import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
 import type { GuardedAction } from '../../v4code/chains.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { absentOrThrown, isOfAuthorisation } from '../../v4code/errors.js';
+import { ApplicationError, absentOrThrown, isOfAuthorisation } from '../../v4code/errors.js';
 import { formAsLeft, shownForm } from '../../v4code/files.js';
 import type { CodeContext } from '../../v4code/native.js';
 import type { FoundRoute, RoutesAt } from '../../v4code/routes.js';
 import { inRequest } from '../../v4code/scope.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
-import { isReading } from '../credentials.js';
+import { isByAdministrator, isReading } from '../credentials.js';
 import { asksForV5 } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
 import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
-import { anyRouteOf, codeRouteOf, pathOf } from './bodies.js';
+import { anyRouteOf, codeRouteOf, isAnsweredPastCode, pathOf } from './bodies.js';
 import { type ContextGiven, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
@@ -109,6 +109,7 @@ export const addProjectCode = async (
   const native = newNative({
     site,
     findUser: code.findUser,
+    findAdministrator: code.findAdministrator,
     contexts,
     attempts,
     prefix: settings.prefix,
@@ -164,6 +165,20 @@ export const addProjectCode = async (
     if (!found) return;
     contexts.route(ctx, found.params, found.route.path);
     await found.route.introduce(ctx);
+  };
+
+  /** The same for an administrator whom the server answers past the routes of the project; hooks may ask who it is. */
+  const introduceAdministrator = async (ctx: Koa.Context, { params, routeOptions }: FastifyRequest): Promise<void> => {
+    contexts.route(ctx, params as Record<string, string>, routeOptions.url!);
+    try {
+      await native.authenticate(ctx);
+    } catch (fault) {
+      // bad credentials: the answer will say so
+      if (!(fault instanceof ApplicationError)) throw fault;
+      return;
+    }
+    const { auth, user } = ctx.state as { readonly auth?: { readonly credentials?: unknown }; readonly user?: unknown };
+    ctx.state['user'] = user ?? auth?.credentials;
   };
 
   /** Runs the global middlewares around the last one. */
@@ -247,10 +262,24 @@ export const addProjectCode = async (
     const pathname = pathOf(request.raw.url!);
     const found = codeRouteOf(request, code.table);
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
-    if (!isCode || pathname.startsWith('/_health')) done();
+    if (pathname.startsWith('/_health')) done();
+    else if (!isCode && isAnsweredPastCode(request)) letPass(request, reply, done);
+    else if (!isCode) done();
     else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
   });
+
+  /** No code stands in the way of the answer, but hooks may be set off by it. */
+  const letPass = (request: FastifyRequest, reply: FastifyReply, goOn: () => void): void => {
+    const { method, body, id, log } = request;
+    const ctx = newContext(request.raw, reply.raw, null, { body, source: null });
+    // Koa's own is a 404
+    reply.raw.statusCode = 200;
+    introduceAdministrator(ctx, request).then(
+      () => inRequest(ctx, goOn),
+      (fault: unknown) => sendFault(fault, { method, url: request.raw.url, id, log }, reply),
+    );
+  };
 
   /** Lets code answer a request of the framework, which goes on with it where the server itself is to answer. */
   const handle = (
@@ -277,9 +306,10 @@ export const addProjectCode = async (
     const answerNatively = async (): Promise<void> => {
       if (hasAnswered || isOver) throw new Error('next() was called twice, or after the middleware had ended');
       hasAnswered = true;
-      const route = anyRouteOf(request, code.table);
+      const isPastCode = isAnsweredPastCode(request);
+      const route = isPastCode ? null : anyRouteOf(request, code.table);
       try {
-        await introduce(ctx, route);
+        await (isPastCode ? introduceAdministrator(ctx, request) : introduce(ctx, route));
       } catch (fault) {
         hasAnswered = false;
         throw fault;
@@ -294,7 +324,7 @@ export const addProjectCode = async (
         request.raw.url = `${pathname}?${changed.text}`;
       }
       await new Promise<void>((answered, refused) => {
-        request.codeRun = { ctx, answered, refused: route && refused, ended };
+        request.codeRun = { ctx, answered, refused: route && refused, keepsCodes: isPastCode, ended };
         goOn();
       });
     };
@@ -351,6 +381,7 @@ export const addProjectCode = async (
       const { method = 'GET' } = request;
       const found = routes.find(method);
       if (!found && code.globals.length === 0) return 'none';
+      if (isByAdministrator(request.headers)) return 'framework';
       if (
         found
           ? !isReading(method) || found.route.namespace.startsWith('plugin::')
