@@ -22,7 +22,10 @@ export const warnOfProject = (project: Project, logger: Notices): void => {
     );
   const running = code.filter((it) => it.kind === 'run').map((it) => it.file);
   if (running.length > 0)
-    logger.info({ files: running }, `${countOf(running.length, 'code file')} of the project run as they stand`);
+    logger.info(
+      { files: running },
+      `${countOf(running.length, 'code file')} of the project ${running.length === 1 ? 'runs as it stands' : 'run as they stand'}`,
+    );
   const failing = code.filter((it) => it.absent.length > 0);
   if (failing.length > 0)
     logger.warn(
