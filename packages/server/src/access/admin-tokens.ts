@@ -39,7 +39,7 @@ const AUDIENCE = 'dovetail administrators';
 const header = { alg: 'HS256', typ: 'administrator+jwt' };
 const BEGINNING = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.`;
 
-/** Whether a bearer value is an administrator's token, valid or not: nobody else's credentials begin like one. */
+/** Whether a bearer value claims to be an administrator's token, which may be forged. Nobody else's credentials begin like one. */
 export const isOfAdministrators = (bearer: string): boolean => bearer.startsWith(BEGINNING);
 
 export const newAdminTokens = ({ secret, now }: AdminTokenOptions): AdminTokens => {

@@ -245,14 +245,14 @@ function* credentialProgram(
   dialect: Dialect,
   now: number,
 ): ReadProgram<Result<Credential>> {
-  const statements: Statement[] = [tokenStatement(hash, dialect)];
-  if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
-  if (admin) statements.push(sessionStatement(admin.claims.session, dialect));
-  const [tokens = [], found = [], settings = []] = yield statements;
   if (admin) {
-    const credential = adminCredential(admin.claims, found, admin.tokens, now);
+    const [sessions = []] = yield [sessionStatement(admin.claims.session, dialect)];
+    const credential = adminCredential(admin.claims, sessions, admin.tokens, now);
     return credential ? ok(credential) : unknown();
   }
+  const statements: Statement[] = [tokenStatement(hash, dialect)];
+  if (claims) statements.push(userStatement(claims.userId, dialect), settingsStatement(['advanced'], dialect));
+  const [tokens = [], found = [], settings = []] = yield statements;
   const token = tokenOf(tokens, hash);
   if (token) return ok({ kind: 'token', token, caller: tokenCaller(token) });
   return claims ? userCredential(claims, found, settings, jwts) : unknown();

@@ -9,6 +9,7 @@ import { limits } from '../limits.js';
 import { readPrecondition } from '../read/etag.js';
 import { type Attempts, attemptingBy } from './attempts.js';
 import { identifyCaller, isReading } from './credentials.js';
+import { mayBeEntry } from './past-code.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { JSON_TYPE, sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -29,7 +30,14 @@ export const addAccountPaths = (app: FastifyInstance, taken: ReadonlySet<string>
     if (taken.has(path)) continue;
     paths.set(path, { ...paths.get(path), [route.method]: handlerOf(route, deps) });
   }
-  for (const [path, handlers] of paths) addPath(app, path, handlers satisfies PathHandlers);
+  // nobody is an administrator where users sign in
+  for (const [path, handlers] of paths)
+    addPath(
+      app,
+      path,
+      handlers satisfies PathHandlers,
+      path.startsWith(`${deps.prefix}/auth/`) ? {} : { pastCode: mayBeEntry },
+    );
 };
 
 const handlerOf =

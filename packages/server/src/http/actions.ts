@@ -27,6 +27,7 @@ import type { Data, WriteRequest } from '../write/request.js';
 import type { WriteAction } from '../write/session.js';
 import { asOf, identifyCaller, isReading } from './credentials.js';
 import { asksForV5, readFormat, readWrite } from './forms.js';
+import { mayBeEntry } from './past-code.js';
 import { addPath, type PathHandlers } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Action, type Method, methods, parseId, permissionFor, type Route, type Routes } from './routes.js';
@@ -42,7 +43,8 @@ export const addActionPaths = (app: FastifyInstance, { served, all }: Routes, si
           : [[method, (request, reply) => answerAction(request, reply, route, action, site)]];
       }),
     );
-  for (const [i, route] of all.entries()) addPath(app, route.path, handlersOf(served[i]!), handlersOf(route));
+  for (const [i, route] of all.entries())
+    addPath(app, route.path, handlersOf(served[i]!), { ofAdministrators: handlersOf(route), pastCode: mayBeEntry });
 };
 
 const answerAction = async (

@@ -22,11 +22,8 @@ export const identifyCaller = (
   return callers.identify(headers.authorization, as);
 };
 
-/**
- * Whether an administrator asks, with rights of their own: whoever cannot be identified as one is refused. Code of a v4 project has
- * no part in what the server itself answers them (AD14).
- */
-export const isByAdministrator = (headers: http.IncomingHttpHeaders): boolean => {
+/** Whether a request claims to be an administrator's, with rights of their own. Anybody can: nothing is verified. */
+export const claimsAdministrator = (headers: http.IncomingHttpHeaders): boolean => {
   const { authorization } = headers;
   if (authorization === undefined || asOf(headers) !== undefined) return false;
   const bearer = bearerOf(authorization);

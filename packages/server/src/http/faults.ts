@@ -27,8 +27,15 @@ export const withFaults = (handler: RouteHandlerMethod): RouteHandlerMethod =>
     }
   };
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** What code of the project has thrown may be meant for the client; null for anything else. */
+    responseOfFault: ((fault: unknown) => JsonResponse | null) | null;
+  }
+}
+
 const sendFault = (fault: unknown, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const response = faultResponse(fault, request, request.log);
+  const response = request.responseOfFault?.(fault) ?? faultResponse(fault, request, request.log);
   if (response.status === 500) removeUnsendable(reply);
   return sendJson(reply, response);
 };

@@ -10,6 +10,7 @@ import { textOfSearch } from '../query/searches.js';
 import { readPrecondition } from '../read/etag.js';
 import type { Answer } from '../read/find.js';
 import { identifyCaller, isReading } from './credentials.js';
+import { mayBeEntry } from './past-code.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { type Method, parseId } from './routes.js';
@@ -45,7 +46,7 @@ export const addFilePaths = (app: FastifyInstance, taken: ReadonlySet<string>, d
     const path = deps.prefix + route.path;
     if (!taken.has(path)) paths.set(path, { ...paths.get(path), [route.method]: handlerOf(route, deps) });
   }
-  for (const [path, handlers] of paths) addPath(app, path, handlers);
+  for (const [path, handlers] of paths) addPath(app, path, handlers, { pastCode: mayBeEntry });
 };
 
 const handlerOf =

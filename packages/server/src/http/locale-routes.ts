@@ -1,9 +1,10 @@
 /** The route that lists the locales (LO10). */
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
 import type { Callers } from '../access/caller.js';
 import { issue } from '../errors.js';
 import type { LocaleStore } from '../read/locales.js';
 import { identifyCaller } from './credentials.js';
+import { mayBeEntry } from './past-code.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
 
@@ -28,12 +29,11 @@ export const addLocalePaths = (
 ): void => {
   const path = prefix + localeRoute.path;
   if (taken.has(path)) return;
-  addPath(app, path, {
-    [localeRoute.method]: async (request, reply) => {
-      const caller = await identifyCaller(request.headers, true, callers);
-      if (!caller.ok) return sendIssues(reply, caller.issues);
-      if (!caller.value.may(localeRoute.permission)) return sendIssues(reply, [issue('http.forbidden', [])]);
-      return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await locales.list()));
-    },
-  });
+  const list: RouteHandlerMethod = async (request, reply) => {
+    const caller = await identifyCaller(request.headers, true, callers);
+    if (!caller.ok) return sendIssues(reply, caller.issues);
+    if (!caller.value.may(localeRoute.permission)) return sendIssues(reply, [issue('http.forbidden', [])]);
+    return reply.header('content-type', JSON_TYPE).send(JSON.stringify(await locales.list()));
+  };
+  addPath(app, path, { [localeRoute.method]: list }, { pastCode: mayBeEntry });
 };

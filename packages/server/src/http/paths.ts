@@ -1,36 +1,39 @@
 /** Registers one path with its methods: others are a 405, and OPTIONS lists those allowed (RQ4). */
-import type { FastifyInstance, RouteHandlerMethod } from 'fastify';
+import type { FastifyInstance, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { issue } from '../errors.js';
-import { isByAdministrator } from './credentials.js';
 import { withFaults } from './faults.js';
+import { isByAdministrator, type PathParams } from './past-code.js';
 import { sendIssues } from './respond.js';
 import { type Method, methods } from './routes.js';
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** Set if the server has an answer, which may be for administrators only, and not just a refusal. */
-    isAnswered?: true;
-  }
-}
-
 export type PathHandlers = Readonly<Partial<Record<Method, RouteHandlerMethod>>>;
 
-/** @param ofAdministrators handlers that answer administrators only; to everybody else the path has no such method. */
+export interface PathOptions {
+  /** Handlers that answer administrators only: to everybody else the path has no such method. */
+  readonly ofAdministrators?: PathHandlers;
+  /** Whether administrators are answered here even where code of a v4 project has a route for the path; by default they are not. */
+  readonly pastCode?: (params: PathParams) => boolean;
+}
+
 export const addPath = (
   app: FastifyInstance,
   url: string,
   handlers: PathHandlers,
-  ofAdministrators: PathHandlers = {},
+  { ofAdministrators = {}, pastCode }: PathOptions = {},
 ): void => {
-  const others = methods.filter((it) => it !== 'GET' && !handlers[it]);
-  const allow = methods
-    .filter((it) => !others.includes(it))
-    .flatMap(withHead)
-    .join(', ');
+  const allowOf = (handled: PathHandlers): string =>
+    methods
+      .filter((it) => it === 'GET' || handled[it])
+      .flatMap(withHead)
+      .join(', ');
+  const allowOfOthers = allowOf(handlers);
+  const allowOfAdministrators = allowOf({ ...ofAdministrators, ...handlers });
+  const allowFor = (request: FastifyRequest): string =>
+    isByAdministrator(request) ? allowOfAdministrators : allowOfOthers;
   const refused: RouteHandlerMethod = (request, reply) =>
     request.method === 'GET' || request.method === 'HEAD'
       ? sendIssues(reply, [issue('http.not-found', [])])
-      : sendIssues(reply.header('allow', allow), [issue('http.method', [])]);
+      : sendIssues(reply.header('allow', allowFor(request)), [issue('http.method', [])]);
   const unanswered: Method[] = [];
   for (const method of methods) {
     const own = ofAdministrators[method];
@@ -38,14 +41,24 @@ export const addPath = (
       handlers[method] ??
       (own &&
         function (this: FastifyInstance, request, reply) {
-          return (isByAdministrator(request.headers) ? own : refused).call(this, request, reply);
+          return (isByAdministrator(request) ? own : refused).call(this, request, reply);
         });
     if (!handler) unanswered.push(method);
-    else app.route({ method: withHead(method), url, handler: withFaults(handler), config: { isAnswered: true } });
+    else
+      app.route({
+        method: withHead(method),
+        url,
+        handler: withFaults(handler),
+        ...(pastCode ? { config: { pastCode } } : {}),
+      });
   }
   // one route for all of them: a start takes longer with each
   app.route({ method: unanswered.flatMap(withHead), url, handler: refused });
-  app.route({ method: 'OPTIONS', url, handler: (_request, reply) => reply.header('allow', allow).send() });
+  app.route({
+    method: 'OPTIONS',
+    url,
+    handler: (request, reply) => reply.header('allow', allowFor(request)).send(),
+  });
 };
 
 const withHead = (method: Method): string[] => (method === 'GET' ? ['HEAD', 'GET'] : [method]);

@@ -26,6 +26,7 @@ import { addLibraryPaths } from './library-routes.js';
 import { type AnswerRequest, type Listener, newListener } from './listener.js';
 import { addLocalePaths } from './locale-routes.js';
 import { addModelPath } from './model-routes.js';
+import { addAdministrators } from './past-code.js';
 import { newCodeBodies } from './project-code/bodies.js';
 import { addProjectCode } from './project-code/server.js';
 import { addPending, type WaitingBounds } from './readers.js';
@@ -138,6 +139,7 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
       else sendIssues(reply, format.issues);
     }
   });
+  addAdministrators(app, callers);
   const sending = settings.sending ?? sendingBounds;
   await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
   const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);

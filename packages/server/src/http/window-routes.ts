@@ -23,6 +23,7 @@ import type { Site } from '../site/site.js';
 import type { BoundCode } from '../v4code/code.js';
 import { admit, contextFor } from './actions.js';
 import { asOf } from './credentials.js';
+import { mayBeEntry, type PathParams } from './past-code.js';
 import { addPath } from './paths.js';
 import { sendAnswer, sendIssues } from './respond.js';
 import { parseId, permissionFor, type Route, type Routes } from './routes.js';
@@ -44,18 +45,21 @@ export const addWindowPaths = (app: FastifyInstance, { site, routes, prefix, cod
       return [[route.path.toLowerCase(), { route, served: routes.served[i]! }] as const];
     }),
   );
-  const answer =
-    (pathOf: (plural: string) => string) =>
-    async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+  const add = (url: string, pathOf: (plural: string) => string): void => {
+    const typeAt = (plural = '') => types.get(pathOf(plural).toLowerCase());
+    const answer = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
       const params = request.params as { readonly plural: string; readonly id?: string; readonly '*': string };
       const { plural, id, '*': path } = params;
-      const found = types.get(pathOf(plural).toLowerCase());
+      const found = typeAt(plural);
       if (!found) return sendIssues(reply, [issue('http.not-found', [])]);
       const isOfCode = isAnsweredByCode(found.served, site, code);
       return sendWindow(request, reply, { route: found.route, path: path.split('/'), id: id ?? null, isOfCode }, site);
     };
-  addPath(app, `${prefix}/:plural/:id/relations/*`, { GET: answer((plural) => `${prefix}/${plural}/:id`) });
-  addPath(app, `${prefix}/:plural/relations/*`, { GET: answer((plural) => `${prefix}/${plural}`) });
+    const pastCode = (params: PathParams): boolean => typeAt(params['plural']) !== undefined && mayBeEntry(params);
+    addPath(app, url, { GET: answer }, { pastCode });
+  };
+  add(`${prefix}/:plural/:id/relations/*`, (plural) => `${prefix}/${plural}/:id`);
+  add(`${prefix}/:plural/relations/*`, (plural) => `${prefix}/${plural}`);
 };
 
 /** The action of which windows are a part: reading one entry. */

@@ -77,7 +77,7 @@ export interface BoundCode {
   readonly rawCodes: RawCodes;
   /** The whole row with its role, as `ctx.state.user` has it. */
   readonly findUser: (id: number) => Promise<Entity | null>;
-  /** The same of an administrator, with their roles. */
+  /** An administrator with their roles, and without what nobody must know. */
   readonly findAdministrator: (id: number) => Promise<Entity | null>;
   /**
    * Middlewares that see every request, in order: those of `register`, the project's own of `config/middlewares` and, once
@@ -335,8 +335,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
         const { fetchAuthenticatedUser = findUser } = plugins.service('users-permissions', 'user') ?? {};
         return (fetchAuthenticatedUser as typeof findUser)(id);
       },
-      findAdministrator: async (id) =>
-        (await query(ADMIN_UID).findOne({ where: { id }, populate: ['roles'] })) as Entity | null,
+      findAdministrator: (id) =>
+        query(ADMIN_UID).findOne({ where: { id }, select: administratorFields, populate: ['roles'] }),
       globals,
       table,
       includesUnparsed: configOf('strapi::body', config.tree['middlewares'])['includeUnparsed'] === true,
@@ -364,6 +364,17 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
   };
   return { bind };
 };
+
+const administratorFields = [
+  'id',
+  'firstname',
+  'lastname',
+  'username',
+  'email',
+  'isActive',
+  'blocked',
+  'preferedLanguage',
+];
 
 /** Stands for an object that is made later. */
 const later = <T extends object>(get: () => T): T =>

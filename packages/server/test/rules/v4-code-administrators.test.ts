@@ -47,6 +47,8 @@ const files = {
     { method: 'GET', path: '/notes/latest', handler: () => ({ by: 'latest' }) },
     { method: 'GET', path: '/notes/open', handler: () => ({ by: 'open' }), config: { auth: false } },
     { method: 'DELETE', path: '/notes', handler: () => ({ by: 'delete' }) },
+    { method: 'GET', path: '/things/1/relations/x', handler: () => ({ by: 'relations' }), config: { auth: false } },
+    { method: 'GET', path: '/who', handler: ({ state }) => ({ user: state.user ?? null, credentials: state.auth.credentials }) },
   ] };`,
   'src/api/note/content-types/note/lifecycles.js': `
     const asked = () => {
@@ -55,7 +57,13 @@ const files = {
     };
     module.exports = {
       beforeCreate({ params }) { params.data.secret ??= JSON.stringify(asked()); },
-      beforeUpdate({ params }) { params.data.secret = 'updated by ' + asked().email; },
+      beforeUpdate({ params }) {
+        const { errors } = require('@strapi/utils');
+        const { title } = params.data;
+        if (errors[title]) throw new errors[title]('said by the hook', { why: 'so' });
+        if (title === 'Error') throw new Error('a fault');
+        params.data.secret = 'updated by ' + asked().email;
+      },
       afterDelete({ result }) { strapi.deleted = result.title; },
     };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
@@ -164,6 +172,20 @@ describe.each(cases)('administrators and $name on $dialect', ({ dialect, more, s
     expect((await served.json('GET', '/api/notes/77', undefined, headers)).status).toBe(404);
   });
 
+  it.each([
+    ['ApplicationError', 400, 'said by the hook', { why: 'so' }],
+    ['ValidationError', 400, 'said by the hook', { why: 'so' }],
+    ['ForbiddenError', 403, 'Forbidden', {}],
+    ['Error', 500, 'Internal Server Error', { id: expect.any(String) }],
+  ])('AD14: what a hook throws is for them as for everybody: %s', async (title, status, message, details) => {
+    const headers = await as('strapi-editor');
+    expect(await served.json('PUT', '/api/notes/1', { data: { title } }, headers)).toMatchObject({
+      status,
+      body: { data: null, error: { status, message, details } },
+    });
+    expect(await served.json('GET', '/api/notes/1', undefined, headers)).toMatchObject({ body: first });
+  });
+
   it('AD14: other routes of the project answer super admins only', async () => {
     for (const [role, status] of [
       ['strapi-editor', 403],
@@ -173,7 +195,12 @@ describe.each(cases)('administrators and $name on $dialect', ({ dialect, more, s
       expect((await served.json('GET', '/api/notes/latest', undefined, headers)).status).toBe(status);
       expect((await served.json('DELETE', '/api/notes', undefined, headers)).status).toBe(status);
       expect((await served.json('GET', '/api/notes/open', undefined, headers)).body).toEqual({ by: 'open' });
+      expect((await served.json('GET', '/api/things/1/relations/x', undefined, headers)).body).toEqual({
+        by: 'relations',
+      });
     }
+    const { body } = await served.json('GET', '/api/who', undefined, await as('strapi-super-admin'));
+    expect(body).toEqual({ user: null, credentials: { id: 1 } });
   });
 
   it('AD14: the model names the path of every type for them, and the server explains what they read', async () => {
@@ -202,21 +229,157 @@ describe.each(cases)('administrators and $name on $dialect', ({ dialect, more, s
     expect(Object.keys((body as { paths: object }).paths)).not.toContain('/api/tags');
   });
 
-  it.each(['GET', 'POST', 'PUT', 'DELETE'])(
-    'AD14: %s with a token that only looks like an administrator’s is a 401',
-    async (method) => {
-      const at = method === 'POST' ? '/api/notes' : '/api/notes/1';
-      const body = method === 'GET' || method === 'DELETE' ? undefined : { data: { title: 'mine' } };
-      expect((await served.json(method, at, body, { authorization: `Bearer ${forged}` })).status).toBe(401);
-      expect((await served.json('GET', '/api/notes/1')).status).toBe(403);
+  it.each([
+    ['GET', '/api/notes', 401],
+    ['GET', '/api/notes/1', 401],
+    ['POST', '/api/notes', 401],
+    // that route needs no credentials, and its policy refuses everybody
+    ['PUT', '/api/notes/1', 403],
+    ['DELETE', '/api/notes/1', 405],
+    ['GET', '/api/tags', 404],
+  ] as const)(
+    'AD14: a token that only looks like an administrator’s opens nothing: %s %s',
+    async (method, at, status) => {
+      const body = method === 'POST' || method === 'PUT' ? { data: { title: 'mine' } } : undefined;
+      expect((await served.json(method, at, body, { authorization: `Bearer ${forged}` })).status).toBe(status);
     },
   );
+
+  it('AD14: Allow names what they may do', async () => {
+    const headers = await as('strapi-super-admin');
+    for (const method of ['OPTIONS', 'PATCH']) {
+      const { headers: answered } = await served.json(method, '/api/notes/1', undefined, headers);
+      expect(answered['allow']).toBe('HEAD, GET, PUT, DELETE');
+    }
+  });
 
   it('AD15: with the rights of others they meet the code that others meet', async () => {
     const headers = { ...(await as('strapi-super-admin')), 'dovetail-as': 'role:public' };
     expect((await served.json('GET', '/api/notes/1', undefined, headers)).status).toBe(403);
     expect((await served.json('GET', '/api/tags', undefined, headers)).status).toBe(404);
   });
+});
+
+describe.each(dialects)('global middlewares that change whose request it is on %s', (dialect) => {
+  let served: CodeProject;
+  const replaced = {
+    ...typeFile('note', { title: { type: 'string' } }),
+    ...coreFile(
+      'Service',
+      'note',
+      `() => ({ async find() { return { results: [{ id: 99, title: 'of the service' }], pagination: {} }; } })`,
+    ),
+    ...coreFile('Router', 'note'),
+    'src/api/note/routes/a-own.js': `module.exports = { routes: ['GET', 'DELETE'].map((method) => (
+      { method, path: '/notes/:id', handler: 'note.findOne', config: { policies: [() => false] } })) };`,
+    'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
+      for (const route of plugin.routes['content-api'].routes)
+        if (route.path === '/users' || route.path === '/auth/local') (route.config ??= {}).policies = [() => false];
+      return plugin;
+    };`,
+    'config/middlewares.js': `module.exports = ['global::whose'];`,
+    'src/middlewares/whose.js': `module.exports = () => (ctx, next) => {
+      const { header } = ctx.request;
+      const mode = header['x-mode'];
+      if (mode === 'delete') delete header.authorization;
+      if (mode === 'empty') header.authorization = '';
+      if (mode === 'token') header.authorization = 'Bearer full-access';
+      if (mode === 'as') header['dovetail-as'] = 'role:public';
+      return next();
+    };`,
+    'src/index.js': `module.exports = {
+      register({ strapi }) {
+        strapi.server.routes([{ method: 'GET', path: '/uploads/:file', handler: (ctx) => ctx.forbidden(), config: { auth: false } }]);
+      },
+      async bootstrap({ strapi }) {
+        ${allowing}
+        const actions = ['${uid}.find', '${uid}.findOne', '${uid}.delete', 'plugin::users-permissions.user.find'];
+        await allow('public', actions);
+        await strapi.service('admin::api-token').create({ name: 'all', type: 'full-access', lifespan: null });
+        await strapi.db.query('${uid}').create({ data: { title: 'stored' } });
+      },
+    };`,
+    'public/uploads/private.txt': 'private',
+  };
+  beforeAll(async () => {
+    served = await serveCode(dialect, replaced);
+    await insert(served);
+  });
+  afterAll(() => served.close());
+
+  it.each(['delete', 'empty', 'as', 'none'])('AD14: nobody passes the code by then: %s', async (mode) => {
+    const body = { email: 'strapi-super-admin@example.org', password: 'a long password' };
+    const { body: signedIn } = await served.json('POST', '/admin/login', body);
+    const { token } = (signedIn as { data: { token: string } }).data;
+    for (const bearer of mode === 'none' ? [forged] : [forged, token]) {
+      const headers = { authorization: `Bearer ${bearer}`, 'x-mode': mode };
+      const statuses = async (...asked: readonly (readonly [string, string])[]): Promise<readonly number[]> =>
+        Promise.all(asked.map(async ([method, at]) => (await served.json(method, at, undefined, headers)).status));
+      const list = await served.json('GET', '/api/notes', undefined, headers);
+      expect(JSON.stringify(list.body)).not.toContain('stored');
+      for (const status of await statuses(
+        ['GET', '/api/notes/1'],
+        ['DELETE', '/api/notes/1'],
+        ['GET', '/api/users'],
+        ['POST', '/api/auth/local'],
+        ['GET', '/uploads/private.txt'],
+      ))
+        expect(status).toBeGreaterThanOrEqual(400);
+    }
+  });
+
+  it('AD14: the file behind a route of the project is closed to administrators too', async () => {
+    const body = { email: 'strapi-super-admin@example.org', password: 'a long password' };
+    const { body: signedIn } = await served.json('POST', '/admin/login', body);
+    const { token } = (signedIn as { data: { token: string } }).data;
+    const headers = { authorization: `Bearer ${token}` };
+    expect((await served.json('GET', '/uploads/private.txt', undefined, headers)).status).toBe(403);
+    // and the entries are there for them
+    expect((await served.json('GET', '/api/notes/1', undefined, headers)).body).toMatchObject({
+      data: { attributes: { title: 'stored' } },
+    });
+    expect((await served.json('GET', '/api/users', undefined, headers)).status).toBe(200);
+  });
+});
+
+describe.each(dialects)('hooks of users on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, {
+      'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+        ${allowing}
+        await allow('authenticated', []);
+        for (const name of ['bob', 'eve'])
+          await strapi.entityService.create('plugin::users-permissions.user', { data: { username: name, email: name + '@example.org', role: 1 } });
+        strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne({ params }) { params.where = { id: -1 }; }, beforeCount() {} });
+      } };`,
+    });
+    await insert(served);
+    const run = (query: string) => served.db.write((tx) => tx.run(served.db.dialect.compile(sql.raw(query))));
+    await run(
+      `insert into admin_permissions (id, action, subject, properties, conditions) values (9, 'plugin::content-manager.explorer.read', 'plugin::users-permissions.user', '{"fields":["username"]}', '["admin::is-creator"]')`,
+    );
+    await run('insert into admin_permissions_role_links (permission_id, role_id) values (9, 2)');
+  });
+  afterAll(() => served.close());
+
+  it.each([
+    ['strapi-editor', [], 0, 404],
+    ['strapi-super-admin', ['bob', 'eve'], 2, 200],
+  ] as const)(
+    'AD14: reads of administrators are bounded by their conditions alone: %s',
+    async (role, names, count, one) => {
+      const login = { email: `${role}@example.org`, password: 'a long password' };
+      const { body } = await served.json('POST', '/admin/login', login);
+      const headers = { authorization: `Bearer ${(body as { data: { token: string } }).data.token}` };
+      const list = (await served.json('GET', '/api/users', undefined, headers)).body as { username: string }[];
+      expect(list.map((it) => it.username)).toEqual(names);
+      expect((await served.json('GET', '/api/users/count', undefined, headers)).body).toBe(String(count));
+      expect((await served.json('GET', '/api/users/1', undefined, headers)).status).toBe(one);
+      const changed = await served.json('PUT', '/api/users/1', { username: 'bob' }, headers);
+      expect(changed.status).toBe(role === 'strapi-editor' ? 403 : 200);
+    },
+  );
 });
 
 /** A token of the same form that somebody else has signed. */

@@ -2,13 +2,11 @@
 import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { issue, ok, refused } from '../../errors.js';
-import { limits } from '../../limits.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { UNPARSED } from '../../v4code/parts.js';
 import type { FoundRoute } from '../../v4code/routes.js';
 import { type CodeBodies, parseJson } from '../bodies.js';
-import { isByAdministrator } from '../credentials.js';
-import { parseId } from '../routes.js';
+import { isAnsweredPastCode } from '../past-code.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,17 +47,10 @@ export const codeRouteOf = (request: FastifyRequest, table: BoundCode['table']):
   return request.codeRoute;
 };
 
-const firstRouteOf = (request: FastifyRequest, { at }: BoundCode['table']): FoundRoute | null => {
+/** The same, whoever asks. */
+export const firstRouteOf = (request: FastifyRequest, { at }: BoundCode['table']): FoundRoute | null => {
   const { method } = request;
   return at(pathOf(request.raw.url!)).find(method) ?? at(usualPathOf(request)).find(method);
-};
-
-/** Whether the server answers an administrator, as v4's panel would: past the routes of the project (AD14). */
-export const isAnsweredPastCode = ({ headers, routeOptions, params }: FastifyRequest): boolean => {
-  if (!isByAdministrator(headers) || routeOptions.config.isAnswered !== true) return false;
-  // a path of the project's own below that of a type, such as `/api/articles/latest`
-  const { id } = params as { readonly id?: string };
-  return id === undefined || parseId(id, limits.integerMax) !== null;
 };
 
 /** The same where the server answers by itself; for what it has below the path of an entry, the route of the entry. */

@@ -58,11 +58,10 @@ interface WithCaller {
 
 export interface NativeDeps extends Omit<EndpointDeps, 'callerOf'> {
   readonly findUser: BoundCode['findUser'];
-  readonly findAdministrator: BoundCode['findAdministrator'];
   readonly withForm: Native['withForm'];
 }
 
-export const newNative = ({ findUser, findAdministrator, withForm, ...given }: NativeDeps): Native => {
+export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native => {
   const { site, contexts } = given;
   const { callers, accountDeps } = site;
   const { db } = accountDeps;
@@ -135,7 +134,7 @@ export const newNative = ({ findUser, findAdministrator, withForm, ...given }: N
         return { id: who.id, name, description, type };
       }
       case 'admin':
-        return findAdministrator(who.id);
+        return { id: who.id };
       default:
         return never(who);
     }

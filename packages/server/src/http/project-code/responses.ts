@@ -13,7 +13,7 @@ import {
   v4Refusal,
 } from '../../v4code/errors.js';
 import { faultResponse, loggable } from '../faults.js';
-import { JSON_TYPE, sendAnswer } from '../respond.js';
+import { JSON_TYPE, type JsonResponse, sendAnswer } from '../respond.js';
 import { viewOfJson } from './answers.js';
 import { answerAsBody, showJson } from './context.js';
 
@@ -47,6 +47,13 @@ export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
 
 const ofBody =
   /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;
+
+/** The response to what hooks of an administrator's write throw, which may be meant for them; null for refusals of the server's own. */
+export const responseOfFault = (fault: unknown, asked: Asked): JsonResponse | null => {
+  if (fault instanceof Refusal) return null;
+  const { status, body, headers } = failureOf(fault, asked);
+  return { status, headers: { 'content-type': JSON_TYPE, ...headers }, body: JSON.stringify(body) };
+};
 
 const failureOf = (
   fault: unknown,

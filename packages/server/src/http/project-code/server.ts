@@ -24,13 +24,14 @@ import type { FoundRoute, RoutesAt } from '../../v4code/routes.js';
 import { inRequest } from '../../v4code/scope.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
-import { isByAdministrator, isReading } from '../credentials.js';
+import { claimsAdministrator, isReading } from '../credentials.js';
 import { asksForV5 } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
+import { isAnsweredPastCode, isByAdministrator } from '../past-code.js';
 import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
 import { bodyOf, cloneStandIns } from './answers.js';
-import { anyRouteOf, codeRouteOf, isAnsweredPastCode, pathOf } from './bodies.js';
+import { anyRouteOf, codeRouteOf, firstRouteOf, pathOf } from './bodies.js';
 import { type ContextGiven, newContexts } from './context.js';
 import { newNative } from './native.js';
 import {
@@ -40,6 +41,7 @@ import {
   type CodeRun,
   fail,
   finish,
+  responseOfFault,
   send,
   sendFault,
 } from './responses.js';
@@ -109,7 +111,6 @@ export const addProjectCode = async (
   const native = newNative({
     site,
     findUser: code.findUser,
-    findAdministrator: code.findAdministrator,
     contexts,
     attempts,
     prefix: settings.prefix,
@@ -171,14 +172,12 @@ export const addProjectCode = async (
   const introduceAdministrator = async (ctx: Koa.Context, { params, routeOptions }: FastifyRequest): Promise<void> => {
     contexts.route(ctx, params as Record<string, string>, routeOptions.url!);
     try {
-      await native.authenticate(ctx);
+      const { rights } = await native.authenticate(ctx);
+      if (rights) ctx.state['user'] = await code.findAdministrator(rights.adminId);
     } catch (fault) {
       // bad credentials: the answer will say so
       if (!(fault instanceof ApplicationError)) throw fault;
-      return;
     }
-    const { auth, user } = ctx.state as { readonly auth?: { readonly credentials?: unknown }; readonly user?: unknown };
-    ctx.state['user'] = user ?? auth?.credentials;
   };
 
   /** Runs the global middlewares around the last one. */
@@ -256,6 +255,7 @@ export const addProjectCode = async (
   };
 
   app.decorateRequest('codeRun', null);
+  app.decorateRequest('responseOfFault', null);
   app.decorateRequest('codeRoute', undefined);
   app.decorateRequest('changedQuery', null);
   app.addHook('preHandler', (request, reply, done) => {
@@ -263,7 +263,7 @@ export const addProjectCode = async (
     const found = codeRouteOf(request, code.table);
     const isCode = found !== null || code.globals.length > 0 || isOtherMethod(request, pathname, code);
     if (pathname.startsWith('/_health')) done();
-    else if (!isCode && isAnsweredPastCode(request)) letPass(request, reply, done);
+    else if (!isCode && !isReading(request.method) && isAnsweredPastCode(request)) letPass(request, reply, done);
     else if (!isCode) done();
     else if (isOfApi(found) && asksForV5(request.headers)) sendIssues(reply, [issue('http.format-of-code', [])]);
     else handle(request, reply, { pathname, found, goOn: done });
@@ -275,9 +275,11 @@ export const addProjectCode = async (
     const ctx = newContext(request.raw, reply.raw, null, { body, source: null });
     // Koa's own is a 404
     reply.raw.statusCode = 200;
+    const asked = { method, url: request.raw.url, id, log };
+    request.responseOfFault = (fault) => responseOfFault(fault, asked);
     introduceAdministrator(ctx, request).then(
       () => inRequest(ctx, goOn),
-      (fault: unknown) => sendFault(fault, { method, url: request.raw.url, id, log }, reply),
+      (fault: unknown) => sendFault(fault, asked, reply),
     );
   };
 
@@ -324,12 +326,20 @@ export const addProjectCode = async (
         request.raw.url = `${pathname}?${changed.text}`;
       }
       await new Promise<void>((answered, refused) => {
-        request.codeRun = { ctx, answered, refused: route && refused, keepsCodes: isPastCode, ended };
+        const keepsCodes = isByAdministrator(request);
+        if (keepsCodes) request.responseOfFault = (fault) => responseOfFault(fault, asked);
+        request.codeRun = { ctx, answered, refused: route && refused, keepsCodes, ended };
         goOn();
       });
     };
+    const wasPastCode = isAnsweredPastCode(request);
     const last = routed({ method, pathname }, found, async () => {
-      if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
+      // a global middleware has changed whose request it is: their code is in force
+      const theirs = wasPastCode && !isByAdministrator(request) ? firstRouteOf(request, code.table) : null;
+      if (theirs) {
+        contexts.route(ctx, theirs.params, theirs.route.path);
+        await theirs.route.chain(ctx as Koa.ParameterizedContext, noNext);
+      } else if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
       else await answerNatively();
     });
     exchanges.set(ctx, request);
@@ -381,7 +391,7 @@ export const addProjectCode = async (
       const { method = 'GET' } = request;
       const found = routes.find(method);
       if (!found && code.globals.length === 0) return 'none';
-      if (isByAdministrator(request.headers)) return 'framework';
+      if (claimsAdministrator(request.headers)) return 'framework';
       if (
         found
           ? !isReading(method) || found.route.namespace.startsWith('plugin::')
