@@ -38,6 +38,8 @@ export interface ReadRequest {
   readonly query: QuerySource;
   /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
   readonly showDraft?: boolean;
+  /** Shows entries that the request finds in any state, and populates as it says. */
+  readonly showDrafts?: boolean;
   /** Default: `envelope`. */
   readonly form?: AnswerForm;
 }
@@ -239,9 +241,10 @@ export const newReader = (
     if (!query.ok) return query;
     const { selection } = query.value;
     // whoever may write an entry is shown what was written, even if it is among those that they may not look for
+    const isShown = request.showDraft === true;
     const shown: Query =
-      request.showDraft === true
-        ? { ...query.value, selection: { ...selection, state: 'preview', filter: null } }
+      isShown || request.showDrafts === true
+        ? { ...query.value, selection: { ...selection, state: 'preview', ...(isShown ? { filter: null } : {}) } }
         : query.value;
     return ok({ query: shown, plan: planRead(shown, { form: request.form, nests }) });
   };
@@ -255,7 +258,7 @@ export const newReader = (
 
   /** All that decides the plan but the query. */
   const planScope = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
+    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.showDrafts === true ? ' drafts' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
 
   /** @param query the key of the query or of its template. */
   const planKey = (request: ReadRequest, context: ResolveContext, query = request.query.key): string =>

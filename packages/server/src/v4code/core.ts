@@ -6,6 +6,7 @@ import type { EntityParams, EntityService } from './entity-service.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
+import { POPULATES_PUBLISHED } from './queries.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 
@@ -17,8 +18,8 @@ export interface CoreDeps {
   readonly native: () => Native;
   /** The service of a content type, as the project has made it. */
   readonly serviceOf: (uid: Uid) => Members | undefined;
-  /** Whether the project has no service of its own for a type. */
-  readonly isCoreService: (uid: Uid) => boolean;
+  /** Whether a member of a type's service is the core's own. */
+  readonly isCoreOfService: (uid: Uid, name: string) => boolean;
   /** The number of entries, of which no hook hears. */
   readonly count: Entities['count'];
   /** Whether the server may run an action itself: no service and no hook of the project takes part. */
@@ -32,6 +33,8 @@ export interface RestLimits {
 }
 
 type Params = EntityParams & { readonly pagination?: unknown };
+
+type ServiceMember = 'find' | 'findOne' | 'create' | 'update' | 'delete' | 'createOrUpdate';
 
 // ---- services
 
@@ -132,11 +135,34 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   };
 
   /** Validates, asks the service, and shows what the caller may see. */
-  const respond = async (ctx: CodeContext, run: (query: Members) => Promise<Shown>): Promise<unknown> => {
+  const respond = async (
+    ctx: CodeContext,
+    name: ServiceMember,
+    run: (query: Params, service: Callable) => Promise<Shown>,
+  ): Promise<unknown> => {
     native().validateQuery(ctx, type);
-    const { data, meta } = await run(queryIn(ctx));
-    return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
+    const members = service();
+    const { data, meta } = await run(queryIn(ctx), (...given) => members[name]!(...given));
+    // a client alone does not get creators (Q9); a service of the project's own may have added them
+    const showsCreators = native().addsCreators(ctx) || !deps.isCoreOfService(uid, name);
+    return transformResponse(
+      model,
+      sanitizeOutput(model, data, type, native().callerOf(ctx), showsCreators),
+      meta,
+      type,
+    );
   };
+
+  /** The same for one entry, which may be a draft. */
+  const respondOne = (
+    ctx: CodeContext,
+    name: ServiceMember,
+    run: (query: Params, service: Callable) => unknown,
+  ): Promise<unknown> =>
+    respond(ctx, name, async (query, member) => {
+      const showsDrafts = query['publicationState'] === 'preview';
+      return { data: await run(showsDrafts ? query : { ...query, [POPULATES_PUBLISHED]: true }, member) };
+    });
 
   /** Both, so that no parameter of the query takes the place of one. */
   const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files: Members | undefined } => {
@@ -148,59 +174,59 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
   // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
   const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
-  /** A draft is shown on request only (DR3), whether or not code hears of the read. A service of the project's own decides for itself. */
+  /** A draft is shown on request only (DR3), whether or not code hears of the read. A `findOne` of the project's own decides for itself. */
   const isHidden = async (id: string | undefined, query: Members): Promise<boolean> =>
     type.draftAndPublish &&
     query['publicationState'] !== 'preview' &&
     /^\d{1,15}$/.test(id ?? '') &&
-    deps.isCoreService(uid) &&
+    deps.isCoreOfService(uid, 'findOne') &&
     (await deps.count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
 
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs('find')) return native().perform(ctx, type, 'find');
-      return respond(ctx, async (query) => {
-        const found = (await service()['find']!(query)) as { readonly results: unknown; readonly pagination: unknown };
+      return respond(ctx, 'find', async (query, member) => {
+        const found = (await member(query)) as { readonly results: unknown; readonly pagination: unknown };
         return { data: found.results, meta: { pagination: found.pagination } };
       });
     },
     async findOne(ctx: CodeContext) {
       if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
-      return respond(ctx, async (query) => {
-        const { id } = ctx.params;
-        return { data: (await isHidden(id, query)) ? null : await service()['findOne']!(id, query) };
-      });
+      const { id } = ctx.params;
+      return respondOne(ctx, 'findOne', async (query, member) =>
+        (await isHidden(id, query)) ? null : member(id, query),
+      );
     },
     async create(ctx: CodeContext) {
       if (!runs('create')) return native().perform(ctx, type, 'create');
       const input = inputOf(ctx);
-      return respond(ctx, async (query) => ({ data: await service()['create']!({ ...query, ...input }) }));
+      return respondOne(ctx, 'create', (query, member) => member({ ...query, ...input }));
     },
     async update(ctx: CodeContext) {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
-      return respond(ctx, async (query) => ({
-        data: await service()['update']!(ctx.params['id'], { ...query, ...input }),
-      }));
+      const { id } = ctx.params;
+      return respondOne(ctx, 'update', (query, member) => member(id, { ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
-      return respond(ctx, async (query) => ({ data: await service()['delete']!(ctx.params['id'], query) }));
+      const { id } = ctx.params;
+      return respondOne(ctx, 'delete', (query, member) => member(id, query));
     },
   };
   const single = {
     async find(ctx: CodeContext) {
       if (!runs('find')) return native().perform(ctx, type, 'find');
-      return respond(ctx, async (query) => ({ data: await service()['find']!(query) }));
+      return respond(ctx, 'find', async (query, member) => ({ data: await member(query) }));
     },
     async update(ctx: CodeContext) {
       if (!runs('update')) return native().perform(ctx, type, 'update');
       const input = inputOf(ctx);
-      return respond(ctx, async (query) => ({ data: await service()['createOrUpdate']!({ ...query, ...input }) }));
+      return respondOne(ctx, 'createOrUpdate', (query, member) => member({ ...query, ...input }));
     },
     async delete(ctx: CodeContext) {
       if (!runs('delete')) return native().perform(ctx, type, 'delete');
-      return respond(ctx, async (query) => ({ data: await service()['delete']!(query) }));
+      return respondOne(ctx, 'delete', (query, member) => member(query));
     },
   };
   return { ...shared, ...(type.kind === 'single' ? single : collection) };

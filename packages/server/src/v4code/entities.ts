@@ -1,8 +1,10 @@
 /** Plain entities for project code, on the read and write lines: flat objects with every attribute, in the caller's transaction if it has one. */
+
 import crypto from 'node:crypto';
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import type { KnownCaller } from '../access/caller.js';
-import { Refusal, unwrap } from '../errors.js';
+import { issue, Refusal, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Media } from '../media/media.js';
 import { type FormField, IncomingForm, type Received } from '../media/receive.js';
@@ -37,6 +39,11 @@ export interface Rows {
   readonly limit: number | null;
 }
 
+export interface ReadOptions {
+  /** What entries populate is published, whatever they are themselves; by default code sees drafts unless it says otherwise. */
+  readonly populatesPublished?: boolean;
+}
+
 export interface WriteOptions {
   /** `bare`: values are stored as they are, without the rules of their attributes and without hashing. */
   readonly rules: 'checked' | 'bare';
@@ -49,8 +56,8 @@ export interface WriteOptions {
 export interface Entities {
   readonly model: Model;
   typeOf(uid: Uid): EntryType;
-  find(uid: Uid, query: QueryObject, rows: Rows): Promise<Entity[]>;
-  findOne(uid: Uid, id: number, query: QueryObject): Promise<Entity | null>;
+  find(uid: Uid, query: QueryObject, rows: Rows & ReadOptions): Promise<Entity[]>;
+  findOne(uid: Uid, id: number, query: QueryObject, options?: ReadOptions): Promise<Entity | null>;
   count(uid: Uid, query: QueryObject): Promise<number>;
   /** @returns the id. */
   create(uid: Uid, data: object, options: WriteOptions): Promise<number>;
@@ -100,12 +107,12 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     id: number | null,
     query: QueryObject,
     session: Session | null,
+    { populatesPublished = false }: ReadOptions = {},
   ): Promise<unknown> => {
     const type = typeIn(views.open, uid);
     const context = await contextFor(type, views.open, session);
-    // code sees drafts unless it says otherwise
-    const asked = objectQuery({ publicationState: 'preview', ...query });
-    const request = { action, type, id, query: asked, form: 'plain' } as const;
+    const asked = objectQuery(populatesPublished ? query : { publicationState: 'preview', ...query });
+    const request = { action, type, id, query: asked, form: 'plain', showDrafts: populatesPublished } as const;
     if (session) {
       const answer = unwrap(await reader().readInside(request, context, session.tx));
       return answer && JSON.parse(answer.body.toString());
@@ -204,16 +211,18 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
   return {
     model: views.open,
     typeOf: (uid) => typeIn(views.open, uid),
-    find: (uid, query, { start, limit }) =>
+    find: (uid, query, { start, limit, ...options }) =>
       thrown(() =>
         inTurn(async (session) => {
           if (limit === 0) return [];
           const pagination = { start, limit: limit ?? -1, withCount: false };
-          return (await read('find', uid, null, { ...query, pagination }, session)) as Entity[];
+          return (await read('find', uid, null, { ...query, pagination }, session, options)) as Entity[];
         }),
       ),
-    findOne: (uid, id, query) =>
-      thrown(() => inTurn(async (session) => (await read('findOne', uid, id, query, session)) as Entity | null)),
+    findOne: (uid, id, query, options) =>
+      thrown(() =>
+        inTurn(async (session) => (await read('findOne', uid, id, query, session, options)) as Entity | null),
+      ),
     count: (uid, query) => thrown(() => inTurn((session) => countInside(uid, query, session))),
     create: (uid, data, options) => thrown(() => write(uid, 'create', null, data, options)),
     update: (uid, id, data, options) => thrown(() => write(uid, 'update', id, data, options)),
@@ -239,13 +248,40 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();
 
-/** Dates and the like as JSON writes them. */
-export const plain = (data: object): unknown =>
-  JSON.parse(
-    JSON.stringify(data, (_name, value: unknown) => (value instanceof AddedFiles ? { [ADDED]: value.connect } : value)),
-    (_name, value: unknown) =>
-      isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
-  );
+/** Dates and the like as JSON writes them. Refuses what is nested so deeply that JSON cannot be written. */
+export const plain = (data: object): unknown => {
+  try {
+    return JSON.parse(
+      JSON.stringify(data, (_name, value: unknown) =>
+        value instanceof AddedFiles ? { [ADDED]: value.connect } : value,
+      ),
+      (_name, value: unknown) =>
+        isMembers(value) && ADDED in value ? new AddedFiles(value[ADDED] as readonly number[]) : value,
+    );
+  } catch (fault) {
+    // the stack has no room for it
+    if (fault instanceof RangeError) return refuse(issue('body.too-deep', [], { max: limits.jsonDepthMax }));
+    throw fault;
+  }
+};
+
+/** Whether data is as the JSON of a client would be. What is nested too deeply is: the server itself refuses it. */
+export const isPlainData = (data: Members): boolean => {
+  try {
+    return isDeepStrictEqual(plain(data), data);
+  } catch (fault) {
+    if (fault instanceof RangeError || fault instanceof Refusal) return true;
+    throw fault;
+  }
+};
+
+/** A body with what code has put into it as a client would have sent it: dates as instants, days or times of the server. */
+export const asSent = (body: Members, type: EntryType, model: Model): Members => {
+  if (isPlainData(body)) return body;
+  const sent = plain(body) as Members;
+  storeLocalDates(sent, body, type, model);
+  return sent;
+};
 
 /** Data of an entry as it is plain; refuses what would be lost. */
 export const storableIn = (data: object, type: EntryType, model: Model): Members => {

@@ -4,7 +4,7 @@ import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, fieldsOf, filtersOf, populateOf, sortsOf } from './queries.js';
+import { type FindParams, fieldsOf, filtersOf, POPULATES_PUBLISHED, populateOf, sortsOf } from './queries.js';
 
 export type EntityParams = FindParams & Members;
 
@@ -67,6 +67,12 @@ export const newEntityService = (deps: {
     };
   };
 
+  /** The same for one entry. */
+  const shownOfOne = (uid: Uid, params: EntityParams = {}): FindParams => ({
+    ...shownBy(entities.typeOf(uid), params),
+    ...(params[POPULATES_PUBLISHED] === true ? { [POPULATES_PUBLISHED]: true } : {}),
+  });
+
   const service: EntityService = {
     findMany: async (uid, params) => {
       const type = entities.typeOf(uid);
@@ -79,13 +85,11 @@ export const newEntityService = (deps: {
     },
     findOne: async (uid, id, params) => {
       const given = idOf(id);
-      return given === null
-        ? null
-        : engineOfIds(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
+      return given === null ? null : engineOfIds(uid).findOne({ where: { id: given }, ...shownOfOne(uid, params) });
     },
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
     create: (uid, params) =>
-      engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownBy(entities.typeOf(uid), params) }),
+      engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownOfOne(uid, params) }),
     update: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
@@ -93,12 +97,12 @@ export const newEntityService = (deps: {
       if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOfIds(uid).findOne({ where: { id: given } })))
         return null;
       const written = { data: params['data'] ?? {}, files: filesIn(params) };
-      return engineOfIds(uid).update({ where: { id: given }, ...written, ...shownBy(entities.typeOf(uid), params) });
+      return engineOfIds(uid).update({ where: { id: given }, ...written, ...shownOfOne(uid, params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;
-      const before = await engineOfIds(uid).findOne({ where: { id: given }, ...shownBy(entities.typeOf(uid), params) });
+      const before = await engineOfIds(uid).findOne({ where: { id: given }, ...shownOfOne(uid, params) });
       return before && (await engineOfIds(uid).delete({ where: { id: given } })) ? before : null;
     },
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),

@@ -120,11 +120,8 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
             ...extra,
           };
           await call(event);
+          // parameters that a hook replaces as a whole have no effect, as in v4: it changes those that it is given
           states.set(listener, event.state);
-          // parameters that a hook replaces are still about the same row
-          const { where } = operation.params;
-          operation.params = event.params;
-          if (where !== undefined && !Object.hasOwn(event.params, 'where')) operation.params['where'] = where;
         }
       };
       let isBegun = false;

@@ -44,6 +44,8 @@ export interface Native extends NativeEndpoints {
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
+  /** Whether code has added creators to what the client asked for (Q9). */
+  addsCreators(ctx: CodeContext): boolean;
   refuse(code: 'body.missing'): never;
   /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */
   authenticate(ctx: object): Ready<Caller>;

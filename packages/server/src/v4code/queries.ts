@@ -16,8 +16,15 @@ import { conditionDates, isPlainCondition } from './dates.js';
 import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
+/**
+ * Set by core actions for the response to a request for one entry: what it populates is published, though it may itself be a draft
+ * (DR4). A symbol, which neither a client nor code writes, and services of the project pass on with the other parameters.
+ */
+export const POPULATES_PUBLISHED = Symbol('populates published');
+
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
+  readonly [POPULATES_PUBLISHED]?: boolean;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;
@@ -122,8 +129,36 @@ export const withLocalDates = (query: Members, type: EntryType, model: Model): M
       }),
     );
   };
-  return isMembers(query['filters']) ? { ...query, filters: inEntry(query['filters'], type) } : query;
+  const inOptions = (given: unknown, of: EntryType): unknown => {
+    if (!isPlainCondition(given)) return given;
+    const { filters, populate } = given;
+    return {
+      ...given,
+      ...(isMembers(filters) ? { filters: inEntry(filters, of) } : {}),
+      ...(isMembers(populate) ? { populate: inPopulate(populate, of) } : {}),
+    };
+  };
+  const inPopulate = (given: unknown, of: EntryType): unknown => {
+    if (!isPlainCondition(given)) return given;
+    return mapValues(given, (options, name) => {
+      const attribute = of.attributes.get(name);
+      if (!attribute || attribute.kind === 'scalar' || !isPlainCondition(options)) return options;
+      const next = soleTarget(attribute, model);
+      if (next) return inOptions(options, next);
+      const { on } = options;
+      if (!isPlainCondition(on)) return options;
+      const ofType = (it: unknown, uid: string): unknown => {
+        const target = model.types.get(uid);
+        return target ? inOptions(it, target) : it;
+      };
+      return { ...options, on: mapValues(on, ofType) };
+    });
+  };
+  return inOptions(query, type) as Members;
 };
+
+const mapValues = (given: Members, map: (value: unknown, name: string) => unknown): Members =>
+  Object.fromEntries(Object.entries(given).map(([name, it]) => [name, map(it, name)]));
 
 type Named = readonly [name: string, condition: unknown];
 

@@ -39,6 +39,8 @@ export interface Registry {
   isCoreAction(uid: Uid, action: string): boolean;
   /** Whether the service is the core's own. */
   isCoreService(uid: Uid): boolean;
+  /** Whether a member of it is. */
+  isCoreOfService(uid: Uid, name: string): boolean;
 }
 
 export interface RegistryDeps {
@@ -145,16 +147,16 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     isCoreAction: (uid, action) => {
       const controller = make('controllers', uid);
       return (
-        (coreActions as readonly string[]).includes(action) &&
-        controller !== null &&
-        (controller.own === null
-          ? controller.members[action] === controller.original[action]
-          : !Object.hasOwn(controller.own, action))
+        (coreActions as readonly string[]).includes(action) && controller !== null && isOwnOfCore(controller, action)
       );
     },
     isCoreService: (uid) => {
       const service = make('services', uid);
       return service === null || (service.own === null && isOriginal(service));
+    },
+    isCoreOfService: (uid, name) => {
+      const service = make('services', uid);
+      return service === null || isOwnOfCore(service, name);
     },
   };
 };
@@ -167,6 +169,10 @@ interface Made {
   readonly original: Members;
   readonly names: readonly string[];
 }
+
+/** Whether a member is the core's own: the project's files have none, and no code has put one in its place. */
+const isOwnOfCore = ({ own, members, original }: Made, name: string): boolean =>
+  own === null ? members[name] === original[name] : !Object.hasOwn(own, name);
 
 /** Whether all members of the core are still its own. Asked for every request, hence the plain loop. */
 const isOriginal = ({ members, original, names }: Made): boolean => {

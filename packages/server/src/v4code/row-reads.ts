@@ -5,7 +5,7 @@ import type { Entities, Entity } from './entities.js';
 import { faultOfCode, NotFoundError, ValidationError } from './errors.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, isCounted, queryOf, saysNothing } from './queries.js';
+import { type FindParams, isCounted, POPULATES_PUBLISHED, queryOf, saysNothing } from './queries.js';
 import { mapNested } from './sanitize.js';
 
 /** The rows that a query without a locale means. */
@@ -67,7 +67,7 @@ export const newRowReads = (
   };
 
   const find = async (params: FindParams, rows = rowsOf(params)): Promise<Entity[]> => {
-    const found = await entities.find(uid, asked(params), rows);
+    const found = await entities.find(uid, asked(params), { ...rows, ...optionsOf(params) });
     return found.map((it) => asSelected(it, params, type, model));
   };
 
@@ -102,21 +102,29 @@ export const newRowReads = (
     },
     removed: async (operation) => {
       refuseOpen(operation);
-      const { where, select, populate } = operation.params;
-      const row = await findOne({ where, select: select && ['id', ...[select].flat()], populate });
+      const { where, select } = operation.params;
+      const row = await findOne({ ...shownBy(operation), where, select: select && ['id', ...[select].flat()] });
       if (typeof row?.id !== 'number') throw new NoRow(operation);
       operation.result = row;
       return row;
     },
-    written: async (id, { params }) => {
-      const { select = params['fields'], populate } = params;
+    written: async (id, operation) => {
+      const shown = { ...shownBy(operation), select: operation.params['select'] ?? operation.params['fields'] };
       // it could be read by its id alone, but for those who hear of it
-      if (lifecycles.hears(uid, 'FindOne')) return findOne({ where: { id }, select, populate });
-      const row = await entities.findOne(uid, id, queryOf({ select, populate }, type, model, 'keep'));
-      return row && asSelected(row, { select, populate }, type, model);
+      if (lifecycles.hears(uid, 'FindOne')) return findOne({ ...shown, where: { id } });
+      const row = await entities.findOne(uid, id, queryOf(shown, type, model, 'keep'), optionsOf(shown));
+      return row && asSelected(row, shown, type, model);
     },
   };
 };
+
+/** What the caller of a write is shown of its row. */
+const shownBy = ({ params }: Operation): FindParams => ({
+  populate: params['populate'],
+  ...((params as FindParams)[POPULATES_PUBLISHED] === true ? { [POPULATES_PUBLISHED]: true } : {}),
+});
+
+const optionsOf = ({ [POPULATES_PUBLISHED]: populatesPublished = false }: FindParams) => ({ populatesPublished });
 
 const isOpen = (where: unknown): boolean => where === undefined || where === null || saysNothing(where);
 

@@ -54,7 +54,8 @@ export const prepareCreate = async (
   const sibling = source && { id: source.id, locale: await localeOfSibling(ownMember(data, 'locale'), checking) };
   // an entry is published with its creation, a sibling is a draft at first
   const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
-  const change = await acceptData(write, data, null, isDraft, sibling ? inheritedNames(type, data) : noNames);
+  const inherited = sibling ? inheritedNames(type, data, { isOfCode: write.byHooks.haveRun }) : noNames;
+  const change = await acceptData(write, data, null, isDraft, inherited);
   const changes = changesOf(change, null);
   if (type.kind === 'single' && !sibling && type.localized && (await hasEntries(write)))
     return refuse(issue('body.single-exists', []));

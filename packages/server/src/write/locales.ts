@@ -94,9 +94,20 @@ export const localeOfSibling = async (given: unknown, context: CheckContext): Pr
     : refuse(issue('locale.invalid', ['locale']));
 };
 
-/** Attributes that a new sibling has from its source. */
-export const inheritedNames = (type: EntryType, data: Readonly<Record<string, unknown>>): ReadonlySet<string> =>
-  new Set([...type.shared].filter((name) => !Object.hasOwn(data, name) || data[name] === undefined));
+/** Attributes that a new sibling has from its source: those that its data does not name, or cannot write (BO4). */
+export const inheritedNames = (
+  type: EntryType,
+  data: Readonly<Record<string, unknown>>,
+  { isOfCode }: { readonly isOfCode: boolean },
+): ReadonlySet<string> => {
+  const isWritten = (name: string): boolean => {
+    const attribute = type.attributes.get(name);
+    return isOfCode || attribute?.kind !== 'scalar' || attribute.rules.writable;
+  };
+  return new Set(
+    [...type.shared].filter((name) => !Object.hasOwn(data, name) || data[name] === undefined || !isWritten(name)),
+  );
+};
 
 // ---- siblings
 

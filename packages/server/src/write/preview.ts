@@ -22,7 +22,8 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
   const { request, context, byHooks } = write;
   const { type } = request;
   const isSibling = request.action === 'create' && request.source !== undefined;
-  const inherited = isSibling ? inheritedNames(type, data) : noNames;
+  // what requests cannot write is no longer in the data
+  const inherited = isSibling ? inheritedNames(type, data, { isOfCode: true }) : noNames;
   const shown = stored ? nextVersion(write.now(), [stored]) : write.now();
 
   /** False if the value is invalid. */

@@ -108,6 +108,7 @@ describe('requests are judged', () => {
   it('what is not content is said by what it is', async () => {
     const { elsewhere } = await judged(
       'GET /api/dishes/today',
+      'HEAD /api/dishes/today',
       'GET /api/specials',
       'GET /api/guides/a/b',
       'GET /uploads/a.png',

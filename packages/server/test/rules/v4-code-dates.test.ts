@@ -18,12 +18,16 @@ const files = {
     info: { displayName: 'part' },
     attributes: times,
   }),
-  ...typeFile('plan', { day: { type: 'date' }, startsAt: { type: 'datetime' } }, { draftAndPublish: true }),
-  ...coreFile(
-    'Router',
+  ...typeFile(
     'plan',
-    '{ config: { find: { auth: false }, create: { auth: false }, update: { auth: false } } }',
+    {
+      day: { type: 'date' },
+      startsAt: { type: 'datetime' },
+      meetings: { type: 'relation', relation: 'oneToMany', target: meeting },
+    },
+    { draftAndPublish: true },
   ),
+  ...coreFile('Router', 'plan', '{ config: { create: { auth: false }, update: { auth: false } } }'),
   ...coreFile(
     'Controller',
     'plan',
@@ -37,7 +41,9 @@ const files = {
         return super.update(ctx);
       },
       find(ctx) {
-        ctx.query.filters = { $and: [{ day: { $eq: new Date(2024, 4, Number(ctx.query.at)) } }] };
+        const day = { $eq: new Date(2024, 4, Number(ctx.query.at)) };
+        ctx.query.filters = { $and: [{ day }] };
+        if (ctx.query.inside) Object.assign(ctx.query, { filters: {}, populate: { meetings: { filters: { day } } } });
         return super.find(ctx);
       },
     })`,
@@ -51,9 +57,44 @@ const files = {
       beforeCreate({ params: { data } }) { globalThis.datesSeen = kinds(data); if (data.startsAt instanceof Date) data.startsAt.setUTCHours(0); },
       beforeUpdate({ params: { data } }) { globalThis.datesSeen = kinds(data); },
     };`,
+  ...coreFile('Router', 'meeting', '{ config: { create: { auth: false } } }'),
+  ...coreFile('Controller', 'meeting', '() => ({ create(ctx) { return super.create(ctx); } })'),
+  'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
+    const { register } = plugin.controllers.auth;
+    plugin.controllers.auth.register = (ctx) => {
+      Object.assign(ctx.request.body, { acceptedAt: new Date(Date.UTC(2024, 4, 5)), born: new Date(2024, 4, 5) });
+      return register(ctx);
+    };
+    return plugin;
+  };`,
+  'src/extensions/users-permissions/content-types/user/schema.json': JSON.stringify({
+    kind: 'collectionType',
+    collectionName: 'up_users',
+    info: { singularName: 'user', pluralName: 'users', displayName: 'User' },
+    options: { draftAndPublish: false },
+    attributes: {
+      username: { type: 'string', minLength: 3, unique: true, required: true },
+      email: { type: 'email', minLength: 6, required: true },
+      provider: { type: 'string' },
+      password: { type: 'password', minLength: 6, private: true },
+      resetPasswordToken: { type: 'string', private: true },
+      confirmationToken: { type: 'string', private: true },
+      confirmed: { type: 'boolean', default: false },
+      blocked: { type: 'boolean', default: false },
+      role: {
+        type: 'relation',
+        relation: 'manyToOne',
+        target: 'plugin::users-permissions.role',
+        inversedBy: 'users',
+      },
+      acceptedAt: { type: 'datetime' },
+      born: { type: 'date' },
+    },
+  }),
+  'config/plugins.js': `module.exports = { 'users-permissions': { config: { register: { allowedFields: ['acceptedAt', 'born'] } } } };`,
   'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } }] };`,
   'src/api/run/controllers/run.js': runningController,
-  'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing} await allow('public', ['api::post.post.create']); } };`,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) { ${allowing} await allow('public', ['api::post.post.create', 'api::plan.plan.find', '${meeting}.find', 'plugin::users-permissions.auth.register']); await allow('authenticated', []); } };`,
 };
 
 describe.each(dialects)('dates of code on %s', (dialect) => {
@@ -104,6 +145,37 @@ describe.each(dialects)('dates of code on %s', (dialect) => {
       ['4', 0],
     ] as const)
       expect(((await served.json('GET', `/api/plans?at=${day}`)).body as { data: object[] }).data).toHaveLength(count);
+    const met = await run(
+      `return (await strapi.entityService.create('${meeting}', { data: { day: '2024-05-05' } })).id`,
+    );
+    await run(`await strapi.entityService.update('api::plan.plan', 1, { data: { meetings: [${met}] } })`);
+    for (const [day, count] of [
+      ['5', 1],
+      ['4', 0],
+    ] as const) {
+      const { data } = (await served.json('GET', `/api/plans?at=${day}&inside=1`)).body as {
+        data: readonly { attributes: { meetings: { data: object[] } } }[];
+      };
+      expect(data[0]?.attributes.meetings.data).toHaveLength(count);
+    }
+  });
+
+  it('may stand in the body of an action of users that code wraps', async () => {
+    const user = { username: 'ada', email: 'ada@example.org', password: 'a long password' };
+    expect((await served.json('POST', '/api/auth/local/register', user)).status).toBe(200);
+    expect(
+      await run(`return strapi.query('plugin::users-permissions.user').findOne({ where: { username: 'ada' } })`),
+    ).toMatchObject({ acceptedAt: '2024-05-05T00:00:00.000Z', born: '2024-05-05' });
+  });
+
+  it.each([500, 2000, 4000, 20_000])('data that is nested %i levels deep is refused, or stored', async (depth) => {
+    const deep = `${'['.repeat(depth)}${']'.repeat(depth)}`;
+    const { status } = await served.ask('/api/meetings', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: `{"data":{"facts":${deep}}}`,
+    });
+    expect(status).toBe(depth > 500 ? 400 : 200);
   });
 
   it('are dates for hooks, also where the core sets them; texts of clients are texts', async () => {

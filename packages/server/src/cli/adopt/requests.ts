@@ -211,7 +211,9 @@ const newJudge = ({
   return ({ method, url }) => {
     const [pathname = '', search = ''] = url.split(/\?(.*)/s);
     // the first match wins in v4, so routes of the project hide those of content
-    const ofProject = own.find((it) => it.method === method && it.matches(pathname));
+    const ofProject = own.find(
+      (it) => (it.method === method || (method === 'HEAD' && it.method === 'GET')) && it.matches(pathname),
+    );
     if (ofProject)
       return {
         kind: 'elsewhere',

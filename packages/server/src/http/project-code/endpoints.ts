@@ -5,9 +5,11 @@ import type { KnownCaller } from '../../access/caller.js';
 import type { AccountAnswer } from '../../accounts/account.js';
 import { never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import { typeOf, USER_UID } from '../../model/model.js';
 import type { Search } from '../../query/searches.js';
 import { readPrecondition } from '../../read/etag.js';
 import type { Site } from '../../site/site.js';
+import { asSent } from '../../v4code/entities.js';
 import { forCode, RateLimitError, v4Refusal } from '../../v4code/errors.js';
 import { formAsLeft } from '../../v4code/files.js';
 import type { CodeContext, NativeEndpoints } from '../../v4code/native.js';
@@ -58,7 +60,8 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
     },
     answerAccount: async (ctx, { counted: by, path, permission, actionOf }) => {
       const koa = koaOf(ctx);
-      const { body } = ctx.request;
+      const given = ctx.request.body;
+      const body = isMembers(given) ? asSent(given, typeOf(site.model, USER_UID), site.model) : given;
       const caller = callerOf(ctx);
       if (by && !(await attempt(koa, prefix + path, accountOf(by, body, caller)))) throw new RateLimitError();
       // link checkers send HEAD, which must not consume the code

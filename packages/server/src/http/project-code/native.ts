@@ -1,6 +1,5 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
 
-import { isDeepStrictEqual } from 'node:util';
 import type Koa from 'koa';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
@@ -18,7 +17,7 @@ import { whenReady } from '../../ready.js';
 import { readRows } from '../../sql/dialect.js';
 import { allowedQuery, lookedAt } from '../../v4code/allowed.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { plain, storableIn } from '../../v4code/entities.js';
+import { isPlainData, storableIn } from '../../v4code/entities.js';
 import { absentOrThrown, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
@@ -96,7 +95,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
   /** What code has put into the data of a client, such as dates, as the entity service takes it. */
   const bodyGiven = (body: unknown, type: EntryType): unknown => {
     const data = isMembers(body) ? body['data'] : undefined;
-    if (!isMembers(data) || isDeepStrictEqual(plain(data), data)) return body;
+    if (!isMembers(data) || isPlainData(data)) return body;
     return { ...(body as Members), data: asBody(storableIn(data, type, site.model), type, site.model, 'checked') };
   };
 
@@ -212,6 +211,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       });
     },
     callerOf,
+    addsCreators: (ctx) => contexts.changedQuery(requestOf(ctx))?.addsCreators === true,
     refuse: () => {
       throw forCode(new Refusal(issue('body.missing', [])));
     },
