@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Callers } from '../access/caller.js';
 import { limits } from '../limits.js';
-import { whenReady } from '../ready.js';
 import { asOf, claimsAdministrator } from './credentials.js';
 import { parseId } from './routes.js';
 
@@ -29,7 +28,7 @@ export const addAdministrators = (app: FastifyInstance, callers: Callers): void 
     const { headers } = request;
     if (!claimsAdministrator(headers)) return done();
     const identified = async (): Promise<void> => {
-      const caller = await whenReady(callers.identify(headers.authorization), (it) => it);
+      const caller = await callers.identify(headers.authorization);
       if (caller.ok && caller.value.rights) request.administrator = headers.authorization ?? null;
     };
     // whatever fails now fails again when the request is answered
