@@ -1,9 +1,7 @@
 /** Administrators pass the code of a v4 project by, as they do in v4's panel (AD14): who they are, and where the server answers them. */
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Callers } from '../access/caller.js';
-import { limits } from '../limits.js';
 import { asOf, claimsAdministrator } from './credentials.js';
-import { parseId } from './routes.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -18,8 +16,8 @@ declare module 'fastify' {
 
 export type PathParams = Readonly<Record<string, string | undefined>>;
 
-/** A path with an id that none could be is the project's own, such as `/api/articles/latest`. */
-export const mayBeEntry = ({ id }: PathParams): boolean => id === undefined || parseId(id, limits.integerMax) !== null;
+/** A path with a word in place of the id is the project's own, such as `/api/articles/latest`. */
+export const mayBeEntry = ({ id }: PathParams): boolean => id === undefined || /^\d+$/.test(id);
 
 /** Identifies administrators before anything is decided by who asks: the token alone says only what it claims to be. */
 export const addAdministrators = (app: FastifyInstance, callers: Callers): void => {

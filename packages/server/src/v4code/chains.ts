@@ -53,7 +53,10 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const where = `the route ${declared.method} ${declared.path}`;
   const { action, scope, isCore } = actionOf(placed, deps, where);
   const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
-  const authenticated = authentication(config.auth, { scope, isCore }, deps);
+  const named = scope === null ? null : coreActionOf(scope, deps);
+  /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
+  const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
+  const authenticated = authentication(config.auth, { scope, isPlain }, deps);
   const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
   const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
   const steps = [...middlewares, ...action];
@@ -63,7 +66,7 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
     ctx.state['route'] = route;
     return authenticated(ctx);
   };
-  const core = middlewares.length === 0 && scope !== null ? coreActionOf(scope, deps) : null;
+  const core = middlewares.length === 0 ? named : null;
   return {
     chain: (ctx, next) => {
       const koa = ctx as Koa.Context;
@@ -83,7 +86,7 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
       ...core,
       pass: (ctx) => whenReady(enter(ctx), () => passAll(policies, ctx)),
       act,
-      isPlain: () => isCore() && deps.isPlain(core.uid, core.action),
+      isPlain,
     },
   };
 };
@@ -110,7 +113,7 @@ type Policy = (ctx: Koa.Context) => Ready<void>;
 /** Throws, or rejects with, the refusal of a caller who lacks a permission. */
 const authentication = (
   auth: false | { readonly scope?: string | readonly string[] } | undefined,
-  { scope, isCore }: { readonly scope: string | null; readonly isCore: () => boolean },
+  { scope, isPlain }: { readonly scope: string | null; readonly isPlain: () => boolean },
   { native }: ChainDeps,
 ): ((ctx: Koa.Context) => Ready<void>) => {
   if (auth === false) return (ctx) => native().skipAuthentication(ctx);
@@ -118,8 +121,8 @@ const authentication = (
   const scopes = given === null ? null : [given].flat();
   return (ctx) =>
     whenReady(native().authenticate(ctx), (caller) => {
-      // code knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
-      if (caller.rights && !caller.rights.isSuperAdmin && !isCore()) throw new ForbiddenError();
+      // code, its hooks and services too, knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
+      if (caller.rights && !caller.rights.isSuperAdmin && !isPlain()) throw new ForbiddenError();
       if (scopes === null) refuseWithoutScope(ctx, caller);
       else if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();
     });

@@ -273,7 +273,6 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
       native,
       serviceOf: (uid: string) => started(hold.registry, 'strapi').service(uid),
       isCoreService: (uid: string) => started(hold.registry, 'strapi').isCoreService(uid),
-      isCoreOfService: (uid: string, name: string) => started(hold.registry, 'strapi').isCoreOfService(uid, name),
       count: entities.count,
       isPlain: (uid: string, action: CoreAction): boolean =>
         core.isCoreService(uid) && operatedOf[action].every((it) => !lifecycles.hears(uid, it)),

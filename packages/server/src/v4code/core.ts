@@ -6,7 +6,7 @@ import type { EntityParams, EntityService } from './entity-service.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
-import { POPULATES_PUBLISHED } from './queries.js';
+import { WITHOUT_DRAFTS, withoutCreators } from './queries.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 
@@ -18,8 +18,6 @@ export interface CoreDeps {
   readonly native: () => Native;
   /** The service of a content type, as the project has made it. */
   readonly serviceOf: (uid: Uid) => Members | undefined;
-  /** Whether a member of a type's service is the core's own. */
-  readonly isCoreOfService: (uid: Uid, name: string) => boolean;
   /** The number of entries, of which no hook hears. */
   readonly count: Entities['count'];
   /** Whether the server may run an action itself: no service and no hook of the project takes part. */
@@ -39,13 +37,20 @@ type ServiceMember = 'find' | 'findOne' | 'create' | 'update' | 'delete' | 'crea
 // ---- services
 
 /** `find` and the like of a core service, on the entity service. No rights are asked for. */
-export const newCoreService = (type: EntryType, { entityService, rest }: CoreDeps): Members => {
+export const newCoreService = (type: EntryType, { entityService, rest, count }: CoreDeps): Members => {
   const { uid } = type;
   const publishedNow = (data: unknown): unknown =>
     type.draftAndPublish && isMembers(data) && data['publishedAt'] === undefined
       ? { ...data, publishedAt: new Date() }
       : data;
   const fetched = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
+  /** A draft is shown on request only (DR3), whether or not code hears of the read. */
+  const isHidden = async (id: unknown, { [WITHOUT_DRAFTS]: isAsked, publicationState }: Params): Promise<boolean> =>
+    type.draftAndPublish &&
+    isAsked === true &&
+    publicationState !== 'preview' &&
+    /^\d{1,15}$/.test(String(id)) &&
+    (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
   const collection = {
     async find(params: Params = {}) {
       const page = pageOf(params.pagination, rest);
@@ -54,7 +59,8 @@ export const newCoreService = (type: EntryType, { entityService, rest }: CoreDep
       const total = page.withCount ? await entityService.count(uid, asked) : undefined;
       return { results, pagination: page.facts(total) };
     },
-    findOne: (id: unknown, params: Params = {}) => entityService.findOne(uid, id, fetched(params)),
+    findOne: async (id: unknown, params: Params = {}) =>
+      (await isHidden(id, params)) ? null : entityService.findOne(uid, id, fetched(params)),
     create: (params: Params = {}) => entityService.create(uid, { ...params, data: publishedNow(params['data']) }),
     update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
     delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
@@ -142,15 +148,14 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   ): Promise<unknown> => {
     native().validateQuery(ctx, type);
     const members = service();
-    const { data, meta } = await run(queryIn(ctx), (...given) => members[name]!(...given));
-    // a client alone does not get creators (Q9); a service of the project's own may have added them
-    const showsCreators = native().addsCreators(ctx) || !deps.isCoreOfService(uid, name);
-    return transformResponse(
-      model,
-      sanitizeOutput(model, data, type, native().callerOf(ctx), showsCreators),
-      meta,
-      type,
-    );
+    const given = queryIn(ctx);
+    // a client alone does not get creators (Q9); code may add them
+    const query =
+      native().addsCreators(ctx) || given['populate'] === undefined
+        ? given
+        : { ...given, populate: withoutCreators(given['populate'], type, model) };
+    const { data, meta } = await run(query, (...args) => members[name]!(...args));
+    return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
 
   /** The same for one entry, which may be a draft. */
@@ -161,7 +166,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   ): Promise<unknown> =>
     respond(ctx, name, async (query, member) => {
       const showsDrafts = query['publicationState'] === 'preview';
-      return { data: await run(showsDrafts ? query : { ...query, [POPULATES_PUBLISHED]: true }, member) };
+      return { data: await run(showsDrafts ? query : { ...query, [WITHOUT_DRAFTS]: true }, member) };
     });
 
   /** Both, so that no parameter of the query takes the place of one. */
@@ -174,14 +179,6 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
   // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
   const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
-  /** A draft is shown on request only (DR3), whether or not code hears of the read. A `findOne` of the project's own decides for itself. */
-  const isHidden = async (id: string | undefined, query: Members): Promise<boolean> =>
-    type.draftAndPublish &&
-    query['publicationState'] !== 'preview' &&
-    /^\d{1,15}$/.test(id ?? '') &&
-    deps.isCoreOfService(uid, 'findOne') &&
-    (await deps.count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
-
   const collection = {
     async find(ctx: CodeContext) {
       if (!runs('find')) return native().perform(ctx, type, 'find');
@@ -193,9 +190,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     async findOne(ctx: CodeContext) {
       if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
       const { id } = ctx.params;
-      return respondOne(ctx, 'findOne', async (query, member) =>
-        (await isHidden(id, query)) ? null : member(id, query),
-      );
+      return respondOne(ctx, 'findOne', (query, member) => member(id, query));
     },
     async create(ctx: CodeContext) {
       if (!runs('create')) return native().perform(ctx, type, 'create');

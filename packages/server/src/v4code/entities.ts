@@ -260,7 +260,7 @@ export const plain = (data: object): unknown => {
     );
   } catch (fault) {
     // the stack has no room for it
-    if (fault instanceof RangeError) return refuse(issue('body.too-deep', [], { max: limits.jsonDepthMax }));
+    if (fault instanceof RangeError) return refuse(issue('body.too-deep', ['data'], { max: limits.jsonDepthMax }));
     throw fault;
   }
 };

@@ -17,14 +17,14 @@ import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
 /**
- * Set by core actions for the response to a request for one entry: what it populates is published, though it may itself be a draft
- * (DR4). A symbol, which neither a client nor code writes, and services of the project pass on with the other parameters.
+ * Set by core actions for the response to a request for one entry: it shows no drafts (DR3, DR4), but one that was just written. A
+ * symbol, which neither a client nor code writes, and services of the project pass on with the other parameters.
  */
-export const POPULATES_PUBLISHED = Symbol('populates published');
+export const WITHOUT_DRAFTS = Symbol('without drafts');
 
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
-  readonly [POPULATES_PUBLISHED]?: boolean;
+  readonly [WITHOUT_DRAFTS]?: boolean;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;
@@ -156,6 +156,43 @@ export const withLocalDates = (query: Members, type: EntryType, model: Model): M
   };
   return inOptions(query, type) as Members;
 };
+
+/** A client's `populate` without creators; `*` is all but them. */
+export const withoutCreators = (populate: unknown, type: EntryType, model: Model): unknown => {
+  if (populate === true || populate === '*') return type.populateCreatorFields ? nestedNames(type) : populate;
+  if (typeof populate === 'string') {
+    if (!/createdBy|updatedBy|\*/.test(populate)) return populate;
+    return populate.split(',').flatMap((it) => {
+      const path = it.trim();
+      if (path === '*') return [withoutCreators(path, type, model)].flat();
+      return path.split('.').some(isCreatorName) ? [] : [path];
+    });
+  }
+  if (Array.isArray(populate)) return populate.flatMap((it) => [withoutCreators(it, type, model)].flat());
+  if (!isMembers(populate)) return populate;
+  const inside = (options: unknown, of: EntryType | undefined): unknown =>
+    of && isMembers(options) && options['populate'] !== undefined
+      ? { ...options, populate: withoutCreators(options['populate'], of, model) }
+      : options;
+  return Object.fromEntries(
+    Object.entries(populate)
+      .filter(([name]) => !isCreatorName(name))
+      .map(([name, options]) => {
+        const attribute = type.attributes.get(name);
+        if (!attribute || attribute.kind === 'scalar' || !isMembers(options)) return [name, options];
+        const { on } = options;
+        const chosen = isMembers(on)
+          ? { ...options, on: mapValues(on, (it, uid) => inside(it, model.types.get(uid))) }
+          : options;
+        return [name, inside(chosen, soleTarget(attribute, model))];
+      }),
+  );
+};
+
+const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
+
+const nestedNames = (type: EntryType): readonly string[] =>
+  [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);
 
 const mapValues = (given: Members, map: (value: unknown, name: string) => unknown): Members =>
   Object.fromEntries(Object.entries(given).map(([name, it]) => [name, map(it, name)]));

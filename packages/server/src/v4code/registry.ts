@@ -39,8 +39,6 @@ export interface Registry {
   isCoreAction(uid: Uid, action: string): boolean;
   /** Whether the service is the core's own. */
   isCoreService(uid: Uid): boolean;
-  /** Whether a member of it is. */
-  isCoreOfService(uid: Uid, name: string): boolean;
 }
 
 export interface RegistryDeps {
@@ -153,10 +151,6 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     isCoreService: (uid) => {
       const service = make('services', uid);
       return service === null || (service.own === null && isOriginal(service));
-    },
-    isCoreOfService: (uid, name) => {
-      const service = make('services', uid);
-      return service === null || isOwnOfCore(service, name);
     },
   };
 };

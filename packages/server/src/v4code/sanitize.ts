@@ -8,18 +8,9 @@ import { isMembers } from './parts.js';
 /** What is assigned under this name becomes the prototype of an object: everything in it would seem to be given. */
 const PROTOTYPE = '__proto__';
 
-/**
- * Removes what the caller may not see: private attributes always, relations to types that it may not find.
- * @param caller null: relations stay. @param showsCreators of types with `populateCreatorFields`.
- */
-export const sanitizeOutput = (
-  model: Model,
-  data: unknown,
-  type: EntryType,
-  caller: Caller | null,
-  showsCreators = true,
-): unknown => {
-  if (Array.isArray(data)) return data.map((it) => sanitizeOutput(model, it, type, caller, showsCreators));
+/** Removes what the caller may not see: private attributes always, relations to types that it may not find. @param caller null: relations stay. */
+export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, caller: Caller | null): unknown => {
+  if (Array.isArray(data)) return data.map((it) => sanitizeOutput(model, it, type, caller));
   if (!isMembers(data)) return data;
   const gate = caller && newGate(caller, model);
   const shown: Record<string, unknown> = {};
@@ -29,15 +20,13 @@ export const sanitizeOutput = (
     // what hooks and services have added stays
     if (!attribute) shown[name] = value;
     else if (isCreator(attribute)) {
-      if (type.populateCreatorFields && showsCreators)
+      if (type.populateCreatorFields)
         shown[name] = isMembers(value) ? pick(value, ['id', 'firstname', 'lastname']) : value;
     } else if (attribute.hidden) continue;
     else if (attribute.kind === 'scalar') {
       if (!gate || gate.allows(type, attribute, 'select')) shown[name] = value;
     } else if (!gate || gate.allows(type, attribute, 'populate'))
-      shown[name] = mapNested(model, attribute, value, (it, target) =>
-        sanitizeOutput(model, it, target, caller, showsCreators),
-      );
+      shown[name] = mapNested(model, attribute, value, (it, target) => sanitizeOutput(model, it, target, caller));
   }
   return shown;
 };

@@ -346,9 +346,26 @@ describe.each(dialects)('hooks of users on %s', (dialect) => {
   let served: CodeProject;
   beforeAll(async () => {
     served = await serveCode(dialect, {
+      ...typeFile('note', { title: { type: 'string' } }),
+      ...coreFile('Router', 'note'),
+      ...coreFile('Controller', 'note'),
+      'src/api/note/content-types/note/lifecycles.js': `module.exports = {
+        beforeFindMany() {}, beforeFindOne() {}, beforeUpdate() {}, beforeDelete() {},
+      };`,
+      'src/api/note/routes/a-own.js': `module.exports = { routes: [
+        { method: 'GET', path: '/all-notes', handler: 'note.find' },
+        { method: 'GET', path: '/one-note/:id', handler: 'note.findOne' },
+        { method: 'DELETE', path: '/one-note/:id', handler: 'note.delete' },
+      ] };`,
+      'config/middlewares.js': `module.exports = ['global::moving'];`,
+      'src/middlewares/moving.js': `module.exports = () => (ctx, next) => {
+        ctx.url = ctx.url.replace('/api/moved/', '/api/');
+        return next();
+      };`,
       'src/index.js': `module.exports = { async bootstrap({ strapi }) {
         ${allowing}
         await allow('authenticated', []);
+        await strapi.db.query('${uid}').create({ data: { title: 'of somebody else' } });
         for (const name of ['bob', 'eve'])
           await strapi.entityService.create('plugin::users-permissions.user', { data: { username: name, email: name + '@example.org', role: 1 } });
         strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne({ params }) { params.where = { id: -1 }; }, beforeCount() {} });
@@ -360,8 +377,31 @@ describe.each(dialects)('hooks of users on %s', (dialect) => {
       `insert into admin_permissions (id, action, subject, properties, conditions) values (9, 'plugin::content-manager.explorer.read', 'plugin::users-permissions.user', '{"fields":["username"]}', '["admin::is-creator"]')`,
     );
     await run('insert into admin_permissions_role_links (permission_id, role_id) values (9, 2)');
+    await run(`update admin_permissions set conditions = '["admin::is-creator"]' where id < 5`);
   });
   afterAll(() => served.close());
+
+  it('AD14: an entry has one path for them, whatever is written in place of its id', async () => {
+    const login = { email: 'strapi-editor@example.org', password: 'a long password' };
+    const { body } = await served.json('POST', '/admin/login', login);
+    const headers = { authorization: `Bearer ${(body as { data: { token: string } }).data.token}` };
+    const ids = (await served.json('GET', '/api/notes', undefined, headers)).body as { data: readonly unknown[] };
+    expect(ids.data).toEqual([]);
+    for (const id of ['1', '01', '0000001', '1.0', '+1', '%31', '0x1'])
+      for (const [method, data] of [
+        ['GET', undefined],
+        ['PUT', { data: { title: 'changed' } }],
+        ['DELETE', undefined],
+      ] as const)
+        expect([403, 404]).toContain((await served.json(method, `/api/notes/${id}`, data, headers)).status);
+    for (const [method, path] of [
+      ['GET', '/api/all-notes'],
+      ['GET', '/api/one-note/1'],
+      ['DELETE', '/api/one-note/1'],
+      ['GET', '/api/moved/notes'],
+    ] as const)
+      expect([path, (await served.json(method, path, undefined, headers)).status]).toEqual([path, 403]);
+  });
 
   it.each([
     ['strapi-editor', [], 0, 404],

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
-const names = ['plain', 'hooked', 'helped'] as const;
+const names = ['plain', 'hooked', 'helped', 'passed'] as const;
 const text = { type: 'string' };
 const localized = (on: boolean): object => ({ pluginOptions: { i18n: { localized: on } } });
 const withOptions = (
@@ -57,6 +57,17 @@ const files = {
     ]),
   ),
   ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
+  ...coreFile(
+    'Service',
+    'passed',
+    `() => ({
+      async find(params) { return super.find(params); },
+      async findOne(id, params) { return super.findOne(id, { ...params }); },
+      async create(params) { return super.create(params); },
+      async update(id, params) { return super.update(id, params); },
+      async delete(id, params) { return super.delete(id, params); },
+    })`,
+  ),
   'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = {
     afterFindOne() {}, afterFindMany() {}, beforeCreate() {}, afterUpdate() {}, beforeDelete() {},
   };`,

@@ -7,7 +7,7 @@ import type http from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type Koa from 'koa';
 import type compose from 'koa-compose';
-import { issue, unwrap } from '../../errors.js';
+import { issue, Refusal, unwrap } from '../../errors.js';
 import type { IncomingForm } from '../../media/receive.js';
 import { textQuery } from '../../query/brackets.js';
 import type { QuerySource } from '../../query/raw.js';
@@ -17,7 +17,7 @@ import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
 import type { GuardedAction } from '../../v4code/chains.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { ApplicationError, absentOrThrown, isOfAuthorisation } from '../../v4code/errors.js';
+import { ApplicationError, absentOrThrown, isOfAuthorisation, UnauthorizedError } from '../../v4code/errors.js';
 import { formAsLeft, shownForm } from '../../v4code/files.js';
 import type { CodeContext } from '../../v4code/native.js';
 import type { FoundRoute, RoutesAt } from '../../v4code/routes.js';
@@ -316,6 +316,8 @@ export const addProjectCode = async (
         hasAnswered = false;
         throw fault;
       }
+      // a middleware that did not wait for next() may have changed whose request it is
+      if (isPastCode && !isByAdministrator(request)) throw new UnauthorizedError();
       raw.statusCode = 200;
       if (form?.received) form.received = await formAsLeft(holder.body, holder.files, form.received);
       else if (givenBody !== undefined || hasContent(holder.body)) request.body = holder.body;
@@ -336,7 +338,9 @@ export const addProjectCode = async (
     const last = routed({ method, pathname }, found, async () => {
       // a global middleware has changed whose request it is: their code is in force
       const theirs = wasPastCode && !isByAdministrator(request) ? firstRouteOf(request, code.table) : null;
-      if (theirs) {
+      if (theirs && isOfApi(theirs) && asksForV5(request.headers))
+        fail(new Refusal(issue('http.format-of-code', [])), ctx, asked);
+      else if (theirs) {
         contexts.route(ctx, theirs.params, theirs.route.path);
         await theirs.route.chain(ctx as Koa.ParameterizedContext, noNext);
       } else if (isOtherMethod(request, pathname, code)) refuseMethod(ctx, code.table.at(pathname));
