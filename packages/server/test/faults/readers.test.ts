@@ -99,7 +99,8 @@ describe('clients that do not read', () => {
     const before = process.memoryUsage().arrayBuffers;
     const asked = await Promise.all(Array.from({ length: 60 }, () => ask()));
     await until(() => made === 60);
-    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(120 * MB);
+    // all of them would be 720: what was made and refused may wait for the garbage collector
+    expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(240 * MB);
     const statuses = await Promise.all(asked.map(statusOf));
     // each is twelve megabytes and an envelope
     expect(statuses.filter((it) => it === 200)).toHaveLength(3);
