@@ -28,6 +28,9 @@ export const measure = (targets, { urlFor, rounds, seconds, connections }) => {
   );
 };
 
+/** Writes before the first that count: below that V8 still interprets much of either side's code, and more of the larger one. */
+const warmingWrites = 2000;
+
 /**
  * Writes: the same requests on every side, as many in each slice, so that the databases grow alike; with readers beside
  * them where they are given.
@@ -38,15 +41,17 @@ export const measure = (targets, { urlFor, rounds, seconds, connections }) => {
 export const measureWrites = async (targets, { requestFor, firstTurn, perSlice, rounds, connections, readers }) => {
   const turns = Object.fromEntries(Object.keys(targets).map((side) => [side, firstTurn]));
   const readMs = Object.fromEntries(Object.keys(targets).map((side) => [side, []]));
-  const measured = await inTurn(targets, rounds, async (side, port) => {
+  const measured = await inTurn(targets, rounds, async (side, port, round) => {
     let fault = null;
     const onFault = (it) => {
       fault = it;
     };
     const reading = readers && startReaders({ ...readers, port, onFault });
     const numbered = () => requestFor(turns[side]++);
-    const slice = await runExactly({ port, requestFor: numbered, requests: perSlice, connections });
-    if (reading) readMs[side].push(...reading.stop());
+    const requests = round === 0 ? warmingWrites : perSlice;
+    const slice = await runExactly({ port, requestFor: numbered, requests, connections });
+    const waited = reading ? reading.stop() : [];
+    if (round > 0) readMs[side].push(...waited);
     if (fault) throw fault;
     return slice;
   });
@@ -72,7 +77,7 @@ const inTurn = async (targets, rounds, runOne) => {
   for (let round = 0; round <= rounds; round++)
     for (const [side, { port, cpuUs = () => null }] of Object.entries(targets)) {
       const before = cpuUs();
-      const slice = await runOne(side, port);
+      const slice = await runOne(side, port, round);
       const after = cpuUs();
       const used = before === null || after === null ? null : (after - before) / slice.sent;
       if (round > 0) slices[side].push({ ...slice, cpuUs: used });

@@ -100,7 +100,6 @@ export const writesFor = ({ articles }) => {
     path: `/api/categories/${longList.category}`,
     body: { data: { articles: { connect: [{ id, position }] } } },
   });
-  // enough in all rounds for both sides to run compiled code
   const oneByOne = { connections: 1, perSlice: 60, readers: null };
   const half = (articles - longList.articles) >> 1;
   return [
