@@ -4,8 +4,8 @@ import type { Attribute } from '../model/model.js';
 /** A new entry must have a value for it (BO6, BO7). */
 export const isNeeded = (attribute: Attribute): boolean => {
   if (attribute.kind !== 'scalar') return attribute.required;
-  const { required, writable, defaultValue } = attribute.rules;
-  return required && writable && defaultValue === undefined;
+  const { required, defaultValue } = attribute.rules;
+  return required && defaultValue === undefined;
 };
 
 /** The server sets it itself (BO4). */

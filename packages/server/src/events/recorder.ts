@@ -54,7 +54,7 @@ export const newRecorder = ({
     // code of a v4 project writes by types of its own, which show everything
     const type = typeOf(model, event.type.uid);
     const { id } = event;
-    const request = { action: 'findOne', type, id, query, form: 'plain', showDraft: true } as const;
+    const request = { action: 'findOne', type, id, query, form: 'plain', drafts: 'written' } as const;
     return unwrap(await reader.readInside(request, context, tx))?.body.toString() ?? null;
   };
 

@@ -61,7 +61,7 @@ export const newFileActions = (storing: Storing): FileActions => {
 
   const read = async (id: number, context: ResolveContext, session: Session): Promise<Answer> => {
     const answer = unwrap(
-      await reader.readInside({ action: 'findOne', type, id, showDraft: true, ...showing }, context, session.tx),
+      await reader.readInside({ action: 'findOne', type, id, drafts: 'written', ...showing }, context, session.tx),
     );
     if (!answer) throw bug('files.not-readable', { id });
     return answer;

@@ -8,6 +8,7 @@ import type { ColumnKind, DbValue, JsonForm } from '../sql/dialect.js';
 
 /** Rules of a schema file that writing enforces (BO6). */
 export interface ScalarRules {
+  /** Never of what requests cannot write: nobody could give it a value. */
   readonly required: boolean;
   readonly unique: boolean;
   /** Whether requests may write it. */

@@ -302,28 +302,31 @@ const readComponent = (keys: Keys, declaration: Declaration): DeclaredComponent 
 
 const readCounts = (keys: Keys) => ({ min: keys.count('min'), max: keys.count('max') });
 
-const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration): DeclaredScalar => ({
-  ...declaration,
-  kind: 'scalar',
-  type,
-  searchable: keys.given['searchable'] !== false,
-  customField: null,
-  rules: {
-    required: declaration.required,
-    unique: keys.flag('unique'),
-    writable: keys.given['writable'] !== false,
-    frozen: false,
-    min: readBound('min', type, keys),
-    max: readBound('max', type, keys),
-    minLength: keys.count('minLength'),
-    maxLength: keys.count('maxLength'),
-    regex: readRegex(keys),
-    values: isEnumerated(type) ? (keys.strings('enum') ?? []) : [],
-    defaultValue: keys.given['default'],
-    targetField: keys.optionalString('targetField'),
-    hashRounds: readHashRounds(keys),
-  },
-});
+const readScalar = (type: ScalarTypeName, keys: Keys, declaration: Declaration): DeclaredScalar => {
+  const isWritable = keys.given['writable'] !== false;
+  return {
+    ...declaration,
+    kind: 'scalar',
+    type,
+    searchable: keys.given['searchable'] !== false,
+    customField: null,
+    rules: {
+      required: declaration.required && isWritable,
+      unique: keys.flag('unique'),
+      writable: isWritable,
+      frozen: false,
+      min: readBound('min', type, keys),
+      max: readBound('max', type, keys),
+      minLength: keys.count('minLength'),
+      maxLength: keys.count('maxLength'),
+      regex: readRegex(keys),
+      values: isEnumerated(type) ? (keys.strings('enum') ?? []) : [],
+      defaultValue: keys.given['default'],
+      targetField: keys.optionalString('targetField'),
+      hashRounds: readHashRounds(keys),
+    },
+  };
+};
 
 /** Bounds apply to numbers only; v4 ignores them on other types, and texts except where a number would lose digits. */
 const readBound = (key: 'min' | 'max', type: ScalarTypeName, keys: Keys): number | string | null => {

@@ -69,6 +69,9 @@ export const typeOfKind = (kind: ColumnKind): ScalarTypeName | null => {
   }
 };
 
+/** Rules of an attribute that nothing writes. */
+const closed = { required: false, writable: false, frozen: true } as const;
+
 /** The attribute with the type of its column; unchanged if the column can store every value of the attribute. */
 const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn): ScalarAttribute => {
   const { rules } = attribute;
@@ -81,7 +84,7 @@ const attributeAsStored = (attribute: ScalarAttribute, { stored }: StoredColumn)
     return Object.freeze({ ...attribute, rules: bounded });
   // a column of another kind cannot hold a hash, and must not hold anything else
   if (isSecretType(attribute.type))
-    return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, writable: false, frozen: true } });
+    return Object.freeze({ ...attribute, type, hidden: true, rules: { ...bounded, ...closed } });
   const { defaultValue } = rules;
   const hasDefault =
     defaultValue != null && scalarTypes[type].parseJson(defaultValue, { rules: bounded, path: [], draft: true }).ok;
@@ -98,7 +101,7 @@ const asHash = (attribute: ScalarAttribute): ScalarAttribute =>
     ...attribute,
     type: 'password',
     hidden: true,
-    rules: { ...attribute.rules, writable: false, frozen: true },
+    rules: { ...attribute.rules, ...closed },
   });
 
 const least = (a: number | null, b: number): number => (a === null ? b : Math.min(a, b));

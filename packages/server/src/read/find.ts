@@ -36,10 +36,11 @@ export interface ReadRequest {
   /** The entry of `findOne`, else null. */
   readonly id: number | null;
   readonly query: QuerySource;
-  /** Answers to writes show the entry itself also when it is a draft; what it populates follows the query. */
-  readonly showDraft?: boolean;
-  /** Shows entries that the request finds in any state, and populates as it says. */
-  readonly showDrafts?: boolean;
+  /**
+   * Drafts that are shown whatever the query says: all that the request finds, or the entry that a write has `written`, even if
+   * whoever wrote it may not look for it. What they populate follows the query. Default: those of the query.
+   */
+  readonly drafts?: 'found' | 'written';
   /** Default: `envelope`. */
   readonly form?: AnswerForm;
 }
@@ -240,12 +241,11 @@ export const newReader = (
     const query = resolveQuery(raw.value, request.type, request.action, context);
     if (!query.ok) return query;
     const { selection } = query.value;
-    // whoever may write an entry is shown what was written, even if it is among those that they may not look for
-    const isShown = request.showDraft === true;
-    const shown: Query =
-      isShown || request.showDrafts === true
-        ? { ...query.value, selection: { ...selection, state: 'preview', ...(isShown ? { filter: null } : {}) } }
-        : query.value;
+    const { drafts } = request;
+    const filter = drafts === 'written' ? null : selection.filter;
+    const shown: Query = drafts
+      ? { ...query.value, selection: { ...selection, state: 'preview', filter } }
+      : query.value;
     return ok({ query: shown, plan: planRead(shown, { form: request.form, nests }) });
   };
 
@@ -258,7 +258,7 @@ export const newReader = (
 
   /** All that decides the plan but the query. */
   const planScope = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.showDraft === true ? ' draft' : ''}${request.showDrafts === true ? ' drafts' : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
+    `${request.type.uid} ${request.action}${request.drafts ? ` ${request.drafts}` : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
 
   /** @param query the key of the query or of its template. */
   const planKey = (request: ReadRequest, context: ResolveContext, query = request.query.key): string =>

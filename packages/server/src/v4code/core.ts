@@ -6,7 +6,7 @@ import type { EntityParams, EntityService } from './entity-service.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
-import { WITHOUT_DRAFTS, withoutCreators } from './queries.js';
+import { POPULATES_PUBLISHED, withoutCreators } from './queries.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 
@@ -45,9 +45,12 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       : data;
   const fetched = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
   /** A draft is shown on request only (DR3), whether or not code hears of the read. */
-  const isHidden = async (id: unknown, { [WITHOUT_DRAFTS]: isAsked, publicationState }: Params): Promise<boolean> =>
+  const isHidden = async (
+    id: unknown,
+    { [POPULATES_PUBLISHED]: isOfRequest, publicationState }: Params,
+  ): Promise<boolean> =>
     type.draftAndPublish &&
-    isAsked === true &&
+    isOfRequest === true &&
     publicationState !== 'preview' &&
     /^\d{1,15}$/.test(String(id)) &&
     (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
@@ -158,15 +161,15 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
 
-  /** The same for one entry, which may be a draft. */
+  /** The same for one entry: what it populates is published unless the client asks for drafts. */
   const respondOne = (
     ctx: CodeContext,
     name: ServiceMember,
     run: (query: Params, service: Callable) => unknown,
   ): Promise<unknown> =>
     respond(ctx, name, async (query, member) => {
-      const showsDrafts = query['publicationState'] === 'preview';
-      return { data: await run(showsDrafts ? query : { ...query, [WITHOUT_DRAFTS]: true }, member) };
+      const asksForDrafts = query['publicationState'] === 'preview';
+      return { data: await run(asksForDrafts ? query : { ...query, [POPULATES_PUBLISHED]: true }, member) };
     });
 
   /** Both, so that no parameter of the query takes the place of one. */

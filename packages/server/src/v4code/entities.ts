@@ -1,5 +1,4 @@
 /** Plain entities for project code, on the read and write lines: flat objects with every attribute, in the caller's transaction if it has one. */
-
 import crypto from 'node:crypto';
 import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
@@ -112,7 +111,8 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     const type = typeIn(views.open, uid);
     const context = await contextFor(type, views.open, session);
     const asked = objectQuery(populatesPublished ? query : { publicationState: 'preview', ...query });
-    const request = { action, type, id, query: asked, form: 'plain', showDrafts: populatesPublished } as const;
+    const shown = populatesPublished ? ({ drafts: 'found' } as const) : {};
+    const request = { action, type, id, query: asked, form: 'plain', ...shown } as const;
     if (session) {
       const answer = unwrap(await reader().readInside(request, context, session.tx));
       return answer && JSON.parse(answer.body.toString());

@@ -4,7 +4,7 @@ import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, fieldsOf, filtersOf, populateOf, sortsOf, WITHOUT_DRAFTS } from './queries.js';
+import { type FindParams, fieldsOf, filtersOf, POPULATES_PUBLISHED, populateOf, sortsOf } from './queries.js';
 
 export type EntityParams = FindParams & Members;
 
@@ -70,7 +70,9 @@ export const newEntityService = (deps: {
   /** The same for one entry; code that asks for drafts gets them. */
   const shownOfOne = (uid: Uid, params: EntityParams = {}): FindParams => ({
     ...shownBy(entities.typeOf(uid), params),
-    ...(params[WITHOUT_DRAFTS] === true && params.publicationState !== 'preview' ? { [WITHOUT_DRAFTS]: true } : {}),
+    ...(params[POPULATES_PUBLISHED] === true && params.publicationState !== 'preview'
+      ? { [POPULATES_PUBLISHED]: true }
+      : {}),
   });
 
   const service: EntityService = {

@@ -1,5 +1,5 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
-
+import mapValues from 'lodash/mapValues.js';
 import {
   type Attribute,
   type EntryType,
@@ -17,14 +17,14 @@ import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
 /**
- * Set by core actions for the response to a request for one entry: it shows no drafts (DR3, DR4), but one that was just written. A
- * symbol, which neither a client nor code writes, and services of the project pass on with the other parameters.
+ * Set by core actions for the response to a request for one entry: it populates published entries alone (DR4). A symbol, which
+ * neither a client nor code writes, and services of the project pass on with the other parameters.
  */
-export const WITHOUT_DRAFTS = Symbol('without drafts');
+export const POPULATES_PUBLISHED = Symbol('populates published entries alone');
 
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
-  readonly [WITHOUT_DRAFTS]?: boolean;
+  readonly [POPULATES_PUBLISHED]?: boolean;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;
@@ -119,42 +119,23 @@ export const withLocalDates = (query: Members, type: EntryType, model: Model): M
   const inEntry = (given: unknown, of: EntryType): unknown => {
     if (Array.isArray(given)) return given.map((it) => inEntry(it, of));
     if (!isPlainCondition(given)) return given;
-    return Object.fromEntries(
-      Object.entries(given).map(([name, inner]) => {
-        if (isGroup(name)) return [name, inEntry(inner, of)];
-        const attribute = of.attributes.get(name);
-        if (attribute?.kind === 'scalar') return [name, conditionDates(inner, attribute.type)];
-        const next = attribute && soleTarget(attribute, model);
-        return [name, next ? inEntry(inner, next) : inner];
-      }),
-    );
+    return mapValues(given, (inner, name) => {
+      if (isGroup(name)) return inEntry(inner, of);
+      const attribute = of.attributes.get(name);
+      if (attribute?.kind === 'scalar') return conditionDates(inner, attribute.type);
+      const next = attribute && soleTarget(attribute, model);
+      return next ? inEntry(inner, next) : inner;
+    });
   };
-  const inOptions = (given: unknown, of: EntryType): unknown => {
-    if (!isPlainCondition(given)) return given;
+  const inOptions = (given: Members, of: EntryType): Members => {
     const { filters, populate } = given;
     return {
       ...given,
       ...(isMembers(filters) ? { filters: inEntry(filters, of) } : {}),
-      ...(isMembers(populate) ? { populate: inPopulate(populate, of) } : {}),
+      ...(isPlainCondition(populate) ? { populate: mapOptions(populate, of, model, inOptions) } : {}),
     };
   };
-  const inPopulate = (given: unknown, of: EntryType): unknown => {
-    if (!isPlainCondition(given)) return given;
-    return mapValues(given, (options, name) => {
-      const attribute = of.attributes.get(name);
-      if (!attribute || attribute.kind === 'scalar' || !isPlainCondition(options)) return options;
-      const next = soleTarget(attribute, model);
-      if (next) return inOptions(options, next);
-      const { on } = options;
-      if (!isPlainCondition(on)) return options;
-      const ofType = (it: unknown, uid: string): unknown => {
-        const target = model.types.get(uid);
-        return target ? inOptions(it, target) : it;
-      };
-      return { ...options, on: mapValues(on, ofType) };
-    });
-  };
-  return inOptions(query, type) as Members;
+  return inOptions(query, type);
 };
 
 /** A client's `populate` without creators; `*` is all but them. */
@@ -170,23 +151,12 @@ export const withoutCreators = (populate: unknown, type: EntryType, model: Model
   }
   if (Array.isArray(populate)) return populate.flatMap((it) => [withoutCreators(it, type, model)].flat());
   if (!isMembers(populate)) return populate;
-  const inside = (options: unknown, of: EntryType | undefined): unknown =>
-    of && isMembers(options) && options['populate'] !== undefined
-      ? { ...options, populate: withoutCreators(options['populate'], of, model) }
-      : options;
-  return Object.fromEntries(
-    Object.entries(populate)
-      .filter(([name]) => !isCreatorName(name))
-      .map(([name, options]) => {
-        const attribute = type.attributes.get(name);
-        if (!attribute || attribute.kind === 'scalar' || !isMembers(options)) return [name, options];
-        const { on } = options;
-        const chosen = isMembers(on)
-          ? { ...options, on: mapValues(on, (it, uid) => inside(it, model.types.get(uid))) }
-          : options;
-        return [name, inside(chosen, soleTarget(attribute, model))];
-      }),
-  );
+  const inside = (options: Members, of: EntryType): Members =>
+    options['populate'] === undefined
+      ? options
+      : { ...options, populate: withoutCreators(options['populate'], of, model) };
+  const named = Object.entries(populate).filter(([name]) => !isCreatorName(name));
+  return mapOptions(Object.fromEntries(named), type, model, inside);
 };
 
 const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
@@ -194,8 +164,24 @@ const isCreatorName = (name: string): boolean => name === 'createdBy' || name ==
 const nestedNames = (type: EntryType): readonly string[] =>
   [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);
 
-const mapValues = (given: Members, map: (value: unknown, name: string) => unknown): Members =>
-  Object.fromEntries(Object.entries(given).map(([name, it]) => [name, map(it, name)]));
+/** Maps the options of what an object populates, also those that `on` gives for each type. */
+const mapOptions = (
+  populate: Members,
+  type: EntryType,
+  model: Model,
+  map: (options: Members, type: EntryType) => Members,
+): Members => {
+  const mapped = (options: unknown, of: EntryType | undefined): unknown =>
+    of && isMembers(options) ? map(options, of) : options;
+  return mapValues(populate, (options, name) => {
+    const attribute = type.attributes.get(name);
+    if (!attribute || attribute.kind === 'scalar' || !isMembers(options)) return options;
+    const next = soleTarget(attribute, model);
+    if (next) return mapped(options, next);
+    const { on } = options;
+    return isMembers(on) ? { ...options, on: mapValues(on, (it, uid) => mapped(it, model.types.get(uid))) } : options;
+  });
+};
 
 type Named = readonly [name: string, condition: unknown];
 

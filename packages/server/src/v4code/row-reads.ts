@@ -5,7 +5,7 @@ import type { Entities, Entity } from './entities.js';
 import { faultOfCode, NotFoundError, ValidationError } from './errors.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { isMembers, type Members } from './parts.js';
-import { type FindParams, isCounted, queryOf, saysNothing, WITHOUT_DRAFTS } from './queries.js';
+import { type FindParams, isCounted, POPULATES_PUBLISHED, queryOf, saysNothing } from './queries.js';
 import { mapNested } from './sanitize.js';
 
 /** The rows that a query without a locale means. */
@@ -121,10 +121,10 @@ export const newRowReads = (
 /** What the caller of a write is shown of its row. */
 const shownBy = ({ params }: Operation): FindParams => ({
   populate: params['populate'],
-  ...((params as FindParams)[WITHOUT_DRAFTS] === true ? { [WITHOUT_DRAFTS]: true } : {}),
+  ...((params as FindParams)[POPULATES_PUBLISHED] === true ? { [POPULATES_PUBLISHED]: true } : {}),
 });
 
-const optionsOf = ({ [WITHOUT_DRAFTS]: populatesPublished = false }: FindParams) => ({ populatesPublished });
+const optionsOf = ({ [POPULATES_PUBLISHED]: populatesPublished = false }: FindParams) => ({ populatesPublished });
 
 const isOpen = (where: unknown): boolean => where === undefined || where === null || saysNothing(where);
 

@@ -1,6 +1,6 @@
 /** The model as project code sees it: nothing is hidden from code, and `db.query` validates nothing. */
 import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
-import { type Attribute, type EntryType, type Model, rulesOf, type ScalarAttribute } from '../model/model.js';
+import { type Attribute, type EntryType, type Model, rulesOf } from '../model/model.js';
 import type { Gate } from '../query/selection.js';
 import type { ColumnKind } from '../sql/dialect.js';
 
@@ -22,14 +22,8 @@ export const newViews = (model: Model): ModelViews => {
 /** Requests cannot write what says `writable: false`; code can, and need not. */
 const opened = (attribute: Attribute): Attribute =>
   attribute.kind === 'scalar'
-    ? { ...attribute, hidden: false, rules: openedRules(attribute.rules) }
+    ? { ...attribute, hidden: false, rules: { ...attribute.rules, writable: !attribute.rules.frozen } }
     : { ...attribute, hidden: false };
-
-const openedRules = (rules: ScalarAttribute['rules']): ScalarAttribute['rules'] => ({
-  ...rules,
-  writable: !rules.frozen,
-  required: rules.required && rules.writable,
-});
 
 const mapTypes = (model: Model, change: (type: EntryType) => EntryType): Model => ({
   ...model,

@@ -44,7 +44,7 @@ export const applyAndAnswer = async (
   { reader, writer }: Lines,
   place: 'inside' | 'last' = 'inside',
 ): Promise<Answered> => {
-  const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, showDraft: true, ...show };
+  const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, drafts: 'written', ...show };
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);

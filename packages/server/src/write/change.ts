@@ -232,7 +232,7 @@ const newParser = (
         const { defaultValue, required } = attribute.rules;
         if (defaultValue !== undefined && defaultValue !== null)
           values.push(...scalar(attribute, defaultValue, path, place));
-        else need(required && !draft && attribute.rules.writable);
+        else need(required && !draft);
         break;
       }
       case 'link':

@@ -130,9 +130,8 @@ const inspect = (
     const value = values?.get(attribute.name) ?? null;
     switch (attribute.kind) {
       case 'scalar': {
-        const { required, writable, minLength } = attribute.rules;
-        // nobody could give it a value
-        if (value === null && required && writable) issues.push(issue('body.required', at));
+        const { required, minLength } = attribute.rules;
+        if (value === null && required) issues.push(issue('body.required', at));
         if (minLength !== null && typeof value === 'string' && value.length < minLength)
           issues.push(issue('body.min-length', at, { min: minLength }));
         break;

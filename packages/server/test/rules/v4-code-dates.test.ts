@@ -1,6 +1,14 @@
 /** Dates of code: days and times of day are those of the server's time zone, as in v4, and hooks find dates as they were given. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import {
+  allowing,
+  type CodeProject,
+  coreFile,
+  serveCode,
+  typeFile,
+  userSchema,
+  userSchemaFile,
+} from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 import { codeRunner, runningController } from '../world/running.js';
 
@@ -67,30 +75,7 @@ const files = {
     };
     return plugin;
   };`,
-  'src/extensions/users-permissions/content-types/user/schema.json': JSON.stringify({
-    kind: 'collectionType',
-    collectionName: 'up_users',
-    info: { singularName: 'user', pluralName: 'users', displayName: 'User' },
-    options: { draftAndPublish: false },
-    attributes: {
-      username: { type: 'string', minLength: 3, unique: true, required: true },
-      email: { type: 'email', minLength: 6, required: true },
-      provider: { type: 'string' },
-      password: { type: 'password', minLength: 6, private: true },
-      resetPasswordToken: { type: 'string', private: true },
-      confirmationToken: { type: 'string', private: true },
-      confirmed: { type: 'boolean', default: false },
-      blocked: { type: 'boolean', default: false },
-      role: {
-        type: 'relation',
-        relation: 'manyToOne',
-        target: 'plugin::users-permissions.role',
-        inversedBy: 'users',
-      },
-      acceptedAt: { type: 'datetime' },
-      born: { type: 'date' },
-    },
-  }),
+  [userSchemaFile]: JSON.stringify(userSchema({ acceptedAt: { type: 'datetime' }, born: { type: 'date' } })),
   'config/plugins.js': `module.exports = { 'users-permissions': { config: { register: { allowedFields: ['acceptedAt', 'born'] } } } };`,
   'src/api/run/routes/run.js': `module.exports = { routes: [{ method: 'POST', path: '/run', handler: 'run.run', config: { auth: false } }] };`,
   'src/api/run/controllers/run.js': runningController,

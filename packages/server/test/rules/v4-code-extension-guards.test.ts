@@ -1,10 +1,9 @@
 /** Guards that extensions of v4's plugins put into members that the server does not ask: they run, or refuse the start. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowing, type CodeProject, serveCode } from '../world/code-project.js';
+import { allowing, type CodeProject, serveCode, userSchema, userSchemaFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
 const users = 'src/extensions/users-permissions/strapi-server.js';
-const userSchema = 'src/extensions/users-permissions/content-types/user/schema.json';
 
 const extending = (source: string): string => `module.exports = (plugin) => {\n${source}\nreturn plugin; };`;
 
@@ -13,42 +12,27 @@ describe('options of content types that extensions change', () => {
     const served = await serveCode('sqlite', { [users]: extending(source), ...own });
     await served.close();
   };
-  const schema = {
-    kind: 'collectionType',
-    collectionName: 'up_users',
-    info: { singularName: 'user', pluralName: 'users', displayName: 'User' },
-    options: { draftAndPublish: false, privateAttributes: ['email', 'phone'] },
-    attributes: {
-      username: { type: 'string', unique: true, required: true },
-      email: { type: 'email', required: true },
-      phone: { type: 'string' },
-      role: {
-        type: 'relation',
-        relation: 'manyToOne',
-        target: 'plugin::users-permissions.role',
-        inversedBy: 'users',
-      },
-    },
-  };
-  const given = { [userSchema]: JSON.stringify(schema) };
-  const options = 'plugin.contentTypes.user.schema.options';
+  const schema = userSchema({ phone: { type: 'string' } });
+  const options = { ...schema.options, privateAttributes: ['email', 'phone'] };
+  const given = { [userSchemaFile]: JSON.stringify({ ...schema, options }) };
+  const path = 'plugin.contentTypes.user.schema.options';
 
   it('refuse the start if the model would have to follow them', async () => {
-    await expect(starting(`${options}.privateAttributes = ['email'];`)).rejects.toThrow(
-      `${users}: plugin.contentTypes.user changes its options.privateAttributes, and content types are not changed by code here: write the whole schema, with that, into ${userSchema}`,
+    await expect(starting(`${path}.privateAttributes = ['email'];`)).rejects.toThrow(
+      `${users}: plugin.contentTypes.user changes its options.privateAttributes, and content types are not changed by code here: write the whole schema, with that, into ${userSchemaFile}`,
     );
-    await expect(starting(`${options} = { draftAndPublish: true };`)).rejects.toThrow('options.draftAndPublish');
-    await expect(starting(`${options}.populateCreatorFields = true;`)).rejects.toThrow('options.populateCreatorFields');
-    await expect(starting(`${options}.privateAttributes = ['email'];`, given)).rejects.toThrow(
-      `options.privateAttributes, and content types are not changed by code here: do that in ${userSchema}`,
+    await expect(starting(`${path} = { draftAndPublish: true };`)).rejects.toThrow('options.draftAndPublish');
+    await expect(starting(`${path}.populateCreatorFields = true;`)).rejects.toThrow('options.populateCreatorFields');
+    await expect(starting(`${path}.privateAttributes = ['email'];`, given)).rejects.toThrow(
+      `options.privateAttributes, and content types are not changed by code here: do that in ${userSchemaFile}`,
     );
   });
 
   it('may repeat what the schema file says, or leave it out', async () => {
-    await starting(`${options}.privateAttributes = ['phone', 'email'];`, given);
+    await starting(`${path}.privateAttributes = ['phone', 'email'];`, given);
     await starting(`plugin.contentTypes.user = { schema: require('./content-types/user/schema.json') };`, given);
-    await starting(`${options} = { ...${options}, comment: 'ours' };`, given);
-    await starting(`${options} = { draftAndPublish: false };`);
+    await starting(`${path} = { ...${path}, comment: 'ours' };`, given);
+    await starting(`${path} = { draftAndPublish: false };`);
   });
 });
 

@@ -1,37 +1,13 @@
 /** Plugins of v4 as projects meet them: schemas and services that extensions repeat, plugins that are not here, routes of the root. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { allowing, type CodeProject, serveCode } from '../world/code-project.js';
+import { allowing, type CodeProject, serveCode, userSchema, userSchemaFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
 const users = 'src/extensions/users-permissions/strapi-server.js';
-const userSchema = 'src/extensions/users-permissions/content-types/user/schema.json';
 const uploads = 'src/extensions/upload/strapi-server.js';
 
 const text = { type: 'string' };
-const schema = {
-  kind: 'collectionType',
-  collectionName: 'up_users',
-  info: { name: 'user', singularName: 'user', pluralName: 'users', displayName: 'User' },
-  options: { draftAndPublish: false },
-  attributes: {
-    username: { ...text, minLength: 3, unique: true, configurable: false, required: true },
-    email: { type: 'email', minLength: 6, configurable: false, required: true },
-    provider: { ...text, configurable: false },
-    password: { type: 'password', minLength: 6, configurable: false, private: true },
-    resetPasswordToken: { ...text, private: true },
-    confirmationToken: { ...text, private: true },
-    confirmed: { type: 'boolean', default: false },
-    blocked: { type: 'boolean', default: false },
-    role: {
-      type: 'relation',
-      relation: 'manyToOne',
-      target: 'plugin::users-permissions.role',
-      inversedBy: 'users',
-      configurable: false,
-    },
-    phone: text,
-  },
-};
+const schema = userSchema({ phone: text });
 
 const files = {
   'package.json': JSON.stringify({
@@ -49,7 +25,7 @@ const files = {
     class ForbiddenError extends ApplicationError { constructor(message, details) { super(message, details); this.name = 'ForbiddenError'; } }
     class YupError extends Error { constructor(message) { super(message); this.name = 'ValidationError'; } }
     module.exports = { ApplicationError, ValidationError, NotFoundError, ForbiddenError, YupError };`,
-  [userSchema]: JSON.stringify(schema),
+  [userSchemaFile]: JSON.stringify(schema),
   'src/extensions/users-permissions/content-types/user/index.js': `module.exports = { schema: require('./schema.json'), lifecycles: require('./lifecycles') };`,
   'src/extensions/users-permissions/content-types/user/lifecycles.js': `module.exports = { beforeCreate({ params }) { params.data.phone = params.data.phone ?? '0'; } };`,
   [users]: `
@@ -283,12 +259,12 @@ describe.each(dialects)('extensions that stop the start on %s', (dialect) => {
   it('add, change or leave out attributes: the fault says where to do that', async () => {
     const added = `plugin.contentTypes.user.schema.attributes.phone = { type: 'string' };`;
     await expect(changing(added)).rejects.toThrow(
-      `${users}: plugin.contentTypes.user adds the attribute phone, and content types are not changed by code here: write the whole schema, with that, into ${userSchema}`,
+      `${users}: plugin.contentTypes.user adds the attribute phone, and content types are not changed by code here: write the whole schema, with that, into ${userSchemaFile}`,
     );
-    const given = { [userSchema]: JSON.stringify(schema) };
+    const given = { [userSchemaFile]: JSON.stringify(schema) };
     const more = `plugin.contentTypes.user = { schema: { ...require('./content-types/user/schema.json'), attributes: { ...require('./content-types/user/schema.json').attributes, age: { type: 'integer' }, town: { type: 'string' } } } };`;
     await expect(changing(more, given)).rejects.toThrow(
-      `adds the attributes age, town, and content types are not changed by code here: do that in ${userSchema}`,
+      `adds the attributes age, town, and content types are not changed by code here: do that in ${userSchemaFile}`,
     );
     const changed = `plugin.contentTypes.user.schema.attributes.phone = { type: 'string', private: true };`;
     await expect(changing(changed, given)).rejects.toThrow('changes the attribute phone');
@@ -331,11 +307,10 @@ describe.each(dialects)('extensions that stop the start on %s', (dialect) => {
 describe.each(dialects)('extensions on %s that repeat the schemas of v4 itself', (dialect) => {
   it('start', async () => {
     const own = { name: { ...text, minLength: 3, required: true, configurable: false } };
-    const { phone: _phone, ...attributes } = schema.attributes;
     const served = await serveCode(dialect, {
       [users]: `module.exports = (plugin) => {
         plugin.contentTypes = {
-          user: { schema: ${JSON.stringify({ ...schema, attributes })} },
+          user: { schema: ${JSON.stringify(userSchema())} },
           role: plugin.contentTypes.role,
           permission: { schema: { collectionName: 'up_permissions', attributes: {
             action: { type: 'string', required: true, configurable: false },

@@ -2,6 +2,8 @@
  * What responses show does not depend on whether code hears of a read or has a service: published entries inside of one (DR3, DR4),
  * creators only where code adds them (Q9), and what requests cannot write as it is (BO4).
  */
+import mapValues from 'lodash/mapValues.js';
+import merge from 'lodash/merge.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
@@ -9,20 +11,8 @@ import { dialects } from '../world/databases.js';
 const names = ['plain', 'hooked', 'helped', 'passed'] as const;
 const text = { type: 'string' };
 const localized = (on: boolean): object => ({ pluginOptions: { i18n: { localized: on } } });
-const withOptions = (
-  files: Readonly<Record<string, string>>,
-  options: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    Object.entries(files).map(([file, schema]) => [
-      file,
-      JSON.stringify({
-        ...JSON.parse(schema),
-        ...options,
-        options: { ...JSON.parse(schema).options, ...(options['options'] ?? {}) },
-      }),
-    ]),
-  );
+const withOptions = (files: Readonly<Record<string, string>>, options: object): Readonly<Record<string, string>> =>
+  mapValues(files, (schema) => JSON.stringify(merge(JSON.parse(schema), options)));
 
 const files = {
   ...withOptions(typeFile('tag', { name: text }, { draftAndPublish: true }), {
@@ -49,7 +39,7 @@ const files = {
           views: { type: 'integer', default: 0, writable: false, ...localized(false) },
           sealed: { ...text, required: true, writable: false, ...localized(false) },
         }),
-        localized(true) as Record<string, unknown>,
+        localized(true),
       ),
       coreFile('Router', name),
       coreFile('Controller', name),

@@ -44,6 +44,30 @@ export const typeFile = (
   }),
 });
 
+const role = 'plugin::users-permissions.role';
+
+/** The schema of users as v4 ships it, which extensions repeat, with own attributes. */
+export const userSchema = (own: Readonly<Record<string, unknown>> = {}) => ({
+  kind: 'collectionType',
+  collectionName: 'up_users',
+  info: { name: 'user', singularName: 'user', pluralName: 'users', displayName: 'User' },
+  options: { draftAndPublish: false },
+  attributes: {
+    username: { type: 'string', minLength: 3, unique: true, configurable: false, required: true },
+    email: { type: 'email', minLength: 6, configurable: false, required: true },
+    provider: { type: 'string', configurable: false },
+    password: { type: 'password', minLength: 6, configurable: false, private: true },
+    resetPasswordToken: { type: 'string', private: true },
+    confirmationToken: { type: 'string', private: true },
+    confirmed: { type: 'boolean', default: false },
+    blocked: { type: 'boolean', default: false },
+    role: { type: 'relation', relation: 'manyToOne', target: role, inversedBy: 'users', configurable: false },
+    ...own,
+  },
+});
+/** Where extensions have it. */
+export const userSchemaFile = 'src/extensions/users-permissions/content-types/user/schema.json';
+
 /** `createCoreRouter('api::NAME.NAME', OWN)` and the like. */
 export const coreFile = (
   kind: 'Controller' | 'Router' | 'Service',
