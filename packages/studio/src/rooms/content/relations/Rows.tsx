@@ -89,14 +89,13 @@ export const Rows = (props: RowsProps) => {
   const { index: wantedIndex, isWanted } = focus;
   useLayoutEffect(() => {
     if (!isWanted) return;
-    virtualizer.scrollToIndex(Math.min(wantedIndex, length - 1));
-    const frame = requestAnimationFrame(() => {
-      scroller.current
-        ?.querySelector<HTMLElement>(`[data-index="${Math.min(wantedIndex, length - 1)}"] .related-handle`)
-        ?.focus({ preventScroll: true });
-      onFocus(Math.min(wantedIndex, length - 1));
-    });
-    return () => cancelAnimationFrame(frame);
+    const index = Math.min(wantedIndex, length - 1);
+    virtualizer.scrollToIndex(index);
+    // at once: the next key may already be for that row
+    scroller.current
+      ?.querySelector<HTMLElement>(`[data-index="${index}"] .related-handle`)
+      ?.focus({ preventScroll: true });
+    onFocus(index);
   }, [wantedIndex, isWanted, length, virtualizer, onFocus]);
 
   const gapAt = useCallback(
