@@ -77,8 +77,8 @@ export interface Reader {
   readInside(request: ReadRequest, context: ResolveContext, tx: Tx): Promise<Result<Answer | null>>;
   /** The number of entries on all pages of a list. @param tx the transaction to count in, if any. */
   count(request: Pick<ReadRequest, 'type' | 'query'>, context: ResolveContext, tx?: Tx): Promise<Result<Counted>>;
-  /** Whether the request is valid; caches its plan. */
-  check(request: ReadRequest, context: ResolveContext): Result<unknown>;
+  /** What of a valid request is ignored; caches its plan. */
+  check(request: ReadRequest, context: ResolveContext): Result<readonly LeftOut[]>;
   /** All stages of a read without running it; `explain` prints them. */
   prepare(request: ReadRequest, context: ResolveContext): Result<PreparedRead>;
   /** What cached responses have saved so far. */
@@ -457,7 +457,10 @@ export const newReader = (
     entryCounts: entries?.counts ?? noEntryCounts,
     planCounts,
     prepare,
-    check: (request, context) => compiledFor({ request, context, key: planKey(request, context) }),
+    check: (request, context) => {
+      const compiled = compiledFor({ request, context, key: planKey(request, context) });
+      return compiled.ok ? ok(compiled.value.plan.leftOut) : compiled;
+    },
     readInside: async (request, context, tx) => {
       const asked = { request, context, key: planKey(request, context) };
       const compiled = compiledFor(asked);

@@ -1,5 +1,5 @@
 /** What is left of a query when its caller may not ask for all of it. */
-import { Refusal } from '../errors.js';
+import { type Issue, type IssueCode, Refusal } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import { objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
@@ -13,7 +13,10 @@ const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
 export const lookedAt = (query: Members): Members =>
   Object.fromEntries(Object.entries(query).filter(([name, it]) => looked.includes(name) && it !== undefined));
 
-/** A query without the parts that are refused: each is taken out where its issue says, or else its whole parameter. */
+/**
+ * A query without the parts that are refused or ignored: each is taken out where its issue says, or else, if it is refused, its
+ * whole parameter.
+ */
 export const allowedQuery = (
   query: Members,
   type: EntryType,
@@ -25,23 +28,63 @@ export const allowedQuery = (
   const allowed = structuredClone(parameters(true));
   for (;;) {
     const checked = reader.check({ action, type, id: null, query: objectQuery(allowed as QueryObject) }, context);
-    const [first] = checked.ok ? [] : checked.issues;
-    if (!first) return { ...parameters(false), ...allowed };
+    if (checked.ok) {
+      // one at a time: what is removed from a list changes the places of the others
+      if (checked.value.some(({ issue }) => removeIgnored(allowed, issue))) continue;
+      return { ...parameters(false), ...allowed };
+    }
+    const first = checked.issues[0]!;
     const { path } = first;
     if (!removeAt(allowed, path) && !removeAt(allowed, path.slice(0, 1))) throw new Refusal(first);
   }
 };
 
+/**
+ * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it. Names that no type
+ * has are ignored there, too. @returns whether there was one.
+ */
+const removeIgnored = (query: Members, issue: Issue): boolean => {
+  const { code, path } = issue;
+  if (ofConditions.has(code)) {
+    const start = path.lastIndexOf('filters');
+    return start !== -1 && removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
+  }
+  const isText = code === 'query.unknown-name' && memberAt(query, path) === issue.facts['name'];
+  return (ofOptions.has(code) || isText) && remove(memberAt(query, path.slice(0, -1)), path.at(-1)!);
+};
+
+const ofConditions: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.unknown-operator',
+  'query.expected-object',
+  'query.expected-text',
+]);
+
+const ofOptions: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.unknown-option',
+  'query.populate-with-pagination',
+  'query.fragments-outside-zone',
+]);
+
+/** An object or a list. */
+const isHolder = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+const memberAt = (from: unknown, path: readonly string[]): unknown =>
+  path.reduce((it, name) => (isHolder(it) && Object.hasOwn(it, name) ? it[name] : undefined), from);
+
 /** Removes the member at the path, and what is empty without it. @returns whether there was one. */
 const removeAt = (from: unknown, [name, ...rest]: readonly string[]): boolean => {
-  if (from === null || typeof from !== 'object' || name === undefined || !Object.hasOwn(from, name)) return false;
-  const members = from as Record<string, unknown>;
-  const inner = members[name];
+  if (!isHolder(from) || name === undefined || !Object.hasOwn(from, name)) return false;
+  const inner = from[name];
   if (rest.length > 0) {
     if (!removeAt(inner, rest)) return false;
     if (Object.keys(inner as object).length > 0) return true;
   }
+  return remove(from, name);
+};
+
+const remove = (from: unknown, name: string): boolean => {
+  if (!isHolder(from) || !Object.hasOwn(from, name)) return false;
   if (Array.isArray(from)) from.splice(Number(name), 1);
-  else delete members[name];
+  else Reflect.deleteProperty(from, name);
   return true;
 };

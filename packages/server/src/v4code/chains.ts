@@ -56,7 +56,8 @@ export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
   const named = scope === null ? null : coreActionOf(scope, deps);
   /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
   const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
-  const authenticated = authentication(config.auth, { scope, isPlain }, deps);
+  const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
+  const authenticated = authentication(config.auth, { scope, isPlain: () => isUnguarded && isPlain() }, deps);
   const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
   const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
   const steps = [...middlewares, ...action];
@@ -113,7 +114,10 @@ type Policy = (ctx: Koa.Context) => Ready<void>;
 /** Throws, or rejects with, the refusal of a caller who lacks a permission. */
 const authentication = (
   auth: false | { readonly scope?: string | readonly string[] } | undefined,
-  { scope, isPlain }: { readonly scope: string | null; readonly isPlain: () => boolean },
+  {
+    scope,
+    isPlain,
+  }: { readonly scope: string | null /** Whether no code takes part. */; readonly isPlain: () => boolean },
   { native }: ChainDeps,
 ): ((ctx: Koa.Context) => Ready<void>) => {
   if (auth === false) return (ctx) => native().skipAuthentication(ctx);
@@ -121,7 +125,7 @@ const authentication = (
   const scopes = given === null ? null : [given].flat();
   return (ctx) =>
     whenReady(native().authenticate(ctx), (caller) => {
-      // code, its hooks and services too, knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
+      // code, its policies, hooks and services too, knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
       if (caller.rights && !caller.rights.isSuperAdmin && !isPlain()) throw new ForbiddenError();
       if (scopes === null) refuseWithoutScope(ctx, caller);
       else if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();

@@ -134,9 +134,18 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const { uid } = type;
   const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
 
+  /** A client alone does not get creators; code may add those of the entries themselves (Q9). */
+  const withAddedCreators = (ctx: CodeContext, query: Members): Members => {
+    const { populate } = query;
+    if (populate === undefined) return query;
+    return { ...query, populate: withoutCreators(populate, [type], model, native().addsCreators(ctx)) };
+  };
+  const allowed = (ctx: CodeContext): Members =>
+    withAddedCreators(ctx, native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)));
+
   const shared = {
-    validateQuery: async (ctx: CodeContext) => native().validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) => native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)),
+    validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
+    sanitizeQuery: async (ctx: CodeContext) => allowed(ctx),
     sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
     sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
       sanitizeOutput(model, data, type, native().callerOf(ctx)),
@@ -149,14 +158,10 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     name: ServiceMember,
     run: (query: Params, service: Callable) => Promise<Shown>,
   ): Promise<unknown> => {
-    native().validateQuery(ctx, type);
+    const isIgnoredInPart = native().validateQuery(ctx, type);
     const members = service();
-    const given = queryIn(ctx);
-    // a client alone does not get creators (Q9); code may add them
-    const query =
-      native().addsCreators(ctx) || given['populate'] === undefined
-        ? given
-        : { ...given, populate: withoutCreators(given['populate'], type, model) };
+    // what the server ignores may have a meaning for the service
+    const query = isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };

@@ -34,17 +34,17 @@ export interface Native extends NativeEndpoints {
    * error, which code may catch.
    */
   perform(ctx: CodeContext, type: EntryType, action: CoreAction): Ready<unknown>;
-  /** Throws the refusal of an invalid query. */
-  validateQuery(ctx: CodeContext, type: EntryType): void;
+  /** Throws the refusal of an invalid query. @returns whether some of it is ignored. */
+  validateQuery(ctx: CodeContext, type: EntryType): boolean;
   /** The query without parameters that are not of the content API. */
   queryOf(ctx: CodeContext): Members;
-  /** A query without what `validateQuery` would refuse. @param caller null: everything but private attributes is allowed. */
+  /** A query without what `validateQuery` would refuse, and what the server ignores. @param caller null: everything but private attributes is allowed. */
   allowedQuery(query: Members, type: EntryType, caller: Caller | null): Members;
   /** Throws v4's error for what `allowedQuery` would take out. @param caller as there. */
   checkQuery(query: Members, type: EntryType, caller: Caller | null): void;
   /** Whose rights the request has; nobody's without one. */
   callerOf(ctx: CodeContext | undefined): Caller;
-  /** Whether code has added creators to what the client asked for (Q9). */
+  /** Whether `populate` names creators as code has changed it (Q9). */
   addsCreators(ctx: CodeContext): boolean;
   refuse(code: 'body.missing'): never;
   /** Sets `ctx.state.user` and `ctx.state.auth`; throws the refusal of bad credentials. Returns whose rights the request has. */

@@ -1,5 +1,6 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
 import mapValues from 'lodash/mapValues.js';
+import { parseFlag } from '../model/attributes.js';
 import {
   type Attribute,
   type EntryType,
@@ -116,72 +117,93 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
 
 /** A query of which the server itself reads the conditions: with days and times of day instead of dates. */
 export const withLocalDates = (query: Members, type: EntryType, model: Model): Members => {
-  const inEntry = (given: unknown, of: EntryType): unknown => {
-    if (Array.isArray(given)) return given.map((it) => inEntry(it, of));
+  const inEntry = (given: unknown, types: Types): unknown => {
+    if (Array.isArray(given)) return given.map((it) => inEntry(it, types));
     if (!isPlainCondition(given)) return given;
     return mapValues(given, (inner, name) => {
-      if (isGroup(name)) return inEntry(inner, of);
-      const attribute = of.attributes.get(name);
+      if (isGroup(name)) return inEntry(inner, types);
+      const [attribute] = attributesIn(types, name);
       if (attribute?.kind === 'scalar') return conditionDates(inner, attribute.type);
-      const next = attribute && soleTarget(attribute, model);
-      return next ? inEntry(inner, next) : inner;
+      return attribute ? inEntry(inner, targetTypes([attribute], model)) : inner;
     });
   };
-  const inOptions = (given: Members, of: EntryType): Members => {
+  const inOptions = (given: Members, types: Types): Members => {
     const { filters, populate } = given;
     return {
       ...given,
-      ...(isMembers(filters) ? { filters: inEntry(filters, of) } : {}),
-      ...(isPlainCondition(populate) ? { populate: mapOptions(populate, of, model, inOptions) } : {}),
+      ...(isMembers(filters) ? { filters: inEntry(filters, types) } : {}),
+      ...(isPlainCondition(populate) ? { populate: mapOptions(populate, types, model, inOptions) } : {}),
     };
   };
-  return inOptions(query, type);
+  return inOptions(query, [type]);
 };
 
-/** A client's `populate` without creators; `*` is all but them. */
-export const withoutCreators = (populate: unknown, type: EntryType, model: Model): unknown => {
-  if (populate === true || populate === '*') return type.populateCreatorFields ? nestedNames(type) : populate;
+/**
+ * A client's `populate` without creators; `*` is all but them.
+ * @param types of what it populates: several in zones. @param keepsOwn leaves those of the entries themselves.
+ */
+export const withoutCreators = (populate: unknown, types: Types, model: Model, keepsOwn = false): unknown => {
+  const all = (it: unknown): readonly unknown[] => [withoutCreators(it, types, model, keepsOwn)].flat();
+  if (isEverything(populate))
+    return types.some((it) => it.populateCreatorFields) ? [...new Set(types.flatMap(nestedNames))] : '*';
   if (typeof populate === 'string') {
     if (!/createdBy|updatedBy|\*/.test(populate)) return populate;
     return populate.split(',').flatMap((it) => {
-      const path = it.trim();
-      if (path === '*') return [withoutCreators(path, type, model)].flat();
-      return path.split('.').some(isCreatorName) ? [] : [path];
+      const names = it.trim().split('.');
+      if (names[0] === '*') return all('*');
+      const end = names.findIndex((name, i) => isCreatorName(name) && !(keepsOwn && i === 0));
+      return end === 0 ? [] : [names.slice(0, end === -1 ? undefined : end).join('.')];
     });
   }
-  if (Array.isArray(populate)) return populate.flatMap((it) => [withoutCreators(it, type, model)].flat());
+  if (Array.isArray(populate)) return populate.flatMap(all);
   if (!isMembers(populate)) return populate;
-  const inside = (options: Members, of: EntryType): Members =>
+  const inside = (options: Members, of: Types): Members =>
     options['populate'] === undefined
       ? options
       : { ...options, populate: withoutCreators(options['populate'], of, model) };
-  const named = Object.entries(populate).filter(([name]) => !isCreatorName(name));
-  return mapOptions(Object.fromEntries(named), type, model, inside);
+  const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
+  return mapOptions(Object.fromEntries(named), types, model, inside);
 };
+
+/** `true` may be a text of a query string. */
+const isEverything = (populate: unknown): boolean =>
+  populate === true || populate === '*' || (typeof populate === 'string' && parseFlag(populate) === true);
 
 const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
 
 const nestedNames = (type: EntryType): readonly string[] =>
   [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);
 
+/** The types that an entry may be of: several in zones and in relations to any type. */
+type Types = readonly EntryType[];
+
+const attributesIn = (types: Types, name: string): readonly Attribute[] =>
+  types.flatMap(({ attributes }) => attributes.get(name) ?? []);
+
+const targetTypes = (attributes: readonly Attribute[], model: Model): Types => {
+  const uids = attributes.flatMap((it) => (it.kind === 'scalar' ? [] : targetsOf(model, it)));
+  return [...new Set(uids)].flatMap((uid) => model.types.get(uid) ?? []);
+};
+
 /** Maps the options of what an object populates, also those that `on` gives for each type. */
 const mapOptions = (
   populate: Members,
-  type: EntryType,
+  types: Types,
   model: Model,
-  map: (options: Members, type: EntryType) => Members,
-): Members => {
-  const mapped = (options: unknown, of: EntryType | undefined): unknown =>
-    of && isMembers(options) ? map(options, of) : options;
-  return mapValues(populate, (options, name) => {
-    const attribute = type.attributes.get(name);
-    if (!attribute || attribute.kind === 'scalar' || !isMembers(options)) return options;
-    const next = soleTarget(attribute, model);
-    if (next) return mapped(options, next);
+  map: (options: Members, types: Types) => Members,
+): Members =>
+  mapValues(populate, (options, name) => {
+    const targets = targetTypes(attributesIn(types, name), model);
+    if (!isMembers(options) || targets.length === 0) return options;
     const { on } = options;
-    return isMembers(on) ? { ...options, on: mapValues(on, (it, uid) => mapped(it, model.types.get(uid))) } : options;
+    const mapped = map(options, targets);
+    if (!isMembers(on)) return mapped;
+    const ofType = (it: unknown, uid: string): unknown => {
+      const type = model.types.get(uid);
+      return type && isMembers(it) ? map(it, [type]) : it;
+    };
+    return { ...mapped, on: mapValues(on, ofType) };
   });
-};
 
 type Named = readonly [name: string, condition: unknown];
 
@@ -357,7 +379,7 @@ export const populateOf = (
   unknownNames: UnknownNames,
 ): PopulateObject | undefined => {
   if (given === undefined || given === null || given === false) return undefined;
-  if (given === true || given === '*') return '*';
+  if (isEverything(given)) return '*';
   if (typeof given === 'string') return given;
   if (Array.isArray(given)) return given.filter((it) => typeof it === 'string');
   if (!isMembers(given)) return undefined;
@@ -389,7 +411,10 @@ export const isCounted = (attribute: NestedAttribute, options: Members): boolean
 
 const nestedOf = (options: FindParams & Members, type: EntryType, naming: Naming): Members => {
   const { model, unknownNames } = naming;
-  const { fields, populate, filters, sort, publicationState } = queryOf(options, type, model, unknownNames);
+  // as in v4, these are names of `db.query` alone: the entity service may be given the query of a client, whose own are checked
+  const { where: _where, select: _select, orderBy: _orderBy, ...shared } = options;
+  const given = unknownNames === 'ignore' ? shared : options;
+  const { fields, populate, filters, sort, publicationState } = queryOf(given, type, model, unknownNames);
   return withoutUndefined({ fields, populate, filters, sort, publicationState, ...rowsOf(options, naming) });
 };
 

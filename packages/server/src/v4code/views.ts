@@ -19,11 +19,20 @@ export const newViews = (model: Model): ModelViews => {
   return { open, bare: mapTypes(open, (type) => mapAttributes(type, withoutRules)) };
 };
 
-/** Requests cannot write what says `writable: false`; code can, and need not. */
-const opened = (attribute: Attribute): Attribute =>
-  attribute.kind === 'scalar'
-    ? { ...attribute, hidden: false, rules: { ...attribute.rules, writable: !attribute.rules.frozen } }
-    : { ...attribute, hidden: false };
+/**
+ * Requests cannot write what says `writable: false`; code can. `_q` does not find what is hidden (FL14): core actions pass on that of
+ * a client.
+ */
+const opened = (attribute: Attribute): Attribute => {
+  if (attribute.kind !== 'scalar') return { ...attribute, hidden: false };
+  const { hidden, searchable, rules } = attribute;
+  return {
+    ...attribute,
+    hidden: false,
+    searchable: searchable && !hidden,
+    rules: { ...rules, writable: !rules.frozen },
+  };
+};
 
 const mapTypes = (model: Model, change: (type: EntryType) => EntryType): Model => ({
   ...model,

@@ -95,6 +95,7 @@ const insert = async ({ db }: CodeProject, conditions: readonly string[] = []): 
   const ofEditors = [
     ...['create', 'read', 'update', 'delete'].map((action) => [action, uid, 'title'] as const),
     ['read', 'plugin::users-permissions.user', 'username'] as const,
+    ['read', 'api::plain.plain', 'title'] as const,
   ];
   for (const [i, [action, subject, field]] of ofEditors.entries()) {
     await run(
@@ -347,6 +348,8 @@ describe.each(dialects)('administrators with conditions on %s', (dialect) => {
       ...typeFile('note', { title: { type: 'string' } }),
       ...coreFile('Router', 'note'),
       ...coreFile('Controller', 'note'),
+      ...typeFile('plain', { title: { type: 'string' } }),
+      ...coreFile('Controller', 'plain'),
       'src/api/note/content-types/note/lifecycles.js': `module.exports = {
         beforeFindMany() {}, beforeFindOne() {}, beforeUpdate() {}, beforeDelete() {},
       };`,
@@ -354,7 +357,13 @@ describe.each(dialects)('administrators with conditions on %s', (dialect) => {
         { method: 'GET', path: '/all-notes', handler: 'note.find' },
         { method: 'GET', path: '/one-note/:id', handler: 'note.findOne' },
         { method: 'DELETE', path: '/one-note/:id', handler: 'note.delete' },
-      ] };`,
+        ...['policies', 'middlewares'].map((kind) => (
+          { method: 'GET', path: '/' + kind, handler: 'api::plain.plain.find', config: { [kind]: [answering] } })),
+      ] };
+      async function answering({ response }, next) {
+        response.body = await strapi.entityService.findMany('${uid}');
+        return true;
+      }`,
       'config/middlewares.js': `module.exports = ['global::moving'];`,
       'src/middlewares/moving.js': `module.exports = () => (ctx, next) => {
         ctx.url = ctx.url.replace('/api/moved/', '/api/');
@@ -391,6 +400,15 @@ describe.each(dialects)('administrators with conditions on %s', (dialect) => {
       ['GET', '/api/moved/notes'],
     ] as const)
       expect([path, (await served.json(method, path, undefined, headers)).status]).toEqual([path, 403]);
+  });
+
+  it.each(['policies', 'middlewares'])('AD14: %s of a route answer nobody with conditions', async (kind) => {
+    const asked = async (role: Role) => served.json('GET', `/api/${kind}`, undefined, await signIn(served, role));
+    expect((await asked('strapi-editor')).status).toBe(403);
+    expect(JSON.stringify((await asked('strapi-super-admin')).body)).toContain('of somebody else');
+    expect((await served.json('GET', '/api/plains', undefined, await signIn(served, 'strapi-editor'))).status).toBe(
+      200,
+    );
   });
 
   it.each([

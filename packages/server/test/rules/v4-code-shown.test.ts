@@ -2,43 +2,34 @@
  * What responses show does not depend on whether code hears of a read or has a service: published entries inside of one (DR3, DR4),
  * creators only where code adds them (Q9), and what requests cannot write as it is (BO4).
  */
-import mapValues from 'lodash/mapValues.js';
-import merge from 'lodash/merge.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
 const names = ['plain', 'hooked', 'helped', 'passed'] as const;
 const text = { type: 'string' };
-const localized = (on: boolean): object => ({ pluginOptions: { i18n: { localized: on } } });
-const withOptions = (files: Readonly<Record<string, string>>, options: object): Readonly<Record<string, string>> =>
-  mapValues(files, (schema) => JSON.stringify(merge(JSON.parse(schema), options)));
+const localized = (on: boolean): { readonly i18n: object } => ({ i18n: { localized: on } });
+const published = { draftAndPublish: true, populateCreatorFields: true };
 
 const files = {
-  ...withOptions(typeFile('tag', { name: text }, { draftAndPublish: true }), {
-    options: { populateCreatorFields: true },
-  }),
+  ...typeFile('tag', { name: text }, published),
   ...Object.assign(
     {},
     ...names.flatMap((name) => [
-      withOptions(
-        typeFile(
-          name,
-          {
-            title: text,
-            tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag' },
-          },
-          { draftAndPublish: true },
-        ),
-        { options: { populateCreatorFields: true } },
+      typeFile(
+        name,
+        { title: text, tags: { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag' } },
+        published,
       ),
       // views is shared by all locales, and set by the server alone
-      withOptions(
-        typeFile(`${name}-page`, {
-          title: { ...text, ...localized(true) },
-          views: { type: 'integer', default: 0, writable: false, ...localized(false) },
-          sealed: { ...text, required: true, writable: false, ...localized(false) },
-        }),
+      typeFile(
+        `${name}-page`,
+        {
+          title: { ...text, pluginOptions: localized(true) },
+          views: { type: 'integer', default: 0, writable: false, pluginOptions: localized(false) },
+          sealed: { ...text, required: true, writable: false, pluginOptions: localized(false) },
+        },
+        {},
         localized(true),
       ),
       coreFile('Router', name),

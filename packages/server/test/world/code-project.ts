@@ -33,13 +33,15 @@ export interface JsonAnswer extends Pick<Answered, 'status' | 'headers'> {
 export const typeFile = (
   name: string,
   attributes: Readonly<Record<string, unknown>>,
-  options: { readonly draftAndPublish?: boolean } = {},
+  options: { readonly draftAndPublish?: boolean; readonly populateCreatorFields?: boolean } = {},
+  pluginOptions = {},
 ): Readonly<Record<string, string>> => ({
   [`src/api/${name}/content-types/${name}/schema.json`]: JSON.stringify({
     kind: 'collectionType',
     collectionName: `${name}s`,
     info: { singularName: name, pluralName: `${name}s`, displayName: name },
-    options: { draftAndPublish: options.draftAndPublish ?? false },
+    options: { draftAndPublish: false, ...options },
+    pluginOptions,
     attributes,
   }),
 });

@@ -25,9 +25,8 @@ class QueryOfCode implements ChangedQuery {
     return this.#textOf(this.#query);
   }
   get addsCreators(): boolean {
-    const populated = populatedBy(this.#query['populate']);
-    const before = populatedBy(this.#before['populate']);
-    return creatorNames.some((it) => populated.has(it) && !before.has(it));
+    const { populate } = this.#query;
+    return namesCreators(populate) && !isSameQuery(populate, this.#before['populate']);
   }
   source(grammar?: Grammar, change: (query: Members) => Members = (it) => it): QuerySource {
     const placed = change(grammar ? placedBy(grammar, this.#query) : this.#query);
@@ -35,19 +34,14 @@ class QueryOfCode implements ChangedQuery {
   }
 }
 
-const creatorNames = ['createdBy', 'updatedBy'] as const;
-
-/** The attributes of the entry itself that a `populate` names. */
-const populatedBy = (populate: unknown): ReadonlySet<string> => {
-  if (isMembers(populate) && !Array.isArray(populate)) return new Set(Object.keys(populate));
-  return new Set(
-    [populate].flat().flatMap((it) =>
-      String(it)
-        .split(/[,.]/)
-        .map((name) => name.trim()),
-    ),
-  );
+/** Whether it populates those of the entries themselves by name. */
+const namesCreators = (populate: unknown): boolean => {
+  if (isMembers(populate) && !Array.isArray(populate)) return creatorNames.some((it) => populate[it] !== undefined);
+  const names = [populate].flat().flatMap((it) => String(it).split(','));
+  return names.some((it) => creatorNames.some((name) => it.trim().split('.')[0] === name));
 };
+
+const creatorNames = ['createdBy', 'updatedBy'] as const;
 
 /** Without parameters that only the project knows. */
 const withoutOthers = (query: Members): Members =>

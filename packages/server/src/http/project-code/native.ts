@@ -193,7 +193,7 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
-      catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
+      return catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context))).length > 0;
     },
     queryOf,
     checkQuery: (given, type, whose) => {

@@ -1,0 +1,205 @@
+/**
+ * The query of a client means the same whether or not code takes part: behind hooks, services and controllers what is ignored stays
+ * ignored, what is closed stays closed (FL14, Q9), and a refusal is the same.
+ */
+import omit from 'lodash/omit.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const text = { type: 'string' };
+const closed = { type: 'string', private: true };
+const creators = { populateCreatorFields: true };
+const tags = { type: 'relation', relation: 'manyToMany', target: 'api::tag.tag' };
+const component = (attributes: object): string =>
+  JSON.stringify({ collectionName: 'components_parts', info: { displayName: 'part' }, attributes });
+
+/** The first is the server's own; each of the others is another way in which code takes part. */
+const names = ['plain', 'hooked', 'helped', 'sanitizing'] as const;
+const files = {
+  ...typeFile('tag', { name: text, secret: closed, tags }, creators),
+  'src/components/shared/part.json': component({
+    label: text,
+    secret: closed,
+    tag: { type: 'relation', relation: 'oneToOne', target: 'api::tag.tag' },
+  }),
+  ...Object.assign(
+    {},
+    ...names.flatMap((name) => [
+      typeFile(
+        name,
+        {
+          title: text,
+          secret: closed,
+          tags,
+          owner: { type: 'relation', relation: 'manyToOne', target: 'plugin::users-permissions.user' },
+          zone: { type: 'dynamiczone', components: ['shared.part'] },
+        },
+        creators,
+      ),
+      coreFile('Router', name),
+      coreFile('Controller', name),
+    ]),
+  ),
+  'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = { afterFindOne() {}, afterFindMany() {} };`,
+  ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
+  ...coreFile(
+    'Controller',
+    'sanitizing',
+    `({ strapi }) => ({
+      async find(ctx) {
+        await this.validateQuery(ctx);
+        const { results, pagination } = await strapi.service('api::sanitizing.sanitizing').find(await this.sanitizeQuery(ctx));
+        return this.transformResponse(await this.sanitizeOutput(results, ctx), { pagination });
+      },
+    })`,
+  ),
+  ...typeFile('added', { title: text, tags }, creators),
+  ...coreFile('Router', 'added'),
+  ...coreFile(
+    'Controller',
+    'added',
+    `() => ({
+      async find(ctx) {
+        const { populate } = ctx.query;
+        ctx.query.populate = typeof populate === 'object' ? { ...populate, createdBy: true } : [populate ?? [], 'createdBy'].flat();
+        return super.find(ctx);
+      },
+    })`,
+  ),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    const uids = ['tag', 'added', ${names.map((it) => `'${it}'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
+    await allow('public', [...uids.map((it) => it + '.find'), 'plugin::users-permissions.user.find']);
+    await strapi.service('admin::user').create({ firstname: 'Ada', lastname: 'Quill', email: 'ada@example.org', isActive: true });
+    await allow('authenticated', []);
+    const create = (uid, data) => strapi.entityService.create(uid, { data: { ...data, createdBy: 1 } });
+    const user = await create('plugin::users-permissions.user', { username: 'bob', email: 'bob@example.org', password: 'a long password', resetPasswordToken: 'tok-en' });
+    const first = await create('api::tag.tag', { name: 'first', secret: 'hush' });
+    await create('api::tag.tag', { name: 'second', tags: [first.id] });
+    for (const uid of uids.slice(1))
+      await create(uid, { title: 'one', secret: 'hush', tags: [1, 2], owner: user.id, zone: [{ __component: 'shared.part', label: 'a', secret: 'hush', tag: 1 }] });
+    strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {} });
+  } };`,
+};
+
+/** Options and conditions that only code knows, in the places of a client's. */
+const ofCode = [
+  'populate[tags][where][name]=none',
+  'populate[tags][where][secret][$startsWith]=x',
+  'populate[tags][where][createdBy][firstname]=x',
+  'populate[owner][where][password][$startsWith]=x',
+  'populate[owner][where][resetPasswordToken][$startsWith]=x',
+  'populate[tags][populate][tags][where][secret]=x',
+  'populate[zone][where][secret]=x',
+  'populate[zone][on][shared.part][where][secret]=x',
+  'populate[tags][select]=secret',
+  'populate[tags][orderBy]=secret',
+  'populate[tags][count]=true',
+  'populate[tags][_q]=none',
+  'populate[tags][on][api::tag.tag][populate]=createdBy',
+];
+
+/** What v4 ignores. */
+const unknown = [
+  'filters[title][$nope]=x',
+  'filters[title][$eq][x]=y',
+  'filters[tags][name][$nope]=x',
+  'filters[$or][0][title][$nope]=x&filters[$or][1][title]=none',
+  'populate[tags][filters][name][$nope]=x',
+  'filters[nope]=x',
+  'populate=tags,nope',
+  'populate[0]=tags&populate[1]=nope',
+];
+
+const known = [
+  '_q=hush',
+  '_q=one',
+  'populate=true',
+  'populate[tags][populate]=true',
+  'populate[tags][populate]=1',
+  'populate=*',
+  'populate=tags.createdBy',
+  'populate=zone.tag.createdBy',
+  'populate[zone][populate]=*',
+  'populate[zone][populate]=tag.createdBy',
+  'populate[zone][populate][0]=tag.createdBy',
+  'populate[zone][populate][tag][populate]=createdBy',
+  'populate[zone][populate][tag][populate]=*',
+  'populate[zone][populate][tag][populate][createdBy]=true',
+  'populate[zone][on][shared.part][populate][tag][populate]=*',
+  'populate[tags][populate]=createdBy,tags.createdBy',
+  'populate[tags][filters][secret]=hush',
+  'populate[tags][filters][name]=first',
+  'filters[secret]=hush',
+  'filters[owner][password][$null]=false',
+  'sort=owner.password',
+];
+
+const modes = dialects.flatMap((dialect) => [
+  { dialect, mode: 'strict', strict: true },
+  { dialect, mode: 'lenient', strict: false },
+]);
+
+describe.each(modes)('the query of a client in $mode mode on $dialect', ({ dialect, strict }) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    const api = { strict };
+    served = await serveCode(dialect, {
+      ...files,
+      'dovetail.config.json': JSON.stringify({ api, users: { attemptsPerMinute: 0 } }),
+    });
+  });
+  afterAll(() => served.close());
+
+  const get = async (path: string): Promise<{ readonly status: number; readonly body: unknown }> => {
+    const { status, body } = await served.json('GET', path.replaceAll(' ', '%20'));
+    return { status, body };
+  };
+  /** Times and the ids of components differ, and the words of what is refused have codes only where no code takes part. */
+  const comparable = ({ status, body }: { readonly status: number; readonly body: unknown }): unknown => {
+    if (status !== 200) return status;
+    return JSON.parse(JSON.stringify(body), (_name, value: unknown) => {
+      if (value === null || typeof value !== 'object' || Array.isArray(value)) return value;
+      return omit(value, ['createdAt', 'updatedAt', ...('__component' in value ? ['id'] : [])]);
+    });
+  };
+
+  it.each([...ofCode, ...unknown, ...known])('Q16: means what it means without code: %s', async (query) => {
+    const [expected, ...answers] = await Promise.all(
+      names.map(async (it) => comparable(await get(`/api/${it}s?${query}`))),
+    );
+    expect(answers).toEqual(answers.map(() => expected));
+    expect(JSON.stringify(expected)).not.toMatch(/Quill|hush"/);
+  });
+
+  it.each(strict ? [] : ofCode)('Q16: has no condition of code: %s', async (query) => {
+    const { status, body } = await get(`/api/hookeds?${query}`);
+    expect(status).toBe(200);
+    const [entry] = (body as { data: { attributes: Record<string, unknown> }[] }).data;
+    const populated = /populate\[(\w+)\]/.exec(query)?.[1] ?? '';
+    expect(entry?.attributes[populated]).toMatchObject(
+      { tags: { data: [{ id: 1 }, { id: 2 }] }, owner: { data: { id: 1 } }, zone: [{ label: 'a' }] }[populated]!,
+    );
+  });
+
+  it.each(['tok-en', '$2', 'a long'])('FL14: a search does not find what is hidden of users: %s', async (searched) => {
+    expect(await get(`/api/users?_q=${searched}`)).toEqual({ status: 200, body: [] });
+    expect((await get('/api/users?_q=bob')).body).toMatchObject([{ username: 'bob' }]);
+  });
+
+  it.each([
+    '',
+    'populate=createdBy',
+    'populate[createdBy]=true',
+    'populate=tags.createdBy',
+    'populate[tags][populate]=createdBy',
+  ])('Q9: creators that code adds are those of the entries, also if the client asks for some: %s', async (query) => {
+    const { status, body } = await get(`/api/addeds?${query}`);
+    expect(status).toBe(200);
+    const [entry] = (body as { data: { attributes: { createdBy: unknown; tags?: unknown } }[] }).data;
+    expect(entry?.attributes.createdBy).toEqual({ id: 1, firstname: 'Ada', lastname: 'Quill' });
+    expect(entry?.attributes.tags !== undefined).toBe(query.includes('tags'));
+    expect(JSON.stringify(entry?.attributes.tags ?? null)).not.toContain('Quill');
+  });
+});
