@@ -28,16 +28,21 @@ export const allowedQuery = (
   const allowed = structuredClone(parameters(true));
   for (;;) {
     const checked = reader.check({ action, type, id: null, query: objectQuery(allowed as QueryObject) }, context);
-    if (checked.ok) {
-      // one at a time: what is removed from a list changes the places of the others
-      if (checked.value.some(({ issue }) => removeIgnored(allowed, issue))) continue;
-      return { ...parameters(false), ...allowed };
-    }
+    const removed = checked.ok
+      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it))
+      : lastFirst(checked.issues).filter(({ path }) => removeAt(allowed, path));
+    if (removed.length > 0) continue;
+    if (checked.ok) return { ...parameters(false), ...allowed };
     const first = checked.issues[0]!;
-    const { path } = first;
-    if (!removeAt(allowed, path) && !removeAt(allowed, path.slice(0, 1))) throw new Refusal(first);
+    if (!removeAt(allowed, first.path.slice(0, 1))) throw new Refusal(first);
   }
 };
+
+const inOrder = new Intl.Collator('en', { numeric: true });
+
+/** What is removed from a list changes the places of those behind it. */
+const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
+  issues.toSorted((a, b) => inOrder.compare(b.path.join(' '), a.path.join(' ')));
 
 /**
  * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it. Names that no type
