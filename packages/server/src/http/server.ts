@@ -144,8 +144,9 @@ export const newApp = async (deps: ServerDeps, listener: Listener, { withLane = 
   await addBodies(app, sending, settings.bodyBytesMax, deps.code ? await newCodeBodies(deps.code) : null);
   const attempts = await newAttempts(app, settings.attemptsMax, deps.countAttempt);
   if (deps.code) listener.withoutGuests();
-  const codeServer = deps.code && (await addProjectCode(app, { code: deps.code, site, settings, attempts }));
   const logLeftOut = addLeftOut(app);
+  const codeServer =
+    deps.code && (await addProjectCode(app, { code: deps.code, site, settings, attempts, logLeftOut }));
 
   app.all(MALFORMED_PATH, (_request, reply) => sendIssues(reply, [issue('http.malformed-path', [])]));
   app.all('/_health', { logLevel: 'silent' }, async (_request, reply) =>

@@ -15,7 +15,7 @@ const component = (attributes: object): string =>
   JSON.stringify({ collectionName: 'components_parts', info: { displayName: 'part' }, attributes });
 
 /** The first is the server's own; each of the others is another way in which code takes part. */
-const names = ['plain', 'hooked', 'helped', 'sanitizing'] as const;
+const names = ['plain', 'hooked', 'helped', 'looking', 'sanitizing'] as const;
 const files = {
   ...typeFile('tag', { name: text, secret: closed, tags }, creators),
   'src/components/shared/part.json': component({
@@ -43,6 +43,11 @@ const files = {
   ),
   'src/api/hooked/content-types/hooked/lifecycles.js': `module.exports = { afterFindOne() {}, afterFindMany() {} };`,
   ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
+  ...coreFile(
+    'Controller',
+    'looking',
+    `() => ({ async find(ctx) { const { data, meta } = await super.find(ctx); return { data, meta }; } })`,
+  ),
   ...coreFile(
     'Controller',
     'sanitizing',
@@ -107,7 +112,6 @@ const unknown = [
   'filters[tags][name][$nope]=x',
   'filters[$or][0][title][$nope]=x&filters[$or][1][title]=none',
   'populate[tags][filters][name][$nope]=x',
-  'filters[nope]=x',
   'populate=tags,nope',
   'populate[0]=tags&populate[1]=nope',
 ];
@@ -132,6 +136,7 @@ const known = [
   'populate[tags][filters][secret]=hush',
   'populate[tags][filters][name]=first',
   'filters[secret]=hush',
+  'filters[nope]=x',
   'filters[owner][password][$null]=false',
   'sort=owner.password',
 ];
@@ -171,6 +176,14 @@ describe.each(modes)('the query of a client in $mode mode on $dialect', ({ diale
     );
     expect(answers).toEqual(answers.map(() => expected));
     expect(JSON.stringify(expected)).not.toMatch(/Quill|hush"/);
+  });
+
+  it.each(strict ? [] : [...ofCode, ...unknown])('Q16: says what of it is ignored: %s', async (query) => {
+    const ignored = async (name: string): Promise<unknown> =>
+      (await served.json('GET', `/api/${name}s?${query}`)).headers['dovetail-ignored'];
+    const [expected, ...answers] = await Promise.all(names.map(ignored));
+    expect(expected).toMatch(/filters|populate/);
+    expect(answers).toEqual(answers.map(() => expected));
   });
 
   it.each(strict ? [] : ofCode)('Q16: has no condition of code: %s', async (query) => {

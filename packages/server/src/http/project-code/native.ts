@@ -8,6 +8,7 @@ import { issue, never, Refusal, unwrap } from '../../errors.js';
 import { limits } from '../../limits.js';
 import type { EntryType } from '../../model/model.js';
 import { textQuery } from '../../query/brackets.js';
+import type { LeftOut } from '../../query/lenient.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
@@ -26,6 +27,7 @@ import { withLocalDates } from '../../v4code/queries.js';
 import { asBody } from '../../v4code/values.js';
 import { type ActionByCode, contextFor, performAction } from '../actions.js';
 import { identifyCaller, isReading } from '../credentials.js';
+import { LEFT_OUT_HEADER, leftOutHeader } from '../left-out.js';
 import { parseId } from '../routes.js';
 import { searchOf } from '../target.js';
 import { bodyOf } from './answers.js';
@@ -58,9 +60,10 @@ interface WithCaller {
 export interface NativeDeps extends Omit<EndpointDeps, 'callerOf'> {
   readonly findUser: BoundCode['findUser'];
   readonly withForm: Native['withForm'];
+  readonly logLeftOut: (leftOut: readonly LeftOut[], url: string) => void;
 }
 
-export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native => {
+export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDeps): Native => {
   const { site, contexts } = given;
   const { callers, accountDeps } = site;
   const { db } = accountDeps;
@@ -177,13 +180,26 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
     return performForm(asked, { ...form, data: (bodyGiven(form, type) as EntryBody).data });
   };
 
+  /** What code makes of an answer has none of its headers. */
+  const reportLeftOut = (ctx: CodeContext, leftOut: readonly LeftOut[]): void => {
+    if (leftOut.length === 0) return;
+    const koa = requestOf(ctx);
+    // what code gives in place of a context may have neither
+    logLeftOut(leftOut, koa.url ?? '');
+    koa.set?.(LEFT_OUT_HEADER, leftOutHeader(leftOut));
+  };
+
   return {
     ...newEndpoints({ ...given, callerOf }),
     answer,
     perform: (ctx, type, action) => {
+      const shown = (answered: Answer): object => {
+        reportLeftOut(ctx, answered.leftOut);
+        return bodyOf(answered);
+      };
       try {
         const answered = answer(ctx, type, action);
-        return answered instanceof Promise ? answered.then(bodyOf, absentOrThrown) : bodyOf(answered);
+        return answered instanceof Promise ? answered.then(shown, absentOrThrown) : shown(answered);
       } catch (fault) {
         return absentOrThrown(fault);
       }
@@ -193,7 +209,9 @@ export const newNative = ({ findUser, withForm, ...given }: NativeDeps): Native 
       const action = type.kind === 'single' ? 'single' : idIn(ctx) === undefined ? 'find' : 'findOne';
       const koa = requestOf(ctx);
       const query = sourceOf(koa, contexts.changedQuery(koa), type);
-      return catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context))).length > 0;
+      const leftOut = catchable(() => unwrap(site.reader.check({ action, type, id: null, query }, context)));
+      reportLeftOut(ctx, leftOut);
+      return leftOut.length > 0;
     },
     queryOf,
     checkQuery: (given, type, whose) => {

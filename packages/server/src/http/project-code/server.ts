@@ -27,6 +27,7 @@ import type { Attempts } from '../attempts.js';
 import { claimsAdministrator, isReading } from '../credentials.js';
 import { asksForV5 } from '../forms.js';
 import type { Origins, OriginsOf } from '../headers.js';
+import type { LogLeftOut } from '../left-out.js';
 import { isAnsweredPastCode, isByAdministrator } from '../past-code.js';
 import { sendIssues } from '../respond.js';
 import { searchOf, targetOf } from '../target.js';
@@ -88,11 +89,12 @@ export interface CodeDeps {
     readonly cookieKeys?: readonly string[];
   };
   readonly attempts: Attempts;
+  readonly logLeftOut: LogLeftOut;
 }
 
 export const addProjectCode = async (
   app: FastifyInstance,
-  { code, site, settings, attempts }: CodeDeps,
+  { code, site, settings, attempts, logLeftOut }: CodeDeps,
 ): Promise<CodeServer> => {
   cloneStandIns();
   const contexts = await newContexts(settings);
@@ -115,6 +117,7 @@ export const addProjectCode = async (
     attempts,
     prefix: settings.prefix,
     exchanges,
+    logLeftOut: (leftOut, url) => logLeftOut(leftOut, url, app.log),
     withForm: (ctx, work) => {
       const form = forms.get(ctx);
       return form ? withForm(ctx as Koa.Context, form, async () => work()) : work();
