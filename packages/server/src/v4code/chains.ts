@@ -111,13 +111,10 @@ const passAll = (policies: readonly Policy[], ctx: Koa.Context, from = 0): Ready
 /** Throws, or rejects with, its refusal. */
 type Policy = (ctx: Koa.Context) => Ready<void>;
 
-/** Throws, or rejects with, the refusal of a caller who lacks a permission. */
+/** Throws, or rejects with, the refusal of a caller who lacks a permission. @param isPlain whether no code takes part. */
 const authentication = (
   auth: false | { readonly scope?: string | readonly string[] } | undefined,
-  {
-    scope,
-    isPlain,
-  }: { readonly scope: string | null /** Whether no code takes part. */; readonly isPlain: () => boolean },
+  { scope, isPlain }: { readonly scope: string | null; readonly isPlain: () => boolean },
   { native }: ChainDeps,
 ): ((ctx: Koa.Context) => Ready<void>) => {
   if (auth === false) return (ctx) => native().skipAuthentication(ctx);
