@@ -1,8 +1,10 @@
 /** What is left of a query when its caller may not ask for all of it. */
+import isEqual from 'lodash/isEqual.js';
 import { type Issue, type IssueCode, Refusal } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import { objectQuery, type QueryObject } from '../query/objects.js';
 import type { ResolveContext } from '../query/resolve.js';
+import type { ReadAction } from '../query/selection.js';
 import type { Reader } from '../read/find.js';
 import type { Members } from './parts.js';
 
@@ -20,9 +22,12 @@ export const lookedAt = (query: Members): Members =>
 export const allowedQuery = (
   query: Members,
   type: EntryType,
-  { reader, context }: { readonly reader: Reader; readonly context: ResolveContext },
+  {
+    reader,
+    context,
+    action = type.kind === 'single' ? 'single' : 'find',
+  }: { readonly reader: Reader; readonly context: ResolveContext; readonly action?: ReadAction },
 ): Members => {
-  const action = type.kind === 'single' ? 'single' : 'find';
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
   const allowed = structuredClone(parameters(true));
@@ -50,25 +55,29 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
  */
 const removeIgnored = (query: Members, issue: Issue): boolean => {
   const { code, path } = issue;
-  if (ofConditions.has(code)) {
-    const start = path.lastIndexOf('filters');
-    return start !== -1 && removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
-  }
+  const start = path.lastIndexOf('filters');
+  // with what is empty without it: a group of nothing is a condition to code
+  if (start !== -1 && start < path.length - 1)
+    return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
   const isText = code === 'query.unknown-name' && memberAt(query, path) === issue.facts['name'];
-  return (ofOptions.has(code) || isText) && remove(memberAt(query, path.slice(0, -1)), path.at(-1)!);
+  const holder = memberAt(query, path.slice(0, -1));
+  // `on` with a text chooses no type
+  if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
+  return (understood.has(code) || isText) && remove(holder, path.at(-1)!);
 };
 
-const ofConditions: ReadonlySet<IssueCode> = new Set<IssueCode>([
-  'query.unknown-operator',
-  'query.expected-object',
-  'query.expected-text',
-]);
-
-const ofOptions: ReadonlySet<IssueCode> = new Set<IssueCode>([
+const understood: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.unknown-option',
   'query.populate-with-pagination',
   'query.fragments-outside-zone',
+  'query.expected-text',
 ]);
+
+/** @returns whether anything else was there. */
+const replace = (holder: unknown, name: string, value: object): boolean => {
+  if (!isHolder(holder) || !Object.hasOwn(holder, name) || isEqual(holder[name], value)) return false;
+  return Reflect.set(holder, name, value);
+};
 
 /** An object or a list. */
 const isHolder = (value: unknown): value is Members => typeof value === 'object' && value !== null;

@@ -1,12 +1,15 @@
 /** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
+import pickBy from 'lodash/pickBy.js';
+import { limits } from '../limits.js';
 import type { EntryType, Model, Uid } from '../model/model.js';
 import type { PageFacts } from './db.js';
 import type { Entities, Entity } from './entities.js';
-import type { EntityParams, EntityService } from './entity-service.js';
+import { type EntityParams, type EntityService, idOf } from './entity-service.js';
+import { ValidationError } from './errors.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
-import { POPULATES_PUBLISHED, withoutCreators } from './queries.js';
+import { inOneForm, POPULATES_PUBLISHED, withoutCreators } from './queries.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 
@@ -52,7 +55,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     type.draftAndPublish &&
     isOfRequest === true &&
     publicationState !== 'preview' &&
-    /^\d{1,15}$/.test(String(id)) &&
+    idOf(id) !== null &&
     (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
   const collection = {
     async find(params: Params = {}) {
@@ -68,19 +71,28 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
     update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
     delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
   };
+  /** Its only entry, in the locale that is asked for: `all` is none (LO6). */
+  const storedIn = async ({ locale }: Params): Promise<Entity | null> =>
+    locale === 'all'
+      ? null
+      : ((await entityService.findMany(uid, { locale, publicationState: 'preview' })) as Entity | null);
   const single = {
-    find: (params: Params = {}) => entityService.findMany(uid, fetched(params)),
+    // of a list, which v4 finds the first of
+    find: ({ _q, start: _start, limit: _limit, ...params }: Params = {}) =>
+      entityService.findMany(uid, fetched(params)),
     async createOrUpdate(params: Params = {}) {
-      const stored = (await entityService.findMany(uid, {
-        locale: params.locale,
-        publicationState: 'preview',
-      })) as Entity | null;
-      return stored
-        ? entityService.update(uid, stored.id, params)
-        : entityService.create(uid, { ...params, data: publishedNow(params['data']) });
+      const stored = await storedIn(params);
+      if (stored) return entityService.update(uid, stored.id, params);
+      // other locales are made of one that exists
+      if (type.localized && (await count(uid, { locale: 'all' })) > 0)
+        throw new ValidationError('singleType.alreadyExists');
+      const { locale } = params;
+      const data = publishedNow(params['data']);
+      const located = type.localized && locale !== undefined && isMembers(data) ? { ...data, locale } : data;
+      return entityService.create(uid, { ...params, data: located });
     },
     async delete(params: Params = {}) {
-      const stored = (await entityService.findMany(uid, { publicationState: 'preview' })) as Entity | null;
+      const stored = await storedIn(params);
       return stored && entityService.delete(uid, stored.id, params);
     },
   };
@@ -98,13 +110,15 @@ interface AskedPage {
 export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
   const asked = isMembers(given) ? given : {};
   const number = (name: string): number | undefined => (asked[name] === undefined ? undefined : Number(asked[name]));
-  const clamp = (wanted: number): number =>
-    maxLimit !== null && (wanted === -1 || wanted > maxLimit) ? maxLimit : wanted;
+  const largest = maxLimit ?? limits.rowsMax;
+  const clamp = (wanted: number): number => Math.max(1, Math.min(wanted, largest));
   const counts =
     asked['withCount'] === undefined ? withCount : !['false', 'f', '0', false].includes(asked['withCount'] as string);
   if (asked['start'] !== undefined || asked['limit'] !== undefined) {
-    const start = number('start') ?? 0;
-    const limit = clamp(number('limit') ?? defaultLimit);
+    const start = Math.max(0, number('start') ?? 0);
+    const wanted = number('limit') ?? defaultLimit;
+    // -1 means the maximum
+    const limit = wanted === -1 ? largest : clamp(wanted);
     return {
       start,
       limit,
@@ -113,7 +127,7 @@ export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: Re
     };
   }
   const page = Math.max(1, number('page') ?? 1);
-  const pageSize = Math.max(1, clamp(number('pageSize') ?? defaultLimit));
+  const pageSize = clamp(number('pageSize') ?? defaultLimit);
   return {
     start: (page - 1) * pageSize,
     limit: pageSize,
@@ -235,9 +249,17 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   return { ...shared, ...(type.kind === 'single' ? single : collection) };
 };
 
-/** The whole query, with parameters that only the project knows. */
-const queryIn = ({ query }: CodeContext): Members =>
-  Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined));
+/** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
+const queryIn = ({ query }: CodeContext): Members => {
+  const { populate, locale, ...rest } = pickBy(query, (it) => it !== undefined);
+  return {
+    ...rest,
+    ...(populate === undefined ? {} : { populate: inOneForm(populate) }),
+    ...(locale === undefined
+      ? {}
+      : { locale: Array.isArray(locale) && locale.length === 1 ? locale[0] : (locale ?? '') }),
+  };
+};
 
 interface Shown {
   readonly data: unknown;

@@ -9,7 +9,7 @@ import { type FindParams, fieldsOf, filtersOf, POPULATES_PUBLISHED, populateOf, 
 export type EntityParams = FindParams & Members;
 
 export interface EntityService {
-  /** The entries of a collection; the entry of a single type. */
+  /** The entries of a collection; the entry of a single type, or those in all of its locales. */
   findMany(uid: Uid, params?: EntityParams): Promise<Entity[] | Entity | null>;
   findPage(uid: Uid, params?: EntityParams): Promise<{ readonly results: Entity[]; readonly pagination: PageFacts }>;
   findOne(uid: Uid, id: unknown, params?: EntityParams): Promise<Entity | null>;
@@ -79,7 +79,8 @@ export const newEntityService = (deps: {
     findMany: async (uid, params) => {
       const type = entities.typeOf(uid);
       const engine = engineOf(uid);
-      return type.kind === 'single' ? engine.findOne(paramsOf(type, params)) : engine.findMany(paramsOf(type, params));
+      const isOne = type.kind === 'single' && !(type.localized && params?.locale === 'all');
+      return isOne ? engine.findOne(paramsOf(type, params)) : engine.findMany(paramsOf(type, params));
     },
     findPage: (uid, params = {}) => {
       const { page, pageSize } = params;
@@ -127,7 +128,7 @@ const shownPopulate = (given: NonNullable<ReturnType<typeof populateOf>>): unkno
 const filesIn = ({ files }: EntityParams): Members | undefined => (isMembers(files) ? files : undefined);
 
 /** Ids may be texts, as they come from paths. */
-const idOf = (given: unknown): number | null => {
+export const idOf = (given: unknown): number | null => {
   const id = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
-  return typeof id === 'number' && Number.isInteger(id) ? id : null;
+  return Number.isSafeInteger(id) ? (id as number) : null;
 };

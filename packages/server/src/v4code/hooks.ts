@@ -1,5 +1,6 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
 import { isDeepStrictEqual } from 'node:util';
+import pickBy from 'lodash/pickBy.js';
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
@@ -69,7 +70,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
           turnTo?.(written);
         }
         if (!preview) return;
-        const left = dataIn(operation);
+        const left = dataIn(operation, seen);
         preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
 
@@ -86,11 +87,14 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
     };
 
-    /** What hooks have left as the data of the write: dates become their texts. */
-    const dataIn = ({ params: { data } }: Operation): Members => {
+    /** What hooks have left as the data of the write: dates become their texts. @param seen as hooks have found it. */
+    const dataIn = ({ params: { data } }: Operation, seen: Members): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
-      return asBody(storableIn(data, type, model), type, model, 'bare');
+      const values = storableIn(data, type, model);
+      // a text that is stored as JSON stays one, if no hook has put it there
+      const kept = pickBy(values, (it, name) => typeof it === 'string' && it === seen[name]);
+      return { ...asBody(values, type, model, 'bare'), ...kept };
     };
 
     const after =

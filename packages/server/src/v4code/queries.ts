@@ -10,6 +10,7 @@ import {
   typeKeyOf,
   typeLabel,
 } from '../model/model.js';
+import { lenientFlag } from '../query/lenient.js';
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
 import { scalarOfColumn } from '../query/resolving.js';
@@ -163,6 +164,29 @@ export const withoutCreators = (populate: unknown, types: Types, model: Model, k
       : { ...options, populate: withoutCreators(options['populate'], of, model) };
   const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
   return mapOptions(Object.fromEntries(named), types, model, inside);
+};
+
+/** The `populate` of a client in one form: in lenient mode `populate[tags][fields]=name&populate=owner` is both, of which its parser makes a list. */
+export const inOneForm = (given: unknown): unknown => {
+  const populate = joinedForms(given);
+  if (!isMembers(populate)) return populate;
+  const inside = (options: unknown): unknown =>
+    isMembers(options) && options['populate'] !== undefined
+      ? { ...options, populate: inOneForm(options['populate']) }
+      : options;
+  return mapValues(populate, (it) => {
+    const options = inside(joinedForms(it));
+    const on = isMembers(options) ? options['on'] : undefined;
+    return isMembers(on) ? { ...(options as Members), on: mapValues(on, inside) } : options;
+  });
+};
+
+const joinedForms = (given: unknown): unknown => {
+  if (!Array.isArray(given) || !given.some(isMembers)) return given;
+  const texts = given.filter((it) => !isMembers(it) && it !== null && it !== '');
+  // v4's parser makes a member of the one text, and of several members that are named by their places
+  const named = texts.map((it, i): [string, unknown] => [texts.length === 1 ? String(it) : String(i), true]);
+  return Object.assign(Object.fromEntries(named), ...given.filter(isMembers));
 };
 
 /** `true` may be a text of a query string. */
@@ -393,7 +417,8 @@ export const populateOf = (
 };
 
 /** The query of a client may be passed on, in which everything is a text. */
-const isFalse = (value: unknown): boolean => value === false || value === 'false';
+const isFalse = (value: unknown): boolean =>
+  value === false || (typeof value === 'string' && (!lenientFlag(value) || parseFlag(value) === false));
 
 const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming): unknown => {
   const target = soleTarget(attribute, naming.model);
@@ -463,7 +488,7 @@ export const queryOf = (
 const searchedText = (given: unknown, { uid }: EntryType): string | undefined => {
   if (given === undefined || given === null || given === '') return undefined;
   if (typeof given === 'string' || typeof given === 'bigint' || Number.isFinite(given)) return String(given);
-  throw new Error(`_q of ${uid} must be a text`);
+  throw new ValidationError(`_q of ${uid} must be a text`);
 };
 
 const withoutUndefined = (members: Members): Members =>

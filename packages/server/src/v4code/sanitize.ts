@@ -1,8 +1,10 @@
 /** `sanitizeOutput`, `sanitizeInput` and `transformResponse` on plain entities, by the model. */
+import mapValues from 'lodash/mapValues.js';
 import pick from 'lodash/pick.js';
 import type { Caller } from '../access/access.js';
 import { newGate } from '../access/access.js';
 import { type Attribute, type EntryType, type Model, type NestedAttribute, typeKeyOf } from '../model/model.js';
+import type { Gate } from '../query/selection.js';
 import { isMembers } from './parts.js';
 
 /** What is assigned under this name becomes the prototype of an object: everything in it would seem to be given. */
@@ -25,8 +27,12 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
     } else if (attribute.hidden) continue;
     else if (attribute.kind === 'scalar') {
       if (!gate || gate.allows(type, attribute, 'select')) shown[name] = value;
-    } else if (!gate || gate.allows(type, attribute, 'populate'))
-      shown[name] = mapNested(model, attribute, value, (it, target) => sanitizeOutput(model, it, target, caller));
+    } else if (!gate || gate.allows(type, attribute, 'populate')) {
+      const reached = gate && attribute.kind === 'morph' ? onlyReached(value, gate, model) : value;
+      // a list of which nothing may be seen is absent
+      if (isEmptyList(reached) && !isEmptyList(value)) continue;
+      shown[name] = mapNested(model, attribute, reached, (it, target) => sanitizeOutput(model, it, target, caller));
+    }
   }
   return shown;
 };
@@ -50,12 +56,28 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
       (isCreator(attribute) || (gate && !gate.allows(type, attribute, 'write')))
     )
       continue;
+    const reached = gate && attribute?.kind === 'morph' ? onlyReached(value, gate, model) : value;
+    // of one that the caller may not name nothing is left, which is not to be none
+    if (reached === null && value !== null) continue;
     kept[name] =
       attribute?.kind === 'part'
         ? mapNested(model, attribute, value, (it, target) => sanitizeInput(model, it, target, caller))
-        : value;
+        : reached;
   }
   return kept;
+};
+
+const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
+
+/** Entries of a polymorphic relation that are of types which the caller may find; null for the only one if it is not. */
+const onlyReached = (value: unknown, gate: Gate, model: Model): unknown => {
+  if (Array.isArray(value)) return value.filter((it) => onlyReached(it, gate, model) !== null);
+  if (!isMembers(value)) return value;
+  const { __type: uid } = value;
+  // `connect` and the like hold lists
+  if (uid === undefined) return mapValues(value, (it) => (Array.isArray(it) ? onlyReached(it, gate, model) : it));
+  const type = typeof uid === 'string' ? model.types.get(uid) : undefined;
+  return type && !gate.reaches(type) ? null : value;
 };
 
 const isCreator = (attribute: Attribute): boolean => attribute.kind === 'link' && attribute.source === 'creator';
@@ -104,6 +126,7 @@ const transformAttributes = (
     if (!attribute || attribute.kind === 'scalar' || isCreator(attribute)) shown[name] = value;
     else if (attribute.kind === 'link')
       shown[name] = { data: transformEntry(model, value ?? null, model.types.get(attribute.target)) };
+    else if (attribute.kind === 'morph') shown[name] = value;
     else
       shown[name] = mapNested(model, attribute, value, (it, target) => {
         const { id, ...rest } = it as Readonly<Record<string, unknown>>;

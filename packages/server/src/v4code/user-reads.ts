@@ -12,6 +12,7 @@ import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
 import type { Lifecycles } from './lifecycles.js';
 import type { Members } from './parts.js';
+import { POPULATES_PUBLISHED, withoutCreators } from './queries.js';
 import { sanitizeOutput } from './sanitize.js';
 import { inScope } from './scope.js';
 
@@ -33,9 +34,10 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
     JSON.stringify(sanitizeOutput(model, found, type, caller));
 
   /** The part of the query that the caller may ask for; refuses what the server itself would refuse. */
-  const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>): Members => {
-    unwrap(reader().check({ action: 'find', type, id: null, query, form: 'plain' }, context));
-    return allowedQuery(unwrap(toObject(unwrap(query.read()))) as Members, type, { reader: reader(), context });
+  const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>, action: 'find' | 'findOne'): Members => {
+    unwrap(reader().check({ action, type, id: null, query, form: 'plain' }, context));
+    const given = unwrap(toObject(unwrap(query.read()))) as Members;
+    return allowedQuery(given, type, { reader: reader(), context, action });
   };
 
   const lookUp = async (key: UserKey): Promise<SeenUser | null> => {
@@ -53,7 +55,9 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
       const { id, caller } = asked;
       if (!lifecycles.hears(USER_UID, id === null ? 'FindMany' : 'FindOne')) return undefined;
       const find = async (): Promise<string | null> => {
-        const { pagination, ...params } = askedBy(asked);
+        const { pagination, ...given } = askedBy(asked, id === null ? 'find' : 'findOne');
+        const populate = withoutCreators(given['populate'], [type], model);
+        const params = { publicationState: 'live', ...given, populate, [POPULATES_PUBLISHED]: true };
         if (id === null) {
           const { start, limit } = pageOf(pagination, rest);
           return shown(await entityService.findMany(USER_UID, { ...params, start, limit }), caller);
@@ -65,7 +69,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
     },
     count: (asked) => {
       if (!lifecycles.hears(USER_UID, 'Count')) return undefined;
-      return (async () => entityService.count(USER_UID, askedBy(asked)))();
+      return (async () => entityService.count(USER_UID, askedBy(asked, 'find')))();
     },
   };
 };

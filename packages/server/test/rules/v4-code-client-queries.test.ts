@@ -18,6 +18,7 @@ const component = (attributes: object): string =>
 const names = ['plain', 'hooked', 'helped', 'looking', 'sanitizing'] as const;
 const files = {
   ...typeFile('tag', { name: text, secret: closed, tags }, creators),
+  ...typeFile('vault', { title: text }),
   'src/components/shared/part.json': component({
     label: text,
     secret: closed,
@@ -34,6 +35,7 @@ const files = {
           tags,
           owner: { type: 'relation', relation: 'manyToOne', target: 'plugin::users-permissions.user' },
           zone: { type: 'dynamiczone', components: ['shared.part'] },
+          about: { type: 'relation', relation: 'morphToMany' },
         },
         creators,
       ),
@@ -82,8 +84,10 @@ const files = {
     const user = await create('plugin::users-permissions.user', { username: 'bob', email: 'bob@example.org', password: 'a long password', resetPasswordToken: 'tok-en' });
     const first = await create('api::tag.tag', { name: 'first', secret: 'hush' });
     await create('api::tag.tag', { name: 'second', tags: [first.id] });
+    await create('api::vault.vault', { title: 'nobody may find it' });
+    const about = [{ __type: 'api::vault.vault', id: 1 }, { __type: 'api::tag.tag', id: 1 }];
     for (const uid of uids.slice(1))
-      await create(uid, { title: 'one', secret: 'hush', tags: [1, 2], owner: user.id, zone: [{ __component: 'shared.part', label: 'a', secret: 'hush', tag: 1 }] });
+      await create(uid, { title: 'one', secret: 'hush', tags: [1, 2], owner: user.id, about, zone: [{ __component: 'shared.part', label: 'a', secret: 'hush', tag: 1 }] });
     strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {} });
   } };`,
 };
@@ -114,6 +118,11 @@ const unknown = [
   'populate[tags][filters][name][$nope]=x',
   'populate=tags,nope',
   'populate[0]=tags&populate[1]=nope',
+  'filters[$or][0][created_at][$gt]=2020&filters[$or][1][title]=one',
+  'filters[$not][created_at][$gt]=2020',
+  'populate[tags][filters][$or][0][created_at]=1',
+  'populate[tags][fields]=name&populate=nope',
+  'populate[zone][on]=x',
 ];
 
 const known = [
@@ -139,7 +148,27 @@ const known = [
   'filters[nope]=x',
   'filters[owner][password][$null]=false',
   'sort=owner.password',
+  'populate=about',
+  'populate[about][on][api::vault.vault]=*',
+  'populate[about][on][api::tag.tag][populate]=*',
+  'populate[tags]=0&populate[owner]=f',
+  'populate[tags]=',
+  // two forms at once, which only lenient mode takes
+  'populate[tags][fields]=name&populate=owner',
+  'populate[tags]=true&populate[tags][filters][name]=first',
+  'populate=tags,owner&populate[zone]=*',
+  'pagination[limit]=-2',
+  'pagination[limit]=-1',
+  'pagination[limit]=0',
+  'pagination[limit]=1000',
+  'pagination[start]=-1',
+  'pagination[pageSize]=-1',
+  'pagination[pageSize]=1000',
+  `filters[id][$in][]=1${'&filters[id][$in][]=7'.repeat(150)}`,
+  Array.from({ length: 150 }, (_it, i) => `filters[id][$in][${i}]=${i}`).join('&'),
 ];
+
+const shortened = (query: string): string => (query.length > 90 ? `${query.slice(0, 90)}…` : query);
 
 const modes = dialects.flatMap((dialect) => [
   { dialect, mode: 'strict', strict: true },
@@ -170,13 +199,16 @@ describe.each(modes)('the query of a client in $mode mode on $dialect', ({ diale
     });
   };
 
-  it.each([...ofCode, ...unknown, ...known])('Q16: means what it means without code: %s', async (query) => {
-    const [expected, ...answers] = await Promise.all(
-      names.map(async (it) => comparable(await get(`/api/${it}s?${query}`))),
-    );
-    expect(answers).toEqual(answers.map(() => expected));
-    expect(JSON.stringify(expected)).not.toMatch(/Quill|hush"/);
-  });
+  it.each([...ofCode, ...unknown, ...known].map((query) => [shortened(query), query] as const))(
+    'Q16: means what it means without code: %s',
+    async (_shortened, query) => {
+      const [expected, ...answers] = await Promise.all(
+        names.map(async (it) => comparable(await get(`/api/${it}s?${query}`))),
+      );
+      expect(answers).toEqual(answers.map(() => expected));
+      expect(JSON.stringify(expected)).not.toMatch(/Quill|hush"|nobody may/);
+    },
+  );
 
   it.each(strict ? [] : [...ofCode, ...unknown])('Q16: says what of it is ignored: %s', async (query) => {
     const ignored = async (name: string): Promise<unknown> =>

@@ -55,8 +55,12 @@ export const newContexts = async (settings: {
     ...(keys.length > 0 ? { keys: [...keys] } : {}),
   });
   // policies must see all that the server reads: `qs` ignores what is beyond its own bounds
-  const bounds = { depth: limits.queryDepthMax, parameterLimit: Number.POSITIVE_INFINITY };
-  const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, arrayLimit: 100, ...bounds });
+  const bounds = {
+    depth: limits.queryDepthMax,
+    parameterLimit: Number.POSITIVE_INFINITY,
+    arrayLimit: limits.parametersMax,
+  };
+  const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, ...bounds });
   extendQuery(koa, parse);
   extendBody(koa);
   extendHelpers(koa);

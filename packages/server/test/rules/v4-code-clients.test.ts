@@ -1,0 +1,158 @@
+/** What clients may do does not depend on whether code takes part: with users of which hooks hear, in locales of single types, with ids and bodies. */
+import pick from 'lodash/pick.js';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
+import {
+  allowing,
+  type CodeProject,
+  coreFile,
+  serveCode,
+  typeFile,
+  userSchema,
+  userSchemaFile,
+} from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const text = { type: 'string' };
+const tags = { type: 'relation', relation: 'oneToMany', target: 'api::tag.tag' };
+const localized = { i18n: { localized: true } };
+/** The first is the server's own. */
+const names = ['plain', 'hooked', 'helped'] as const;
+
+const single = (name: string): Readonly<Record<string, string>> => ({
+  [`src/api/${name}-home/content-types/${name}-home/schema.json`]: JSON.stringify({
+    kind: 'singleType',
+    collectionName: `${name}_homes`,
+    info: { singularName: `${name}-home`, pluralName: `${name}-homes`, displayName: name },
+    options: {},
+    pluginOptions: localized,
+    attributes: { title: { ...text, pluginOptions: localized } },
+  }),
+});
+
+const hooks = `module.exports = { beforeCreate() {}, beforeUpdate() {}, beforeDelete() {}, afterFindOne() {}, afterFindMany() {} };`;
+const files = {
+  ...typeFile('tag', { name: text }, { draftAndPublish: true, populateCreatorFields: true }),
+  ...typeFile('vault', { title: text }),
+  ...Object.assign(
+    {},
+    ...names.flatMap((name) => [
+      typeFile(
+        name,
+        { title: text, facts: { type: 'json' }, about: { type: 'relation', relation: 'morphToMany' } },
+        { draftAndPublish: true },
+      ),
+      single(name),
+      ...[name, `${name}-home`].flatMap((it) => [coreFile('Router', it), coreFile('Controller', it)]),
+    ]),
+  ),
+  ...Object.fromEntries(
+    ['hooked', 'hooked-home'].map((it) => [`src/api/${it}/content-types/${it}/lifecycles.js`, hooks]),
+  ),
+  ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
+  ...coreFile('Service', 'helped-home', `() => ({ async helper() {} })`),
+  [userSchemaFile]: JSON.stringify(userSchema({ tags })),
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    const uids = [${names.map((it) => `'${it}', '${it}-home'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
+    const actions = uids.flatMap((uid) => ['find', 'findOne', 'create', 'update', 'delete', 'createLocalization'].map((it) => uid + '.' + it));
+    await allow('public', [...actions, 'api::tag.tag.find', 'plugin::users-permissions.user.find', 'plugin::users-permissions.user.findOne']);
+    await allow('authenticated', []);
+    for (const code of ['en', 'fr']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
+    await strapi.service('admin::user').create({ firstname: 'Ada', lastname: 'Quill', email: 'ada@example.org', isActive: true });
+    for (const [name, publishedAt] of [['shown', new Date()], ['draft', null]])
+      await strapi.entityService.create('api::tag.tag', { data: { name, publishedAt, createdBy: 1 } });
+    await strapi.entityService.create('api::vault.vault', { data: { title: 'nobody may find it' } });
+    for (const uid of uids.filter((it) => !it.endsWith('-home')))
+      for (const publishedAt of [new Date(), null]) await strapi.entityService.create(uid, { data: { title: 'a', publishedAt } });
+    await strapi.entityService.create('plugin::users-permissions.user', { data: { username: 'bob', email: 'bob@example.org', tags: [1, 2] } });
+    strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne() {} });
+  } };`,
+};
+
+describe.each(dialects)('clients of types with code on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+  });
+  afterAll(() => served.close());
+
+  it.each([
+    '/api/users?populate=tags',
+    '/api/users?populate=*',
+    '/api/users/1?populate=tags',
+    '/api/users/1?populate[tags][populate]=createdBy',
+    '/api/users?populate[tags][populate]=*',
+  ])('DR4: users of whose reads hooks hear have published entries alone, without creators: %s', async (at) => {
+    const { status, body } = await served.json('GET', at);
+    expect(status).toBe(200);
+    const [user] = [body].flat() as { readonly tags: readonly { readonly name: string }[] }[];
+    expect(user?.tags.map((it) => it.name)).toEqual(['shown']);
+    expect(JSON.stringify(body)).not.toContain('Quill');
+  });
+
+  it('AC15: parameters of lists have no effect on one user', async () => {
+    expect((await served.json('GET', '/api/users/1?limit=1&start=3')).status).toBe(200);
+  });
+
+  it.each(names)('DR3: no spelling of its id shows a draft: %s', async (name) => {
+    for (const id of ['2', '02', '0000000000000002', '00000000000000000000002', '99999999999999999999'])
+      expect([id, (await served.json('GET', `/api/${name}s/${id}`)).status]).toEqual([id, 404]);
+    expect((await served.json('GET', `/api/${name}s/1`)).status).toBe(200);
+  });
+
+  it.each(names)('AC5: links to entries that nobody may find are not made, nor shown: %s', async (name) => {
+    const vault = { id: 1, __type: 'api::vault.vault' };
+    const at = `/api/${name}s`;
+    for (const about of [[vault], [vault, { id: 1, __type: 'api::tag.tag' }]])
+      for (const [method, path] of [
+        ['POST', at],
+        ['PUT', `${at}/1`],
+      ] as const) {
+        const { body } = await served.json(method, `${path}?populate=about`, { data: { about } });
+        expect(JSON.stringify(body)).not.toContain('nobody');
+      }
+    const columns = `select about_id from ${name}s_about_morphs where about_type = 'api::vault.vault'`;
+    const stored = await served.db.read(() => readRows({ sql: columns, params: [], ids: [] }));
+    expect(stored).toEqual([]);
+  });
+
+  it.each(names)('BO5: a text that is stored as JSON stays a text: %s', async (name) => {
+    for (const facts of ['1.5', '{"a":1}', 'true', 'a'])
+      expect((await served.json('POST', `/api/${name}s`, { data: { facts } })).body).toMatchObject({
+        data: { attributes: { facts } },
+      });
+  });
+
+  it.each(names)(
+    'LO6: a single type is read, written and deleted in the locale that is asked for: %s',
+    async (name) => {
+      const at = `/api/${name}-home`;
+      const send = async (method: string, query = '', data?: object): Promise<readonly unknown[]> => {
+        const { status, body } = await served.json(method, `${at}${query}`, data && { data });
+        const found = (body as { data: unknown }).data;
+        const shown = [found].flat().map((it) => (it as { attributes: object } | null)?.attributes);
+        return [status, ...shown.map((it) => it && pick(it, ['title', 'locale']))];
+      };
+      const french = { title: 'a', locale: 'fr' };
+      const english = { title: 'b', locale: 'en' };
+      expect(await send('PUT', '?locale=all', { title: 'x' })).toEqual([400, undefined]);
+      expect(await send('PUT', '?locale=fr', { title: 'a' })).toEqual([200, french]);
+      // other locales are made of this one
+      expect(await send('PUT', '', { title: 'b' })).toEqual([400, undefined]);
+      expect(await served.json('POST', `${at}/localizations`, english)).toMatchObject({ status: 200 });
+      for (const locale of ['xx', 'all']) {
+        expect(await send('PUT', `?locale=${locale}`, { title: 'x' })).toEqual([400, undefined]);
+        expect(await send('DELETE', `?locale=${locale}`)).toEqual([404, undefined]);
+      }
+      expect(await send('GET', '?locale=all')).toEqual([200, french, english]);
+      expect(await send('PUT', '?locale=fr', { title: 'c' })).toEqual([200, { ...french, title: 'c' }]);
+      expect(await send('DELETE', '?locale=fr')).toEqual([200, { ...french, title: 'c' }]);
+      expect(await send('GET', '?locale=all')).toEqual([200, english]);
+      for (const query of ['', '?_q=zz', '?start=1', '?limit=0'])
+        expect(await send('GET', query)).toEqual([200, english]);
+      expect(await send('DELETE')).toEqual([200, english]);
+      expect(await send('GET')).toEqual([404, undefined]);
+    },
+  );
+});
