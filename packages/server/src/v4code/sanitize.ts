@@ -74,8 +74,8 @@ const onlyReached = (value: unknown, gate: Gate, model: Model): unknown => {
   if (Array.isArray(value)) return value.filter((it) => onlyReached(it, gate, model) !== null);
   if (!isMembers(value)) return value;
   const { __type: uid } = value;
-  // `connect` and the like hold lists
-  if (uid === undefined) return mapValues(value, (it) => (Array.isArray(it) ? onlyReached(it, gate, model) : it));
+  // `connect` and the like hold lists, or one
+  if (uid === undefined) return mapValues(value, (it) => (it === null ? it : (onlyReached(it, gate, model) ?? [])));
   const type = typeof uid === 'string' ? model.types.get(uid) : undefined;
   return type && !gate.reaches(type) ? null : value;
 };

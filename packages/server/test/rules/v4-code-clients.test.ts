@@ -104,7 +104,8 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
   it.each(names)('AC5: links to entries that nobody may find are not made, nor shown: %s', async (name) => {
     const vault = { id: 1, __type: 'api::vault.vault' };
     const at = `/api/${name}s`;
-    for (const about of [[vault], [vault, { id: 1, __type: 'api::tag.tag' }]])
+    const listed = [vault, { id: 1, __type: 'api::tag.tag' }];
+    for (const about of [[vault], listed, { connect: listed }, { set: [vault] }, { connect: vault }])
       for (const [method, path] of [
         ['POST', at],
         ['PUT', `${at}/1`],
