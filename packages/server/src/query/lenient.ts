@@ -37,11 +37,13 @@ interface Listener {
   readonly strict: boolean;
   readonly issues: Issue[];
   readonly leftOut: LeftOut[];
+  /** Whether every fault is noted, for who takes them out; by default the first `limits.leftOutMax` are, each name once. */
+  readonly notesAll?: boolean;
 }
 
-/** Notes a fault that v4 ignores, the first `limits.leftOutMax` of them; in strict mode it refuses the request. */
+/** Notes a fault that v4 ignores; in strict mode it refuses the request. */
 export const leaveOut = (
-  { strict, issues, leftOut }: Listener,
+  { strict, issues, leftOut, notesAll = false }: Listener,
   fault: Issue,
   path: readonly string[] = fault.path,
 ): void => {
@@ -50,7 +52,7 @@ export const leaveOut = (
     return;
   }
   const name = path.join('.');
-  if (leftOut.length < limits.leftOutMax && !leftOut.some((it) => it.name === name))
+  if (notesAll || (leftOut.length < limits.leftOutMax && !leftOut.some((it) => it.name === name)))
     leftOut.push({ name, issue: fault });
 };
 

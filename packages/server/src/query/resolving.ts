@@ -32,6 +32,8 @@ export interface ResolveContext {
   readonly defaultLocale: string | null;
   /** `v4` by default. */
   readonly format?: EntryFormat;
+  /** Whether every ignored part is noted, not only those that are reported. */
+  readonly notesAll?: boolean;
 }
 
 /** The place of a parameter: `['populate', 'author', 'fields', '0']`. */

@@ -258,7 +258,7 @@ export const newReader = (
 
   /** All that decides the plan but the query. */
   const planScope = (request: ReadRequest, context: ResolveContext): string =>
-    `${request.type.uid} ${request.action}${request.drafts ? ` ${request.drafts}` : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
+    `${request.type.uid} ${request.action}${request.drafts ? ` ${request.drafts}` : ''}${request.form === 'plain' ? ' plain' : ''} ${context.gate.version}${context.strict ? '' : ' lenient'}${context.notesAll ? ' all' : ''}${context.format === 'v5' ? ' v5' : ''}${request.type.localized ? ` ${context.defaultLocale}` : ''} `;
 
   /** @param query the key of the query or of its template. */
   const planKey = (request: ReadRequest, context: ResolveContext, query = request.query.key): string =>

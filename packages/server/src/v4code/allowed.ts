@@ -1,4 +1,5 @@
 /** What is left of a query when its caller may not ask for all of it. */
+import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
 import { type Issue, type IssueCode, Refusal } from '../errors.js';
 import type { EntryType } from '../model/model.js';
@@ -30,9 +31,10 @@ export const allowedQuery = (
 ): Members => {
   const parameters = (areLooked: boolean): Members =>
     Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
-  const allowed = structuredClone(parameters(true));
+  const allowed = cloneDeep(parameters(true));
   for (;;) {
-    const checked = reader.check({ action, type, id: null, query: objectQuery(allowed as QueryObject) }, context);
+    const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
+    const checked = reader.check(request, { ...context, notesAll: true });
     const removed = checked.ok
       ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it))
       : lastFirst(checked.issues).filter(({ path }) => removeAt(allowed, path));

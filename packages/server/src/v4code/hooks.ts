@@ -1,5 +1,6 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
 import { isDeepStrictEqual } from 'node:util';
+import cloneDeep from 'lodash/cloneDeep.js';
 import pickBy from 'lodash/pickBy.js';
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
@@ -63,7 +64,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         const { data: given } = operation.params;
         if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
         if (copy) operation.params['data'] = copy;
-        const seen = { ...copy };
+        const seen = cloneDeep(copy ?? {});
         const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });
         if (written !== null && written !== id) {
           if (operation !== currentOperation()) throw turnedAway(titleOf('before', action), id, written);
@@ -92,8 +93,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
       const values = storableIn(data, type, model);
-      // a text that is stored as JSON stays one, if no hook has put it there
-      const kept = pickBy(values, (it, name) => typeof it === 'string' && it === seen[name]);
+      // what no hook has changed is what it was: a text that is stored as JSON stays a text
+      const kept = pickBy(values, (it, name) => isDeepStrictEqual(it, seen[name]));
       return { ...asBody(values, type, model, 'bare'), ...kept };
     };
 

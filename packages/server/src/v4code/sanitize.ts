@@ -1,5 +1,7 @@
 /** `sanitizeOutput`, `sanitizeInput` and `transformResponse` on plain entities, by the model. */
+import isEmpty from 'lodash/isEmpty.js';
 import mapValues from 'lodash/mapValues.js';
+import omitBy from 'lodash/omitBy.js';
 import pick from 'lodash/pick.js';
 import type { Caller } from '../access/access.js';
 import { newGate } from '../access/access.js';
@@ -57,8 +59,8 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
     )
       continue;
     const reached = gate && attribute?.kind === 'morph' ? onlyReached(value, gate, model) : value;
-    // of one that the caller may not name nothing is left, which is not to be none
-    if (reached === null && value !== null) continue;
+    // nothing is left of what the caller may not name, which is not to be none
+    if (isEmpty(reached) && !isEmpty(value)) continue;
     kept[name] =
       attribute?.kind === 'part'
         ? mapNested(model, attribute, value, (it, target) => sanitizeInput(model, it, target, caller))
@@ -75,7 +77,10 @@ const onlyReached = (value: unknown, gate: Gate, model: Model): unknown => {
   if (!isMembers(value)) return value;
   const { __type: uid } = value;
   // `connect` and the like hold lists, or one
-  if (uid === undefined) return mapValues(value, (it) => (it === null ? it : (onlyReached(it, gate, model) ?? [])));
+  if (uid === undefined) {
+    const lists = mapValues(value, (it) => (it === null ? it : (onlyReached(it, gate, model) ?? [])));
+    return omitBy(lists, (it, name) => isEmpty(it) && !isEmpty(value[name]));
+  }
   const type = typeof uid === 'string' ? model.types.get(uid) : undefined;
   return type && !gate.reaches(type) ? null : value;
 };

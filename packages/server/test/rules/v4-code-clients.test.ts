@@ -30,6 +30,8 @@ const single = (name: string): Readonly<Record<string, string>> => ({
   }),
 });
 
+const vault = { id: 1, __type: 'api::vault.vault' };
+const facts = { type: 'json' };
 const hooks = `module.exports = { beforeCreate() {}, beforeUpdate() {}, beforeDelete() {}, afterFindOne() {}, afterFindMany() {} };`;
 const files = {
   ...typeFile('tag', { name: text }, { draftAndPublish: true, populateCreatorFields: true }),
@@ -39,7 +41,12 @@ const files = {
     ...names.flatMap((name) => [
       typeFile(
         name,
-        { title: text, facts: { type: 'json' }, about: { type: 'relation', relation: 'morphToMany' } },
+        {
+          title: text,
+          facts,
+          about: { type: 'relation', relation: 'morphToMany' },
+          parts: { type: 'component', component: 'shared.part', repeatable: true },
+        },
         { draftAndPublish: true },
       ),
       single(name),
@@ -51,6 +58,11 @@ const files = {
   ),
   ...coreFile('Service', 'helped', `() => ({ async helper() {} })`),
   ...coreFile('Service', 'helped-home', `() => ({ async helper() {} })`),
+  'src/components/shared/part.json': JSON.stringify({
+    collectionName: 'components_parts',
+    info: { displayName: 'part' },
+    attributes: { facts },
+  }),
   [userSchemaFile]: JSON.stringify(userSchema({ tags })),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
@@ -102,7 +114,6 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
   });
 
   it.each(names)('AC5: links to entries that nobody may find are not made, nor shown: %s', async (name) => {
-    const vault = { id: 1, __type: 'api::vault.vault' };
     const at = `/api/${name}s`;
     const listed = [vault, { id: 1, __type: 'api::tag.tag' }];
     for (const about of [[vault], listed, { connect: listed }, { set: [vault] }, { connect: vault }])
@@ -119,10 +130,21 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
   });
 
   it.each(names)('BO5: a text that is stored as JSON stays a text: %s', async (name) => {
-    for (const facts of ['1.5', '{"a":1}', 'true', 'a'])
-      expect((await served.json('POST', `/api/${name}s`, { data: { facts } })).body).toMatchObject({
-        data: { attributes: { facts } },
-      });
+    for (const facts of ['1.5', '{"a":1}', 'true', 'null', '"q"', 'a']) {
+      const parts = [{ facts }];
+      const { body } = await served.json('POST', `/api/${name}s?populate=parts`, { data: { facts, parts } });
+      expect(body).toMatchObject({ data: { attributes: { facts, parts } } });
+    }
+  });
+
+  it.each(names)('AC5: a polymorphic list is not emptied by whoever may not find what it names: %s', async (name) => {
+    const tag = { id: 1, __type: 'api::tag.tag' };
+    const created = await served.json('POST', `/api/${name}s`, { data: { about: [tag] } });
+    const { id } = (created.body as { data: { id: number } }).data;
+    for (const about of [[vault], { set: [vault] }, { connect: [vault] }])
+      await served.json('PUT', `/api/${name}s/${id}`, { data: { about } });
+    const { body } = await served.json('GET', `/api/${name}s/${id}?populate=about`);
+    expect(body).toMatchObject({ data: { attributes: { about: [tag] } } });
   });
 
   it.each(names)(

@@ -1,6 +1,7 @@
 /** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
 import type http from 'node:http';
 import type Koa from 'koa';
+import mapValues from 'lodash/mapValues.js';
 import { limits } from '../../limits.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
@@ -60,7 +61,10 @@ export const newContexts = async (settings: {
     parameterLimit: Number.POSITIVE_INFINITY,
     arrayLimit: limits.parametersMax,
   };
-  const parse: ParseQuery = (text) => qs.parse(text, { strictNullHandling: true, ...bounds });
+  const parse: ParseQuery = (text) => {
+    const parsed = qs.parse(text, { strictNullHandling: true, ...bounds });
+    return isOfHighIndex.test(text) ? (withLists(parsed) as Record<string, unknown>) : parsed;
+  };
   extendQuery(koa, parse);
   extendBody(koa);
   extendHelpers(koa);
@@ -93,6 +97,18 @@ export const newContexts = async (settings: {
       return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
     },
   };
+};
+
+/** Of a list with so high an index the parser makes an object. */
+const isOfHighIndex = /(?:\[|%5b)\d{4,}(?:\]|%5d)/i;
+
+const withLists = (value: unknown): unknown => {
+  if (Array.isArray(value)) return value.map(withLists);
+  if (value === null || typeof value !== 'object') return value;
+  const members = mapValues(value, withLists);
+  const names = Object.keys(members);
+  // in the order of their indexes, as in every object
+  return names.length > 0 && names.every((it) => /^\d+$/.test(it)) ? Object.values(members) : members;
 };
 
 const ignored = (): undefined => undefined;
