@@ -9,7 +9,8 @@ import { ValidationError } from './errors.js';
 import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
-import { inOneForm, POPULATES_PUBLISHED, withoutCreators } from './queries.js';
+import { POPULATES_PUBLISHED } from './queries.js';
+import { inOneForm, withoutCreators } from './query-changes.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 

@@ -1,5 +1,4 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
-import mapValues from 'lodash/mapValues.js';
 import { parseFlag } from '../model/attributes.js';
 import {
   type Attribute,
@@ -14,7 +13,7 @@ import { lenientFlag } from '../query/lenient.js';
 import type { FilterObject, PopulateObject, QueryObject, SortObject } from '../query/objects.js';
 import { isOperatorName } from '../query/operators.js';
 import { scalarOfColumn } from '../query/resolving.js';
-import { conditionDates, isPlainCondition } from './dates.js';
+import { conditionDates } from './dates.js';
 import { ValidationError } from './errors.js';
 import { isMembers, type Members, UNPARSED } from './parts.js';
 
@@ -116,119 +115,6 @@ const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknow
   );
 };
 
-/** A query of which the server itself reads the conditions: with days and times of day instead of dates. */
-export const withLocalDates = (query: Members, type: EntryType, model: Model): Members => {
-  const inEntry = (given: unknown, types: Types): unknown => {
-    if (Array.isArray(given)) return given.map((it) => inEntry(it, types));
-    if (!isPlainCondition(given)) return given;
-    return mapValues(given, (inner, name) => {
-      if (isGroup(name)) return inEntry(inner, types);
-      const [attribute] = attributesIn(types, name);
-      if (attribute?.kind === 'scalar') return conditionDates(inner, attribute.type);
-      return attribute ? inEntry(inner, targetTypes([attribute], model)) : inner;
-    });
-  };
-  const inOptions = (given: Members, types: Types): Members => {
-    const { filters, populate } = given;
-    return {
-      ...given,
-      ...(isMembers(filters) ? { filters: inEntry(filters, types) } : {}),
-      ...(isPlainCondition(populate) ? { populate: mapOptions(populate, types, model, inOptions) } : {}),
-    };
-  };
-  return inOptions(query, [type]);
-};
-
-/**
- * A client's `populate` without creators; `*` is all but them.
- * @param types of what it populates: several in zones. @param keepsOwn leaves those of the entries themselves.
- */
-export const withoutCreators = (populate: unknown, types: Types, model: Model, keepsOwn = false): unknown => {
-  const all = (it: unknown): readonly unknown[] => [withoutCreators(it, types, model, keepsOwn)].flat();
-  if (isEverything(populate))
-    return types.some((it) => it.populateCreatorFields) ? [...new Set(types.flatMap(nestedNames))] : '*';
-  if (typeof populate === 'string') {
-    if (!/createdBy|updatedBy|\*/.test(populate)) return populate;
-    return populate.split(',').flatMap((it) => {
-      const names = it.trim().split('.');
-      if (names[0] === '*') return all('*');
-      const end = names.findIndex((name, i) => isCreatorName(name) && !(keepsOwn && i === 0));
-      return end === 0 ? [] : [names.slice(0, end === -1 ? undefined : end).join('.')];
-    });
-  }
-  if (Array.isArray(populate)) return populate.flatMap(all);
-  if (!isMembers(populate)) return populate;
-  const inside = (options: Members, of: Types): Members =>
-    options['populate'] === undefined
-      ? options
-      : { ...options, populate: withoutCreators(options['populate'], of, model) };
-  const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
-  return mapOptions(Object.fromEntries(named), types, model, inside);
-};
-
-/** The `populate` of a client in one form: in lenient mode `populate[tags][fields]=name&populate=owner` is both, of which its parser makes a list. */
-export const inOneForm = (given: unknown): unknown => {
-  const populate = joinedForms(given);
-  if (!isMembers(populate)) return populate;
-  const inside = (options: unknown): unknown =>
-    isMembers(options) && options['populate'] !== undefined
-      ? { ...options, populate: inOneForm(options['populate']) }
-      : options;
-  return mapValues(populate, (it) => {
-    const options = inside(joinedForms(it));
-    const on = isMembers(options) ? options['on'] : undefined;
-    return isMembers(on) ? { ...(options as Members), on: mapValues(on, inside) } : options;
-  });
-};
-
-const joinedForms = (given: unknown): unknown => {
-  if (!Array.isArray(given) || !given.some(isMembers)) return given;
-  const texts = given.filter((it) => !isMembers(it) && it !== null && it !== '');
-  // v4's parser makes a member of the one text, and of several members that are named by their places
-  const named = texts.map((it, i): [string, unknown] => [texts.length === 1 ? String(it) : String(i), true]);
-  return Object.assign(Object.fromEntries(named), ...given.filter(isMembers));
-};
-
-/** `true` may be a text of a query string. */
-const isEverything = (populate: unknown): boolean =>
-  populate === true || populate === '*' || (typeof populate === 'string' && parseFlag(populate) === true);
-
-const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
-
-const nestedNames = (type: EntryType): readonly string[] =>
-  [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);
-
-/** The types that an entry may be of: several in zones and in relations to any type. */
-type Types = readonly EntryType[];
-
-const attributesIn = (types: Types, name: string): readonly Attribute[] =>
-  types.flatMap(({ attributes }) => attributes.get(name) ?? []);
-
-const targetTypes = (attributes: readonly Attribute[], model: Model): Types => {
-  const uids = attributes.flatMap((it) => (it.kind === 'scalar' ? [] : targetsOf(model, it)));
-  return [...new Set(uids)].flatMap((uid) => model.types.get(uid) ?? []);
-};
-
-/** Maps the options of what an object populates, also those that `on` gives for each type. */
-const mapOptions = (
-  populate: Members,
-  types: Types,
-  model: Model,
-  map: (options: Members, types: Types) => Members,
-): Members =>
-  mapValues(populate, (options, name) => {
-    const targets = targetTypes(attributesIn(types, name), model);
-    if (!isMembers(options) || targets.length === 0) return options;
-    const { on } = options;
-    const mapped = map(options, targets);
-    if (!isMembers(on)) return mapped;
-    const ofType = (it: unknown, uid: string): unknown => {
-      const type = model.types.get(uid);
-      return type && isMembers(it) ? map(it, [type]) : it;
-    };
-    return { ...mapped, on: mapValues(on, ofType) };
-  });
-
 type Named = readonly [name: string, condition: unknown];
 
 /** Two names may be of one attribute: neither replaces the other. */
@@ -261,7 +147,7 @@ export const saysNothing = (value: unknown): boolean => {
   );
 };
 
-const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
+export const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
 
 const operatorCondition = (name: string, given: unknown, type: EntryType): Named => {
   const value = operandOf(given, type);
@@ -415,6 +301,10 @@ export const populateOf = (
   }
   return tree as PopulateObject;
 };
+
+/** `true` may be a text of a query string. */
+export const isEverything = (populate: unknown): boolean =>
+  populate === true || populate === '*' || (typeof populate === 'string' && parseFlag(populate) === true);
 
 /** The query of a client may be passed on, in which everything is a text. */
 const isFalse = (value: unknown): boolean =>

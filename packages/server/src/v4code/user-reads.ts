@@ -12,7 +12,8 @@ import type { Entities } from './entities.js';
 import type { EntityService } from './entity-service.js';
 import type { Lifecycles } from './lifecycles.js';
 import type { Members } from './parts.js';
-import { POPULATES_PUBLISHED, withoutCreators } from './queries.js';
+import { POPULATES_PUBLISHED } from './queries.js';
+import { withoutCreators } from './query-changes.js';
 import { sanitizeOutput } from './sanitize.js';
 import { inScope } from './scope.js';
 

@@ -23,7 +23,7 @@ import { absentOrThrown, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
 import { type CoreAction, isMembers, type Members } from '../../v4code/parts.js';
-import { withLocalDates } from '../../v4code/queries.js';
+import { withLocalDates } from '../../v4code/query-changes.js';
 import { asBody } from '../../v4code/values.js';
 import { type ActionByCode, contextFor, performAction } from '../actions.js';
 import { identifyCaller, isReading } from '../credentials.js';
