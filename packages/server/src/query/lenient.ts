@@ -37,7 +37,7 @@ interface Listener {
   readonly strict: boolean;
   readonly issues: Issue[];
   readonly leftOut: LeftOut[];
-  /** Whether every fault is noted, for who takes them out; by default the first `limits.leftOutMax` are, each name once. */
+  /** Whether every fault is noted, for whoever takes them out; by default the first `limits.leftOutMax` are, each name once. */
   readonly notesAll?: boolean;
 }
 

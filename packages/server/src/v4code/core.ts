@@ -78,7 +78,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       ? null
       : ((await entityService.findMany(uid, { locale, publicationState: 'preview' })) as Entity | null);
   const single = {
-    // of a list, which v4 finds the first of
+    // parameters of lists have no effect
     find: ({ _q, start: _start, limit: _limit, ...params }: Params = {}) =>
       entityService.findMany(uid, fetched(params)),
     async createOrUpdate(params: Params = {}) {
@@ -175,7 +175,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   ): Promise<unknown> => {
     const isIgnoredInPart = native().validateQuery(ctx, type);
     const members = service();
-    // what the server ignores may have a meaning for the service
+    // what the server ignores may mean something to the service
     const query = isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);

@@ -326,7 +326,7 @@ export const isCounted = (attribute: NestedAttribute, options: Members): boolean
 
 const nestedOf = (options: FindParams & Members, type: EntryType, naming: Naming): Members => {
   const { model, unknownNames } = naming;
-  // as in v4, these are names of `db.query` alone: the entity service may be given the query of a client, whose own are checked
+  // names of `db.query` alone: the entity service may be given the query of a client, in which nobody has checked them
   const { where: _where, select: _select, orderBy: _orderBy, ...shared } = options;
   const given = unknownNames === 'ignore' ? shared : options;
   const { fields, populate, filters, sort, publicationState } = queryOf(given, type, model, unknownNames);

@@ -81,7 +81,7 @@ const joinedForms = (given: unknown): unknown => {
   return Object.assign(Object.fromEntries(named), ...given.filter(isMembers));
 };
 
-const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
+export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';
 
 const nestedNames = (type: EntryType): readonly string[] =>
   [...type.attributes.values()].filter((it) => it.kind !== 'scalar' && !isCreatorName(it.name)).map((it) => it.name);

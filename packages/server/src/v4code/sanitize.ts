@@ -32,7 +32,7 @@ export const sanitizeOutput = (model: Model, data: unknown, type: EntryType, cal
     } else if (!gate || gate.allows(type, attribute, 'populate')) {
       const reached = gate && attribute.kind === 'morph' ? onlyReached(value, gate, model) : value;
       // a list of which nothing may be seen is absent
-      if (isEmptyList(reached) && !isEmptyList(value)) continue;
+      if (Array.isArray(reached) && isEmpty(reached) && !isEmpty(value)) continue;
       shown[name] = mapNested(model, attribute, reached, (it, target) => sanitizeOutput(model, it, target, caller));
     }
   }
@@ -59,7 +59,7 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
     )
       continue;
     const reached = gate && attribute?.kind === 'morph' ? onlyReached(value, gate, model) : value;
-    // nothing is left of what the caller may not name, which is not to be none
+    // that nothing is left of what the caller may name must not empty the relation
     if (isEmpty(reached) && !isEmpty(value)) continue;
     kept[name] =
       attribute?.kind === 'part'
@@ -68,8 +68,6 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
   }
   return kept;
 };
-
-const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 /** Entries of a polymorphic relation that are of types which the caller may find; null for the only one if it is not. */
 const onlyReached = (value: unknown, gate: Gate, model: Model): unknown => {

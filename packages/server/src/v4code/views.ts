@@ -20,8 +20,8 @@ export const newViews = (model: Model): ModelViews => {
 };
 
 /**
- * Requests cannot write what says `writable: false`; code can. `_q` does not find what is hidden (FL14): core actions pass on that of
- * a client.
+ * Requests cannot write what says `writable: false`; code can. `_q` does not search what is hidden (FL14): it may be a client's, which
+ * core actions pass on.
  */
 const opened = (attribute: Attribute): Attribute => {
   if (attribute.kind !== 'scalar') return { ...attribute, hidden: false };

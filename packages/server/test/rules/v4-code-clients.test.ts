@@ -1,4 +1,4 @@
-/** What clients may do does not depend on whether code takes part: with users of which hooks hear, in locales of single types, with ids and bodies. */
+/** What clients may do does not depend on whether code takes part: with hooks on reads of users, in locales of single types, with ids and bodies. */
 import pick from 'lodash/pick.js';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { readRows } from '../../src/sql/dialect.js';
@@ -95,7 +95,7 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
     '/api/users/1?populate=tags',
     '/api/users/1?populate[tags][populate]=createdBy',
     '/api/users?populate[tags][populate]=*',
-  ])('DR4: users of whose reads hooks hear have published entries alone, without creators: %s', async (at) => {
+  ])('DR4: users whose reads have hooks show published entries alone, and no creators: %s', async (at) => {
     const { status, body } = await served.json('GET', at);
     expect(status).toBe(200);
     const [user] = [body].flat() as { readonly tags: readonly { readonly name: string }[] }[];

@@ -6,6 +6,7 @@ import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import { isMembers, type Members } from '../../v4code/parts.js';
 import { withDefiniteConditions } from '../../v4code/queries.js';
+import { isCreatorName } from '../../v4code/query-changes.js';
 
 /** @param before the query of the request. @param textOf a query string, which few ask for. */
 export const newChangedQuery = (query: Members, before: Members, textOf: (query: Members) => string): ChangedQuery =>
@@ -36,12 +37,11 @@ class QueryOfCode implements ChangedQuery {
 
 /** Whether it populates those of the entries themselves by name. */
 const namesCreators = (populate: unknown): boolean => {
-  if (isMembers(populate) && !Array.isArray(populate)) return creatorNames.some((it) => populate[it] !== undefined);
+  if (isMembers(populate))
+    return Object.entries(populate).some(([name, it]) => isCreatorName(name) && it !== undefined);
   const names = [populate].flat().flatMap((it) => String(it).split(','));
-  return names.some((it) => creatorNames.some((name) => it.trim().split('.')[0] === name));
+  return names.some((it) => isCreatorName(it.trim().split('.')[0]!));
 };
-
-const creatorNames = ['createdBy', 'updatedBy'] as const;
 
 /** Without parameters that only the project knows. */
 const withoutOthers = (query: Members): Members =>

@@ -3,7 +3,7 @@ import type http from 'node:http';
 import type Koa from 'koa';
 import mapValues from 'lodash/mapValues.js';
 import { limits } from '../../limits.js';
-import type { QuerySource } from '../../query/raw.js';
+import { inIndexOrder, type QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
@@ -99,16 +99,15 @@ export const newContexts = async (settings: {
   };
 };
 
-/** Of a list with so high an index the parser makes an object. */
+/** Beyond `arrayLimit` the parser makes an object of a list. */
 const isOfHighIndex = /(?:\[|%5b)\d{4,}(?:\]|%5d)/i;
 
 const withLists = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(withLists);
   if (value === null || typeof value !== 'object') return value;
   const members = mapValues(value, withLists);
-  const names = Object.keys(members);
-  // in the order of their indexes, as in every object
-  return names.length > 0 && names.every((it) => /^\d+$/.test(it)) ? Object.values(members) : members;
+  const named = new Map(Object.entries(members));
+  return (named.size > 0 && inIndexOrder(named)) || members;
 };
 
 const ignored = (): undefined => undefined;

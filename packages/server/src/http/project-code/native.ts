@@ -180,7 +180,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
     return performForm(asked, { ...form, data: (bodyGiven(form, type) as EntryBody).data });
   };
 
-  /** What code makes of an answer has none of its headers. */
+  /** On the response of code itself, which may be another than the server's answer with its header. */
   const reportLeftOut = (ctx: CodeContext, leftOut: readonly LeftOut[]): void => {
     if (leftOut.length === 0) return;
     const koa = requestOf(ctx);
