@@ -48,6 +48,17 @@ export const growthRequests = [
     about: 'sort=publishedOn:desc,title, deep pages',
     url: (turn, articles) => `/api/articles?sort=publishedOn:desc,title&pagination[page]=${deepPage(turn, articles)}`,
   },
+  { name: 'grown-author', about: 'sort=author.name', url: () => '/api/articles?sort=author.name' },
+  {
+    name: 'grown-author-page',
+    about: 'sort=author.name, any page',
+    url: (turn, articles) => `/api/articles?sort=author.name&pagination[page]=${deepPage(turn, articles)}`,
+  },
+  {
+    name: 'grown-unindexed',
+    about: 'sort=title, which has no index',
+    url: () => '/api/articles?sort=title',
+  },
   {
     name: 'grown-filter',
     about: 'a filter of a quarter, sort=views',
@@ -83,7 +94,7 @@ export const measureGrowth = async ({ store, dir, wanted, options, sizes = growt
   const project = makeProject(path.join(dir, 'project-growth'), nothingKept);
   fs.writeFileSync(
     path.join(project, 'dovetail.config.json'),
-    `${JSON.stringify({ memory: { answersMb: 0 }, indexes })}\n`,
+    `${JSON.stringify({ memory: { answersMb: 0, entriesMb: 64 }, indexes })}\n`,
   );
   const copies = [];
   try {

@@ -181,6 +181,10 @@ export const limits = {
   entriesBytesMax: 24 * 1024 * 1024,
   /** Share of these bytes that one entry may take. */
   keptEntryShare: 1 / 64,
+  /** Share of the memory for kept entries that is for the orders of lists, eight bytes for an entry. */
+  keptOrdersShare: 1 / 8,
+  /** Entries of a list whose order is kept. */
+  orderedRowsMax: 200_000,
   /** Selections of which entries are kept. */
   entryGroupsMax: 1_000,
   /** Entries that are remembered to have been shown, so that those shown once displace none that are shown often. */

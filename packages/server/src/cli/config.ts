@@ -269,7 +269,7 @@ export const configSchema = z.strictObject({
         .max(1024)
         .default(limits.entriesBytesMax / 1024 / 1024)
         .describe(
-          'Memory for entries kept as they were rendered, until a table changes that they are read from: other pages, filters and sorts that show them read only their ids. 0 keeps none.',
+          'Memory for entries kept as they were rendered, until a table changes that they are read from: other pages, filters and sorts that show them read only their ids. An eighth of it is for orders of lists that no index gives, so that later pages are not sorted again. 0 keeps none.',
         ),
     })
     .prefault({}),

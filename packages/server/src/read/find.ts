@@ -24,8 +24,9 @@ import { newEtag, newListEtag } from './etag.js';
 import { type Executed, execute, type Outcome, type ReadValues } from './execute.js';
 import { type KeptCounts, newKept } from './kept.js';
 import { newLists } from './lists.js';
+import { newOrders } from './orders.js';
 import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
-import { bindRead } from './run.js';
+import { bindRead, type PageIds } from './run.js';
 import { isSmallPage, isSmallRead } from './small.js';
 import { type CompiledIds, type CompiledRead, compileIds, compileRead, entriesShape } from './statements.js';
 import { fillPlan, isFillable } from './template.js';
@@ -218,7 +219,9 @@ export const newReader = (
       : null;
 
   const lists = newLists(db.changes);
-  const entries = entriesBytesMax > 0 ? newKeptEntries(db.changes, entriesBytesMax) : null;
+  const ordersBytesMax = Math.ceil(entriesBytesMax * limits.keptOrdersShare);
+  const entries = entriesBytesMax > 0 ? newKeptEntries(db.changes, entriesBytesMax - ordersBytesMax) : null;
+  const orders = entriesBytesMax > 0 ? newOrders(db.changes, ordersBytesMax) : null;
 
   const planCounts: PlanCounts = { found: 0, filled: 0, made: 0 };
 
@@ -350,8 +353,11 @@ export const newReader = (
     const byIds = entries && byIdsOf(read);
     if (!byIds) return readWhole(read, null, asked);
     const group = entries.group(groupKey(byIds, read.plan), byIds.entries.tables);
-    if (!group.isWorthwhile()) return readWhole(read, group, asked);
-    return whenReady(readByIds(read, byIds, group), (found) => found ?? readWhole(read, group, asked));
+    return whenReady(readOrdered(read, byIds, group), (ordered) => {
+      if (ordered) return ordered;
+      if (!group.isWorthwhile()) return readWhole(read, group, asked);
+      return whenReady(readByIds(read, byIds, group), (found) => found ?? readWhole(read, group, asked));
+    });
   };
 
   const readWhole = async (read: CompiledPlan, group: EntryGroup | null, asked: Asked): Promise<Answer | null> => {
@@ -386,40 +392,81 @@ export const newReader = (
       ? selection
       : `${selection} ${crypto.hash('sha256', JSON.stringify(values.slice(shape.entrySlot)), 'base64')}`;
 
-  /** Ids first, then the entries that are not kept. Undefined if that does not give one state of the database. */
-  const readByIds = (
-    { plan, compiled, shared }: CompiledPlan,
-    byIds: CompiledByIds,
-    group: EntryGroup,
-  ): Ready<Answer | undefined> => {
+  /** Ids first, then their entries. Undefined as for `readEntries`. */
+  const readByIds = (read: CompiledPlan, byIds: CompiledByIds, group: EntryGroup): Ready<Answer | undefined> => {
+    const { plan, compiled, shared } = read;
     const start = lists.start(compiled, plan.values);
-    if (!start || !entries) throw bug('find.without-slice', plan.shape);
+    if (!start) throw bug('find.without-slice', plan.shape);
     const ofPage = start.isAnchored ? compiledShape(anchoredPlan(plan)) : shared;
     ofPage.byIds ??= compileByIds(ofPage);
-    const since = db.changes.moment();
-    const turn = entries.now();
-    const { shape } = ofPage.compiled;
+    const state = stateNow();
     const reading = db.readThenCatchUp({
       plan: ofPage.byIds.ids,
       values: { values: start.values, page: null, ids: [] },
       begin: execute<CompiledIds>,
-      isSmall: isSmallPage(shape, start.values, ofPage.total),
+      isSmall: isSmallPage(ofPage.compiled.shape, start.values, ofPage.total),
     });
     return whenReady(reading, (page) => {
       ofPage.total = page.total;
-      if (!lists.finish(start, page)) return undefined;
-      const kept = group.find(page.ids, turn);
-      const missing = page.ids.filter((_id, i) => kept[i] === undefined);
-      if (missing.length === 0) return answerOfEntries(plan, kept as readonly RenderedEntry[], page.total);
-      return whenReady(readMissing(plan, byIds, missing), (read) => {
-        const rendered = read && renderedIn(read, since);
-        // the page, what was kept and what was missing are of one state only if nothing of them has changed meanwhile
-        if (!rendered || !db.changes.isUnchanged(compiled.tables, since)) return undefined;
-        group.keepMissing(rendered);
-        const found = entriesIn(rendered);
-        const all = page.ids.map((id, i) => kept[i] ?? found.get(id));
-        return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly RenderedEntry[], page.total);
-      });
+      return lists.finish(start, page) ? readEntries(read, byIds, group, page, state) : undefined;
+    });
+  };
+
+  /** The same for a page whose list is kept in its order. Undefined if it is not, too. */
+  const readOrdered = (read: CompiledPlan, byIds: CompiledByIds, group: EntryGroup): Ready<Answer | undefined> => {
+    const { plan, compiled } = read;
+    const { shape, values } = plan;
+    if (!orders || shape.sort.length === 0) return undefined;
+    const readIds = async (given: readonly DbValue[]): Promise<readonly number[] | null> => {
+      const found = await catchRefusal(() =>
+        db.readThenCatchUp({
+          plan: byIds.ids,
+          values: { values: given, page: null, ids: [] },
+          begin: execute<CompiledIds>,
+        }),
+      );
+      return found.ok ? found.value.ids : null;
+    };
+    return whenReady(kept ? null : db.changes.catchUp(), () => {
+      const state = stateNow();
+      const page = { shape, ids: byIds.ids, values, total: lists.total(compiled, values) ?? shortTotal(read) };
+      return whenReady(
+        orders.page(page, readIds),
+        (found) => (found && readEntries(read, byIds, group, found, state)) ?? undefined,
+      );
+    });
+  };
+
+  /** Entries of a list that is sorted whole as fast as for a page, as they were last counted; else null. */
+  const shortTotal = ({ shared: { total } }: CompiledPlan): number | null =>
+    total !== null && total < limits.countedRowsMax ? total : null;
+
+  /** A state of the database, before ids are read. */
+  const stateNow = () => ({ since: db.changes.moment(), turn: entries?.now() ?? 0 });
+
+  /**
+   * The entries of a page, of which those that are not kept are read. Undefined if they are not of the same state of the
+   * database as the page.
+   * @param page to be called once `changes` knows of every commit that it may show. @param state as of before it was read.
+   */
+  const readEntries = (
+    { plan, compiled }: CompiledPlan,
+    byIds: CompiledByIds,
+    group: EntryGroup,
+    { ids, total }: PageIds,
+    { since, turn }: ReturnType<typeof stateNow>,
+  ): Ready<Answer | undefined> => {
+    const known = group.find(ids, turn);
+    const missing = ids.filter((_id, i) => known[i] === undefined);
+    if (missing.length === 0) return answerOfEntries(plan, known as readonly RenderedEntry[], total);
+    return whenReady(readMissing(plan, byIds, missing), (read) => {
+      const rendered = read && renderedIn(read, since);
+      // the page, what was kept and what was missing are of one state only if nothing of them has changed meanwhile
+      if (!rendered || !db.changes.isUnchanged(compiled.tables, since)) return undefined;
+      group.keepMissing(rendered);
+      const found = entriesIn(rendered);
+      const all = ids.map((id, i) => known[i] ?? found.get(id));
+      return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly RenderedEntry[], total);
     });
   };
 

@@ -50,6 +50,8 @@ export interface Lists {
     values: readonly DbValue[],
     read: (values: readonly DbValue[], isAnchored: boolean) => Promise<Page | null>,
   ): Promise<Page | null>;
+  /** Entries of the list of a page, if it is known and was counted; else null. */
+  total(compiled: CompiledRead, values: readonly DbValue[]): number | null;
   /** What is known of a page's list; null for a read without a slice. */
   start(compiled: CompiledRead, values: readonly DbValue[]): PageStart | null;
   /**
@@ -102,7 +104,7 @@ export const newLists = (changes: Changes): Lists => {
     const { slice } = shape;
     if (!slice) return null;
     const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
-    const key = keyOf(compiled, values);
+    const key = keyOf(countedBy(compiled), values, slice);
     const order = anchorOrder(shape);
     const unknown = { compiled, key, order, limit, offset, since: changes.moment() };
     const list = lists.get(key);
@@ -154,6 +156,11 @@ export const newLists = (changes: Changes): Lists => {
   return {
     start,
     finish,
+    total: (compiled, values) => {
+      const { slice } = compiled.shape;
+      const list = slice && lists.get(keyOf(countedBy(compiled), values, slice));
+      return list && isCurrent(list) ? list.total : null;
+    },
     page: async (compiled, values, read) => {
       const first = start(compiled, values);
       if (!first) return read(values, false);
@@ -182,10 +189,8 @@ export const newLists = (changes: Changes): Lists => {
  * Lists with the same conditions have the same entries, whatever is shown of them. Names of attributes that share a table are
  * parameters of the statement, as values are.
  */
-const keyOf = (compiled: CompiledRead, values: readonly DbValue[]): string => {
-  const { slice } = compiled.shape;
-  const statement = countedBy(compiled);
-  const ofSlice = new Set(slice && [slice.limit, slice.offset, slice.after, slice.total]);
+export const keyOf = (statement: Statement, values: readonly DbValue[], slice: PlanSlice): string => {
+  const ofSlice = new Set([slice.limit, slice.offset, slice.after, slice.total]);
   const given = (statement.slots ?? []).flatMap(({ slot }) => (ofSlice.has(slot) ? [] : [values[slot] ?? null]));
   return `${statement.sql} ${JSON.stringify([statement.params, given])}`;
 };

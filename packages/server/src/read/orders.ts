@@ -1,0 +1,89 @@
+/**
+ * Lists in their whole order, as the ids of their entries: any page of one is a part of it, even if the database has to read
+ * all entries to sort them. An order is read once a further page of its list is asked for, and kept as long as no commit has
+ * touched a table that decides it.
+ */
+import { limits } from '../limits.js';
+import { type Ready, whenReady } from '../ready.js';
+import type { Changes } from '../sql/changes.js';
+import type { DbValue } from '../sql/dialect.js';
+import { tablesIn } from '../sql/texts.js';
+import { newKept } from './kept.js';
+import { keyOf } from './lists.js';
+import type { ReadShape } from './plan.js';
+import type { PageIds } from './run.js';
+import { anchorOrder, type CompiledIds } from './statements.js';
+
+/** A page of a list. */
+export interface OrderedPage {
+  readonly shape: ReadShape;
+  readonly ids: CompiledIds;
+  /** Those of the plan. */
+  readonly values: readonly DbValue[];
+  /** Entries of the list, if it is worth sorting whole: it is short, or a page of it was read since it has changed. Else null. */
+  readonly total: number | null;
+}
+
+export interface Orders {
+  /**
+   * The page, if the order of its list is kept, or is worth reading. To be called once `changes` knows of every commit that
+   * the page has to show. Null if the page is to be read in another way.
+   * @param read reads ids with the given values for the slots; null if that takes too long.
+   */
+  page(page: OrderedPage, read: (values: readonly DbValue[]) => Ready<readonly number[] | null>): Ready<PageIds | null>;
+}
+
+/** The ids; null if they take too long to read, or are too many. */
+interface Order {
+  readonly ids: Float64Array | null;
+}
+
+/** @param bytesMax memory for the orders. */
+export const newOrders = (changes: Changes, bytesMax: number): Orders => {
+  const kept = newKept<Order>(changes, {
+    bytesMax,
+    bytesOf: ({ ids }, key) => (ids?.byteLength ?? 0) + key.length + ORDER_BYTES,
+  });
+  const tables = new WeakMap<CompiledIds, readonly string[] | null>();
+  const tablesOf = (ids: CompiledIds): readonly string[] | null => {
+    const known = tables.get(ids);
+    if (known !== undefined) return known;
+    const found = tablesIn([ids.statement.sql]);
+    tables.set(ids, found);
+    return found;
+  };
+  return {
+    page: ({ shape, ids, values, total }, read) => {
+      const { slice, withCount } = shape;
+      if (!slice || !isWorthKeeping(shape, Number(values[slice.offset]))) return null;
+      const pageOf = (order: Order | null): PageIds | null => {
+        if (!order?.ids) return null;
+        const [limit, offset] = [Number(values[slice.limit]), Number(values[slice.offset])];
+        return { ids: [...order.ids.subarray(offset, offset + limit)], total: withCount ? order.ids.length : null };
+      };
+      const key = keyOf(ids.statement, values, slice);
+      const known = kept.find(key);
+      if (known) return pageOf(known);
+      if (total === null || total > limits.orderedRowsMax) return null;
+      const whole = values.slice();
+      // one more tells that the list has grown too long
+      whole[slice.limit] = limits.orderedRowsMax + 1;
+      whole[slice.offset] = 0;
+      // it is told by the ids
+      whole[slice.total] = total;
+      const reading = kept.compute(key, tablesOf(ids), () =>
+        whenReady(read(whole), (found) => ({
+          ids: found && found.length <= limits.orderedRowsMax ? Float64Array.from(found) : null,
+        })),
+      );
+      return whenReady(reading, pageOf);
+    },
+  };
+};
+
+/** Near its beginning, an index gives a page as fast. */
+const isWorthKeeping = (shape: ReadShape, offset: number): boolean =>
+  shape.sort.length > 0 && (offset >= limits.skippedRowsMax || anchorOrder(shape) === null);
+
+/** Approximate overhead of an order, in bytes. */
+const ORDER_BYTES = 256;
