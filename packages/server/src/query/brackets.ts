@@ -40,6 +40,13 @@ export const textQuery = (search: string, grammar: Grammar = usual): QuerySource
   };
 };
 
+/** The query string without the parameters that the server knows. */
+export const otherParameters = (search: string): string =>
+  search
+    .split('&')
+    .filter((it) => parameterName(splitKey(splitPair(readable(it)).key)[0] ?? '').kind !== 'known')
+    .join('&');
+
 /** Looks only at pairs that may be blanks; those are the blanks of `readBrackets`, in the same order. */
 const templateOf = (search: string, grammar: Grammar): Template | null => {
   const texts: string[] = [];

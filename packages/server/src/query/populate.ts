@@ -114,7 +114,7 @@ const populateWritten = (work: Populating, owners: readonly Draft[], node: RawNo
  * `populate[seo]=…&populate=author` has a value and members. The parser of v4.13 to 4.25 turned the value into another
  * member with the value true; list elements became members named by their index.
  */
-const mergedMembers = ({ values, members, appended }: BracketNode): ReadonlyMap<string, RawNode> => {
+export const mergedMembers = ({ values, members, appended }: BracketNode): ReadonlyMap<string, RawNode> => {
   const given = values.filter((it) => it !== null && it !== '');
   const isTrue = (name: string): [string, RawNode] => [name, scalarShape('true')];
   const [first] = given;

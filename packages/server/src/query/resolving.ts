@@ -145,7 +145,7 @@ export const hintOf = (resolving: Resolving, name: string, type: EntryType, want
 };
 
 /** The shape of a node. v4 reads `fields=title&fields[]=kind` as one list; strict mode requires one form. */
-export const shapeIn = ({ strict }: Resolving, node: RawNode): Shape => {
+export const shapeIn = ({ strict }: Pick<Resolving, 'strict'>, node: RawNode): Shape => {
   const shape = shapeOf(node);
   if (strict || shape.kind !== 'mixed') return shape;
   const { written } = shape;

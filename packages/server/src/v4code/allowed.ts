@@ -57,7 +57,8 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
  */
 const removeIgnored = (query: Members, issue: Issue): boolean => {
   const { code, path } = issue;
-  const start = path.lastIndexOf('filters');
+  // what is populated may have this name, too
+  const start = path.findLastIndex((it, i) => it === 'filters' && path[i - 1] !== 'populate');
   // with what is empty without it: a group of nothing is a condition to code
   if (start !== -1 && start < path.length - 1)
     return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));

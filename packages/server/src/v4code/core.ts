@@ -10,7 +10,7 @@ import { entryBodyOf } from './files.js';
 import type { CodeContext, Native } from './native.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from './parts.js';
 import { POPULATES_PUBLISHED } from './queries.js';
-import { inOneForm, withoutCreators } from './query-changes.js';
+import { withoutCreators } from './query-changes.js';
 import { sanitizeInput, sanitizeOutput, transformResponse } from './sanitize.js';
 import { currentSession } from './scope.js';
 
@@ -252,14 +252,8 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
 
 /** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
 const queryIn = ({ query }: CodeContext): Members => {
-  const { populate, locale, ...rest } = pickBy(query, (it) => it !== undefined);
-  return {
-    ...rest,
-    ...(populate === undefined ? {} : { populate: inOneForm(populate) }),
-    ...(locale === undefined
-      ? {}
-      : { locale: Array.isArray(locale) && locale.length === 1 ? locale[0] : (locale ?? '') }),
-  };
+  const given = pickBy(query, (it) => it !== undefined);
+  return given['locale'] === null ? { ...given, locale: '' } : given;
 };
 
 interface Shown {

@@ -127,8 +127,8 @@ const shownPopulate = (given: NonNullable<ReturnType<typeof populateOf>>): unkno
 
 const filesIn = ({ files }: EntityParams): Members | undefined => (isMembers(files) ? files : undefined);
 
-/** Ids may be texts, as they come from paths. */
+/** Ids may be texts, as they come from paths: without leading zeros (RQ3). */
 export const idOf = (given: unknown): number | null => {
-  const id = typeof given === 'string' && /^\d+$/.test(given) ? Number(given) : given;
+  const id = typeof given === 'string' && /^[1-9]\d*$/.test(given) ? Number(given) : given;
   return Number.isSafeInteger(id) ? (id as number) : null;
 };

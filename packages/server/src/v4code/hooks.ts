@@ -1,7 +1,6 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
-import pickBy from 'lodash/pickBy.js';
 import { dropPrototypes } from '../write/places.js';
 import type { HooksOf, RunHook } from '../write/request.js';
 import type { Session, WriteAction } from '../write/session.js';
@@ -92,10 +91,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     const dataIn = ({ params: { data } }: Operation, seen: Members): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
-      const values = storableIn(data, type, model);
-      // what no hook has changed is what it was: a text that is stored as JSON stays a text
-      const kept = pickBy(values, (it, name) => isDeepStrictEqual(it, seen[name]));
-      return { ...asBody(values, type, model, 'bare'), ...kept };
+      return asBody(storableIn(data, type, model), type, model, 'bare', [seen]);
     };
 
     const after =

@@ -75,7 +75,7 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
   return joined(
     Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
       if (isGroup(name)) return [[name, entryConditions(telling(name, inner, type.uid), type, naming)]];
-      if (isOperatorName(name)) return [operatorCondition(name, inner, type)];
+      if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
       if (name.startsWith('$')) throw unknownOperator(name, type, naming);
       return attributeCondition(name, inner, type, naming);
     }),
@@ -91,7 +91,9 @@ const attributeCondition = (name: string, inner: unknown, type: EntryType, namin
     return [[attribute.name, valueCondition(conditionDates(value, attribute.type), type, naming)]];
   const next = attribute && soleTarget(attribute, model);
   if (attribute && next)
-    return [[attribute.name, Array.isArray(value) ? operandOf(value, type) : entryConditions(value, next, naming)]];
+    return [
+      [attribute.name, Array.isArray(value) ? operandOf(value, type, naming) : entryConditions(value, next, naming)],
+    ];
   if (unknownNames === 'ignore') return [];
   // the read line refuses other names itself, and leaves these out as v4 does in requests
   if (name in Object.prototype) throw new Error(`${typeLabel(type)} has no attribute "${name}"`);
@@ -102,13 +104,13 @@ const attributeCondition = (name: string, inner: unknown, type: EntryType, namin
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {
   const value = definite(given, type.uid);
   if (value === null) return { $null: true };
-  if (!isMembers(value) || value instanceof Date) return operandOf(value, type);
+  if (!isMembers(value) || value instanceof Date) return operandOf(value, type, naming);
   if (saysNothing(value)) throw isEmpty(type.uid);
   return joined(
     Object.entries(value).map(([name, inner]): Named => {
       const nested = (it: unknown): unknown => valueCondition(it, type, naming);
       if (isGroup(name)) return [name, Array.isArray(inner) ? inner.map(nested) : nested(inner)];
-      if (isOperatorName(name)) return operatorCondition(name, inner, type);
+      if (isOperatorName(name)) return operatorCondition(name, inner, type, naming);
       if (naming.unknownNames === 'keep' || name.startsWith('$')) throw unknownOperator(name, type, naming);
       return [name, definite(inner, type.uid)];
     }),
@@ -125,9 +127,12 @@ const joined = (conditions: readonly Named[]): Members => {
     : { $and: conditions.map(([name, it]) => ({ [name]: it })) };
 };
 
-/** In the entity service it may be the client's, whose query core actions pass on. */
-const unknownOperator = (name: string, { uid }: EntryType, { unknownNames }: Naming): Error =>
-  new (unknownNames === 'ignore' ? ValidationError : Error)(`a condition of ${uid} has no operator "${name}"`);
+const unknownOperator = (name: string, { uid }: EntryType, naming: Naming): Error =>
+  new (faultIn(naming))(`a condition of ${uid} has no operator "${name}"`);
+
+/** In the entity service a fault may be the client's, whose query core actions pass on. */
+const faultIn = ({ unknownNames }: Naming): (new (message: string) => Error) =>
+  unknownNames === 'ignore' ? ValidationError : Error;
 
 const isEmpty = (of: string): Error => new Error(`a condition of ${of} is empty`);
 
@@ -149,19 +154,19 @@ export const saysNothing = (value: unknown): boolean => {
 
 export const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
 
-const operatorCondition = (name: string, given: unknown, type: EntryType): Named => {
-  const value = operandOf(given, type);
+const operatorCondition = (name: string, given: unknown, type: EntryType, naming: Naming): Named => {
+  const value = operandOf(given, type, naming);
   if (value === null && (name === '$eq' || name === '$eqi')) return ['$null', true];
   if (value === null && (name === '$ne' || name === '$nei')) return ['$notNull', true];
   return [name, value];
 };
 
 /** A value or a list of values. */
-const operandOf = (given: unknown, type: EntryType): unknown => {
+const operandOf = (given: unknown, type: EntryType, naming: Naming): unknown => {
   const one = (it: unknown): unknown => {
     const value = definite(it, type.uid);
     if (Array.isArray(value) || (isMembers(value) && !(value instanceof Date)))
-      throw new Error(`a condition of ${type.uid} compares with an object`);
+      throw new (faultIn(naming))(`a condition of ${type.uid} compares with an object`);
     return value;
   };
   return Array.isArray(given) ? given.map(one) : one(given);
@@ -271,7 +276,8 @@ export const fieldsOf = (
   const names = (Array.isArray(given) ? given : String(given).split(',')).map((it) => String(it).trim());
   if (names.includes('*')) return undefined;
   const scalars = names.flatMap((name) => {
-    const attribute = attributeNamed(name, type, unknownNames);
+    // clients may name columns, too
+    const attribute = attributeNamed(name, type, 'keep');
     if (attribute?.kind === 'scalar') return [attribute.name];
     if (unknownNames === 'keep' && name !== 'id') throw new Error(`${typeLabel(type)} has no column "${name}"`);
     return [];
@@ -370,10 +376,14 @@ export const queryOf = (
     populate: populateOf(populate, type, model, unknownNames),
     sort: sortOf(orderBy ?? sort, type, model) as SortObject | undefined,
     publicationState: publicationState === 'live' || publicationState === 'preview' ? publicationState : undefined,
-    locale: typeof locale === 'string' ? locale : undefined,
+    locale: isLocale(locale) ? locale : undefined,
     _q: searchedText(_q, type),
   }) as QueryObject;
 };
+
+/** One, or several (LO1). */
+const isLocale = (given: unknown): given is string | readonly string[] =>
+  typeof given === 'string' || (Array.isArray(given) && given.every((it) => typeof it === 'string'));
 
 const searchedText = (given: unknown, { uid }: EntryType): string | undefined => {
   if (given === undefined || given === null || given === '') return undefined;

@@ -1,4 +1,4 @@
-/** Queries on their way between clients, code and the server: what they populate in one form and without creators, and dates as days and times. */
+/** Queries on their way between clients, code and the server: what they populate without creators, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
 import { type Attribute, type EntryType, type Model, targetsOf } from '../model/model.js';
 import { conditionDates, isPlainCondition } from './dates.js';
@@ -56,29 +56,6 @@ export const withoutCreators = (populate: unknown, types: Types, model: Model, k
       : { ...options, populate: withoutCreators(options['populate'], of, model) };
   const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
   return mapOptions(Object.fromEntries(named), types, model, inside);
-};
-
-/** The `populate` of a client in one form: in lenient mode `populate[tags][fields]=name&populate=owner` is both, of which its parser makes a list. */
-export const inOneForm = (given: unknown): unknown => {
-  const populate = joinedForms(given);
-  if (!isMembers(populate)) return populate;
-  const inside = (options: unknown): unknown =>
-    isMembers(options) && options['populate'] !== undefined
-      ? { ...options, populate: inOneForm(options['populate']) }
-      : options;
-  return mapValues(populate, (it) => {
-    const options = inside(joinedForms(it));
-    const on = isMembers(options) ? options['on'] : undefined;
-    return isMembers(on) ? { ...(options as Members), on: mapValues(on, inside) } : options;
-  });
-};
-
-const joinedForms = (given: unknown): unknown => {
-  if (!Array.isArray(given) || !given.some(isMembers)) return given;
-  const texts = given.filter((it) => !isMembers(it) && it !== null && it !== '');
-  // v4's parser makes a member of the one text, and of several members that are named by their places
-  const named = texts.map((it, i): [string, unknown] => [texts.length === 1 ? String(it) : String(i), true]);
-  return Object.assign(Object.fromEntries(named), ...given.filter(isMembers));
 };
 
 export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';

@@ -71,7 +71,7 @@ export const sanitizeInput = (model: Model, data: unknown, type: EntryType, call
 
 /** Entries of a polymorphic relation that are of types which the caller may find; null for the only one if it is not. */
 const onlyReached = (value: unknown, gate: Gate, model: Model): unknown => {
-  if (Array.isArray(value)) return value.filter((it) => onlyReached(it, gate, model) !== null);
+  if (Array.isArray(value)) return value.filter((it) => it === null || onlyReached(it, gate, model) !== null);
   if (!isMembers(value)) return value;
   const { __type: uid } = value;
   // `connect` and the like hold lists, or one

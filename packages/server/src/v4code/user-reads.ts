@@ -4,6 +4,7 @@ import type { UserKey } from '../accounts/rows.js';
 import { unwrap } from '../errors.js';
 import { type Model, typeOf, USER_UID } from '../model/model.js';
 import { toObject } from '../query/objects.js';
+import { plainQuery } from '../query/plain.js';
 import type { Reader } from '../read/find.js';
 import { allowedQuery } from './allowed.js';
 import { pageOf, type RestLimits } from './core.js';
@@ -37,8 +38,9 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
   /** The part of the query that the caller may ask for; refuses what the server itself would refuse. */
   const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>, action: 'find' | 'findOne'): Members => {
     unwrap(reader().check({ action, type, id: null, query, form: 'plain' }, context));
-    const given = unwrap(toObject(unwrap(query.read()))) as Members;
-    return allowedQuery(given, type, { reader: reader(), context, action });
+    const raw = unwrap(query.read());
+    const given = plainQuery(raw, context) ?? unwrap(toObject(raw));
+    return allowedQuery(given as Members, type, { reader: reader(), context, action });
   };
 
   const lookUp = async (key: UserKey): Promise<SeenUser | null> => {
@@ -70,7 +72,7 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
     },
     count: (asked) => {
       if (!lifecycles.hears(USER_UID, 'Count')) return undefined;
-      return (async () => entityService.count(USER_UID, askedBy(asked, 'find')))();
+      return (async () => entityService.count(USER_UID, { ...askedBy(asked, 'find'), publicationState: 'live' }))();
     },
   };
 };

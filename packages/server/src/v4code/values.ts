@@ -1,6 +1,7 @@
 /** Data of code in the form of bodies: values and relations that v4's code writes in shorter ways. */
+import { isDeepStrictEqual } from 'node:util';
 import { type ScalarTypeName, scalarTypes } from '../model/attributes.js';
-import type { Attribute, EntryType, Model } from '../model/model.js';
+import type { EntryType, Model } from '../model/model.js';
 import { lenientFlag } from '../query/lenient.js';
 import { isMembers, type Members } from './parts.js';
 import { mapNested } from './sanitize.js';
@@ -8,23 +9,34 @@ import { mapNested } from './sanitize.js';
 /**
  * Relations may be `{ connect: 2 }` without a list.
  * @param rules `bare`: values become those of their attributes' types, as v4's database layer makes them; they are not checked.
+ * @param before what code was given, for components all that were there: a value that it has left stays as it is, such as a text
+ * that is stored as JSON.
  */
-export const asBody = (data: Members, type: EntryType, model: Model, rules: 'checked' | 'bare'): Members => {
-  const written = (value: unknown, attribute: Attribute | undefined): unknown => {
+export const asBody = (
+  data: Members,
+  type: EntryType,
+  model: Model,
+  rules: 'checked' | 'bare',
+  before: readonly unknown[] = [],
+): Members => {
+  const written = (name: string, value: unknown): unknown => {
+    const given = before.flatMap((it) => (isMembers(it) ? [it[name]] : []));
+    if (given.some((it) => isDeepStrictEqual(value, it))) return value;
+    const attribute = type.attributes.get(name);
     switch (attribute?.kind) {
       case undefined:
         return value;
       case 'scalar':
         return rules === 'bare' ? scalarOf(value, attribute.type) : value;
       case 'part':
-        return mapNested(model, attribute, value, (it, target) => asBody(it as Members, target, model, rules));
+        return mapNested(model, attribute, value, (it, target) =>
+          asBody(it as Members, target, model, rules, given.flat()),
+        );
       default:
         return withLists(value);
     }
   };
-  return Object.fromEntries(
-    Object.entries(data).map(([name, value]) => [name, written(value, type.attributes.get(name))]),
-  );
+  return Object.fromEntries(Object.entries(data).map(([name, value]) => [name, written(name, value)]));
 };
 
 const scalarOf = (value: unknown, type: ScalarTypeName): unknown => {

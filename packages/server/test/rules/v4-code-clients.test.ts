@@ -32,7 +32,14 @@ const single = (name: string): Readonly<Record<string, string>> => ({
 
 const vault = { id: 1, __type: 'api::vault.vault' };
 const facts = { type: 'json' };
-const hooks = `module.exports = { beforeCreate() {}, beforeUpdate() {}, beforeDelete() {}, afterFindOne() {}, afterFindMany() {} };`;
+// trims what is inside of components, and turns them around
+const hooks = `
+const trim = ({ params: { data } }) => {
+  const trimmed = (it) => ({ ...it, label: it.label?.trim() });
+  if (data.part) data.part.label = data.part.label?.trim();
+  if (data.parts) data.parts = data.parts.map(trimmed).reverse();
+};
+module.exports = { beforeCreate: trim, beforeUpdate: trim, beforeDelete() {}, afterFindOne() {}, afterFindMany() {} };`;
 const files = {
   ...typeFile('tag', { name: text }, { draftAndPublish: true, populateCreatorFields: true }),
   ...typeFile('vault', { title: text }),
@@ -45,6 +52,7 @@ const files = {
           title: text,
           facts,
           about: { type: 'relation', relation: 'morphToMany' },
+          part: { type: 'component', component: 'shared.part' },
           parts: { type: 'component', component: 'shared.part', repeatable: true },
         },
         { draftAndPublish: true },
@@ -61,14 +69,22 @@ const files = {
   'src/components/shared/part.json': JSON.stringify({
     collectionName: 'components_parts',
     info: { displayName: 'part' },
-    attributes: { facts },
+    attributes: { label: text, facts },
   }),
+  'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
+    const { find } = plugin.controllers.user;
+    plugin.controllers.user.find = (ctx) => {
+      ctx.query = { ...ctx.query, filters: { ...ctx.query.filters, blocked: { $ne: true } } };
+      return find(ctx);
+    };
+    return plugin;
+  };`,
   [userSchemaFile]: JSON.stringify(userSchema({ tags })),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const uids = [${names.map((it) => `'${it}', '${it}-home'`).join(', ')}].map((it) => 'api::' + it + '.' + it);
     const actions = uids.flatMap((uid) => ['find', 'findOne', 'create', 'update', 'delete', 'createLocalization'].map((it) => uid + '.' + it));
-    await allow('public', [...actions, 'api::tag.tag.find', 'plugin::users-permissions.user.find', 'plugin::users-permissions.user.findOne']);
+    await allow('public', [...actions, 'api::tag.tag.find', ...['find', 'findOne', 'count'].map((it) => 'plugin::users-permissions.user.' + it)]);
     await allow('authenticated', []);
     for (const code of ['en', 'fr']) await strapi.plugin('i18n').service('locales').create({ code, name: code });
     await strapi.service('admin::user').create({ firstname: 'Ada', lastname: 'Quill', email: 'ada@example.org', isActive: true });
@@ -78,7 +94,7 @@ const files = {
     for (const uid of uids.filter((it) => !it.endsWith('-home')))
       for (const publishedAt of [new Date(), null]) await strapi.entityService.create(uid, { data: { title: 'a', publishedAt } });
     await strapi.entityService.create('plugin::users-permissions.user', { data: { username: 'bob', email: 'bob@example.org', tags: [1, 2] } });
-    strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne() {} });
+    strapi.db.lifecycles.subscribe({ models: ['plugin::users-permissions.user'], beforeFindMany() {}, beforeFindOne() {}, beforeCount() {} });
   } };`,
 };
 
@@ -135,6 +151,32 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
       const { body } = await served.json('POST', `/api/${name}s?populate=parts`, { data: { facts, parts } });
       expect(body).toMatchObject({ data: { attributes: { facts, parts } } });
     }
+  });
+
+  it('BO5: so does one beside what a hook changes', async () => {
+    const part = (label: string, facts: unknown) => ({ label, facts });
+    const data = { part: part(' a', '1.5'), parts: [part('b ', '{"a":1}'), part(' c', 'true'), part('d', 2)] };
+    const { body } = await served.json('POST', '/api/hookeds?populate=*', { data });
+    expect(body).toMatchObject({
+      data: {
+        attributes: { part: part('a', '1.5'), parts: [part('d', 2), part('c', 'true'), part('b', '{"a":1}')] },
+      },
+    });
+  });
+
+  it.each([
+    'filters[tags][name]=draft',
+    'filters[tags][name][$startsWith]=dr',
+    'filters[tags][name]=draft&publicationState=preview',
+  ])('DR4: users are not counted by drafts: %s', async (query) => {
+    expect((await served.json('GET', `/api/users/count?${query}`)).body).toBe('0');
+    expect((await served.json('GET', '/api/users/count?filters[tags][name]=shown')).body).toBe('1');
+  });
+
+  it('PA1: what a client says twice is its own fault, also where an extension has changed the query', async () => {
+    for (const query of ['start=1&pagination[start]=0', 'limit=1&pagination[limit]=2'])
+      expect([query, (await served.json('GET', `/api/users?${query}`)).status]).toEqual([query, 400]);
+    expect((await served.json('GET', '/api/users?start=1')).body).toEqual([]);
   });
 
   it.each(names)('AC5: a polymorphic list is not emptied by whoever may not find what it names: %s', async (name) => {

@@ -4,6 +4,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
+import { ValidationError } from '../../v4code/errors.js';
 import { isMembers, type Members } from '../../v4code/parts.js';
 import { withDefiniteConditions } from '../../v4code/queries.js';
 import { isCreatorName } from '../../v4code/query-changes.js';
@@ -30,7 +31,7 @@ class QueryOfCode implements ChangedQuery {
     return namesCreators(populate) && !isSameQuery(populate, this.#before['populate']);
   }
   source(grammar?: Grammar, change: (query: Members) => Members = (it) => it): QuerySource {
-    const placed = change(grammar ? placedBy(grammar, this.#query) : this.#query);
+    const placed = change(grammar ? placedBy(grammar, this.#query, this.#before) : this.#query);
     return objectQuery(withDefiniteConditions(withoutOthers(placed)) as unknown as QueryObject);
   }
 }
@@ -39,7 +40,7 @@ class QueryOfCode implements ChangedQuery {
 const namesCreators = (populate: unknown): boolean => {
   if (isMembers(populate))
     return Object.entries(populate).some(([name, it]) => isCreatorName(name) && it !== undefined);
-  const names = [populate].flat().flatMap((it) => String(it).split(','));
+  const names = [populate].flat().flatMap((it) => (typeof it === 'string' ? it.split(',') : []));
   return names.some((it) => isCreatorName(it.trim().split('.')[0]!));
 };
 
@@ -49,22 +50,27 @@ const withoutOthers = (query: Members): Members =>
     Object.entries(query).filter(([name, value]) => value !== undefined && parameterName(name).kind !== 'other'),
   );
 
-/** The parameters where an endpoint reads them: `start` inside `pagination`, `username` inside `filters`. */
-const placedBy = (grammar: Grammar, query: Members): Members => {
+/**
+ * The parameters where an endpoint reads them: `start` inside `pagination`, `username` inside `filters`.
+ * @param before the query of the request, which may say the same twice itself.
+ */
+const placedBy = (grammar: Grammar, query: Members, before: Members): Members => {
   const roots = new Map<string, unknown>();
-  const moved: (readonly [root: string, name: string, value: unknown])[] = [];
+  const moved: (readonly [root: string, name: string, value: unknown, isOfRequest: boolean])[] = [];
   for (const [given, value] of Object.entries(query)) {
     const isNested = value !== null && typeof value === 'object' && !(value instanceof Date);
     // grammars tell `start=1` from `start[x]=1`
     const [root, name] = grammar.place(isNested ? [given, ''] : [given]) ?? [];
     if (root === undefined) continue;
     if (name === undefined || name === '') roots.set(root, value);
-    else moved.push([root, name, value]);
+    else moved.push([root, name, value, Object.hasOwn(before, given) && Object.hasOwn(before, root)]);
   }
-  for (const [root, name, value] of moved) {
+  for (const [root, name, value, isOfRequest] of moved) {
     const held = roots.get(root) ?? {};
     if (!isMembers(held) || Object.hasOwn(held, name))
-      throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+      throw isOfRequest
+        ? new ValidationError(`Invalid parameter ${name}: it is in ${root}, too`)
+        : new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
     roots.set(root, { ...held, [name]: value });
   }
   return Object.fromEntries(roots);

@@ -1,9 +1,10 @@
 /** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
 import type http from 'node:http';
 import type Koa from 'koa';
-import mapValues from 'lodash/mapValues.js';
 import { limits } from '../../limits.js';
-import { inIndexOrder, type QuerySource } from '../../query/raw.js';
+import { otherParameters, readBrackets } from '../../query/brackets.js';
+import { plainQuery } from '../../query/plain.js';
+import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
@@ -44,6 +45,8 @@ export interface ContextGiven {
 /** @param cookieKeys sign cookies; without any, cookies are not signed. */
 export const newContexts = async (settings: {
   readonly trustProxy: boolean;
+  /** See `ResolveContext`. */
+  readonly strict: boolean;
   readonly cookieKeys?: readonly string[];
 }): Promise<Contexts> => {
   const { default: KoaServer } = await import('koa');
@@ -55,15 +58,15 @@ export const newContexts = async (settings: {
     maxIpsCount: 1,
     ...(keys.length > 0 ? { keys: [...keys] } : {}),
   });
-  // policies must see all that the server reads: `qs` ignores what is beyond its own bounds
-  const bounds = {
-    depth: limits.queryDepthMax,
-    parameterLimit: Number.POSITIVE_INFINITY,
-    arrayLimit: limits.parametersMax,
-  };
+  const parseAsV4 = (text: string, bounds: object): Record<string, unknown> =>
+    qs.parse(text, { strictNullHandling: true, parameterLimit: Number.POSITIVE_INFINITY, ...bounds });
+  // policies must see what the server reads; the project's own parameters are as v4's parser has them
   const parse: ParseQuery = (text) => {
-    const parsed = qs.parse(text, { strictNullHandling: true, ...bounds });
-    return isOfHighIndex.test(text) ? (withLists(parsed) as Record<string, unknown>) : parsed;
+    const read = readBrackets(text);
+    const known = read.ok ? plainQuery(read.value, settings) : null;
+    if (!known) return parseAsV4(text, { depth: limits.queryDepthMax, arrayLimit: limits.parametersMax });
+    const others = otherParameters(text);
+    return others === '' ? known : { ...parseAsV4(others, { depth: 20, arrayLimit: 100 }), ...known };
   };
   extendQuery(koa, parse);
   extendBody(koa);
@@ -97,17 +100,6 @@ export const newContexts = async (settings: {
       return given && newChangedQuery(given, isStandIn(ctx) ? {} : parse(ctx.request.querystring), textOf);
     },
   };
-};
-
-/** Beyond `arrayLimit` the parser makes an object of a list. */
-const isOfHighIndex = /(?:\[|%5b)\d{4,}(?:\]|%5d)/i;
-
-const withLists = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(withLists);
-  if (value === null || typeof value !== 'object') return value;
-  const members = mapValues(value, withLists);
-  const named = new Map(Object.entries(members));
-  return (named.size > 0 && inIndexOrder(named)) || members;
 };
 
 const ignored = (): undefined => undefined;

@@ -97,7 +97,7 @@ export const addProjectCode = async (
   { code, site, settings, attempts, logLeftOut }: CodeDeps,
 ): Promise<CodeServer> => {
   cloneStandIns();
-  const contexts = await newContexts(settings);
+  const contexts = await newContexts({ ...settings, strict: site.settings.strict });
   const exchanges = new WeakMap<object, FastifyRequest>();
   /** Forms that have not been received yet. */
   const forms = new WeakMap<object, IncomingForm>();
