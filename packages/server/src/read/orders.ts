@@ -40,10 +40,7 @@ interface Order {
 
 /** @param bytesMax memory for the orders. */
 export const newOrders = (changes: Changes, bytesMax: number): Orders => {
-  const kept = newKept<Order>(changes, {
-    bytesMax,
-    bytesOf: ({ ids }, key) => (ids?.byteLength ?? 0) + key.length + ORDER_BYTES,
-  });
+  const kept = newKept<Order>(changes, { bytesMax, bytesOf: ({ ids }, key) => bytesOf(ids?.length ?? 0, key) });
   const tables = new WeakMap<CompiledIds, readonly string[] | null>();
   const tablesOf = (ids: CompiledIds): readonly string[] | null => {
     const known = tables.get(ids);
@@ -64,7 +61,7 @@ export const newOrders = (changes: Changes, bytesMax: number): Orders => {
       const key = keyOf(ids.statement, values, slice);
       const known = kept.find(key);
       if (known) return pageOf(known);
-      if (total === null || total > limits.orderedRowsMax) return null;
+      if (total === null || total > limits.orderedRowsMax || bytesOf(total, key) > bytesMax) return null;
       const whole = values.slice();
       // one more tells that the list has grown too long
       whole[slice.limit] = limits.orderedRowsMax + 1;
@@ -84,6 +81,9 @@ export const newOrders = (changes: Changes, bytesMax: number): Orders => {
 /** Near its beginning, an index gives a page as fast. */
 const isWorthKeeping = (shape: ReadShape, offset: number): boolean =>
   shape.sort.length > 0 && (offset >= limits.skippedRowsMax || anchorOrder(shape) === null);
+
+const bytesOf = (entries: number, key: string): number =>
+  entries * Float64Array.BYTES_PER_ELEMENT + key.length + ORDER_BYTES;
 
 /** Approximate overhead of an order, in bytes. */
 const ORDER_BYTES = 256;

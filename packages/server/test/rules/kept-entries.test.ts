@@ -412,4 +412,14 @@ describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, t
     for (const page of [1, 2, 3]) await readKept(`${sorted}${page}`);
     expect(sorting()).toHaveLength(1);
   });
+
+  it('RQ19: a list whose order there is no memory for is read page by page', async () => {
+    const small = newReader(watched(world.db), { responseCacheBytesMax: 0, entriesBytesMax: 8_000 });
+    for (let i = 0; i < 2; i++) await read(small, `${sorted}2`);
+    log.length = 0;
+    for (const page of [3, 4, 5])
+      expect(await read(small, `${sorted}${page}`)).toBe(await read(fresh, `${sorted}${page}`));
+    expect(sorting()).toHaveLength(3);
+    expect(log).toHaveLength(3);
+  });
 });
