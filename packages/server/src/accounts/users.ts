@@ -50,6 +50,10 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
   /** Hooks of reads, of which those of administrators hear nothing: what they see is bounded by conditions (AD14). */
   const heardReads = ({ rights }: Caller) => (rights ? undefined : deps.userReads);
 
+  /** What of a query has no effect. */
+  const leftOutOf = (query: QuerySource, action: ReadAction, context: ResolveContext) =>
+    unwrap(reader.check({ action, type, id: null, query, form: 'plain' }, context));
+
   const read = async (
     action: ReadAction,
     id: number | null,
@@ -58,7 +62,9 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
   ): Promise<Result<Shown>> => {
     const context = contextOf(deps, caller);
     const seen = await heardReads(caller)?.read({ id, query, caller, context });
-    if (seen !== undefined) return seen === null ? noUser() : ok({ kind: 'json', text: seen, privacy: 'private' });
+    if (seen === null) return noUser();
+    if (seen !== undefined)
+      return ok({ kind: 'json', text: seen, privacy: 'private', leftOut: leftOutOf(query, action, context) });
     const answer = await reader.read({ action, type, id, query, form: 'plain' }, context);
     return answer.ok ? ok({ kind: 'entries', answer: answer.value }) : absentUser(answer.issues);
   };
@@ -78,7 +84,9 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
     const { written, answer } = await applyAndAnswer(request, { query, form: 'plain' }, context, session, deps);
     const seen = isDeletion ? before : await see(written.id);
     const shown: Shown =
-      seen === undefined ? { kind: 'entries', answer } : { kind: 'json', text: seen ?? 'null', privacy: 'private' };
+      seen === undefined
+        ? { kind: 'entries', answer }
+        : { kind: 'json', text: seen ?? 'null', privacy: 'private', leftOut: answer.leftOut };
     return { id: written.id, shown };
   };
 
@@ -100,7 +108,7 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const query = searchQuery(search, countGrammar(type));
       const context = contextOf(deps, caller);
       const seen = await heardReads(caller)?.count({ query, caller, context });
-      if (seen !== undefined) return jsonAnswer(seen);
+      if (seen !== undefined) return jsonAnswer(seen, leftOutOf(query, 'find', context));
       const { total, leftOut } = unwrap(await reader.count({ type, query }, context));
       return jsonAnswer(total, leftOut);
     }),

@@ -173,6 +173,11 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
     expect((await served.json('GET', '/api/users/count?filters[tags][name]=shown')).body).toBe('1');
   });
 
+  it.each(['/api/users', '/api/users/1'])('Q16: what is ignored in a query of users is named: %s', async (at) => {
+    const { status, headers } = await served.json('GET', `${at}?locale=all`);
+    expect([status, headers['dovetail-ignored']]).toEqual([200, 'locale']);
+  });
+
   it('PA1: what a client says twice is its own fault, also where an extension has changed the query', async () => {
     for (const query of ['start=1&pagination[start]=0', 'limit=1&pagination[limit]=2'])
       expect([query, (await served.json('GET', `/api/users?${query}`)).status]).toEqual([query, 400]);

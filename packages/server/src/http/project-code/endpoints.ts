@@ -6,6 +6,7 @@ import type { AccountAnswer } from '../../accounts/account.js';
 import { never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { typeOf, USER_UID } from '../../model/model.js';
+import type { LeftOut } from '../../query/lenient.js';
 import type { Search } from '../../query/searches.js';
 import { readPrecondition } from '../../read/etag.js';
 import type { Site } from '../../site/site.js';
@@ -31,10 +32,12 @@ export interface EndpointDeps {
   readonly exchanges: WeakMap<object, FastifyRequest>;
   /** Whose rights a request has. */
   readonly callerOf: (ctx: object) => KnownCaller;
+  /** Says in the response and in the log what of the request has no effect. */
+  readonly reportLeftOut: (ctx: CodeContext, leftOut: readonly LeftOut[]) => void;
 }
 
 export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
-  const { site, contexts, attempts, prefix, exchanges, callerOf } = deps;
+  const { site, contexts, attempts, prefix, exchanges, callerOf, reportLeftOut } = deps;
 
   /** The query, with what code has changed. */
   const searchFor = (koa: Koa.Context): Search => contexts.changedQuery(koa) ?? searchOf(koa.req.url!);
@@ -78,8 +81,9 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
         id: id === undefined ? null : parseId(String(id), limits.integerMax),
         match: readPrecondition(koa.req.headers),
       }).catch(throwForCode);
-      if (answer.ok) showAccount(koa, answer.value);
-      else showRefusal(koa, new Refusal(...answer.issues));
+      if (!answer.ok) return showRefusal(koa, new Refusal(...answer.issues));
+      reportLeftOut(ctx, leftOutIn(answer.value));
+      showAccount(koa, answer.value);
     },
     answerFiles: async (ctx, action) => {
       const koa = koaOf(ctx);
@@ -89,8 +93,9 @@ export const newEndpoints = (deps: EndpointDeps): NativeEndpoints => {
       const { id = null } = ctx.params;
       const given = { caller: callerOf(ctx), form, body, search: searchFor(koa), id, headers: koa.req.headers };
       const answer = await answerFiles(action, given, site.media).catch(throwForCode);
-      if (answer.ok) koa.body = JSON.parse(answer.value.body.toString());
-      else showRefusal(koa, new Refusal(...answer.issues));
+      if (!answer.ok) return showRefusal(koa, new Refusal(...answer.issues));
+      reportLeftOut(ctx, answer.value.leftOut);
+      koa.body = JSON.parse(answer.value.body.toString());
     },
   };
 };
@@ -100,6 +105,19 @@ const throwForCode = (fault: unknown): never => {
 };
 
 const koaOf = (ctx: CodeContext): Koa.Context => ctx as unknown as Koa.Context;
+
+const leftOutIn = (answer: AccountAnswer): readonly LeftOut[] => {
+  switch (answer.kind) {
+    case 'entries':
+      return answer.answer.leftOut;
+    case 'json':
+      return answer.leftOut ?? [];
+    case 'redirect':
+      return [];
+    default:
+      return never(answer);
+  }
+};
 
 const showAccount = (koa: Koa.Context, answer: AccountAnswer): void => {
   switch (answer.kind) {

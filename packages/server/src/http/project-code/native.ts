@@ -57,7 +57,7 @@ interface WithCaller {
   [CALLER]?: KnownCaller;
 }
 
-export interface NativeDeps extends Omit<EndpointDeps, 'callerOf'> {
+export interface NativeDeps extends Omit<EndpointDeps, 'callerOf' | 'reportLeftOut'> {
   readonly findUser: BoundCode['findUser'];
   readonly withForm: Native['withForm'];
   readonly logLeftOut: (leftOut: readonly LeftOut[], url: string) => void;
@@ -190,7 +190,7 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
   };
 
   return {
-    ...newEndpoints({ ...given, callerOf }),
+    ...newEndpoints({ ...given, callerOf, reportLeftOut }),
     answer,
     perform: (ctx, type, action) => {
       const shown = (answered: Answer): object => {
