@@ -13,6 +13,8 @@ export const limits = {
   queryValuesMax: 10_000,
   /** Nesting of such a query; a level of populate takes two. Above: 400. */
   queryDepthMax: 2_000,
+  /** The same of a query that code of a project looks at: v4 reads 20 levels. */
+  codeQueryDepthMax: 200,
   /** Values of one `$in` or `$notIn` list. Above: 400 (FL17). */
   inListMax: 1_000,
   /** Conditions in one request's filters. Each may cost one subquery. Above: 400. */

@@ -89,6 +89,15 @@ const anyPage = '2';
 
 /** @param search the part of the URL after `?`, still encoded. Linear in its length, without recursion. */
 export const readBrackets = (search: string, grammar: Grammar = usual): Result<RawQuery> => {
+  const { roots, issues } = bracketsIn(search, grammar);
+  return issues.length > 0 ? { ok: false, issues } : ok(roots);
+};
+
+/** The same whatever is wrong with it: some endpoints look at a part of it only, in which nothing may be. */
+export const bracketsIn = (
+  search: string,
+  grammar: Grammar = usual,
+): { readonly roots: RawQuery; readonly issues: readonly Issue[] } => {
   const roots = new Map<string, GrowingNode>();
   const issues: Issue[] = [];
   let count = 0;
@@ -114,7 +123,7 @@ export const readBrackets = (search: string, grammar: Grammar = usual): Result<R
     }
     node.values.push(value);
   }
-  return issues.length > 0 ? { ok: false, issues } : ok(roots);
+  return { roots, issues };
 };
 
 /**

@@ -2,6 +2,7 @@
  * The query of a request in plain values, for code of the project: it sees what the server reads, in one form. What the server
  * refuses is refused again if code has changed another part, but for names of `Object.prototype`, which are dropped.
  */
+import { issue, Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import { lenientFlag } from './lenient.js';
 import { parameterName } from './parameters.js';
@@ -16,28 +17,26 @@ interface Reading {
   readonly strict: boolean;
 }
 
-/** The parameters that the server knows; null if one is nested too deep for code. */
-export const plainQuery = (query: RawQuery, reading: Reading): Record<string, unknown> | null => {
+/** The parameters that the server knows. Throws `Refusal` if one is nested too deep for code. */
+export const plainQuery = (query: RawQuery, reading: Reading): Record<string, unknown> => {
   const known = [...query].filter(([name]) => parameterName(name).kind === 'known');
-  try {
-    const values = known.map(
-      ([name, it]) => [name, plain(it, name === 'populate' ? name : 'value', reading, 0)] as const,
-    );
-    return Object.fromEntries(values.filter(([, it]) => it !== undefined));
-  } catch (fault) {
-    if (fault === TOO_DEEP) return null;
-    throw fault;
-  }
+  const values = known.map(
+    ([name, it]) => [name, plain(it, name === 'populate' ? name : 'value', reading, 0)] as const,
+  );
+  return Object.fromEntries(values.filter(([, it]) => it !== undefined));
 };
-
-const TOO_DEEP = Symbol('too deep');
 
 /** Undefined if nothing is left: `filters[$or][0][constructor]=x` is no condition. */
 const plain = (node: RawNode, place: Place, reading: Reading, depth: number): unknown => {
-  if (depth > limits.queryDepthMax) throw TOO_DEEP;
+  if (depth > limits.codeQueryDepthMax)
+    throw new Refusal(issue('query.too-deep', [], { max: limits.codeQueryDepthMax }));
   const inner = (it: RawNode, its: Place): unknown => plain(it, its, reading, depth + 1);
-  const list = (items: readonly RawNode[]): readonly unknown[] =>
-    items.map((it) => inner(it, 'value')).filter((it) => it !== undefined);
+  const items = (nodes: readonly RawNode[]): readonly unknown[] =>
+    nodes.map((it) => inner(it, 'value')).filter((it) => it !== undefined);
+  const list = (nodes: readonly RawNode[]): readonly unknown[] | undefined => {
+    const left = items(nodes);
+    return left.length === 0 ? undefined : left;
+  };
   const tree = (members: ReadonlyMap<string, RawNode>): object | undefined => {
     const left = [...members]
       // v4's parser drops them: they would be the prototype or the methods of what code handles
@@ -62,7 +61,7 @@ const plain = (node: RawNode, place: Place, reading: Reading, depth: number): un
       if (members) return tree(members);
       // a list of all of it, which is refused as well
       const { values, appended } = written;
-      return [...values, tree(written.members), ...list(appended)].filter((it) => it !== undefined);
+      return [...values, tree(written.members), ...items(appended)].filter((it) => it !== undefined);
     }
   }
 };

@@ -1,7 +1,7 @@
 /** The read line in order: brackets, resolve, plan, compile, execute. Holds the caches of plans and responses. */
 import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
+import { bug, catchRefusal, type IssueCode, issue, ok, Refusal, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -178,6 +178,9 @@ const answerOfEntries = (
   return { body, etag: newListEtag(entries.map((it) => it.digest).join(''), around), leftOut: plan.leftOut };
 };
 
+/** What says of a list that its order takes too long, however often it is tried. */
+const tooMuch: ReadonlySet<IssueCode> = new Set(['read.too-slow', 'read.too-large']);
+
 /** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
 
@@ -220,7 +223,8 @@ export const newReader = (
 
   const lists = newLists(db.changes);
   const ordersBytesMax = Math.ceil(entriesBytesMax * limits.keptOrdersShare);
-  const entries = entriesBytesMax > 0 ? newKeptEntries(db.changes, entriesBytesMax - ordersBytesMax) : null;
+  const entries =
+    entriesBytesMax > 0 ? newKeptEntries(db.changes, Math.max(1, entriesBytesMax - ordersBytesMax)) : null;
   const orders = entriesBytesMax > 0 ? newOrders(db.changes, ordersBytesMax) : null;
 
   const planCounts: PlanCounts = { found: 0, filled: 0, made: 0 };
@@ -418,28 +422,28 @@ export const newReader = (
     const { shape, values } = plan;
     if (!orders || shape.sort.length === 0) return undefined;
     const readIds = async (given: readonly DbValue[]): Promise<readonly number[] | null> => {
-      const found = await catchRefusal(() =>
-        db.readThenCatchUp({
-          plan: byIds.ids,
-          values: { values: given, page: null, ids: [] },
-          begin: execute<CompiledIds>,
-        }),
-      );
-      return found.ok ? found.value.ids : null;
+      try {
+        const of = { values: given, page: null, ids: [] };
+        return (await db.readThenCatchUp({ plan: byIds.ids, values: of, begin: execute<CompiledIds> })).ids;
+      } catch (fault) {
+        if (fault instanceof Refusal && fault.issues.some((it) => tooMuch.has(it.code))) return null;
+        throw fault;
+      }
     };
     return whenReady(kept ? null : db.changes.catchUp(), () => {
       const state = stateNow();
-      const page = { shape, ids: byIds.ids, values, total: lists.total(compiled, values) ?? shortTotal(read) };
-      return whenReady(
-        orders.page(page, readIds),
-        (found) => (found && readEntries(read, byIds, group, found, state)) ?? undefined,
-      );
+      const rowsMax = lists.total(compiled, values) ?? shortMax(read);
+      return whenReady(orders.page({ shape, ids: byIds.ids, values, rowsMax }, readIds), (page) => {
+        if (!page) return undefined;
+        read.shared.total = page.total;
+        return readEntries(read, byIds, group, page, state);
+      });
     });
   };
 
-  /** Entries of a list that is sorted whole as fast as for a page, as they were last counted; else null. */
-  const shortTotal = ({ shared: { total } }: CompiledPlan): number | null =>
-    total !== null && total < limits.countedRowsMax ? total : null;
+  /** A short list is sorted whole as fast as for a page. Null if this one may be longer. */
+  const shortMax = ({ shared: { total } }: CompiledPlan): number | null =>
+    total !== null && total < limits.countedRowsMax ? limits.countedRowsMax : null;
 
   /** A state of the database, before ids are read. */
   const stateNow = () => ({ since: db.changes.moment(), turn: entries?.now() ?? 0 });

@@ -20,20 +20,20 @@ export interface OrderedPage {
   readonly ids: CompiledIds;
   /** Those of the plan. */
   readonly values: readonly DbValue[];
-  /** Entries of the list, if it is worth sorting whole: it is short, or a page of it was read since it has changed. Else null. */
-  readonly total: number | null;
+  /** The most entries with which the list is worth sorting whole now; null for not at all. */
+  readonly rowsMax: number | null;
 }
 
 export interface Orders {
   /**
    * The page, if the order of its list is kept, or is worth reading. To be called once `changes` knows of every commit that
    * the page has to show. Null if the page is to be read in another way.
-   * @param read reads ids with the given values for the slots; null if that takes too long.
+   * @param read reads ids with the given values for the slots; null if that takes too long, which is not tried again.
    */
   page(page: OrderedPage, read: (values: readonly DbValue[]) => Ready<readonly number[] | null>): Ready<PageIds | null>;
 }
 
-/** The ids; null if they take too long to read, or are too many. */
+/** The ids; null if they take too long to read. */
 interface Order {
   readonly ids: Float64Array | null;
 }
@@ -50,7 +50,7 @@ export const newOrders = (changes: Changes, bytesMax: number): Orders => {
     return found;
   };
   return {
-    page: ({ shape, ids, values, total }, read) => {
+    page: ({ shape, ids, values, rowsMax }, read) => {
       const { slice, withCount } = shape;
       if (!slice || !isWorthKeeping(shape, Number(values[slice.offset]))) return null;
       const pageOf = (order: Order | null): PageIds | null => {
@@ -61,18 +61,18 @@ export const newOrders = (changes: Changes, bytesMax: number): Orders => {
       const key = keyOf(ids.statement, values, slice);
       const known = kept.find(key);
       if (known) return pageOf(known);
-      if (total === null || total > limits.orderedRowsMax || bytesOf(total, key) > bytesMax) return null;
+      if (rowsMax === null || rowsMax > limits.orderedRowsMax || bytesOf(rowsMax, key) > bytesMax) return null;
       const whole = values.slice();
-      // one more tells that the list has grown too long
-      whole[slice.limit] = limits.orderedRowsMax + 1;
+      // one more tells that the list is longer
+      whole[slice.limit] = rowsMax + 1;
       whole[slice.offset] = 0;
-      // it is told by the ids
-      whole[slice.total] = total;
-      const reading = kept.compute(key, tablesOf(ids), () =>
-        whenReady(read(whole), (found) => ({
-          ids: found && found.length <= limits.orderedRowsMax ? Float64Array.from(found) : null,
-        })),
-      );
+      // not counted
+      whole[slice.total] = rowsMax;
+      const orderOf = (found: readonly number[] | null): Order | null => {
+        if (!found) return { ids: null };
+        return found.length > rowsMax ? null : { ids: Float64Array.from(found) };
+      };
+      const reading = kept.compute(key, tablesOf(ids), () => whenReady(read(whole), orderOf));
       return whenReady(reading, pageOf);
     },
   };

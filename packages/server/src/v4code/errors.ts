@@ -278,6 +278,15 @@ export const forCode = (fault: unknown): unknown => {
   return Object.defineProperty(errorOfResponse(response), 'cause', { value: fault });
 };
 
+/** Runs work whose refusals code may catch. */
+export const catchable = <T>(work: () => T): T => {
+  try {
+    return work();
+  } catch (fault) {
+    throw forCode(fault);
+  }
+};
+
 /** Null for an entry that does not exist, of which v4's actions say nothing; throws what else is refused. */
 export const absentOrThrown = (fault: unknown): null => {
   const thrown = forCode(fault);

@@ -91,7 +91,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
     const dataIn = ({ params: { data } }: Operation, seen: Members): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
-      return asBody(storableIn(data, type, model), type, model, 'bare', [seen]);
+      return asBody(storableIn(data, type, model), type, model, 'bare', seen);
     };
 
     const after =

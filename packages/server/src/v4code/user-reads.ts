@@ -3,7 +3,6 @@ import type { SeenUser, UserQuery, UserReads } from '../accounts/account.js';
 import type { UserKey } from '../accounts/rows.js';
 import { unwrap } from '../errors.js';
 import { type Model, typeOf, USER_UID } from '../model/model.js';
-import { toObject } from '../query/objects.js';
 import { plainQuery } from '../query/plain.js';
 import type { Reader } from '../read/find.js';
 import { allowedQuery } from './allowed.js';
@@ -38,9 +37,8 @@ export const newUserReads = (deps: UserReadDeps): UserReads => {
   /** The part of the query that the caller may ask for; refuses what the server itself would refuse. */
   const askedBy = ({ query, context }: Pick<UserQuery, 'query' | 'context'>, action: 'find' | 'findOne'): Members => {
     unwrap(reader().check({ action, type, id: null, query, form: 'plain' }, context));
-    const raw = unwrap(query.read());
-    const given = plainQuery(raw, context) ?? unwrap(toObject(raw));
-    return allowedQuery(given as Members, type, { reader: reader(), context, action });
+    const given = plainQuery(unwrap(query.read()), context);
+    return allowedQuery(given, type, { reader: reader(), context, action });
   };
 
   const lookUp = async (key: UserKey): Promise<SeenUser | null> => {

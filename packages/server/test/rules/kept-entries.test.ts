@@ -5,7 +5,7 @@
  */
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type Caller, newGate, serverGate } from '../../src/access/access.js';
-import { issue, Refusal } from '../../src/errors.js';
+import { busy, issue, Refusal } from '../../src/errors.js';
 import { textQuery } from '../../src/query/brackets.js';
 import { objectQuery } from '../../src/query/objects.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
@@ -421,5 +421,17 @@ describe.each(dialectsAndThreads)('kept entries on %s, threads: %i', (dialect, t
       expect(await read(small, `${sorted}${page}`)).toBe(await read(fresh, `${sorted}${page}`));
     expect(sorting()).toHaveLength(3);
     expect(log).toHaveLength(3);
+  });
+
+  it('RQ19: an order that fails because the database is busy is tried again, and nothing else in its place', async () => {
+    await readKept(`${sorted}1`);
+    const fault = busy(new Error('locked'));
+    interruption = { reads: 0, run: () => Promise.reject(fault) };
+    log.length = 0;
+    await expect(read(keeping, `${sorted}1`)).rejects.toThrow('http.busy');
+    expect(log).toEqual([]);
+    for (const page of [1, 2, 3]) await readKept(`${sorted}${page}`);
+    // the second page is another statement, which is not made in two parts at first
+    expect(sorting()).toHaveLength(2);
   });
 });

@@ -4,7 +4,6 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
-import { ValidationError } from '../../v4code/errors.js';
 import { isMembers, type Members } from '../../v4code/parts.js';
 import { withDefiniteConditions } from '../../v4code/queries.js';
 import { isCreatorName } from '../../v4code/query-changes.js';
@@ -67,11 +66,11 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
   }
   for (const [root, name, value, isOfRequest] of moved) {
     const held = roots.get(root) ?? {};
-    if (!isMembers(held) || Object.hasOwn(held, name))
-      throw isOfRequest
-        ? new ValidationError(`Invalid parameter ${name}: it is in ${root}, too`)
-        : new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
-    roots.set(root, { ...held, [name]: value });
+    if (isMembers(held) && !Object.hasOwn(held, name)) roots.set(root, { ...held, [name]: value });
+    else if (!isOfRequest) throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+    // as the server has it of a URL: several values of one name, or several forms, which it refuses where it takes one
+    else if (isMembers(held)) roots.set(root, { ...held, [name]: [held[name], value].flat() });
+    else roots.set(root, [held, { [name]: value }]);
   }
   return Object.fromEntries(roots);
 };

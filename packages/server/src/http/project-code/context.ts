@@ -1,13 +1,15 @@
 /** Koa's context as v4 gives it to code: with a parsed query that can be assigned, and helpers named after statuses. */
 import type http from 'node:http';
 import type Koa from 'koa';
+import omit from 'lodash/omit.js';
 import { limits } from '../../limits.js';
-import { otherParameters, readBrackets } from '../../query/brackets.js';
+import { bracketsIn, otherParameters } from '../../query/brackets.js';
+import { parameters } from '../../query/parameters.js';
 import { plainQuery } from '../../query/plain.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
-import { errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
+import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
 import { JSON_TYPE } from '../respond.js';
 import { untouchedAnswer } from './answers.js';
 import { isSameQuery, newChangedQuery } from './changed.js';
@@ -58,15 +60,19 @@ export const newContexts = async (settings: {
     maxIpsCount: 1,
     ...(keys.length > 0 ? { keys: [...keys] } : {}),
   });
-  const parseAsV4 = (text: string, bounds: object): Record<string, unknown> =>
-    qs.parse(text, { strictNullHandling: true, parameterLimit: Number.POSITIVE_INFINITY, ...bounds });
+  /** Beyond `arrayLimit` it makes objects of lists: indexes that are ids stay names, and lists without indexes are lists. */
+  const parseAsV4 = (text: string): Record<string, unknown> =>
+    qs.parse(text, {
+      strictNullHandling: true,
+      parameterLimit: Number.POSITIVE_INFINITY,
+      depth: 20,
+      arrayLimit: isOfHighIndex.test(text) ? 100 : limits.parametersMax,
+    });
   // policies must see what the server reads; the project's own parameters are as v4's parser has them
   const parse: ParseQuery = (text) => {
-    const read = readBrackets(text);
-    const known = read.ok ? plainQuery(read.value, settings) : null;
-    if (!known) return parseAsV4(text, { depth: limits.queryDepthMax, arrayLimit: limits.parametersMax });
+    const known = catchable(() => plainQuery(bracketsIn(text).roots, settings));
     const others = otherParameters(text);
-    return others === '' ? known : { ...parseAsV4(others, { depth: 20, arrayLimit: 100 }), ...known };
+    return others === '' ? known : { ...omit(parseAsV4(others), parameters), ...known };
   };
   extendQuery(koa, parse);
   extendBody(koa);
@@ -101,6 +107,9 @@ export const newContexts = async (settings: {
     },
   };
 };
+
+/** Above the limit of v4's parser. */
+const isOfHighIndex = /(?:\[|%5b)(?:\d{4,}|[1-9]\d\d)(?:\]|%5d)/i;
 
 const ignored = (): undefined => undefined;
 

@@ -19,7 +19,7 @@ import { readRows } from '../../sql/dialect.js';
 import { allowedQuery, lookedAt } from '../../v4code/allowed.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { isPlainData, storableIn } from '../../v4code/entities.js';
-import { absentOrThrown, forCode } from '../../v4code/errors.js';
+import { absentOrThrown, catchable, forCode } from '../../v4code/errors.js';
 import { type EntryBody, entryBodyOf, receivedFiles } from '../../v4code/files.js';
 import type { CodeContext, Native } from '../../v4code/native.js';
 import { type CoreAction, isMembers, type Members } from '../../v4code/parts.js';
@@ -252,15 +252,6 @@ export const newNative = ({ findUser, withForm, logLeftOut, ...given }: NativeDe
 };
 
 const idIn = ({ params }: Partial<CodeContext>): string | undefined => params?.['id'];
-
-/** Runs work whose refusals code may catch. */
-const catchable = <T>(work: () => T): T => {
-  try {
-    return work();
-  } catch (fault) {
-    throw forCode(fault);
-  }
-};
 
 const coreActionOf = (type: EntryType, action: CoreAction): CoreAction | 'single' =>
   type.kind === 'single' && action === 'find' ? 'single' : action;
