@@ -416,7 +416,7 @@ export const newReader = (
     });
   };
 
-  /** The same for a page whose list is kept in its order. Undefined if it is not, too. */
+  /** The same for a page whose list is kept in its order; undefined also if it is not. */
   const readOrdered = (read: CompiledPlan, byIds: CompiledByIds, group: EntryGroup): Ready<Answer | undefined> => {
     const { plan, compiled } = read;
     const { shape, values } = plan;
@@ -450,8 +450,8 @@ export const newReader = (
 
   /**
    * The entries of a page, of which those that are not kept are read. Undefined if they are not of the same state of the
-   * database as the page.
-   * @param page to be called once `changes` knows of every commit that it may show. @param state as of before it was read.
+   * database as the page. To be called once `changes` knows of every commit that the page may show.
+   * @param state as of before the page was read.
    */
   const readEntries = (
     { plan, compiled }: CompiledPlan,

@@ -72,7 +72,11 @@ const files = {
     attributes: { label: text, facts },
   }),
   'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => {
-    const { find } = plugin.controllers.user;
+    const { find, count } = plugin.controllers.user;
+    plugin.controllers.user.count = (ctx) => {
+      if (ctx.get('x-narrow')) ctx.query.filters = { ...ctx.query.filters, username: 'nobody' };
+      return count(ctx);
+    };
     plugin.controllers.user.find = (ctx) => {
       ctx.query = { ...ctx.query, filters: { ...ctx.query.filters, blocked: { $ne: true } } };
       return find(ctx);
@@ -182,6 +186,20 @@ describe.each(dialects)('clients of types with code on %s', (dialect) => {
     for (const query of ['start=1&pagination[start]=0', 'limit=1&pagination[limit]=2', 'start=1&pagination=x'])
       expect([query, (await served.json('GET', `/api/users?${query}`)).status]).toEqual([query, 400]);
     expect((await served.json('GET', '/api/users?start=1')).body).toEqual([]);
+    // both are read, as of any name with two values
+    expect((await served.json('GET', '/api/users/count?username=bob&filters[username]=eve')).body).toBe('1');
+  });
+
+  it('FL2: a condition of code on users holds beside one of the client of the same name', async () => {
+    for (const query of ['username=bob', 'username=bob&filters[blocked][$ne]=true', 'filters[username]=bob'])
+      for (const [narrow, expected] of [
+        ['', '1'],
+        ['1', '0'],
+      ] as const) {
+        const headers = { 'x-narrow': narrow };
+        const { body } = await served.json('GET', `/api/users/count?${query}`, undefined, headers);
+        expect([query, narrow, body]).toEqual([query, narrow, expected]);
+      }
   });
 
   it.each(names)('AC5: a polymorphic list is not emptied by whoever may not find what it names: %s', async (name) => {

@@ -62,15 +62,21 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
     const [root, name] = grammar.place(isNested ? [given, ''] : [given]) ?? [];
     if (root === undefined) continue;
     if (name === undefined || name === '') roots.set(root, value);
-    else moved.push([root, name, value, Object.hasOwn(before, given) && Object.hasOwn(before, root)]);
+    else {
+      const isOfRequest = [given, root].every((it) => Object.hasOwn(before, it) && isSameQuery(query[it], before[it]));
+      moved.push([root, name, value, isOfRequest]);
+    }
   }
   for (const [root, name, value, isOfRequest] of moved) {
     const held = roots.get(root) ?? {};
-    if (isMembers(held) && !Object.hasOwn(held, name)) roots.set(root, { ...held, [name]: value });
-    else if (!isOfRequest) throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
+    const own = { [name]: value };
+    if (isMembers(held) && !Object.hasOwn(held, name)) roots.set(root, { ...held, ...own });
     // as the server has it of a URL: several values of one name, or several forms, which it refuses where it takes one
-    else if (isMembers(held)) roots.set(root, { ...held, [name]: [held[name], value].flat() });
-    else roots.set(root, [held, { [name]: value }]);
+    else if (isOfRequest)
+      roots.set(root, isMembers(held) ? { ...held, [name]: [held[name], value].flat() } : [held, own]);
+    // a condition of code holds beside that of the client
+    else if (root === 'filters') roots.set(root, { $and: [held, own] });
+    else throw new Error(`ctx.query has "${name}" twice: remove it, or ${root}.${name}`);
   }
   return Object.fromEntries(roots);
 };
