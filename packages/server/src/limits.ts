@@ -59,6 +59,10 @@ export const limits = {
   inlineWeightMax: 300,
   /** Milliseconds for which a plan that has met a list of another size is read in batches. */
   batchesMs: 60_000,
+  /** Reads in a row whose batches were a tree, until such entries are rendered by one statement. */
+  treesUntilNested: 8,
+  /** Milliseconds for which that is done, until batches tell again. */
+  nestedMs: 60_000,
   /** Milliseconds that one request may spend reading. Above: 400. */
   readMsMax: 5_000,
   /** Milliseconds of one statement on SQLite, during which no other request is served. Above: 400. */

@@ -232,6 +232,7 @@ export const readStored = async (model: Model, diff: TableDiff, db: ReadableDb):
     columns,
     drafts: new Map(withColumn.map((type, i) => [type.uid, Number(rows[i]?.[0]?.[0])])),
     hashed: await readHashed(model, diff, db),
+    uniqueTables: new Set(diff.uniqueTables),
   };
 };
 

@@ -29,6 +29,8 @@ export interface LinkPath {
   readonly fixed: readonly FixedValue[];
   /** The column that names the type of `to`; null if all targets are of one type. */
   readonly typeColumn: string | null;
+  /** Whether a pair of ids may be there twice, because nothing is known that refuses it (ST10). */
+  readonly mayRepeat: boolean;
 }
 
 export interface ScalarAttribute {

@@ -54,7 +54,7 @@ export const linkTable = (
   };
 };
 
-const plain = { fixed: [], typeColumn: null } as const;
+const plain = { fixed: [], typeColumn: null, mayRepeat: true } as const;
 
 export const ownerPath = (link: LinkTable): LinkPath => ({
   ...plain,
@@ -79,6 +79,7 @@ export const joinColumnPath = (table: string, column: string): LinkPath => ({
   from: 'id',
   to: column,
   rank: null,
+  mayRepeat: false,
 });
 export const inverseJoinColumnPath = (table: string, column: string): LinkPath => ({
   ...plain,
@@ -86,6 +87,7 @@ export const inverseJoinColumnPath = (table: string, column: string): LinkPath =
   from: column,
   to: 'id',
   rank: null,
+  mayRepeat: false,
 });
 
 type MorphPath = MorphAttribute['path'];
@@ -98,6 +100,7 @@ export const morphManyPath = (owner: Named, attribute: string): MorphPath => ({
   rank: 'order',
   fixed: [],
   typeColumn: `${snakeCase(attribute)}_type`,
+  mayRepeat: true,
 });
 
 /** A `morphToOne` attribute is two columns of its type's table, named the same whatever it is called (ST14). */
@@ -108,6 +111,7 @@ export const morphOnePath = (table: string): MorphPath => ({
   rank: null,
   fixed: [],
   typeColumn: 'target_type',
+  mayRepeat: false,
 });
 
 /**
@@ -124,6 +128,7 @@ export const morphInversePath = (path: MorphPath, uid: string, attribute: string
     ...(path.from === 'id' ? [] : [{ column: 'field', value: attribute }]),
   ],
   typeColumn: null,
+  mayRepeat: path.mayRepeat,
 });
 
 /** Media are links of the files' polymorphic relation `related` (ST5). */
@@ -140,6 +145,7 @@ export const partPath = (table: string, attribute: string): LinkPath => ({
   rank: 'order',
   fixed: [{ column: 'field', value: attribute }],
   typeColumn: 'component_type',
+  mayRepeat: true,
 });
 
 // ---- the tables of a model

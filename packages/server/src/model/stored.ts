@@ -4,7 +4,7 @@
  */
 import type { ColumnKind, StoredKind } from '../sql/dialect.js';
 import { isSecretType, type ScalarTypeName, scalarTypes } from './attributes.js';
-import type { Attribute, EntryType, Model, ScalarAttribute, Uid } from './model.js';
+import type { Attribute, EntryType, LinkPath, Model, ScalarAttribute, Uid } from './model.js';
 import { systemAttributes } from './system.js';
 
 export interface StoredColumn {
@@ -21,6 +21,8 @@ export interface Stored {
   readonly drafts: ReadonlyMap<Uid, number>;
   /** By type, attributes that were passwords, and whose columns still hold hashes. */
   readonly hashed: ReadonlyMap<Uid, readonly string[]>;
+  /** Tables whose unique indexes are all there. */
+  readonly uniqueTables: ReadonlySet<string>;
 }
 
 /**
@@ -28,8 +30,19 @@ export interface Stored {
  * table still holds drafts keeps `draftAndPublish`: switching it off publishes nobody's drafts.
  */
 export const asStored = (model: Model, stored: Stored): Model => ({
-  types: new Map([...model.types].map(([uid, type]) => [uid, typeAsStored(type, stored)])),
+  types: new Map([...model.types].map(([uid, type]) => [uid, typeAsStored(linksAsStored(type, stored), stored)])),
 });
+
+const linksAsStored = (type: EntryType, { uniqueTables }: Stored): EntryType => {
+  const attributes = [...type.attributes].map(([name, it]): [string, Attribute] => [
+    name,
+    it.kind !== 'scalar' && uniqueTables.has(it.path.table) ? withoutRepeats(it) : it,
+  ]);
+  return Object.freeze({ ...type, attributes: new Map(attributes) });
+};
+
+const withoutRepeats = <A extends { readonly path: LinkPath }>(attribute: A): A =>
+  Object.freeze({ ...attribute, path: Object.freeze({ ...attribute.path, mayRepeat: false }) });
 
 const typeAsStored = (type: EntryType, { columns, drafts, hashed }: Stored): EntryType => {
   const own = columns.filter((it) => it.table === type.table);

@@ -8,7 +8,7 @@ import { type Binding, type DbValue, type ReadProgram, type Statement, withValue
 import { assemble } from './assemble.js';
 import { digestOf, newEtag, newListEtag, versionEtag } from './etag.js';
 import { type Joined, numbersIn } from './joined.js';
-import { type PageIds, runIds, runRead } from './run.js';
+import { type PageIds, type ReadData, runIds, runRead } from './run.js';
 import type { CompiledIds, CompiledRead } from './statements.js';
 
 /** What the reads of one shape differ in. */
@@ -27,6 +27,7 @@ export interface Executed extends PageIds {
   readonly etag: string;
   /** Of a list, unless it is unknown where its entries are. */
   readonly entries: BodyEntries | null;
+  readonly isTree: ReadData['isTree'];
 }
 
 /** The entries of a body in order, which are separated by a comma. */
@@ -81,7 +82,7 @@ function* answer(compiled: CompiledRead, { values, page, ids }: ReadValues, bind
   const assembled = assemble({ shape: compiled.shape, page }, data);
   if (assembled === null) return null;
   const { body, around, sizes } = assembled;
-  const executed = { body, total: data.total, ids: data.page };
+  const executed = { body, total: data.total, ids: data.page, isTree: data.isTree };
   if (!page || !sizes) return { ...executed, etag: newEtag(body, data.version), entries: null };
   const at = around[0].length;
   const digests = digestsOf(body, at, sizes);

@@ -1,7 +1,7 @@
 /** The read line in order: brackets, resolve, plan, compile, execute. Holds the caches of plans and responses. */
 import crypto from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { bug, catchRefusal, type IssueCode, issue, ok, Refusal, type Result, refused } from '../errors.js';
+import { bug, catchRefusal, issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType } from '../model/model.js';
 import type { LeftOut } from '../query/lenient.js';
@@ -25,11 +25,12 @@ import { type Executed, execute, type Outcome, type ReadValues } from './execute
 import { type KeptCounts, newKept } from './kept.js';
 import { newLists } from './lists.js';
 import { newOrders } from './orders.js';
-import { type AnswerForm, anchoredPlan, planRead, type ReadPlan } from './plan.js';
+import { type AnswerForm, anchoredPlan, type PlanOptions, planRead, type ReadPlan } from './plan.js';
 import { bindRead, type PageIds } from './run.js';
 import { isSmallPage, isSmallRead } from './small.js';
 import { type CompiledIds, type CompiledRead, compileIds, compileRead, entriesShape } from './statements.js';
 import { fillPlan, isFillable } from './template.js';
+import { type AdaptiveRead, differInInlineOnly, isTooMuch, newAdaptiveRead, readAdaptively } from './trees.js';
 
 export interface ReadRequest {
   readonly action: ReadAction;
@@ -110,9 +111,8 @@ interface CompiledPlan {
 }
 
 /** A shape's statements, for all plans that have it. */
-interface CompiledShape {
+interface CompiledShape extends AdaptiveRead {
   readonly key: string;
-  readonly compiled: CompiledRead;
   /** Compiled once it is read again; null if its pages are always read whole. */
   byIds?: CompiledByIds | null;
   /** Entries on all pages, as they were last counted. */
@@ -123,7 +123,7 @@ interface CompiledShape {
 interface CompiledByIds {
   readonly ids: CompiledIds;
   /** Reads entries by ids. */
-  readonly entries: CompiledRead;
+  readonly entries: AdaptiveRead;
   /** Names what the shape shows of an entry, apart from values. */
   readonly selection: string;
 }
@@ -178,9 +178,6 @@ const answerOfEntries = (
   return { body, etag: newListEtag(entries.map((it) => it.digest).join(''), around), leftOut: plan.leftOut };
 };
 
-/** What says of a list that its order takes too long, however often it is tried. */
-const tooMuch: ReadonlySet<IssueCode> = new Set(['read.too-slow', 'read.too-large']);
-
 /** Approximate overhead of a cached response, in bytes. */
 const ENTRY_BYTES = 512;
 
@@ -201,8 +198,8 @@ export const newReader = (
   const shapes = new LRUCache<string, CompiledShape>({
     maxSize: limits.shapeBytesMax,
     // clients choose texts and values, so plans differ in size by a factor of a thousand
-    // and once more for what reads their entries by ids
-    sizeCalculation: ({ key, compiled }) => key.length + 2 * JSON.stringify(compiled).length,
+    // up to four reads belong to a shape: of whole pages and of entries by ids, in batches and nested
+    sizeCalculation: ({ key, compiled }) => key.length + 4 * JSON.stringify(compiled).length,
   });
   /**
    * Plans by the template of their query, or by its text if values decide more than themselves. They are kept without their
@@ -232,7 +229,7 @@ export const newReader = (
   const compiledShape = ({ shape, shapeKey }: ReadPlan): CompiledShape => {
     const known = shapes.get(shapeKey);
     if (known) return known;
-    const made = { key: shapeKey, compiled: compileRead(shape, db.dialect), total: null };
+    const made = { ...newAdaptiveRead(compileRead(shape, db.dialect)), key: shapeKey, total: null };
     shapes.set(shapeKey, made);
     return made;
   };
@@ -241,7 +238,7 @@ export const newReader = (
 
   const planned = (
     { request, context }: Pick<Asked, 'request' | 'context'>,
-    nests = nestsEntries,
+    options: Pick<PlanOptions, 'nests' | 'nestsShared'> = { nests: nestsEntries },
   ): Result<Pick<PreparedRead, 'query' | 'plan'>> => {
     const raw = request.query.read();
     if (!raw.ok) return raw;
@@ -253,7 +250,7 @@ export const newReader = (
     const shown: Query = drafts
       ? { ...query.value, selection: { ...selection, state: 'preview', filter } }
       : query.value;
-    return ok({ query: shown, plan: planRead(shown, { form: request.form, nests }) });
+    return ok({ query: shown, plan: planRead(shown, { form: request.form, ...options }) });
   };
 
   const prepare = (request: ReadRequest, context: ResolveContext): Result<PreparedRead> => {
@@ -339,12 +336,16 @@ export const newReader = (
     const anchored = ({ plan, shared }: CompiledPlan): CompiledShape =>
       isAnchored ? compiledShape(anchoredPlan(plan)) : shared;
     const shared = anchored(read);
-    const outcome = await run(plannedRead(shared.compiled, { values, page, ids }, shared.total));
+    const outcome = await readAdaptively(
+      shared,
+      (compiled) => run(plannedRead(compiled, { values, page, ids }, shared.total)),
+      () => nestedRead(read, asked, isAnchored ? anchoredPlan : null),
+    );
     if (outcome !== 'unrendered') {
       if (outcome) shared.total = outcome.total;
       return outcome;
     }
-    const made = planned(asked, false);
+    const made = planned(asked, { nests: false });
     if (!made.ok) throw bug('find.unplanned', made.issues);
     const batches = compilePlan(asked.key, made.value.plan, limits.batchesMs);
     const sliced = withSlice(batches.plan, values).values;
@@ -353,14 +354,31 @@ export const newReader = (
     return again;
   };
 
+  /**
+   * The read with all inside one statement that may be, for the same values; null if that changes nothing, or if other values belong
+   * to it. @param change of the plan, before it is compiled.
+   */
+  const nestedRead = (
+    { plan: { shape } }: CompiledPlan,
+    asked: Asked,
+    change: ((plan: ReadPlan) => ReadPlan) | null,
+  ): CompiledRead | null => {
+    if (!nestsEntries) return null;
+    const made = planned(asked, { nests: true, nestsShared: true });
+    if (!made.ok) throw bug('find.unplanned', made.issues);
+    const { plan } = made.value;
+    if (!differInInlineOnly(plan.shape, shape)) return null;
+    return compileRead((change ? change(plan) : plan).shape, db.dialect);
+  };
+
   const readAnswer = (read: CompiledPlan, asked: Asked): Ready<Answer | null> => {
     const byIds = entries && byIdsOf(read);
     if (!byIds) return readWhole(read, null, asked);
-    const group = entries.group(groupKey(byIds, read.plan), byIds.entries.tables);
-    return whenReady(readOrdered(read, byIds, group), (ordered) => {
+    const group = entries.group(groupKey(byIds, read.plan), byIds.entries.compiled.tables);
+    return whenReady(readOrdered(read, byIds, group, asked), (ordered) => {
       if (ordered) return ordered;
       if (!group.isWorthwhile()) return readWhole(read, group, asked);
-      return whenReady(readByIds(read, byIds, group), (found) => found ?? readWhole(read, group, asked));
+      return whenReady(readByIds(read, byIds, group, asked), (found) => found ?? readWhole(read, group, asked));
     });
   };
 
@@ -386,7 +404,7 @@ export const newReader = (
 
   const compileByIds = ({ key, compiled: { shape } }: CompiledShape): CompiledByIds => ({
     ids: compileIds(shape, db.dialect),
-    entries: compileRead(entriesShape(shape), db.dialect),
+    entries: newAdaptiveRead(compileRead(entriesShape(shape), db.dialect)),
     // the first line tells what is shown
     selection: crypto.hash('sha256', `${shape.form}${key.slice(key.indexOf('\n'))}`, 'base64'),
   });
@@ -397,7 +415,12 @@ export const newReader = (
       : `${selection} ${crypto.hash('sha256', JSON.stringify(values.slice(shape.entrySlot)), 'base64')}`;
 
   /** Ids first, then their entries. Undefined as for `readEntries`. */
-  const readByIds = (read: CompiledPlan, byIds: CompiledByIds, group: EntryGroup): Ready<Answer | undefined> => {
+  const readByIds = (
+    read: CompiledPlan,
+    byIds: CompiledByIds,
+    group: EntryGroup,
+    asked: Asked,
+  ): Ready<Answer | undefined> => {
     const { plan, compiled, shared } = read;
     const start = lists.start(compiled, plan.values);
     if (!start) throw bug('find.without-slice', plan.shape);
@@ -412,12 +435,17 @@ export const newReader = (
     });
     return whenReady(reading, (page) => {
       ofPage.total = page.total;
-      return lists.finish(start, page) ? readEntries(read, byIds, group, page, state) : undefined;
+      return lists.finish(start, page) ? readEntries(read, byIds, group, page, state, asked) : undefined;
     });
   };
 
   /** The same for a page whose list is kept in its order; undefined also if it is not. */
-  const readOrdered = (read: CompiledPlan, byIds: CompiledByIds, group: EntryGroup): Ready<Answer | undefined> => {
+  const readOrdered = (
+    read: CompiledPlan,
+    byIds: CompiledByIds,
+    group: EntryGroup,
+    asked: Asked,
+  ): Ready<Answer | undefined> => {
     const { plan, compiled } = read;
     const { shape, values } = plan;
     if (!orders || shape.sort.length === 0) return undefined;
@@ -426,7 +454,7 @@ export const newReader = (
         const of = { values: given, page: null, ids: [] };
         return (await db.readThenCatchUp({ plan: byIds.ids, values: of, begin: execute<CompiledIds> })).ids;
       } catch (fault) {
-        if (fault instanceof Refusal && fault.issues.some((it) => tooMuch.has(it.code))) return null;
+        if (isTooMuch(fault)) return null;
         throw fault;
       }
     };
@@ -436,7 +464,7 @@ export const newReader = (
       return whenReady(orders.page({ shape, ids: byIds.ids, values, rowsMax }, readIds), (page) => {
         if (!page) return undefined;
         read.shared.total = page.total;
-        return readEntries(read, byIds, group, page, state);
+        return readEntries(read, byIds, group, page, state, asked);
       });
     });
   };
@@ -454,34 +482,42 @@ export const newReader = (
    * @param state as of before the page was read.
    */
   const readEntries = (
-    { plan, compiled }: CompiledPlan,
+    read: CompiledPlan,
     byIds: CompiledByIds,
     group: EntryGroup,
     { ids, total }: PageIds,
     { since, turn }: ReturnType<typeof stateNow>,
+    asked: Asked,
   ): Ready<Answer | undefined> => {
+    const { plan, compiled } = read;
     const known = group.find(ids, turn);
     const missing = ids.filter((_id, i) => known[i] === undefined);
     if (missing.length === 0) return answerOfEntries(plan, known as readonly RenderedEntry[], total);
-    return whenReady(readMissing(plan, byIds, missing), (read) => {
-      const rendered = read && renderedIn(read, since);
+    return whenReady(readMissing(read, byIds, missing, asked), (found) => {
+      const rendered = found && renderedIn(found, since);
       // the page, what was kept and what was missing are of one state only if nothing of them has changed meanwhile
       if (!rendered || !db.changes.isUnchanged(compiled.tables, since)) return undefined;
       group.keepMissing(rendered);
-      const found = entriesIn(rendered);
-      const all = ids.map((id, i) => known[i] ?? found.get(id));
+      const made = entriesIn(rendered);
+      const all = ids.map((id, i) => known[i] ?? made.get(id));
       return all.includes(undefined) ? undefined : answerOfEntries(plan, all as readonly RenderedEntry[], total);
     });
   };
 
   /** Null if only batches render them. */
   const readMissing = (
-    { values }: ReadPlan,
-    { entries: compiled }: CompiledByIds,
+    read: CompiledPlan,
+    { entries: adaptive }: CompiledByIds,
     ids: readonly number[],
+    asked: Asked,
   ): Ready<Executed | null> => {
+    const { values } = read.plan;
     const page = { kind: 'every' } as const;
-    const reading = db.readThenCatchUp(plannedRead(compiled, { values, page, ids }, null));
+    const reading = readAdaptively(
+      adaptive,
+      (compiled) => db.readThenCatchUp(plannedRead(compiled, { values, page, ids }, null)),
+      () => nestedRead(read, asked, (plan) => ({ ...plan, shape: entriesShape(plan.shape) })),
+    );
     return whenReady(reading, (outcome) => (outcome === 'unrendered' ? null : outcome));
   };
 

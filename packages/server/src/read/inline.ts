@@ -106,7 +106,8 @@ const oneText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number,
   const text = texts.concat(objectParts(node, entry, depth, rendering));
   const { from, order } = shownRows(node, links, owner, { link, entry: source }, dialect);
   const first = sql`select ${column(source, 'id')} ${from} order by ${order} limit 1`;
-  const only = sql`select iif(count(*) > 1, (${first}), min(${column(link, links.to)})) from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))}`;
+  // unguarded: there is hardly ever more than one
+  const only = sql`select iif(count(*) > 1, (${first}), min(${column(link, links.to)})) from ${tableAs(links.table, link)}${all(ownLinks(links, link, owner, dialect))}`;
   const where = [sql`${column(entry, 'id')} = (${only})`, ...shownConditions(node, entry, dialect)];
   return sql`coalesce((select ${text} from ${tableAs(node.table, entry)}${all(where)}), 'null')`;
 };
@@ -117,19 +118,22 @@ const manyText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number
   const node = targetOf(edge, shape);
   const [entry, link, found] = [`e${depth}`, `l${depth}`, `k${depth}`];
   const text = texts.concat(objectParts(node, entry, depth, rendering));
+  // to count them apart takes a table for each list
+  const [ids, isOdd] = links.mayRepeat
+    ? [sql`, count(distinct ${column(found, 'id')}) as ids`, sql`n > ids`]
+    : [sql``, null];
   const list = (joined: Sql, from: Sql): Sql =>
-    // databases of long ago may hold a pair twice (ST10)
-    sql`select count(*) as n, count(distinct ${column(found, 'id')}) as ids, ${texts.joined(joined)} as texts from ${from}`;
+    sql`select count(*) as n, ${texts.joined(joined)} as texts${ids} from ${from}`;
   if (node.filter !== null || node.sort.length > 0) {
     // the entries are read to choose or sort them, so they are rendered at once
     const { from, order } = shownRows(node, links, owner, { link, entry }, dialect);
     const rows = sql`select ${column(entry, 'id')} as id, ${text} as text ${from} order by ${order}`;
-    return listText(edge, sql`n > ids`, list(column(found, 'text'), atMost(rows, found)), rendering);
+    return listText(edge, isOdd, list(column(found, 'text'), atMost(rows, found)), rendering);
   }
   const rows = sql`select ${column(link, links.to)} as id from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))} order by ${sql.join(storedOrder(links, link, dialect))}`;
   const on = [sql`${column(entry, 'id')} = ${column(found, 'id')}`, ...visible(node, entry, dialect)];
   const from = sql`${atMost(rows, found)} left join ${tableAs(node.table, entry)} on ${sql.join(on, sql` and `)}`;
-  return listText(edge, sql`n > ids`, list(sql`iif(${column(entry, 'id')} is null, null, ${text})`, from), rendering);
+  return listText(edge, isOdd, list(sql`iif(${column(entry, 'id')} is null, null, ${text})`, from), rendering);
 };
 
 /** Elements of several types, each named by its type; an entry appears as often as it is linked. */
@@ -196,14 +200,18 @@ const shownConditions = (node: PlanNode, alias: string, dialect: Dialect): reado
   ...(node.filter ? [condition(node.filter, alias, dialect)] : []),
 ];
 
-/** Conditions on the links of one edge and one owner. */
-const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {
+/** Conditions on the links of one edge and one owner, which there may be many of. */
+const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => [
+  ...guardSome(link, dialect),
+  ...ownLinks(links, link, owner, dialect),
+];
+
+const ownLinks = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {
   const is = (name: string, value: string): Sql => sql`${dialect.unindexed(column(link, name))} = ${sql.lit(value)}`;
   const { from, to, fixed, nameColumn, typeColumn, edges, targets } = links;
   const [edge] = edges;
   const [target] = targets;
   return [
-    ...guardSome(link, dialect),
     sql`${column(link, from)} = ${column(owner, 'id')}`,
     sql`${dialect.unindexed(column(link, to))} is not null`,
     ...fixed.map((it) => is(it.column, it.value)),

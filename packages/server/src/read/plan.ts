@@ -148,6 +148,8 @@ export interface PlanLinks {
   readonly rank: string | null;
   readonly typeColumn: string | null;
   readonly fixed: readonly FixedValue[];
+  /** Whether a pair may be there twice (ST10). */
+  readonly mayRepeat: boolean;
   /** The column that distinguishes the edges; null if there is only one. */
   readonly nameColumn: string | null;
   /** Equal ranks are ordered by link id if types are mixed, by target id elsewhere (ST8). */
@@ -213,11 +215,13 @@ export interface PlanOptions {
   /** Default: `envelope`. */
   readonly form?: AnswerForm | undefined;
   readonly nests: boolean;
+  /** Whether entries of a page nest all that a single entry does, although several of them could show the same. Default: false. */
+  readonly nestsShared?: boolean | undefined;
 }
 
 export const planRead = (
   { action, format, selection, locale, page, pageBlank, withCount, leftOut }: Query,
-  { form = 'envelope', nests }: PlanOptions,
+  { form = 'envelope', nests, nestsShared = false }: PlanOptions,
 ): ReadPlan => {
   const given: Given = { values: [], operands: [] };
   const { values } = given;
@@ -234,7 +238,8 @@ export const planRead = (
     entrySlot: values.length,
     nests,
   };
-  const root = { selection, form: format === 'v5' ? 'flat' : form, owners: page ? 'page' : 'one' } as const;
+  const owners = page && !nestsShared ? 'page' : 'one';
+  const root = { selection, form: format === 'v5' ? 'flat' : form, owners } as const;
   // the entry of an id is looked at itself; of lists, the page is
   const { nodes, keys, areTold } = planNodes({ ...root, isFiltered: action === 'findOne' }, nests, given);
   const shapeKey = `${JSON.stringify(head)}\n${keys.join('\n')}`;
@@ -443,7 +448,7 @@ const planLinks = (populates: readonly Populate[], chosen: readonly Populate[]):
     else groups.set(key, [attribute]);
   }
   return [...groups.values()].map((attributes): PlanLinks => {
-    const { table, from, to, rank, typeColumn, fixed } = attributes[0]!.path;
+    const { table, from, to, rank, typeColumn, fixed, mayRepeat } = attributes[0]!.path;
     const named = fixed.some((it) => it.column === NAME_COLUMN);
     const edges = attributes.map((it) => ({
       edge: populates.findIndex(({ attribute }) => attribute === it),
@@ -460,6 +465,7 @@ const planLinks = (populates: readonly Populate[], chosen: readonly Populate[]):
       rank,
       typeColumn,
       fixed: fixed.filter((it) => it.column !== NAME_COLUMN),
+      mayRepeat,
       nameColumn: named ? NAME_COLUMN : null,
       edges,
       targets,

@@ -30,6 +30,8 @@ export interface ReadData {
   readonly total: number | null;
   /** Same order as the plan's nodes. */
   readonly nodes: readonly NodeData[];
+  /** Whether links were read, none of them to an entry that another one leads to, and no long list. */
+  readonly isTree: boolean;
 }
 
 export interface NodeData {
@@ -103,6 +105,7 @@ export function* runRead(
   // texts of bytes have a character for each: up to three where they had one, of half the size
   let charactersLeft: number = shape.nests ? 2 * limits.readCharactersMax : limits.readCharactersMax;
   let isRendered = true;
+  let isTree: boolean | null = null;
   /** Returns the rows. @param returned what the statement has returned. @param joined how it joins them, if it does. */
   const place = (index: number, returned: Rows, joined: JoinedEntries | null): Rows => {
     const node = shape.nodes[index]!;
@@ -151,7 +154,8 @@ export function* runRead(
       const node = shape.nodes[it.node]!;
       if (it.kind === 'links') {
         spend(result.length);
-        placeLinks(node, nodes, it, result);
+        const areApart = placeLinks(node, nodes, it, result);
+        isTree = areApart && isTree !== false;
       } else {
         const rows = place(it.node, result, joinedOf(it.node, it.ids));
         spend(rows.length);
@@ -175,7 +179,7 @@ export function* runRead(
     });
     work = next;
   }
-  return isRendered ? { page, whole: null, version, total, nodes } : null;
+  return isRendered ? { page, whole: null, version, total, nodes, isTree: isTree === true } : null;
 }
 
 function* runWhole(
@@ -200,7 +204,7 @@ function* runWhole(
   const page = numbersIn(ids);
   const total = wholeCounts ? counted! : yield* totalOf(bound, values, page.length);
   const whole = row ? { texts: texts ?? new Uint8Array(), sizes: numbersIn(sizes) } : null;
-  return { page, whole, version, total, nodes: [] };
+  return { page, whole, version, total, nodes: [], isTree: false };
 }
 
 /** The ids of a page, and the number of entries on all pages. */
@@ -362,24 +366,26 @@ const placeUnited = (
   if (characters > limits.readCharactersMax)
     throw new Refusal(issue('read.too-large', [], { max: limits.responseCharactersMax }));
   const page = [...nodes.at(-1)!.entries.keys()];
-  return { page, whole: null, version, total: shape.withCount ? total : null, nodes };
+  return { page, whole: null, version, total: shape.withCount ? total : null, nodes, isTree: false };
 };
 
-const addTarget = (lists: Map<number, TargetList>, from: number, to: number, kind: number): void => {
-  const list = lists.get(from);
-  if (!list) lists.set(from, { ids: [to], kinds: [kind] });
-  else {
-    list.ids.push(to);
-    list.kinds.push(kind);
-  }
+/** Returns the list of `from`. */
+const addTarget = (lists: Map<number, TargetList>, from: number, to: number, kind: number): TargetList => {
+  const list = lists.get(from) ?? { ids: [], kinds: [] };
+  if (list.ids.length === 0) lists.set(from, list);
+  list.ids.push(to);
+  list.kinds.push(kind);
+  return list;
 };
 
+/** Returns whether none of them leads where another one does, and no list is long. */
 const placeLinks = (
   node: PlanNode,
   nodes: readonly GrowingNode[],
   work: Extract<Work, { kind: 'links' }>,
   rows: Rows,
-): void => {
+): boolean => {
+  let areApart = true;
   const owner = nodes[work.node]!;
   const places = node.links[work.links]!.targets.map(({ edge, target }) => ({
     lists: owner.targets[edge]!,
@@ -391,9 +397,14 @@ const placeLinks = (
     const place = row[2] === null ? undefined : places[row[2] as number];
     if (!place) continue;
     const to = row[1] as number;
-    addTarget(place.lists, row[0] as number, to, place.kind);
-    if (place.node.seen.has(to)) continue;
+    const { ids } = addTarget(place.lists, row[0] as number, to, place.kind);
+    if (ids.length > limits.inlineRowsMax) areApart = false;
+    if (place.node.seen.has(to)) {
+      areApart = false;
+      continue;
+    }
     place.node.seen.add(to);
     place.node.fresh.push(to);
   }
+  return areApart;
 };

@@ -56,6 +56,8 @@ export interface TableDiff {
   readonly missingColumns: readonly { readonly table: string; readonly column: Column }[];
   /** Our own indexes, and those on missing columns; stored rows may violate any other. */
   readonly missingIndexes: readonly { readonly table: string; readonly index: Index }[];
+  /** Tables with all unique indexes that v4 gives them, those included that additions make. Tables of long ago have none. */
+  readonly uniqueTables: readonly string[];
   /** Our own indexes that exist. */
   readonly ownIndexes: readonly { readonly table: string; readonly index: Index }[];
   /** Our own indexes to drop: unfinished ones, and those that are no longer wanted. */
@@ -70,6 +72,7 @@ export const noDiff: TableDiff = {
   missingTables: [],
   missingColumns: [],
   missingIndexes: [],
+  uniqueTables: [],
   ownIndexes: [],
   surplusIndexes: [],
   surplusTables: [],
@@ -114,6 +117,7 @@ export const diffTables = (
   const missingTables: Table[] = [];
   const missingColumns: { table: string; column: Column }[] = [];
   const missingIndexes: { table: string; index: Index }[] = [];
+  const uniqueTables: string[] = [];
   const ownIndexes: { table: string; index: Index }[] = [];
   const surplusColumns: { table: string; column: string }[] = [];
   const otherTypes: OtherType[] = [];
@@ -125,8 +129,10 @@ export const diffTables = (
     const name = schema.storedName(table.name);
     wantedNames.add(name);
     const columns = found.tables.get(name);
+    const unique = table.indexes.filter((index) => index.unique);
     if (!columns) {
       missingTables.push(table);
+      if (unique.length > 0) uniqueTables.push(table.name);
       continue;
     }
     const wantedColumns = new Set(table.columns.map((column) => schema.storedName(column.name)));
@@ -138,16 +144,17 @@ export const diffTables = (
         otherTypes.push({ table: table.name, column: columnName, kind, wanted: columnTypes[kind], found: type });
       }
     }
+    const isNew = (index: Index): boolean => index.columns.some((column) => !columns.has(schema.storedName(column)));
+    const isThere = (index: Index): boolean => found.indexes.has(schema.storedName(index.name));
+    if (unique.length > 0 && unique.every((index) => isThere(index) || isNew(index))) uniqueTables.push(table.name);
     for (const index of table.indexes) {
       const indexName = schema.storedName(index.name);
       // a column of another type may hold values that an index refuses, so that writing them would fail
       if (index.own && otherTypes.some((it) => it.table === table.name && index.columns.includes(it.column))) continue;
       wantedIndexes.add(indexName);
-      const isNew = index.columns.some((column) => !columns.has(schema.storedName(column)));
-      const isThere = found.indexes.has(indexName);
-      if (isThere && index.own) ownIndexes.push({ table: table.name, index });
+      if (isThere(index) && index.own) ownIndexes.push({ table: table.name, index });
       if (index.own && found.unfinishedIndexes.has(indexName)) surplusIndexes.push(indexName);
-      if (!isThere && (isNew || index.own)) missingIndexes.push({ table: table.name, index });
+      if (!isThere(index) && (isNew(index) || index.own)) missingIndexes.push({ table: table.name, index });
     }
     for (const column of columns.keys())
       if (!wantedColumns.has(column)) surplusColumns.push({ table: table.name, column });
@@ -160,6 +167,7 @@ export const diffTables = (
     missingTables,
     missingColumns,
     missingIndexes,
+    uniqueTables,
     ownIndexes,
     surplusIndexes,
     surplusTables,

@@ -14,7 +14,7 @@ import { textQuery } from '../../src/query/brackets.js';
 import { resolveQuery } from '../../src/query/resolve.js';
 import { assemble } from '../../src/read/assemble.js';
 import { newReader, type Reader } from '../../src/read/find.js';
-import { planRead, type ReadPlan } from '../../src/read/plan.js';
+import { type PlanOptions, planRead, type ReadPlan } from '../../src/read/plan.js';
 import { runRead } from '../../src/read/run.js';
 import { compileRead } from '../../src/read/statements.js';
 import type { Ready } from '../../src/ready.js';
@@ -112,14 +112,22 @@ const faultOf = async (
     if (first.status === 200 && (text !== first.text || etag !== first.headers.etag))
       return difference(`of kept entries, tag ${etag}`, wanted, { status: composed.ok ? 200 : 400, text });
   }
-  for (const nests of stage.db.dialect.jsonTexts ? [false, true] : [false]) {
-    const read = await readWithCopiedPlan(asked, nests, stage);
+  for (const way of stage.db.dialect.jsonTexts ? ways : [inBatches]) {
+    const read = await readWithCopiedPlan(asked, way, stage);
     const copied = read && asAsked(read);
     if (copied && (copied.status !== first.status || (copied.status === 200 && copied.text !== first.text)))
-      return difference(`${nests ? 'nested' : 'in batches'}, with the plan sent through JSON`, wanted, copied);
+      return difference(`${way.name}, with the plan sent through JSON`, wanted, copied);
   }
   return null;
 };
+
+const inBatches = { name: 'in batches', nests: false };
+/** How statements are compiled: entries apart, inside those that show them, and so also if others may show them. */
+const ways = [
+  inBatches,
+  { name: 'nested', nests: true },
+  { name: 'nested where they may be shared', nests: true, nestsShared: true },
+];
 
 const mapped = async <A, B>(result: Ready<Result<A>>, change: (value: A) => B): Promise<Result<B>> => {
   const it = await result;
@@ -138,14 +146,14 @@ const asAsked = (result: Result<string | null>): Asked => {
  */
 const readWithCopiedPlan = async (
   asked: Parameters<ReturnType<typeof newReader>['read']>[0],
-  nests: boolean,
+  way: PlanOptions,
   { db, context }: Stage,
 ): Promise<Result<string | null> | null> => {
   const raw = asked.query.read();
   if (!raw.ok) return raw;
   const query = resolveQuery(raw.value, asked.type, asked.action, context);
   if (!query.ok) return query;
-  const plan = JSON.parse(JSON.stringify(planRead(query.value, { nests }))) as ReadPlan;
+  const plan = JSON.parse(JSON.stringify(planRead(query.value, way))) as ReadPlan;
   const compiled = { ...compileRead(plan.shape, db.dialect), united: null };
   const data = await db.read(() => runRead(compiled, plan.values, asked.id === null ? [] : [asked.id], db.dialect));
   return data && ok(assemble(plan, data)?.body.toString() ?? null);

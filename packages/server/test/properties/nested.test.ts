@@ -229,21 +229,19 @@ describe('reads whose statements nest', () => {
     readonly id?: number | null;
     readonly form?: 'plain' | 'envelope';
   }
-  const compiledRead = (
-    search: string,
-    nests: boolean,
-    { type = 'note', id = null, form = 'envelope' }: Asked = {},
-  ) => {
+  /** `all`: also what several entries may show. */
+  type Nests = boolean | 'all';
+  const compiledRead = (search: string, nests: Nests, { type = 'note', id = null, form = 'envelope' }: Asked = {}) => {
     const query = textQuery(search).read();
     if (!query.ok) throw new Error(JSON.stringify(query.issues));
     const entryType = world.model.types.get(`api::${type}.${type}`)!;
     const resolved = resolveQuery(query.value, entryType, id === null ? 'find' : 'findOne', context);
     if (!resolved.ok) throw new Error(JSON.stringify(resolved.issues));
-    const plan = planRead(resolved.value, { form, nests });
+    const plan = planRead(resolved.value, { form, nests: nests !== false, nestsShared: nests === 'all' });
     return { plan, compiled: compileRead(plan.shape, world.db.dialect), id };
   };
   /** The body; what was thrown; or `unrendered`. */
-  const read = async (search: string, nests: boolean, asked: Asked = {}): Promise<string> => {
+  const read = async (search: string, nests: Nests, asked: Asked = {}): Promise<string> => {
     const { plan, compiled, id } = compiledRead(search, nests, asked);
     const values = { values: plan.values, page: plan.page, ids: id === null ? [] : [id] };
     try {
@@ -256,6 +254,7 @@ describe('reads whose statements nest', () => {
   const expectEqual = async (search: string, asked: Asked = {}): Promise<string> => {
     const nested = await read(search, true, asked);
     expect(nested).toBe(await read(search, false, asked));
+    expect(await read(search, 'all', asked)).toBe(nested);
     return nested;
   };
 
@@ -298,6 +297,7 @@ describe('reads whose statements nest', () => {
     expect(fetched('populate=*')).toBe(0);
     expect(fetched('populate[author][populate]=notes')).toBe(2);
     expect(fetched('populate[author][populate]=notes', { id: 1 })).toBe(0);
+    expect(compiledRead('populate[author][populate]=notes', 'all').compiled.whole).not.toBe(null);
     expect(fetched('populate[notes][populate]=tags', { type: 'tag' })).toBe(3);
     expect(fetched('populate[notes][populate]=author', { type: 'author' })).toBe(0);
   });

@@ -6,6 +6,7 @@ import { sql } from 'kysely';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { prepareData } from '../../src/cli/bootstrap.js';
+import { storedProject } from '../../src/cli/layout.js';
 import { compareDatabase, openProject, type Project } from '../../src/cli/project.js';
 import { foreignTables, tablesOf } from '../../src/model/storage.js';
 import { type Db, type DialectName, readRows } from '../../src/sql/dialect.js';
@@ -389,6 +390,13 @@ describe.each(dialects)('an older database on %s', (dialect) => {
 
   it('ST10: a pair that an upgraded database holds twice is shown and counted once', async () => {
     const { db } = world;
+    /** Whether reads must look for such pairs: where nothing refuses them. */
+    const mayRepeat = async (): Promise<boolean> => {
+      const { model } = await storedProject(await openProject(projectDir), db);
+      const genres = model.types.get('api::film.film')?.attributes.get('genres');
+      return genres?.kind === 'link' && genres.path.mayRepeat;
+    };
+    expect(await mayRepeat()).toBe(false);
     await run(
       db,
       dialect === 'sqlite'
@@ -396,6 +404,7 @@ describe.each(dialects)('an older database on %s', (dialect) => {
         : 'alter table films_genres_links drop constraint films_genres_links_unique',
       'insert into films_genres_links (film_id, genre_id, genre_order) values (1, 5, 9)',
     );
+    expect(await mayRepeat()).toBe(true);
     const { data } = await world.read<Entry>('/api/films/1?fields=id&populate[genres][fields]=id');
     expect((data.attributes['genres'] as { data: readonly Entry[] }).data.map((it) => it.id)).toEqual([5, 1, 2]);
     const list = await world.read('/api/films?fields=id&filters[genres][name]=Short');
