@@ -88,6 +88,8 @@ export const limits = {
   readSliceMsMax: 10,
   /** Milliseconds that a small read may take in the thread that serves requests. Above: another thread repeats it. */
   smallReadMsMax: 2,
+  /** Milliseconds that a write may take there. Above: it is undone, and another thread repeats it. */
+  smallWriteMsMax: 5,
   /** Milliseconds of CPU time up to which reads in another thread show that those of their plan are small. */
   knownSmallReadMsMax: 1,
   /** How many of them there must have been since one took long. */

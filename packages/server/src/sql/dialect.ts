@@ -190,6 +190,8 @@ export interface StillRunning {
   everyRow(id: Sql): Sql;
   /** Almost free: for loops that visit each row once, cheaply. */
   someRows(id: Sql): Sql;
+  /** The same in statements that change rows, or are read for that, and may do so at length: it ends them only where they were expected to be small. */
+  changedRows(id: Sql): Sql;
 }
 
 /** How a statement reads a table, by the engine's plan. */
@@ -374,8 +376,11 @@ export interface Db {
   readThenCatchUp<Plan extends object, Values, T>(read: PlannedRead<Plan, Values, T>): Ready<T>;
   /** The same as `read` for a few rows that are found by an index, whose cost no client decides: never behind longer reads. */
   readSmall<T>(begin: () => ReadProgram<T>): Promise<T>;
-  /** Runs the work in one transaction; an exception rolls it back. */
-  write<T>(work: (tx: Tx) => Promise<T>): Promise<T>;
+  /**
+   * Runs the work in one transaction; an exception rolls it back.
+   * @param kind the same object for all work that costs about the same; work that has one may be run again from the beginning.
+   */
+  write<T>(work: (tx: Tx) => Promise<T>, kind?: object): Promise<T>;
   /**
    * A write that excludes those of all other processes: schema changes and initial data. Its statements have no
    * timeout.

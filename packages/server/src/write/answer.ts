@@ -112,7 +112,7 @@ export const writeAndAnswer = async (
 ): Promise<Result<Answered>> =>
   catchRefusal(async () => {
     const hashed = request.action === 'delete' ? request : await withHashedPasswords(request, context);
-    return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines, 'last'));
+    return lines.writer.transaction((session) => applyAndAnswer(hashed, show, context, session, lines, 'last'), hashed);
   });
 
 /** Hashes the passwords of the data, which takes too long for a transaction. */

@@ -21,7 +21,7 @@ import {
   type Written,
 } from './request.js';
 import { governed } from './rights.js';
-import { type Ending, newSession, type Session } from './session.js';
+import { type Ending, newSession, type Session, type WriteAction } from './session.js';
 import { prepareUnread, prepareUpdate } from './update.js';
 import {
   acceptData,
@@ -37,8 +37,11 @@ import {
 } from './writing.js';
 
 export interface Writer {
-  /** Runs the work in one transaction; throwing rolls it back. The work may be retried from the beginning. */
-  transaction<T>(work: (session: Session) => Promise<T>): Promise<T>;
+  /**
+   * Runs the work in one transaction; throwing rolls it back. The work may be retried from the beginning.
+   * @param only the one write that it consists of, if it is one.
+   */
+  transaction<T>(work: (session: Session) => Promise<T>, only?: WriteRequest): Promise<T>;
   /** Writes one entry. */
   apply(request: WriteRequest, context: ResolveContext, session: Session): Promise<Written>;
   /** The same in two steps. */
@@ -79,7 +82,7 @@ export const newWriter = (
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
   };
-  const transaction: Writer['transaction'] = (work) =>
+  const transaction: Writer['transaction'] = (work, only) =>
     refuseConflicts(null, async () => {
       let session: Session | null = null;
       let how: Ending['when'] = 'undone';
@@ -89,7 +92,7 @@ export const newWriter = (
           session?.end('undone');
           session = newSession(tx);
           return work(session);
-        });
+        }, only && kindOf(only));
         how = 'committed';
         if (session) recorder?.committed(session);
         return result;
@@ -97,6 +100,15 @@ export const newWriter = (
         (session as Session | null)?.end(how);
       }
     });
+  const kinds = new WeakMap<EntryType, Record<WriteAction, object>>();
+  /** Writes of a kind cost about the same. None with hooks, which may do anything, and once only. */
+  const kindOf = (request: WriteRequest): object | undefined => {
+    const hooks = hooksOf(request);
+    if (hooks && actions.some((it) => hooks.before(it) ?? hooks.after(it))) return undefined;
+    const known = kinds.get(request.type) ?? { create: {}, update: {}, delete: {} };
+    kinds.set(request.type, known);
+    return known[request.action];
+  };
   return {
     transaction,
     prepare,
@@ -106,6 +118,8 @@ export const newWriter = (
     },
   };
 };
+
+const actions = ['create', 'update', 'delete'] as const;
 
 /** Times that code has chosen for an entry; hooks see them, and may set others. */
 const chosenTimes = (request: WriteRequest, now: () => number): SetTimes | null => {

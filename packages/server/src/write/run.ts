@@ -51,7 +51,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const columns = cells.map((it) => `${it.column} ${it.kind}`).join();
       const update = kept(`${columns} ${column} ${ids.length === 1} ${fixedKey(fixed)}`, () => {
         const set = cells.map((it, i) => sql`${sql.ref(it.column)} = ${dialect.bindSlot(it.kind, i + 1)}`);
-        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}`;
+        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileSmall(column, dialect)}`;
       });
       const values = [ids[0]!, ...cells.map((it) => it.value)];
       return withIds(withValues(update, values, dialect), ids, dialect);
@@ -60,7 +60,8 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const { column, ids, fixed } = operation;
       const removal = kept(
         `${column} ${ids.length === 1} ${fixedKey(fixed)}`,
-        () => sql`delete from ${sql.table(table)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}`,
+        () =>
+          sql`delete from ${sql.table(table)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileSmall(column, dialect)}`,
       );
       return withIds(withValues(removal, [ids[0]!], dialect), ids, dialect);
     }
@@ -92,6 +93,10 @@ const fixedOf = (fixed: readonly FixedValue[] = []): Sql =>
     fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`),
     sql``,
   );
+
+/** Ends a statement that was expected to be small; one about rows by their own ids is. */
+const whileSmall = (by: string, { stillRunning }: Dialect): Sql =>
+  stillRunning && by !== 'id' ? sql` and ${stillRunning.changedRows(sql.ref('id'))}` : sql``;
 
 /** The first slot is the only id. */
 const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql =>

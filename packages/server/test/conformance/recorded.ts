@@ -65,10 +65,10 @@ export const newRecordedServer = async (
   };
 };
 
-/** Every case of a kit's suite on both databases. Cases share a server until one of them may have changed its data. */
-export const testSuite = (kit: Kit, suite: Suite): void => {
+/** Every case of a kit's suite on the databases. Cases share a server until one of them may have changed its data. */
+export const testSuite = (kit: Kit, suite: Suite, databases: readonly DialectName[] = dialects): void => {
   const cases = readCases(kitFiles(kit).suite(suite));
-  describe.each(dialects)(`recorded ${suite} of ${kit} on %s`, (dialect) => {
+  describe.each(databases)(`recorded ${suite} of ${kit} on %s`, (dialect) => {
     const logins = new Map<string, string>();
     const documents = newDocuments();
     let project: RecordedProject;

@@ -91,6 +91,7 @@ const testsInThreads = [
   'conformance/core-reads',
   'conformance/museum-reads',
   'conformance/museum-writes',
+  'conformance/repeated-writes',
   'faults/concurrency',
   'faults/constraints',
   'faults/transactions',

@@ -14,6 +14,8 @@ import { addFunctions } from './functions.js';
 export interface Deadline {
   readonly at: number;
   readonly ms: number;
+  /** Whether it also ends statements that change many rows, which may take their time elsewhere. */
+  readonly isStrict?: boolean;
 }
 
 export const deadlineIn = (ms: number, now = performance.now()): Deadline => ({ at: now + ms, ms });
@@ -66,8 +68,11 @@ const settings = ['pragma foreign_keys = on', `pragma cache_size = -${limits.sql
 const connectionOf = (raw: Database.Database): Connection => {
   let deadline: Deadline = endless;
   let broken = false;
-  addFunctions(raw, () => {
+  const checkDeadline = (): void => {
     if (performance.now() > deadline.at) throw tooSlow(deadline);
+  };
+  addFunctions(raw, checkDeadline, () => {
+    if (deadline.isStrict) checkDeadline();
   });
   const prepared = new LRUCache<string, Database.Statement>({
     max: limits.statementsMax,

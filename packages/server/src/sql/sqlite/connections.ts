@@ -59,8 +59,8 @@ export interface Writer {
 export const newWriter = ({ connect, readOnly, checkpointsApart = false }: EngineOptions): Writer => {
   let connection: Connection | null = null;
   let connections = 0;
-  /** Versions that could not be read; each differs from all others. */
-  let unknown = 0;
+  /** In the transaction. Its own commit does not change it, and nobody else commits before that. */
+  let version: DataVersion = '';
   /** The first error of the transaction. */
   let first: unknown = null;
 
@@ -98,7 +98,13 @@ export const newWriter = ({ connect, readOnly, checkpointsApart = false }: Engin
       const it = opened();
       it.exec('begin immediate');
       first = null;
-      return dataVersionOf(it);
+      try {
+        version = dataVersionOf(it);
+      } catch (fault) {
+        it.rollback();
+        throw fault;
+      }
+      return version;
     },
     run: (statement, deadline) => {
       const it = inTransaction();
@@ -117,13 +123,7 @@ export const newWriter = ({ connect, readOnly, checkpointsApart = false }: Engin
         first ??= fault;
         throw fault;
       }
-      try {
-        return dataVersionOf(it);
-      } catch {
-        // it is committed: an error would be taken for one of the commit
-        unknown += 1;
-        return `${connections}.unknown ${unknown}`;
-      }
+      return version;
     },
     abandon: () => {
       connection?.rollback();

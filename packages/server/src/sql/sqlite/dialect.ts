@@ -171,6 +171,8 @@ const lastId = (table: string): Sql =>
 const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 const stillRunning = (id: Sql): Sql => sql`dovetail_still_running(${id})`;
+// a prime, because ids may be assigned in steps of 2 or 10
+const someRows = (id: Sql, check: Sql): Sql => sql`(${id} % 61 or ${check})`;
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -220,8 +222,8 @@ export const sqliteDialect: Dialect = {
   rowsBelow: () => sql``,
   stillRunning: {
     everyRow: stillRunning,
-    // a prime, because ids may be assigned in steps of 2 or 10
-    someRows: (id) => sql`(${id} % 61 or ${stillRunning(id)})`,
+    someRows: (id) => someRows(id, stillRunning(id)),
+    changedRows: (id) => someRows(id, sql`dovetail_still_small(${id})`),
   },
   newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
   continueIds: () => null,

@@ -3,8 +3,15 @@
  */
 import type Database from 'better-sqlite3';
 
-/** @param checkDeadline throws once the statement is past its deadline. */
-export const addFunctions = (raw: Database.Database, checkDeadline: () => void): void => {
+/**
+ * @param checkDeadline throws once the statement is past its deadline.
+ * @param checkSmall the same, but only of a statement that is part of a small write.
+ */
+export const addFunctions = (
+  raw: Database.Database,
+  checkDeadline: () => void,
+  checkSmall: () => void = () => undefined,
+): void => {
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => {
     checkDeadline();
@@ -19,6 +26,10 @@ export const addFunctions = (raw: Database.Database, checkDeadline: () => void):
   // the column passed as its argument makes SQLite call it once per row
   raw.function('dovetail_still_running', { directOnly: true }, (_row) => {
     checkDeadline();
+    return 1;
+  });
+  raw.function('dovetail_still_small', { directOnly: true }, (_row) => {
+    checkSmall();
     return 1;
   });
 };

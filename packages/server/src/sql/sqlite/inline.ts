@@ -4,8 +4,8 @@ import { limits } from '../../limits.js';
 import { type ReadProgram, type Rows, readInside, type Statement } from '../dialect.js';
 import { sqliteBinding } from './binding.js';
 import { deadlineIn, statementsHere } from './connection.js';
-import { beginSnapshot, newWriter } from './connections.js';
-import type { DataVersion, Engine, EngineOptions } from './engine.js';
+import { beginSnapshot, newWriter, type Writer } from './connections.js';
+import type { BeginOptions, DataVersion, Engine, EngineOptions, Transaction } from './engine.js';
 import { newPool } from './pool.js';
 import { newTx } from './tx.js';
 
@@ -34,37 +34,11 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     read,
     readPlanned: ({ plan, values, begin }) => read(begin(plan, values, sqliteBinding)),
     costOf: () => null,
-    begin: ({ retry, requireIntact, onBegun }) => {
-      let hasBegun = false;
+    begin: (options) => {
       const inTimeSlices = newTimeSlices();
       const run = (statement: Statement, now: number): Rows =>
         writer.run(statement, deadlineIn(limits.sqliteStatementMsMax, now));
-      const { tx, end } = newTx(async ({ statements }) => {
-        if (!hasBegun) {
-          const begin = async (): Promise<DataVersion> => {
-            requireIntact();
-            return writer.begin();
-          };
-          onBegun(await retry(begin));
-          hasBegun = true;
-        }
-        return { rows: await inTimeSlices(statements, run), result: null };
-      });
-      return {
-        tx: {
-          ...tx,
-          readPlanned: ({ plan, values, begin }) => readInside(begin(plan, values, sqliteBinding), tx),
-        },
-        finish: () => null,
-        commit: async () => {
-          end();
-          return hasBegun ? writer.commit() : null;
-        },
-        abandon: async () => {
-          end();
-          if (hasBegun) writer.abandon();
-        },
-      };
+      return newOwnTransaction(writer, (statements) => inTimeSlices(statements, run), options);
     },
     checkpoint: null,
     dataVersion: writer.dataVersion,
@@ -72,6 +46,41 @@ export const newInlineEngine = (options: EngineOptions): Engine => {
     load: () => ({ ...pool.load(), statements: statementsHere() }),
     closeWriter: async () => writer.close(),
     closeReaders: pool.close,
+  };
+};
+
+/** A transaction on a connection of this thread. @param runAll runs the statements of a batch on it. */
+export const newOwnTransaction = (
+  writer: Pick<Writer, 'begin' | 'commit' | 'abandon'>,
+  runAll: (statements: readonly Statement[]) => Promise<readonly Rows[]>,
+  { retry, requireIntact, onBegun }: BeginOptions,
+): Transaction => {
+  let hasBegun = false;
+  const begin = async (): Promise<DataVersion> => {
+    requireIntact();
+    return writer.begin();
+  };
+  const { tx, end } = newTx(async ({ statements }) => {
+    if (!hasBegun) {
+      onBegun(await retry(begin));
+      hasBegun = true;
+    }
+    return { rows: await runAll(statements), result: null };
+  });
+  return {
+    tx: {
+      ...tx,
+      readPlanned: ({ plan, values, begin: beginRead }) => readInside(beginRead(plan, values, sqliteBinding), tx),
+    },
+    finish: () => null,
+    commit: async () => {
+      end();
+      return hasBegun ? writer.commit() : null;
+    },
+    abandon: async () => {
+      end();
+      if (hasBegun) writer.abandon();
+    },
   };
 };
 

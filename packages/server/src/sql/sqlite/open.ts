@@ -14,7 +14,9 @@ import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
-import { isKnownSmall, newSmallReads } from './small.js';
+import { newTurn } from './own-time.js';
+import { isKnownSmall, newSmallReads } from './small-reads.js';
+import { newSmallWrites, type SmallWrites } from './small-writes.js';
 import { newThreadEngine, type ThreadOptions } from './threads.js';
 import { LostThread } from './watched-thread.js';
 
@@ -28,7 +30,7 @@ export interface SqliteOptions {
 export interface SqliteDb extends Db {
   /**
    * Moves reads and writes to threads: from the next one on, and each thread starts with the first that needs it. Not for a
-   * database in memory, which has one connection. What `readSmall` reads stays in the caller's thread.
+   * database in memory, which has one connection. What is small stays in the caller's thread.
    */
   startThreads(options: ThreadOptions): Promise<void>;
 }
@@ -101,7 +103,10 @@ export const openSqlite = async (
   let writing: Engine = inline;
   /** What the next transaction writes with. */
   let nextWriting: Engine = inline;
+  /** Null without threads. */
+  let smallWrites: SmallWrites | null = null;
   let threadCount = 0;
+  const turn = newTurn();
 
   // ---- reading
 
@@ -144,7 +149,7 @@ export const openSqlite = async (
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
   };
 
-  const small = newSmallReads(connectAgain, () => threadCount);
+  const small = newSmallReads(connectAgain, () => threadCount, turn);
   /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
   const readHere = <Plan extends object, Values, T>(planned: PlannedRead<Plan, Values, T>) => {
     if (!opened || isClosed) return null;
@@ -157,14 +162,14 @@ export const openSqlite = async (
 
   // ---- writing
 
-  /** The first write follows the reads to their threads. Others that commit meanwhile are noticed with the next transaction. */
-  const moveWriting = async (): Promise<void> => {
+  /** Another engine writes from now on. Others that commit meanwhile are noticed with the next transaction. */
+  const moveWriting = async (to: Engine): Promise<void> => {
     const former = writing;
     const before = await former.dataVersion();
-    const after = await nextWriting.dataVersion();
+    const after = await to.dataVersion();
     if ((await former.dataVersion()) === before) commits.replaced(before, after);
-    writing = nextWriting;
-    await former.closeWriter();
+    writing = to;
+    if (former === inline) await former.closeWriter();
   };
 
   /** @param onFinishing called once the next transaction may be made, if that is before the end of this one. */
@@ -224,7 +229,7 @@ export const openSqlite = async (
   /** Resolves once all writes so far have ended. */
   let ended: Promise<unknown> = last;
 
-  const writeInTurn = <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean): Promise<T> => {
+  const writeInTurn = <T>(work: (tx: Tx) => Promise<T>, isBounded: boolean, kind?: object): Promise<T> => {
     requireOpen();
     const until = lockedUntil();
     let isFollowed = false;
@@ -237,9 +242,14 @@ export const openSqlite = async (
       isFollowed = true;
       follow();
     };
-    const write = async (): Promise<T> => {
-      if (writing !== nextWriting) await tryUntil(until, moveWriting, limits.sqliteWriterPauseMs);
+    const writeWith = async (engine: Engine): Promise<T> => {
+      if (writing !== engine) await tryUntil(until, () => moveWriting(engine), limits.sqliteWriterPauseMs);
       return writeOnce(work, isBounded, until, onFinishing);
+    };
+    const write = async (): Promise<T> => {
+      const here = kind && smallWrites?.isPaused(kind) === false ? smallWrites : null;
+      const done = kind && here && (await here.attempt(kind, () => writeWith(here.engine)));
+      return done ? done.result : writeWith(nextWriting);
     };
     const turn = last.then(() => withRequestErrors(write()));
     const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
@@ -263,6 +273,7 @@ export const openSqlite = async (
     const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
     reading = threads;
     nextWriting = threads;
+    if (!readOnly) smallWrites = newSmallWrites(connectAgain, threads, turn);
     threadCount = options.count;
   };
 
@@ -287,7 +298,7 @@ export const openSqlite = async (
       return whenReady(here ? here.result : readElsewhere(planned), (result) => whenReady(catchUp(), () => result));
     },
     readSmall: (program) => withRequestErrors(tryUntil(lockedUntil(), () => inline.read(program()))),
-    write: (work) => writeInTurn(work, true),
+    write: (work, kind) => writeInTurn(work, true, kind),
     writeAlone,
     runAlone: async (statement) => {
       await writeAlone((tx) => tx.run(statement));
@@ -308,7 +319,7 @@ export const openSqlite = async (
       await ended;
       await reading.closeReaders();
       await writing.closeWriter();
-      if (writing !== inline) await inline.closeWriter();
+      for (const it of [inline, smallWrites?.engine, nextWriting]) if (it !== writing) await it?.closeWriter();
       if (reading !== inline) await inline.closeReaders();
       small.close();
       // the last connection to close moves the journal into the file

@@ -1,6 +1,6 @@
 /**
  * Small reads in the server's thread. There they cost half of what they do in another one: nothing is sent, nobody is woken,
- * and the pages that they need are in one cache. Others must not wait for them, so they have little time, each and together.
+ * and the pages that they need are in one cache. They have little time, each and together.
  */
 import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
@@ -9,6 +9,7 @@ import { sqliteBinding } from './binding.js';
 import type { Connection } from './connection.js';
 import { beginSnapshot, runProgram } from './connections.js';
 import type { Cost } from './engine.js';
+import { newPauses, type Turn } from './own-time.js';
 
 /** Whether a plan has shown in threads that its reads are small. */
 export const isKnownSmall = (cost: Cost | null): boolean =>
@@ -27,10 +28,9 @@ export interface SmallReads {
 }
 
 /** @param connect opens another connection. @param threads that could do it instead. */
-export const newSmallReads = (connect: () => Connection, threads: () => number): SmallReads => {
+export const newSmallReads = (connect: () => Connection, threads: () => number, turn: Turn): SmallReads => {
   let connection: Connection | null = null;
-  const slow = new WeakMap<object, Slow>();
-  const turn = newTurn();
+  const pauses = newPauses();
 
   const run = <Plan extends object, Values, T>({ plan, values, begin }: PlannedRead<Plan, Values, T>): T => {
     connection ??= connect();
@@ -50,20 +50,17 @@ export const newSmallReads = (connect: () => Connection, threads: () => number):
     read: (planned, cost) => {
       const { plan } = planned;
       const now = performance.now();
-      const known = slow.get(plan);
       const pause = (): void => {
-        const pauseMs = Math.max(FIRST_PAUSE_MS, Math.min(2 * (known?.pauseMs ?? 0), limits.smallReadPauseMsMax));
-        slow.set(plan, { pauseMs, pausedUntil: performance.now() + pauseMs });
+        pauses.pause(plan);
         if (cost) cost.runs = 0;
       };
       // the more threads there are, the sooner they take over
-      if (turn.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || now < (known?.pausedUntil ?? 0))
-        return null;
+      if (turn.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || pauses.isPaused(plan)) return null;
       try {
         const result = run(planned);
         // long texts are rendered between two looks at the time
         if (performance.now() - now > limits.smallReadsMsMax) pause();
-        else if (known) known.pauseMs *= LESS_AFTER_SUCCESS;
+        else pauses.ease(plan);
         return { result };
       } catch (fault) {
         // on a busy machine any read may take long now and then
@@ -75,34 +72,5 @@ export const newSmallReads = (connect: () => Connection, threads: () => number):
       }
     },
     close,
-  };
-};
-
-/** A plan that has taken too long here. */
-interface Slow {
-  /** How long it was not tried again the last time; less with each time that it did not take too long. */
-  pauseMs: number;
-  /** Milliseconds of `performance.now()`. */
-  readonly pausedUntil: number;
-}
-
-const FIRST_PAUSE_MS = 20;
-const LESS_AFTER_SUCCESS = 0.8;
-
-/** Milliseconds spent since the event loop last looked for what else there is to do. */
-const newTurn = () => {
-  let spent = 0;
-  let isCounting = false;
-  return {
-    spent: () => spent,
-    spend: (ms: number): void => {
-      spent += ms;
-      if (isCounting) return;
-      isCounting = true;
-      setImmediate(() => {
-        spent = 0;
-        isCounting = false;
-      });
-    },
   };
 };
