@@ -163,6 +163,8 @@ export const limits = {
   closeMsMax: 5_000,
   /** KiB of SQLite's page cache per connection. */
   sqliteCacheKibMax: 8_192,
+  /** The same of the connection of small reads, by default. They look for entries anywhere; copying a page from the system takes longer than reading it. */
+  sqlitePagesKib: 65_536,
   /** Compiled or prepared statements kept per connection. */
   statementsMax: 500,
   /** Characters of the prepared statements of one SQLite connection, which take about ten bytes for each. */

@@ -103,7 +103,7 @@ export const openDatabase = async (
   { readOnly = false, onUnavailable = () => undefined }: OpenOptions = {},
 ): Promise<OpenedDatabase> => {
   refuseOtherClient(project);
-  const { dir, env, v4 } = project;
+  const { dir, env, config, v4 } = project;
   if (env.DATABASE_CLIENT === 'sqlite') {
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
@@ -115,7 +115,8 @@ export const openDatabase = async (
     }
     try {
       if (!readOnly) fs.mkdirSync(path.dirname(file), { recursive: true });
-      return await openSqlite(file, { readOnly, onUnavailable });
+      const pagesKib = Math.round(config.memory.pagesMb * 1024);
+      return await openSqlite(file, { readOnly, pagesKib, onUnavailable });
     } catch (fault) {
       if (fault instanceof Refusal) throw fault;
       throw new StartFault(`SQLite cannot open ${file}: ${(fault as Error).message}\nCheck DATABASE_FILENAME.`);

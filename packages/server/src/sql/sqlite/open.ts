@@ -23,6 +23,8 @@ import { LostThread } from './watched-thread.js';
 export interface SqliteOptions {
   /** Creates and changes nothing. */
   readonly readOnly?: boolean;
+  /** KiB of pages that are kept for small reads. */
+  readonly pagesKib?: number | undefined;
   /** Called with the cause of each 503 response; for a full disk once a minute. */
   readonly onUnavailable?: (fault: Error) => void;
 }
@@ -41,7 +43,7 @@ export interface SqliteDb extends Db {
  */
 export const openSqlite = async (
   file: string,
-  { readOnly = false, onUnavailable = () => undefined }: SqliteOptions = {},
+  { readOnly = false, pagesKib = limits.sqlitePagesKib, onUnavailable = () => undefined }: SqliteOptions = {},
 ): Promise<SqliteDb> => {
   let isClosed = false;
   /** Null until the first connection is open, and for a database in memory. */
@@ -149,7 +151,11 @@ export const openSqlite = async (
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
   };
 
-  const small = newSmallReads(connectAgain, () => threadCount, turn);
+  const small = newSmallReads(
+    () => connectAgain([`pragma cache_size = -${pagesKib}`]),
+    () => threadCount,
+    turn,
+  );
   /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
   const readHere = <Plan extends object, Values, T>(planned: PlannedRead<Plan, Values, T>) => {
     if (!opened || isClosed) return null;
