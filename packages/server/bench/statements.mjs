@@ -57,7 +57,7 @@ export const countWrites = (dovetail, project, world, requests, turn) => {
           if (statements.length > 0) seen.rounds += 1;
           return tx.runAll(statements);
         };
-        const result = await work(txThrough(dovetail, db, runAll));
+        const result = await work(txThrough(dovetail, db, tx, runAll));
         seen.rows = (await rowsWritten()) - before;
         return result;
       }),
@@ -73,11 +73,12 @@ export const countWrites = (dovetail, project, world, requests, turn) => {
 };
 
 /** A transaction all of whose statements pass through the given function. */
-const txThrough = ({ readInside }, { dialect }, runAll) => ({
+const txThrough = ({ readInside }, { dialect }, { mayLockLate }, runAll) => ({
   runAll,
   run: async (statement) => (await runAll([statement]))[0],
   readPlanned: ({ plan, values, begin }) => readInside(begin(plan, values, dialect), { runAll }),
   finish: () => undefined,
+  mayLockLate,
 });
 
 const plain = (sql) => ({ sql, params: [], ids: [] });
@@ -124,7 +125,7 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
       for (const it of statements) results.push(await run(it));
       return results;
     };
-    return txThrough(dovetail, db, runAll);
+    return txThrough(dovetail, db, tx, runAll);
   };
   const watched = (db) => ({
     ...watchReads(db, timed),

@@ -51,6 +51,16 @@ export interface Cell {
 export interface NewRow {
   readonly table: string;
   readonly cells: readonly Cell[];
+  /** A further column. Only for a database to which others write meanwhile: elsewhere the value is known. */
+  readonly last?: LastRank;
+}
+
+/** A rank behind those of the rows that have the same value in another column of the new row, as the statement finds them. */
+export interface LastRank {
+  readonly column: string;
+  readonly of: string;
+  /** What only those rows have. */
+  readonly fixed: readonly { readonly column: string; readonly value: string }[];
 }
 
 /** Values that drivers bind. */
@@ -66,6 +76,8 @@ export interface Statement {
   readonly slots?: readonly Slot[];
   /** The only statement of its read, so that the read needs no transaction to see one snapshot. */
   readonly isWhole?: boolean;
+  /** It fails if something has changed, and then the work of the transaction is repeated. */
+  readonly isGuard?: boolean;
   /** Given if a response consists of nothing but the texts in one of its columns, counted from 1, and shows each once. */
   readonly onlyTexts?: { readonly column: number; readonly columns: number };
   /** The result may be long, so its time and size are checked row by row. */
@@ -109,6 +121,17 @@ export interface Tx {
    * that succeeds and what is read is an object; otherwise the transaction goes on as if nothing had been said.
    */
   finish(): void;
+  /**
+   * Whether the work may ask before it locks, and ask again behind the lock by `Dialect.unchanged`: if that fails, the work is
+   * repeated, and may not do so again. Absent where there is one writer.
+   */
+  readonly mayLockLate?: boolean;
+}
+
+/** A query, and how many rows it has found. */
+export interface Counted {
+  readonly query: Statement;
+  readonly rows: number;
 }
 
 export type ConstraintKind = 'unique' | 'reference' | 'not-null' | 'check';
@@ -322,6 +345,8 @@ export interface Dialect extends Binding {
   continueIds(table: string): Statement | null;
   /** Acquires a lock on each name until the end of the transaction; null for an engine with a single writer. */
   lock(names: readonly string[]): Statement | null;
+  /** Fails unless each query finds as many rows as before (`Tx.mayLockLate`); null for an engine with a single writer. */
+  unchanged(counted: readonly Counted[]): Statement | null;
   /** Row-locking suffix of a `select`; empty for an engine with a single writer. */
   readonly forUpdate: Sql;
   /** The same for rows of a queue, without those that another process has locked. */

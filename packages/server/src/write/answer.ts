@@ -11,7 +11,7 @@ import { pipeline } from '../sql/pipeline.js';
 import type { Writer } from './apply.js';
 import { readQueryLocale } from './locales.js';
 import { hashPasswords } from './passwords.js';
-import { refuseChanged, refuseExcluded, type WriteRequest, type Written } from './request.js';
+import { type Place, refuseChanged, refuseExcluded, type WriteRequest, type Written } from './request.js';
 import type { Session } from './session.js';
 
 export interface Lines {
@@ -34,7 +34,6 @@ export interface Answered {
 
 /**
  * Writes one entry in the session and reads it back. Throws `Refusal`.
- * @param place `last` if the transaction ends with it.
  */
 export const applyAndAnswer = async (
   request: WriteRequest,
@@ -42,14 +41,14 @@ export const applyAndAnswer = async (
   context: ResolveContext,
   session: Session,
   { reader, writer }: Lines,
-  place: 'inside' | 'last' = 'inside',
+  place: Place = 'inside',
 ): Promise<Answered> => {
   const readRequest: Omit<ReadRequest, 'id'> = { action: 'findOne', type: request.type, drafts: 'written', ...show };
   // reject an invalid query before touching the database
   unwrap(reader.check({ ...readRequest, id: null }, context));
   const locale = readQueryLocale(request.type, show.query);
   const stated = withParameters(request, show.query, context);
-  const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session);
+  const { id, undecided, goesOn, run } = await writer.prepare({ locale, ...stated }, context, session, place);
   /** As a parameter of a read it would have no effect. */
   const isTaken = ({ name }: LeftOut): boolean =>
     name === 'locale' && context.format === 'v5' && request.action === 'create' && request.type.localized;

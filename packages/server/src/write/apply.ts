@@ -14,6 +14,7 @@ import { dropUnwritable } from './places.js';
 import { previewOf } from './preview.js';
 import {
   type HooksOf,
+  type Place,
   type PreparedWrite,
   type Recorder,
   refuseChanged,
@@ -45,7 +46,7 @@ export interface Writer {
   /** Writes one entry. */
   apply(request: WriteRequest, context: ResolveContext, session: Session): Promise<Written>;
   /** The same in two steps. */
-  prepare(request: WriteRequest, context: ResolveContext, session: Session): Promise<PreparedWrite>;
+  prepare(request: WriteRequest, context: ResolveContext, session: Session, place?: Place): Promise<PreparedWrite>;
 }
 
 /**
@@ -58,7 +59,7 @@ export const newWriter = (
   hooksOf: HooksOf = () => undefined,
   recorder: Recorder | null = null,
 ): Writer => {
-  const prepare: Writer['prepare'] = async (request, context, session) => {
+  const prepare: Writer['prepare'] = async (request, context, session, place = 'inside') => {
     const { type } = request;
     const write: Write = {
       request,
@@ -69,6 +70,7 @@ export const newWriter = (
       hooks: hooksOf(request),
       recorder,
       eventsBefore: session.events.length,
+      place,
       leftOut: new Map(),
       byHooks: {
         hashes: new Set(),

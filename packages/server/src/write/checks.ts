@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
-import { type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
+import { type Counted, type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
 import { groupBy, listKey } from './keys.js';
@@ -78,6 +78,14 @@ const askedBy = ({ links, morphs }: Change): readonly Asked[] =>
     ),
   ].filter((it) => it.ids.length > 0);
 
+const askedByType = (changes: readonly OwnedChange[]): readonly Asked[][] =>
+  groupBy(
+    changes.flatMap(({ change }) => askedBy(change)),
+    (it) => it.uid,
+  );
+
+const distinctIds = (asked: readonly Asked[]): readonly number[] => [...new Set(asked.flatMap((it) => it.ids))];
+
 /** Returns what to call once the questions are answered. */
 const askTargets = (
   changes: readonly OwnedChange[],
@@ -86,13 +94,9 @@ const askTargets = (
 ): (() => Targets) => {
   const mediaTypes = new Map<number, string | null>();
   const absent: Issue[] = [];
-  const groups = groupBy(
-    changes.flatMap(({ change }) => askedBy(change)),
-    (it) => it.uid,
-  );
-  for (const asked of groups) {
+  for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
-    const wanted = [...new Set(asked.flatMap((it) => it.ids))];
+    const wanted = distinctIds(asked);
     ask(existingStatement(typeOf(model, uid), wanted, dialect), (rows) => {
       const found = new Set(rows.map(([target]) => target!));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
@@ -137,7 +141,7 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
   const seen = new Set<string>();
   for (const { change, id } of changes)
     for (const value of change.values) {
-      if (value.value === null || !isUnique(value.attribute)) continue;
+      if (!isToBeUnique(value)) continue;
       ask(takenStatement(change.type, value, id, dialect), (rows) => {
         const key = JSON.stringify([change.type.uid, value.attribute.name, value.value]);
         if (rows.length > 0 || seen.has(key)) issues.push(issue('body.unique', value.path));
@@ -146,6 +150,36 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
     }
   return () => issues;
 };
+
+/**
+ * Fails unless what was asked before the lock still holds behind it: targets that other writers must lock to delete are
+ * there, and unique values are not taken.
+ */
+export const unchangedStatement = (
+  changes: readonly OwnedChange[],
+  { model, dialect }: Pick<CheckContext, 'model' | 'dialect'>,
+): Statement | null => {
+  const locked = new Set(
+    changes.flatMap(({ change }) =>
+      change.links.flatMap(({ attribute }) => (attribute.inverse === null ? [] : [attribute.target])),
+    ),
+  );
+  const targets = askedByType(changes).flatMap((asked): readonly Counted[] => {
+    const { uid } = asked[0]!;
+    if (!locked.has(uid)) return [];
+    const wanted = distinctIds(asked);
+    return [{ query: existingStatement(typeOf(model, uid), wanted, dialect), rows: wanted.length }];
+  });
+  const values = changes.flatMap(({ change, id }) =>
+    change.values
+      .filter(isToBeUnique)
+      .map((value): Counted => ({ query: takenStatement(change.type, value, id, dialect), rows: 0 })),
+  );
+  const counted = [...targets, ...values];
+  return counted.length > 0 ? dialect.unchanged(counted) : null;
+};
+
+const isToBeUnique = ({ attribute, value }: ValueChange): boolean => value !== null && isUnique(attribute);
 
 /** Selects a row of another entry with the value. */
 const takenStatement = (

@@ -1,9 +1,9 @@
 /** Prepares the creation of an entry, in one locale or as a sibling of another. */
 import { sql } from 'kysely';
 import { bug, issue, refuse, unwrap } from '../errors.js';
-import type { Cell } from '../sql/dialect.js';
+import type { Cell, Statement } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { checkChanges } from './checks.js';
+import { checkChanges, unchangedStatement } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import {
   checkInherited,
@@ -21,7 +21,7 @@ import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import { lockNames } from './plan.js';
 import { type PreparedWrite, refuseChanged } from './request.js';
-import { changesOf, type Snapshot } from './snapshot.js';
+import { changesOf, isExclusive, type OwnedChange, type Snapshot } from './snapshot.js';
 import {
   acceptData,
   changedCells,
@@ -61,12 +61,9 @@ export const prepareCreate = async (
     return refuse(issue('body.single-exists', []));
   const given = request.locale ?? ownMember(data, 'locale');
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
-  const [, group, checked] = await pipeline(
-    () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
-    async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
-    () => checkChanges(changes, checking),
-  );
-  const snapshot: Snapshot = { ...unwrap(checked), parts: noParts };
+  const early = sibling ? null : await askThenLock(write, changes);
+  const { group, checked, before } = early ?? (await lockThenAsk(write, changes, sibling));
+  const snapshot: Snapshot = { ...checked, parts: noParts };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const { newId = null } = request.action === 'create' ? request : {};
@@ -101,8 +98,50 @@ export const prepareCreate = async (
       ...operations,
     ],
     followers,
+    before,
     undecided: null,
   });
+};
+
+interface Asked {
+  /** The siblings of a new sibling. */
+  readonly group: readonly StoredEntry[];
+  readonly checked: Omit<Snapshot, 'parts'>;
+  /** Statements that the operations rely on. */
+  readonly before: readonly Statement[];
+}
+
+/** @param sibling null, or the entry of which the new one becomes a sibling, and the locale of the new one. */
+const lockThenAsk = async (
+  write: Write,
+  changes: readonly OwnedChange[],
+  sibling: { readonly id: number; readonly locale: string } | null,
+): Promise<Asked> => {
+  const { type } = write.request;
+  const checking = checkContext(write);
+  const [, group, checked] = await pipeline(
+    () => takeLocks([...lockNames(changes), ...(sibling ? [siblingsLock(type)] : [])], write),
+    async () => (sibling ? readGroup(type, sibling.id, sibling.locale, checking) : []),
+    () => checkChanges(changes, checking),
+  );
+  return { group, checked: unwrap(checked), before: [] };
+};
+
+/**
+ * The other way round, so that writers wait only for each other's last round trip: behind the lock a statement asks again, and
+ * ranks in lists of other entries are decided as the rows are inserted. Null where that would not be enough.
+ */
+const askThenLock = async (write: Write, changes: readonly OwnedChange[]): Promise<Asked | null> => {
+  const { dialect, hooks, place, session } = write;
+  const lock = dialect.lock(lockNames(changes));
+  // code would be run again
+  const mayRepeat = place === 'last' && session.tx.mayLockLate === true && !hooks?.before('create');
+  if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;
+  const checking = checkContext(write);
+  const checked = unwrap(await checkChanges(changes, checking));
+  if (checked.unsound.length > 0) return null;
+  const unchanged = unchangedStatement(changes, checking);
+  return { group: [], checked: { ...checked, isEarly: true }, before: unchanged ? [lock, unchanged] : [lock] };
 };
 
 export const findSourceOf = (write: Write, id: number | null): Promise<StoredEntry> =>

@@ -87,6 +87,9 @@ const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
     if (ids.length > 0) operations.push({ kind: 'delete', table: path.table, column: 'id', ids, fixed: [] });
   const moved: (readonly [number, number])[] = [];
   const lastRanks = snapshot.lastRanks.get(pathKey(path));
+  // in the list of the other side a new link goes last
+  const isDecidedLater = snapshot.isEarly === true && inverseRank !== null;
+  const last = isDecidedLater ? { last: { column: inverseRank, of: path.to, fixed: path.fixed } } : {};
   wanted.forEach((to, place) => {
     const rank = ranks?.[place] ?? null;
     const row = byTarget.get(to);
@@ -94,9 +97,8 @@ const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
       if (rank !== null && row.rank !== rank) moved.push([row.row, rank]);
       return;
     }
-    // in the list of the other side a new link goes last
     const inverse: readonly Cell[] =
-      inverseRank === null
+      inverseRank === null || isDecidedLater
         ? []
         : [{ column: inverseRank, kind: 'rank', value: Math.floor(lastRanks?.get(to) ?? 0) + 1 }];
     operations.push({
@@ -109,6 +111,7 @@ const planTableLinks = (links: WantedLinks, planning: LinkPlanning): void => {
         ...inverse,
         ...path.fixed.map((it): Cell => ({ column: it.column, kind: 'string', value: it.value })),
       ],
+      ...last,
     });
   });
   if (path.rank !== null && moved.length > 0)

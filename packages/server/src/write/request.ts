@@ -15,6 +15,9 @@ export interface Times {
   readonly updatedAt?: number;
 }
 
+/** Where a write is in its transaction: `last` if the transaction has no other and ends with it. */
+export type Place = 'inside' | 'last';
+
 /** Ids of administrators; null for nobody. */
 export interface Creators {
   readonly createdBy?: number | null;

@@ -5,9 +5,14 @@ import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds, 
 import { keptStatement } from '../sql/kept.js';
 import type { Operation } from './operations.js';
 
-/** Sends all statements in one batch. */
-export const runOperations = async (operations: readonly Operation[], dialect: Dialect, tx: Tx): Promise<void> => {
-  await tx.runAll(statementsOf(operations, dialect));
+/** Sends all statements in one batch. @param before those that the operations rely on. */
+export const runOperations = async (
+  operations: readonly Operation[],
+  dialect: Dialect,
+  tx: Tx,
+  before: readonly Statement[] = [],
+): Promise<void> => {
+  await tx.runAll([...before, ...statementsOf(operations, dialect)]);
 };
 
 /** In order; consecutive inserts are combined. */

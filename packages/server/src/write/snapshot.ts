@@ -42,6 +42,8 @@ export interface Snapshot {
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Lists with unsound ranks, which must be renumbered before the change is planned. */
   readonly unsound: readonly OrderedList[];
+  /** Whether it was read before locks were taken: others may have added to the lists of `lastRanks` since. */
+  readonly isEarly?: boolean;
   /** Ids that the new entry and new components will have, by uid, in the order in which the change names them. */
   readonly newIds: ReadonlyMap<Uid, readonly number[]>;
 }

@@ -6,7 +6,7 @@ import { joinColumn } from '../model/storage.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, tellsVersion } from '../read/etag.js';
-import type { Cell, Dialect } from '../sql/dialect.js';
+import type { Cell, Dialect, Statement } from '../sql/dialect.js';
 import { type Change, type ParsedBody, parseChange } from './change.js';
 import { acceptBody, type CheckContext } from './checks.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
@@ -20,6 +20,7 @@ import {
   type Data,
   type HookEvent,
   type Hooks,
+  type Place,
   type PreparedWrite,
   type Recorder,
   refuseChanged,
@@ -40,6 +41,8 @@ export interface Write {
   readonly recorder: Recorder | null;
   /** Events of the session that were there before. */
   readonly eventsBefore: number;
+  /** `last` if nothing else is written in the transaction. */
+  readonly place: Place;
   /** Keys of the data that had no effect, by name. */
   readonly leftOut: Map<string, LeftOut>;
   readonly byHooks: SetByHooks;
@@ -256,13 +259,15 @@ interface Planned {
   readonly operations: readonly Operation[];
   /** Siblings that the operations change too. */
   readonly followers: readonly number[];
+  /** Statements that the operations rely on. */
+  readonly before?: readonly Statement[];
   readonly undecided: PreparedWrite['undecided'];
   readonly publication?: WriteEvent['publication'] | undefined;
 }
 
 export const makePrepared = (
   { request: { type, isOfUpload }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, followers, undecided, publication }: Planned,
+  { action, id, version, data, operations, followers, before, undecided, publication }: Planned,
 ): PreparedWrite => {
   const cause = isOfUpload ? ({ isOfUpload } as const) : {};
   const events: readonly WriteEvent[] = [
@@ -278,7 +283,7 @@ export const makePrepared = (
     run: async () => {
       // afterwards the entry would be gone; without a recorder the operations belong to this turn, which may end the transaction
       if (action === 'delete' && recording) await recording.record(events, session);
-      await runOperations(operations, dialect, session.tx);
+      await runOperations(operations, dialect, session.tx, before);
       session.events.push(...events);
       if (action !== 'delete') await recording?.record(events, session);
       await hook?.({ id, data, session });

@@ -3,9 +3,11 @@ import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import { compileWith, fixedStatement, idsParameter, postgresBuilder, slotParameter } from '../compile.js';
-import type { Binding, ColumnKind, DbValue, Dialect, JsonForm, NewRow, Sql, Statement } from '../dialect.js';
+import type { Binding, ColumnKind, DbValue, Dialect, JsonForm, LastRank, NewRow, Sql, Statement } from '../dialect.js';
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 import { explainOnPostgres } from './explain.js';
+import { unchanged } from './guard.js';
+import { numberOf, renumbered } from './parameters.js';
 
 /** The zone of this process: v4 stores wall clocks in it (ST2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -134,10 +136,10 @@ interface Insert {
   readonly isSingle: boolean;
 }
 
-const columnsKey = ({ table, cells }: NewRow): string => {
+const columnsKey = ({ table, cells, last }: NewRow): string => {
   let key = table;
   for (const { column, kind } of cells) key += ` ${column} ${kind}`;
-  return key;
+  return last ? `${key} ${last.column} behind ${last.of} ${JSON.stringify(last.fixed)}` : key;
 };
 
 const textsOf = ({ cells }: NewRow): Readonly<Record<string, string | null>> => {
@@ -149,15 +151,23 @@ const textsOf = ({ cells }: NewRow): Readonly<Record<string, string | null>> => 
 const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
 
 const insertText = (inserts: readonly Insert[]): string => {
-  const parts = inserts.map(({ row: { table, cells }, isSingle }, i) => {
+  const parts = inserts.map(({ row: { table, cells, last }, isSingle }, i) => {
     const names = cells.map((it) => sql.ref(it.column));
     const types = names.map((name) => sql`${name} text`);
     const values = isSingle
       ? sql`values (${sql.join(cells.map(({ kind }) => fromText(kind, sql`${''}::text`)))})`
       : sql`select ${sql.join(cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`))))} from json_to_recordset((${''}::text)::json) as r(${sql.join(types)})`;
-    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(names)}) ${values})`;
+    const columns = last ? [...names, sql.ref(last.column)] : names;
+    const rows = last ? sql`select r.*, ${behindLast(table, last)} from (${values}) as r(${sql.join(names)})` : values;
+    return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(columns)}) ${rows})`;
   });
   return compile(sql`with ${sql.join(parts)} select 1`).sql;
+};
+
+const behindLast = (table: string, { column, of, fixed }: LastRank): Sql => {
+  const rank = sql.ref(`l.${column}`);
+  const others = fixed.map((it) => sql` and ${sql.ref(`l.${it.column}`)} = ${sql.lit(it.value)}`);
+  return sql`(select coalesce(floor(max(${rank})), 0) + 1 from ${sql.table(table)} l where ${sql.ref(`l.${of}`)} = ${sql.ref(`r.${of}`)}${sql.join(others, sql``)})`;
 };
 
 /** Each query keeps the order of its rows: no part of it runs in parallel with another part. */
@@ -175,32 +185,15 @@ const unite = (queries: readonly Statement[]): Statement => {
 
 const unitedTexts = new LRUCache<string, string>({ max: limits.statementsMax });
 
-const numbers = new LRUCache<string, number>({ max: limits.statementsMax });
-let lastNumber = 0;
-
-/** A number for a text: joined texts of many queries would be long keys. */
-const numberOf = (text: string): number => {
-  const known = numbers.get(text);
-  if (known !== undefined) return known;
-  lastNumber += 1;
-  numbers.set(text, lastNumber);
-  return lastNumber;
-};
-
 const unitedText = (queries: readonly Statement[]): string => {
   let before = 0;
   const selects = queries.map(({ sql: text, params }, place) => {
-    const renumbered = text.replace(quotedOrParameter, (found, number?: string) =>
-      number === undefined ? found : `$${before + Number(number)}`,
-    );
+    const query = renumbered(text, before);
     before += params.length;
-    return `select ${place} as place, q.* from (${renumbered}) q`;
+    return `select ${place} as place, q.* from (${query}) q`;
   });
   return selects.join(' union all ');
 };
-
-/** A quoted name, a literal, or a parameter with its number. */
-const quotedOrParameter = /"(?:[^"]|"")*"|'(?:[^']|'')*'|\$(\d+)/g;
 
 const lockTexts: string[] = [];
 
@@ -267,6 +260,7 @@ export const postgresDialect = (collation: string | null): Dialect => ({
     const ordered = [...new Set(names)].sort();
     return ordered.length === 0 ? null : { sql: lockText(ordered.length), params: ordered, ids: [] };
   },
+  unchanged,
   forUpdate: sql` for no key update`,
   skipLocked: sql` for update skip locked`,
   engine: fixedStatement(

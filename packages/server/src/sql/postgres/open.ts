@@ -107,16 +107,18 @@ export const openPostgres = async (
     return result;
   };
 
+  /** @param mayRely whether statements may be sent that rely on guards before them. */
   const writeOnce = async <T>(
     kind: 'write' | 'alone',
     work: (tx: Tx) => Promise<T>,
-    mayFinish: boolean,
+    mayRely: boolean,
     onBegun: () => void,
   ): Promise<T> => {
     const connection = await connections.acquire(patienceOf[kind]);
     const own = commits.begin();
     let isFinishing = false;
     let ending: Promise<string> | null = null;
+    let hasGuard = false;
     const end = (): Promise<string> => {
       const announcement = peers.announcement(own.ids, own.writes);
       return connection.end(announcement === null ? [commit] : [announcement, commit]);
@@ -130,6 +132,7 @@ export const openPostgres = async (
       const sendOne = sendingFor(own, connection);
       const send: Tx['run'] = async (statement) => {
         if (ending) throw bug('postgres.statement-after-commit', {});
+        if (statement.isGuard) hasGuard = true;
         return sendOne(statement);
       };
       const runAll: Tx['runAll'] = (statements) => Promise.all(statements.map(send));
@@ -147,8 +150,9 @@ export const openPostgres = async (
         runAll,
         readPlanned: (read) => readInside(read.begin(read.plan, read.values, postgresBinding), { runAll: readLast }),
         finish: () => {
-          isFinishing = mayFinish;
+          isFinishing = mayRely;
         },
+        mayLockLate: mayRely,
       });
       await began;
       const tag = await (ending ?? end());
@@ -158,7 +162,7 @@ export const openPostgres = async (
       return result;
     } catch (fault) {
       const cause = await abandon(connection, fault);
-      throw ending && isGuardFault(cause) ? new PostgresFault('unsure', cause) : cause;
+      throw (ending || hasGuard) && isGuardFault(cause) ? new PostgresFault('unsure', cause) : cause;
     } finally {
       own.ended();
     }
@@ -223,16 +227,16 @@ export const openPostgres = async (
 
   const written = async <T>(kind: 'write' | 'alone', work: (tx: Tx) => Promise<T>): Promise<T> => {
     let hasBegun = false;
-    let mayFinish = true;
+    let mayRely = true;
     const attempt = (): Promise<T> => {
       hasBegun = false;
-      return writeOnce(kind, work, mayFinish, () => {
+      return writeOnce(kind, work, mayRely, () => {
         hasBegun = true;
       });
     };
     const mayRepeat = (fault: FaultKind): boolean => {
-      // the next attempt commits once the response is there, or is refused as that decides
-      if (fault === 'unsure') mayFinish = false;
+      // the next attempt locks first, and commits once the response is there, or is refused as that decides
+      if (fault === 'unsure') mayRely = false;
       // once it has begun, it is unknown whether the commit went through
       return fault !== 'lost' || !hasBegun;
     };

@@ -228,6 +228,7 @@ export const sqliteDialect: Dialect = {
   newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
   continueIds: () => null,
   lock: () => null,
+  unchanged: () => null,
   forUpdate: sql``,
   skipLocked: sql``,
   engine: fixedStatement(

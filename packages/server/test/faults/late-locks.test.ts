@@ -1,0 +1,131 @@
+/**
+ * Creations on PostgreSQL ask before they lock (`Tx.mayLockLate`): what others commit while they wait for the lock counts as
+ * if they had waited before they asked.
+ */
+import { Client } from 'pg';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { dialects } from '../world/databases.js';
+import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+
+const relation = { type: 'relation', relation: 'manyToMany' };
+const project: SmallProject = {
+  types: {
+    note: {
+      attributes: {
+        name: { type: 'string', unique: true },
+        tags: { ...relation, target: 'api::tag.tag', inversedBy: 'notes' },
+        first: { type: 'relation', relation: 'oneToOne', target: 'api::tag.tag', inversedBy: 'firstOf' },
+      },
+    },
+    tag: {
+      attributes: {
+        notes: { ...relation, target: 'api::note.note', mappedBy: 'tags' },
+        firstOf: { type: 'relation', relation: 'oneToOne', target: 'api::note.note', mappedBy: 'first' },
+      },
+    },
+  },
+};
+
+describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock', () => {
+  let world: SmallWorld;
+  let other: Client;
+  beforeAll(async () => {
+    world = await newSmallWorld('postgres', project);
+    other = new Client(world.env['DATABASE_URL']!);
+    await other.connect();
+  });
+  afterAll(async () => {
+    await other.end();
+    await world.close();
+  });
+  beforeEach(async () => {
+    await other.query('delete from notes; delete from tags');
+    await other.query('insert into tags (id) values (1), (2)');
+  });
+
+  const create = (name: string, data: object = {}) => world.send('POST', '/api/notes', { data: { name, ...data } });
+  const codes = (body: unknown): readonly string[] =>
+    (body as { error: { details: { errors: { code: string }[] } } }).error.details.errors.map((it) => it.code);
+
+  /** Creates a note while another client has the lock, which it releases with a commit once the creation waits. */
+  const whileWaiting = async (lock: string, statements: string, name: string, data: object = {}) => {
+    await other.query('begin');
+    await other.query('select pg_advisory_xact_lock(hashtext($1))', [lock]);
+    const answer = create(name, data);
+    const waiting = `select from pg_locks join pg_database d on d.oid = database
+      where datname = current_database() and locktype = 'advisory' and not granted`;
+    while ((await other.query(waiting)).rowCount === 0);
+    await other.query(statements);
+    await other.query('commit');
+    return answer;
+  };
+
+  const orders = async () =>
+    (
+      await other.query<{ name: string; note_order: number }>(
+        'select n.name, l.note_order from notes_tags_links l join notes n on n.id = l.note_id where l.tag_id = 1 order by l.note_order',
+      )
+    ).rows.map((it) => [it.name, it.note_order]);
+
+  it('is refused if a unique value has been taken', async () => {
+    const { status, body } = await whileWaiting('unique notes', `insert into notes (name) values ('a')`, 'a');
+    expect([status, codes(body)]).toEqual([400, ['body.unique']]);
+    expect(await world.rows('notes')).toHaveLength(1);
+  });
+
+  it('is refused if an entry that it names has been deleted', async () => {
+    const { status, body } = await whileWaiting('notes_tags_links', 'delete from tags where id = 2', 'a', {
+      tags: [1, 2],
+    });
+    expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
+    expect(await world.rows('notes')).toEqual([]);
+  });
+
+  it('goes behind those that have been added to lists of other entries', async () => {
+    expect((await create('a', { tags: [1] })).status).toBe(200);
+    const added = `with n as (insert into notes (name) values ('b') returning id)
+      insert into notes_tags_links (note_id, tag_id, tag_order, note_order) select id, 1, 1, 2 from n`;
+    const { status } = await whileWaiting('notes_tags_links', added, 'c', { tags: [2, 1] });
+    expect(status).toBe(200);
+    expect(await orders()).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+    ]);
+  });
+
+  it('numbers lists anew whose ranks are unsound', async () => {
+    await create('a', { tags: [1] });
+    await create('b', { tags: [1] });
+    await other.query('update notes_tags_links set note_order = 0.5');
+    await create('c', { tags: [1] });
+    expect(await orders()).toEqual([
+      ['a', 1],
+      ['b', 2],
+      ['c', 3],
+    ]);
+  });
+
+  it('takes over an entry that may have one owner', async () => {
+    const added = `with n as (insert into notes (name) values ('b') returning id)
+      insert into notes_first_links (note_id, tag_id) select id, 1 from n`;
+    const { status } = await whileWaiting('notes_first_links', added, 'c', { first: 1 });
+    expect(status).toBe(200);
+    expect(await world.rows('notes_first_links')).toHaveLength(1);
+  });
+
+  it('goes behind others that are created at once', async () => {
+    const names = Array.from({ length: 20 }, (_none, i) => `n${i}`);
+    const answers = await Promise.all(names.map((name) => create(name, { tags: [1] })));
+    expect(answers.map((it) => it.status)).toEqual(names.map(() => 200));
+    expect((await orders()).map(([, order]) => order)).toEqual(names.map((_name, i) => i + 1));
+  });
+
+  it('that has taken a unique value is the only one of those at once', async () => {
+    const answers = await Promise.all(Array.from({ length: 8 }, () => create('same')));
+    expect(answers.map((it) => it.status).sort()).toEqual([200, 400, 400, 400, 400, 400, 400, 400]);
+    expect(new Set(answers.flatMap(({ status, body }) => (status === 400 ? codes(body) : [])))).toEqual(
+      new Set(['body.unique']),
+    );
+  });
+});
