@@ -11,10 +11,11 @@ export interface Connection {
   /** Rows of a statement. Statements sent in one turn of the event loop go out as one packet and run in order. */
   send(statement: Statement): Promise<Rows>;
   /**
-   * Begins a transaction; returns the rows of the last statement. Statements sent in the same turn go out with it and do
-   * not run if it fails; later ones wait until it has succeeded, because outside of a transaction they would take effect.
+   * Begins a transaction. Statements sent in the same turn go out with it and do not run if it fails; later ones wait until
+   * it has succeeded, because outside of a transaction they would take effect.
+   * @param onBegun gets the rows of the last statement before any statement that was sent with it is answered.
    */
-  begin(statements: readonly Statement[]): Promise<Rows>;
+  begin(statements: readonly Statement[], onBegun: (rows: Rows) => void): Promise<void>;
   /** Sends statements as `send` does; returns the command tag of the last one. */
   end(statements: readonly Statement[]): Promise<string>;
   /** Rolls back; statements that have not been sent never are. */
@@ -153,20 +154,23 @@ export const connectionOf = (
     else for (const it of statements) it.refuse(recordFault(notRun()));
   };
 
-  const submit = (statement: Statement): Promise<Outcome> => {
-    if (!isOpen) throw bug('postgres.statement-after-transaction', {});
-    if (!isScheduled) {
-      isScheduled = true;
-      process.nextTick(flush);
-    }
-    return new Promise((done, refuse) => {
-      waiting.push({ statement, done, refuse });
+  /** One promise for each statement, and no function that waits in between: a write sends many. */
+  const submit = <T>(statement: Statement, resultOf: (outcome: Outcome) => T): Promise<T> =>
+    new Promise((resolve, refuse) => {
+      if (!isOpen) throw bug('postgres.statement-after-transaction', {});
+      if (!isScheduled) {
+        isScheduled = true;
+        process.nextTick(flush);
+      }
+      waiting.push({ statement, done: (outcome) => resolve(resultOf(outcome)), refuse });
     });
-  };
 
-  const submitAll = async (statements: readonly Statement[]): Promise<Outcome> => {
-    const outcomes = await Promise.all(statements.map(submit));
-    return outcomes.at(-1)!;
+  /** @param resultOf of the last one. */
+  const submitAll = async <T>(statements: readonly Statement[], resultOf: (outcome: Outcome) => T): Promise<T> => {
+    const before = statements.slice(0, -1).map((it) => submit(it, rowsOf));
+    const last = submit(statements.at(-1)!, resultOf);
+    await Promise.all([...before, last]);
+    return last;
   };
 
   const command = async (text: string): Promise<void> => {
@@ -187,13 +191,12 @@ export const connectionOf = (
   return {
     isNamed: prepared !== null,
     isDirect,
-    send: async (statement) => (await submit(statement)).rows,
-    begin: async (statements) => {
+    send: (statement) => submit(statement, rowsOf),
+    begin: async (statements, onBegun) => {
       beginning = 'to be sent';
       try {
-        const { rows } = await submitAll(statements);
+        await submitAll(statements, ({ rows }) => onBegun(rows));
         beginning = 'none';
-        return rows;
       } catch (fault) {
         beginning = 'failed';
         throw fault;
@@ -201,7 +204,7 @@ export const connectionOf = (
         flush();
       }
     },
-    end: async (statements) => (await submitAll(statements)).tag,
+    end: (statements) => submitAll(statements, tagOf),
     rollback: () => {
       beginning = 'failed';
       flush();
@@ -217,6 +220,9 @@ export const connectionOf = (
     },
   };
 };
+
+const rowsOf = ({ rows }: Outcome): Rows => rows;
+const tagOf = ({ tag }: Outcome): string => tag;
 
 /** Of a statement behind one that has failed. */
 const notRun = (): PostgresFault => new PostgresFault('aborted', new Error('an earlier statement has failed'));

@@ -59,8 +59,11 @@ export const openPostgres = async (
 
   // ---- transactions
 
-  const begin = (kind: TransactionKind, connection: Connection): Promise<Rows> =>
-    connection.begin(beginning(kind, connection, address.searchPath));
+  const begin = (
+    kind: TransactionKind,
+    connection: Connection,
+    onBegun: (rows: Rows) => void = ignore,
+  ): Promise<void> => connection.begin(beginning(kind, connection, address.searchPath), onBegun);
 
   /** Rolls back a failed transaction; returns its first error. */
   const abandon = async (connection: Connection, fault: unknown): Promise<unknown> => {
@@ -124,14 +127,14 @@ export const openPostgres = async (
       return connection.end(announcement === null ? [commit] : [announcement, commit]);
     };
     try {
-      const began = begin(kind, connection).then(([row = []]) => {
+      const began = begin(kind, connection, ([row = []]) => {
         own.begun(String(row[0]));
         onBegun();
       });
       began.catch(ignore);
       const sendOne = sendingFor(own, connection);
-      const send: Tx['run'] = async (statement) => {
-        if (ending) throw bug('postgres.statement-after-commit', {});
+      const send: Tx['run'] = (statement) => {
+        if (ending) return Promise.reject(bug('postgres.statement-after-commit', {}));
         if (statement.isGuard) hasGuard = true;
         return sendOne(statement);
       };
@@ -171,13 +174,16 @@ export const openPostgres = async (
   /** Sends statements, and records what they write. */
   const sendingFor =
     (own: OwnTransaction, connection: Connection): Connection['send'] =>
-    async (statement) => {
+    (statement) => {
       own.sending(statement.sql);
-      if (!endsSavepoint(statement)) return connection.send(statement);
-      const [ids, rows] = await Promise.all([connection.send(savepointIdsStatement), connection.send(statement)]);
-      own.foundIds(ids);
-      return rows;
+      return endsSavepoint(statement) ? endSavepoint(statement, own, connection) : connection.send(statement);
     };
+
+  const endSavepoint = async (statement: Statement, own: OwnTransaction, connection: Connection): Promise<Rows> => {
+    const [ids, rows] = await Promise.all([connection.send(savepointIdsStatement), connection.send(statement)]);
+    own.foundIds(ids);
+    return rows;
+  };
 
   // ---- retries
 
