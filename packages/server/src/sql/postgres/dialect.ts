@@ -100,8 +100,8 @@ const bind = (kind: ColumnKind, value: DbValue): Sql => {
 
 /**
  * One statement for all rows, because a statement costs more than a row: a parameter for each value of a row whose columns no
- * other row of the table has, and one JSON parameter for several with the same columns. Foreign keys between the rows are
- * checked at the end of the statement.
+ * other row of the table has, and for several with the same columns an array for each column, or JSON where these would be too many
+ * parameters. Foreign keys between the rows are checked at the end of the statement.
  */
 const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   if (rows.length === 0) return [];
@@ -116,11 +116,15 @@ const insertAll = (rows: readonly NewRow[]): readonly Statement[] => {
   const params: (string | null)[] = [];
   const inserts: Insert[] = [];
   for (const [columns, group] of groups) {
-    const isSingle = group.length === 1 && params.length < valuesMax;
-    key += `${isSingle ? '' : '*'}${columns}\n`;
-    inserts.push({ row: group[0]!, isSingle });
-    if (isSingle) for (const { kind, value } of group[0]!.cells) params.push(textOf(kind, value));
-    else params.push(JSON.stringify(group.map(textsOf)));
+    const form = params.length >= valuesMax ? 'json' : group.length === 1 ? 'values' : 'arrays';
+    key += `${form} ${columns}\n`;
+    const [row] = group as [NewRow];
+    inserts.push({ row, form });
+    if (form === 'json') params.push(JSON.stringify(group.map(textsOf)));
+    else if (form === 'values') for (const { kind, value } of row.cells) params.push(textOf(kind, value));
+    else
+      for (const [i, { kind }] of row.cells.entries())
+        params.push(arrayText(group.map(({ cells }) => textOf(kind, cells[i]!.value))));
   }
   const text = insertTexts.get(key) ?? insertText(inserts);
   insertTexts.set(key, text);
@@ -133,7 +137,7 @@ const valuesMax = 1_000;
 interface Insert {
   /** One of its rows. */
   readonly row: NewRow;
-  readonly isSingle: boolean;
+  readonly form: 'values' | 'arrays' | 'json';
 }
 
 const columnsKey = ({ table, cells, last }: NewRow): string => {
@@ -148,21 +152,30 @@ const textsOf = ({ cells }: NewRow): Readonly<Record<string, string | null>> => 
   return texts;
 };
 
+const arrayText = (texts: readonly (string | null)[]): string =>
+  `{${texts.map((it) => (it === null ? 'NULL' : `"${it.replace(/["\\]/g, '\\$&')}"`)).join()}}`;
+
 const insertTexts = new LRUCache<string, string>({ max: limits.statementsMax });
 
 const insertText = (inserts: readonly Insert[]): string => {
-  const parts = inserts.map(({ row: { table, cells, last }, isSingle }, i) => {
+  const parts = inserts.map(({ row: { table, cells, last }, form }, i) => {
     const names = cells.map((it) => sql.ref(it.column));
-    const types = names.map((name) => sql`${name} text`);
-    const values = isSingle
-      ? sql`values (${sql.join(cells.map(({ kind }) => fromText(kind, sql`${''}::text`)))})`
-      : sql`select ${sql.join(cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`))))} from json_to_recordset((${''}::text)::json) as r(${sql.join(types)})`;
+    const values =
+      form === 'values'
+        ? sql`values (${sql.join(cells.map(({ kind }) => fromText(kind, sql`${''}::text`)))})`
+        : sql`select ${sql.join(cells.map(({ kind, column }) => fromText(kind, sql.ref(`r.${column}`))))} from ${recordsOf(names, form)}`;
     const columns = last ? [...names, sql.ref(last.column)] : names;
     const rows = last ? sql`select r.*, ${behindLast(table, last)} from (${values}) as r(${sql.join(names)})` : values;
     return sql`${sql.id(`i${i}`)} as (insert into ${sql.table(table)} (${sql.join(columns)}) ${rows})`;
   });
   return compile(sql`with ${sql.join(parts)} select 1`).sql;
 };
+
+/** Rows of texts, as `r`. */
+const recordsOf = (names: readonly Sql[], form: 'arrays' | 'json'): Sql =>
+  form === 'arrays'
+    ? sql`(select ${sql.join(names.map((name) => sql`unnest((${''}::text)::text[]) as ${name}`))}) as r`
+    : sql`json_to_recordset((${''}::text)::json) as r(${sql.join(names.map((name) => sql`${name} text`))})`;
 
 const behindLast = (table: string, { column, of, fixed }: LastRank): Sql => {
   const rank = sql.ref(`l.${column}`);
