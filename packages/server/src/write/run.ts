@@ -44,10 +44,21 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
   switch (operation.kind) {
     case 'rank': {
       const { column, ranks } = operation;
+      const rank = sql.ref(column);
+      const [first] = ranks;
+      // most changes of an order move one row
+      if (first && ranks.length === 1) {
+        const move = kept(
+          `${column} of one`,
+          () =>
+            sql`update ${sql.table(table)} set ${rank} = ${dialect.bindSlot('rank', 1)} where id = ${dialect.bindSlot('id', 0)}`,
+        );
+        return withValues(move, first, dialect);
+      }
       const update = kept(
         column,
         () =>
-          sql`update ${sql.table(table)} as l set ${sql.ref(column)} = n.value from ${dialect.pairsTable(0)} n where l.id = n.id`,
+          sql`update ${sql.table(table)} as l set ${rank} = n.value from ${dialect.pairsTable(0)} n where l.id = n.id`,
       );
       return withValues(update, [dialect.pairsText(ranks)], dialect);
     }
