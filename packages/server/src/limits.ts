@@ -61,6 +61,8 @@ export const limits = {
   batchesMs: 60_000,
   /** Reads in a row whose batches were a tree, until such entries are rendered by one statement. */
   treesUntilNested: 8,
+  /** Further such reads after a list turned out to be too long for that. */
+  treesAfterFailure: 1_000,
   /** Milliseconds for which that is done, until batches tell again. */
   nestedMs: 60_000,
   /** Milliseconds that one request may spend reading. Above: 400. */
@@ -90,15 +92,17 @@ export const limits = {
   smallReadMsMax: 2,
   /** Milliseconds that a write may take there. Above: it is undone, and another thread repeats it. */
   smallWriteMsMax: 5,
+  /** Rows that one of its statements may change. Above: the same. */
+  smallWriteRowsMax: 200,
   /** Milliseconds of CPU time up to which reads in another thread show that those of their plan are small. */
   knownSmallReadMsMax: 1,
   /** How many of them there must have been since one took long. */
   knownSmallReadsMin: 20,
-  /** Milliseconds for which reads of the same plan then go to other threads directly; the first pauses are shorter. */
+  /** Milliseconds for which reads of the same plan, and writes of the same kind, then go to other threads directly; the first pauses are shorter. */
   smallReadPauseMsMax: 5_000,
   /** Entries that a small read may show, those of long lists included. */
   smallReadEntriesMax: 20_000,
-  /** Milliseconds that small reads may take in one turn of the event loop; less if more threads could take over. */
+  /** Milliseconds that small reads and writes may take in one turn of the event loop; less for reads if more threads could take over. */
   smallReadsMsMax: 5,
   /** Read connections per SQLite file; each has its own page cache. */
   sqliteReadersMax: 4,

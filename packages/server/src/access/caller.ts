@@ -120,6 +120,8 @@ export const newCallers = (deps: CallerDeps): Callers => {
     return { claims, tokens: admins.tokens };
   };
 
+  /** The kind of write that notes a use. */
+  const uses = {};
   const noteUse = ({ id, lastUsedAt }: ApiToken): void => {
     const time = now();
     const last = Math.max(lastUsedAt ?? Number.NEGATIVE_INFINITY, noted.get(id) ?? Number.NEGATIVE_INFINITY);
@@ -127,7 +129,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     noted.set(id, time);
     const statement = lastUseStatement(id, time, time - limits.lastUseMsMin, db.dialect);
     const work = db
-      .write((tx) => tx.run(statement))
+      .write((tx) => tx.run(statement), uses)
       .then(() => undefined, deps.onFault)
       .finally(() => running.delete(work));
     running.add(work);

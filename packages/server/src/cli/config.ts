@@ -277,7 +277,7 @@ export const configSchema = z.strictObject({
         .max(4096)
         .default(limits.sqlitePagesKib / 1024)
         .describe(
-          'SQLite: memory for pages of the file that small reads share, taken as they are read. A file that fits is read from the operating system once.',
+          'SQLite: memory for pages of the file that small reads share, taken as they are read. Until the next commit, a page that fits is read from the operating system once.',
         ),
     })
     .prefault({}),

@@ -61,6 +61,8 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
     });
   };
 
+  /** The kind of write of all turns. */
+  const turns = {};
   const turn = async (): Promise<void> => {
     const done = outcomes.slice();
     const claims = wanted();
@@ -78,7 +80,7 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
       for (const { webhook, count } of claims)
         found.push({ webhook, count, deliveries: await claim(webhook.id, count, time, tx, db.dialect) });
       return found;
-    });
+    }, turns);
     outcomes = outcomes.slice(done.length);
     for (const { outcome, webhook } of done) {
       held.delete(outcome.delivery.id);

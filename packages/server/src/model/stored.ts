@@ -27,7 +27,8 @@ export interface Stored {
 
 /**
  * Attributes get the type of their column, so that no request asks the database for what it cannot do. A type whose
- * table still holds drafts keeps `draftAndPublish`: switching it off publishes nobody's drafts.
+ * table still holds drafts keeps `draftAndPublish`: switching it off publishes nobody's drafts. Links whose table refuses a pair
+ * twice need not be looked through for it.
  */
 export const asStored = (model: Model, stored: Stored): Model => ({
   types: new Map([...model.types].map(([uid, type]) => [uid, typeAsStored(linksAsStored(type, stored), stored)])),

@@ -106,8 +106,7 @@ const oneText = (edge: PlanEdge, links: PlanLinks, owner: string, depth: number,
   const text = texts.concat(objectParts(node, entry, depth, rendering));
   const { from, order } = shownRows(node, links, owner, { link, entry: source }, dialect);
   const first = sql`select ${column(source, 'id')} ${from} order by ${order} limit 1`;
-  // unguarded: there is hardly ever more than one
-  const only = sql`select iif(count(*) > 1, (${first}), min(${column(link, links.to)})) from ${tableAs(links.table, link)}${all(ownLinks(links, link, owner, dialect))}`;
+  const only = sql`select iif(count(*) > 1, (${first}), min(${column(link, links.to)})) from ${tableAs(links.table, link)}${all(linkRows(links, link, owner, dialect))}`;
   const where = [sql`${column(entry, 'id')} = (${only})`, ...shownConditions(node, entry, dialect)];
   return sql`coalesce((select ${text} from ${tableAs(node.table, entry)}${all(where)}), 'null')`;
 };
@@ -200,18 +199,14 @@ const shownConditions = (node: PlanNode, alias: string, dialect: Dialect): reado
   ...(node.filter ? [condition(node.filter, alias, dialect)] : []),
 ];
 
-/** Conditions on the links of one edge and one owner, which there may be many of. */
-const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => [
-  ...guardSome(link, dialect),
-  ...ownLinks(links, link, owner, dialect),
-];
-
-const ownLinks = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {
+/** Conditions on the links of one edge and one owner. */
+const linkRows = (links: PlanLinks, link: string, owner: string, dialect: Dialect): readonly Sql[] => {
   const is = (name: string, value: string): Sql => sql`${dialect.unindexed(column(link, name))} = ${sql.lit(value)}`;
   const { from, to, fixed, nameColumn, typeColumn, edges, targets } = links;
   const [edge] = edges;
   const [target] = targets;
   return [
+    ...guardSome(link, dialect),
     sql`${column(link, from)} = ${column(owner, 'id')}`,
     sql`${dialect.unindexed(column(link, to))} is not null`,
     ...fixed.map((it) => is(it.column, it.value)),

@@ -371,8 +371,12 @@ const placeUnited = (
 
 /** Returns the list of `from`. */
 const addTarget = (lists: Map<number, TargetList>, from: number, to: number, kind: number): TargetList => {
-  const list = lists.get(from) ?? { ids: [], kinds: [] };
-  if (list.ids.length === 0) lists.set(from, list);
+  const list = lists.get(from);
+  if (!list) {
+    const made = { ids: [to], kinds: [kind] };
+    lists.set(from, made);
+    return made;
+  }
   list.ids.push(to);
   list.kinds.push(kind);
   return list;

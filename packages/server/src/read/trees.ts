@@ -14,10 +14,10 @@ import type { CompiledRead } from './statements.js';
 /** A compiled shape, and how its reads went. */
 export interface AdaptiveRead {
   readonly compiled: CompiledRead;
-  /** How many reads in a row were trees; less than 0 if their entries are not to be nested any more. */
+  /** How many reads in a row were trees; less than 0 after nesting has failed. */
   trees: number;
-  /** What reads instead of `compiled`, until a time of `performance.now()`. */
-  nested: { readonly compiled: CompiledRead; readonly until: number } | null;
+  /** What reads instead of `compiled`, until a time of `performance.now()`. Null if it has not been compiled. */
+  nested: { readonly compiled: CompiledRead; until: number } | null;
 }
 
 export const newAdaptiveRead = (compiled: CompiledRead): AdaptiveRead => ({ compiled, trees: 0, nested: null });
@@ -35,7 +35,8 @@ export const readAdaptively = (
   if (!nested || performance.now() > nested.until) return readInBatches(read, run, nest);
   return whenReady(unlessTooMuch(run(nested.compiled), read), (outcome) => {
     if (outcome !== 'unrendered') return outcome;
-    read.nested = null;
+    nested.until = 0;
+    read.trees -= limits.treesAfterFailure;
     return readInBatches(read, run, nest);
   });
 };
@@ -51,12 +52,17 @@ const readInBatches = (
   });
 
 const noteTree = (read: AdaptiveRead, { isTree }: Executed, nest: () => CompiledRead | null): void => {
-  if (read.trees < 0) return;
-  read.trees = isTree ? read.trees + 1 : 0;
+  read.trees = isTree ? read.trees + 1 : Math.min(read.trees, 0);
   if (read.trees < limits.treesUntilNested) return;
+  read.trees = 0;
+  const until = performance.now() + limits.nestedMs;
+  if (read.nested) {
+    read.nested.until = until;
+    return;
+  }
   const compiled = nest();
-  read.trees = compiled ? 0 : NEVER;
-  read.nested = compiled && { compiled, until: performance.now() + limits.nestedMs };
+  if (compiled) read.nested = { compiled, until };
+  else read.trees = NEVER;
 };
 
 /** What batches read within their bounds may be too much where entries are rendered as often as they are shown. */

@@ -122,10 +122,10 @@ export interface Tx {
    */
   finish(): void;
   /**
-   * Whether the work may ask before it locks, and ask again behind the lock by `Dialect.unchanged`: if that fails, the work is
-   * repeated, and may not do so again. Absent where there is one writer.
+   * Whether the work may ask its questions before it takes its locks. Then it sends `Dialect.unchanged` behind them; if that fails, the
+   * work is run again, and this is false. Always false where there is one writer.
    */
-  readonly mayLockLate?: boolean;
+  readonly mayLockLate: boolean;
 }
 
 /** A query, and how many rows it has found. */
@@ -213,7 +213,10 @@ export interface StillRunning {
   everyRow(id: Sql): Sql;
   /** Almost free: for loops that visit each row once, cheaply. */
   someRows(id: Sql): Sql;
-  /** The same in statements that change rows, or are read for that, and may do so at length: it ends them only where they were expected to be small. */
+  /**
+   * For rows that a statement changes, or reads to change them: it ends a write that was expected to be small before it changes many.
+   * Not by the time, which is spent once the rows are found.
+   */
   changedRows(id: Sql): Sql;
 }
 

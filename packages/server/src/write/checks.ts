@@ -151,33 +151,21 @@ const askTaken = (changes: readonly OwnedChange[], { ask }: Questions, dialect: 
   return () => issues;
 };
 
-/**
- * Fails unless what was asked before the lock still holds behind it: targets that other writers must lock to delete are
- * there, and unique values are not taken.
- */
-export const unchangedStatement = (
+/** The questions of `checkChanges` about other entries, and how many rows answer them if nothing is to be refused. */
+export const countedQuestions = (
   changes: readonly OwnedChange[],
   { model, dialect }: Pick<CheckContext, 'model' | 'dialect'>,
-): Statement | null => {
-  const locked = new Set(
-    changes.flatMap(({ change }) =>
-      change.links.flatMap(({ attribute }) => (attribute.inverse === null ? [] : [attribute.target])),
-    ),
-  );
-  const targets = askedByType(changes).flatMap((asked): readonly Counted[] => {
-    const { uid } = asked[0]!;
-    if (!locked.has(uid)) return [];
+): readonly Counted[] => [
+  ...askedByType(changes).map((asked): Counted => {
     const wanted = distinctIds(asked);
-    return [{ query: existingStatement(typeOf(model, uid), wanted, dialect), rows: wanted.length }];
-  });
-  const values = changes.flatMap(({ change, id }) =>
+    return { query: existingStatement(typeOf(model, asked[0]!.uid), wanted, dialect), rows: wanted.length };
+  }),
+  ...changes.flatMap(({ change, id }) =>
     change.values
       .filter(isToBeUnique)
       .map((value): Counted => ({ query: takenStatement(change.type, value, id, dialect), rows: 0 })),
-  );
-  const counted = [...targets, ...values];
-  return counted.length > 0 ? dialect.unchanged(counted) : null;
-};
+  ),
+];
 
 const isToBeUnique = ({ attribute, value }: ValueChange): boolean => value !== null && isUnique(attribute);
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import { bug, issue, refuse, unwrap } from '../errors.js';
 import type { Cell, Statement } from '../sql/dialect.js';
 import { pipeline } from '../sql/pipeline.js';
-import { checkChanges, unchangedStatement } from './checks.js';
+import { checkChanges, countedQuestions } from './checks.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import {
   checkInherited,
@@ -128,21 +128,27 @@ const lockThenAsk = async (
 };
 
 /**
- * The other way round, so that writers wait only for each other's last round trip: behind the lock a statement asks again, and
- * ranks in lists of other entries are decided as the rows are inserted. Null where that would not be enough.
+ * The other way round, so that writers wait only for each other's last round trip: behind the locks a statement fails if what was
+ * found of other entries has changed, and ranks in their lists are decided as the rows are inserted. Null where that would not
+ * be enough.
  */
 const askThenLock = async (write: Write, changes: readonly OwnedChange[]): Promise<Asked | null> => {
   const { dialect, hooks, place, session } = write;
   const lock = dialect.lock(lockNames(changes));
-  // code would be run again
-  const mayRepeat = place === 'last' && session.tx.mayLockLate === true && !hooks?.before('create');
+  // hooks would be run again
+  const mayRepeat = place === 'last' && session.tx.mayLockLate && !hooks?.before('create');
   if (!lock || !mayRepeat || changes.some(({ change }) => change.links.some(isExclusive))) return null;
   const checking = checkContext(write);
+  const counted = countedQuestions(changes, checking);
+  if (counted.length > QUESTIONS_MAX) return null;
   const checked = unwrap(await checkChanges(changes, checking));
   if (checked.unsound.length > 0) return null;
-  const unchanged = unchangedStatement(changes, checking);
+  const unchanged = counted.length > 0 ? dialect.unchanged(counted) : null;
   return { group: [], checked: { ...checked, isEarly: true }, before: unchanged ? [lock, unchanged] : [lock] };
 };
+
+/** Questions in one statement: to plan it takes longer with each. */
+const QUESTIONS_MAX = 24;
 
 export const findSourceOf = (write: Write, id: number | null): Promise<StoredEntry> =>
   findSource(write.request.type, id, write.context.defaultLocale, checkContext(write));

@@ -46,9 +46,9 @@ const fixedOf = (path: LinkPath, dialect: Dialect): Sql =>
     sql``,
   );
 
-/** Ends a statement about `l` that was expected to be small. */
-const whileSmall = ({ stillRunning }: Dialect): Sql =>
-  stillRunning ? sql` and ${stillRunning.changedRows(column('l', 'id'))}` : sql``;
+/** A further condition on rows that change: see `StillRunning.changedRows`. */
+export const whileFew = (id: Sql, { stillRunning }: Dialect): Sql =>
+  stillRunning ? sql` and ${stillRunning.changedRows(id)}` : sql``;
 
 /** The rows of one list, as `l`, including those without a target. */
 const rowsOf = (path: LinkPath, owner: Sql, dialect: Dialect): Sql =>
@@ -79,7 +79,7 @@ export const linksStatement = (
     const order = [...(path.rank === null ? [] : [path.rank]), path.to].map((name) =>
       dialect.unindexed(column('l', name)),
     );
-    return sql`select ${linkColumns(path)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path[by]))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)}${whileSmall(dialect)} order by ${sql.join(order)}`;
+    return sql`select ${linkColumns(path)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path[by]))} and ${column('l', path.to)} is not null and ${column('l', path.from)} is not null${fixedOf(path, dialect)}${whileFew(column('l', 'id'), dialect)} order by ${sql.join(order)}`;
   });
   return withIds(statement, ids, dialect);
 };
@@ -241,7 +241,7 @@ export const renumberStatement = ({ path, owner }: OrderedList, dialect: Dialect
   const statement = keptStatement(dialect, `renumber ${pathKey(path)} ${path.rank}`, () => {
     const rank = column('l', path.rank);
     const rows = rowsOf(path, dialect.bindSlot('id', 0), dialect);
-    const placed = sql`select l.id, row_number() over (order by ${rank}, ${column('l', path.to)}) as place, count(*) over () as n from ${rows}${whileSmall(dialect)}`;
+    const placed = sql`select l.id, row_number() over (order by ${rank}, ${column('l', path.to)}) as place, count(*) over () as n from ${rows}${whileFew(column('l', 'id'), dialect)}`;
     const spreadRank = sql`${sql.lit(spread.from)} + p.place * (${sql.lit(spread.width)} / p.n)`;
     const ranked = sql`select p.id, case when p.n <= ${sql.lit(limits.wholeListMax)} then p.place else ${spreadRank} end as rank from (${placed}) p`;
     return sql`update ${sql.table(path.table)} as l set ${sql.ref(path.rank)} = n.rank from (${ranked}) n where l.id = n.id and ${rank} is distinct from n.rank`;

@@ -15,7 +15,7 @@ export interface Times {
   readonly updatedAt?: number;
 }
 
-/** Where a write is in its transaction: `last` if the transaction has no other and ends with it. */
+/** Where a write is in its transaction: `last` if it is the only one that the transaction was made for. */
 export type Place = 'inside' | 'last';
 
 /** Ids of administrators; null for nobody. */

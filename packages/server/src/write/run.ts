@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import type { FixedValue } from '../model/model.js';
 import { type Dialect, type NewRow, type Sql, type Statement, type Tx, withIds, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
+import { whileFew } from './lists.js';
 import type { Operation } from './operations.js';
 
 /** Sends all statements in one batch. @param before those that the operations rely on. */
@@ -58,7 +59,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const update = kept(
         column,
         () =>
-          sql`update ${sql.table(table)} as l set ${rank} = n.value from ${dialect.pairsTable(0)} n where l.id = n.id`,
+          sql`update ${sql.table(table)} as l set ${rank} = n.value from ${dialect.pairsTable(0)} n where l.id = n.id${whileFew(sql.ref('l.id'), dialect)}`,
       );
       return withValues(update, [dialect.pairsText(ranks)], dialect);
     }
@@ -67,7 +68,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const columns = cells.map((it) => `${it.column} ${it.kind}`).join();
       const update = kept(`${columns} ${column} ${ids.length === 1} ${fixedKey(fixed)}`, () => {
         const set = cells.map((it, i) => sql`${sql.ref(it.column)} = ${dialect.bindSlot(it.kind, i + 1)}`);
-        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileSmall(column, dialect)}`;
+        return sql`update ${sql.table(table)} set ${sql.join(set)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileFew(sql.ref('id'), dialect)}`;
       });
       const values = [ids[0]!, ...cells.map((it) => it.value)];
       return withIds(withValues(update, values, dialect), ids, dialect);
@@ -77,7 +78,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const removal = kept(
         `${column} ${ids.length === 1} ${fixedKey(fixed)}`,
         () =>
-          sql`delete from ${sql.table(table)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileSmall(column, dialect)}`,
+          sql`delete from ${sql.table(table)} where ${idIn(column, ids, dialect)}${fixedOf(fixed)}${whileFew(sql.ref('id'), dialect)}`,
       );
       return withIds(withValues(removal, [ids[0]!], dialect), ids, dialect);
     }
@@ -87,7 +88,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
         const names = sql.join([column, ...columns].map((it) => sql.ref(it)));
         const values = sql.join([sql`cast(p.value as integer)`, ...columns.map((it) => sql.ref(`l.${it}`))]);
         const where = fixed.map((it) => sql` and ${sql.ref(`l.${it.column}`)} = ${it.value}`);
-        return sql`insert into ${sql.table(table)} (${names}) select ${values} from ${dialect.pairsTable(0)} p join ${sql.table(table)} l on ${sql.ref(`l.${column}`)} = p.id${sql.join(where, sql``)} order by p.value, l.id`;
+        return sql`insert into ${sql.table(table)} (${names}) select ${values} from ${dialect.pairsTable(0)} p join ${sql.table(table)} l on ${sql.ref(`l.${column}`)} = p.id${sql.join(where, sql``)}${whileFew(sql.ref('l.id'), dialect)} order by p.value, l.id`;
       });
       return withValues(copy, [dialect.pairsText(pairs)], dialect);
     }
@@ -95,7 +96,7 @@ const statementOf = (operation: Exclude<Operation, { kind: 'insert' | 'continue'
       const { columns, pairs } = operation;
       const copy = kept(columns.join(), () => {
         const cells = sql.join(columns.map((it) => sql`${sql.ref(it)} = ${sql.ref(`s.${it}`)}`));
-        return sql`update ${sql.table(table)} as t set ${cells} from ${dialect.pairsTable(0)} p join ${sql.table(table)} s on s.id = p.id where t.id = cast(p.value as integer)`;
+        return sql`update ${sql.table(table)} as t set ${cells} from ${dialect.pairsTable(0)} p join ${sql.table(table)} s on s.id = p.id where t.id = cast(p.value as integer)${whileFew(sql.ref('t.id'), dialect)}`;
       });
       return withValues(copy, [dialect.pairsText(pairs)], dialect);
     }
@@ -109,10 +110,6 @@ const fixedOf = (fixed: readonly FixedValue[] = []): Sql =>
     fixed.map((it) => sql` and ${sql.ref(it.column)} = ${it.value}`),
     sql``,
   );
-
-/** Ends a statement that was expected to be small; one about rows by their own ids is. */
-const whileSmall = (by: string, { stillRunning }: Dialect): Sql =>
-  stillRunning && by !== 'id' ? sql` and ${stillRunning.changedRows(sql.ref('id'))}` : sql``;
 
 /** The first slot is the only id. */
 const idIn = (column: string, ids: readonly number[], dialect: Dialect): Sql =>

@@ -1,4 +1,4 @@
-/** The database state needed to plan a write, read inside its transaction after taking locks. */
+/** The database state needed to plan a write, read inside its transaction after taking locks, or before (`isEarly`). */
 import { sql } from 'kysely';
 import { limits } from '../limits.js';
 import { type EntryType, FILE_UID, type LinkAttribute, type MorphAttribute, type Uid } from '../model/model.js';
@@ -19,6 +19,7 @@ import {
   readNeighbours,
   type StoredLink,
   storedLinks,
+  whileFew,
 } from './lists.js';
 import type { StoredMorph } from './morphs.js';
 import type { StoredPart } from './parts.js';
@@ -229,7 +230,7 @@ const morphsStatement = (path: MorphAttribute['path'], dialect: Dialect): Statem
       ...rank,
     });
     const order = path.rank === null ? sql`` : sql`${dialect.unindexed(column('l', path.rank))}, `;
-    return sql`select ${selected} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.from))} and ${column('l', path.to)} is not null order by ${order}${column('l', 'id')}`;
+    return sql`select ${selected} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.from))} and ${column('l', path.to)} is not null${whileFew(column('l', 'id'), dialect)} order by ${order}${column('l', 'id')}`;
   });
 
 /** Reserves ids of a table. */

@@ -41,7 +41,6 @@ export interface Write {
   readonly recorder: Recorder | null;
   /** Events of the session that were there before. */
   readonly eventsBefore: number;
-  /** `last` if nothing else is written in the transaction. */
   readonly place: Place;
   /** Keys of the data that had no effect, by name. */
   readonly leftOut: Map<string, LeftOut>;

@@ -15,8 +15,12 @@ const project: SmallProject = {
         name: { type: 'string', unique: true },
         tags: { ...relation, target: 'api::tag.tag', inversedBy: 'notes' },
         first: { type: 'relation', relation: 'oneToOne', target: 'api::tag.tag', inversedBy: 'firstOf' },
+        cars: { type: 'relation', relation: 'oneToMany', target: 'api::car.car' },
+        main: { type: 'relation', relation: 'morphToOne' },
+        things: { type: 'relation', relation: 'morphToMany' },
       },
     },
+    car: { attributes: { name: { type: 'string' } } },
     tag: {
       attributes: {
         notes: { ...relation, target: 'api::note.note', mappedBy: 'tags' },
@@ -29,32 +33,40 @@ const project: SmallProject = {
 describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock', () => {
   let world: SmallWorld;
   let other: Client;
+  let third: Client;
   beforeAll(async () => {
     world = await newSmallWorld('postgres', project);
-    other = new Client(world.env['DATABASE_URL']!);
-    await other.connect();
+    [other, third] = [new Client(world.env['DATABASE_URL']!), new Client(world.env['DATABASE_URL']!)];
+    await Promise.all([other.connect(), third.connect()]);
   });
   afterAll(async () => {
-    await other.end();
+    await Promise.all([other.end(), third.end()]);
     await world.close();
   });
   beforeEach(async () => {
-    await other.query('delete from notes; delete from tags');
+    await other.query('delete from notes; delete from tags; delete from cars');
     await other.query('insert into tags (id) values (1), (2)');
+    await other.query(`insert into cars (id, name) values (7, 'x')`);
   });
 
   const create = (name: string, data: object = {}) => world.send('POST', '/api/notes', { data: { name, ...data } });
   const codes = (body: unknown): readonly string[] =>
     (body as { error: { details: { errors: { code: string }[] } } }).error.details.errors.map((it) => it.code);
 
+  const waiting = `select from pg_locks join pg_database d on d.oid = database
+    where datname = current_database() and locktype = 'advisory' and not granted`;
+  /** Resolves once as many sessions wait for locks of this kind. */
+  const waiters = async (count: number): Promise<void> => {
+    while (((await third.query(waiting)).rowCount ?? 0) < count);
+  };
+  const lockStatement = 'select pg_advisory_xact_lock(hashtext($1))';
+
   /** Creates a note while another client has the lock, which it releases with a commit once the creation waits. */
   const whileWaiting = async (lock: string, statements: string, name: string, data: object = {}) => {
     await other.query('begin');
-    await other.query('select pg_advisory_xact_lock(hashtext($1))', [lock]);
+    await other.query(lockStatement, [lock]);
     const answer = create(name, data);
-    const waiting = `select from pg_locks join pg_database d on d.oid = database
-      where datname = current_database() and locktype = 'advisory' and not granted`;
-    while ((await other.query(waiting)).rowCount === 0);
+    await waiters(1);
     await other.query(statements);
     await other.query('commit');
     return answer;
@@ -79,6 +91,48 @@ describe.runIf(dialects.includes('postgres'))('a creation that waits for a lock'
     });
     expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
     expect(await world.rows('notes')).toEqual([]);
+  });
+
+  it.each([
+    ['cars', [7]],
+    ['main', { __type: 'api::car.car', id: 7 }],
+    ['things', [{ __type: 'api::car.car', id: 7 }]],
+  ])('is refused if an entry has been deleted whose deletion waits for no lock: %s', async (attribute, value) => {
+    const { status, body } = await whileWaiting('unique notes', 'delete from cars', 'a', { [attribute]: value });
+    expect([status, codes(body)]).toEqual([400, ['relation.absent']]);
+    expect(await world.rows('notes')).toEqual([]);
+  });
+
+  it('is refused also if it had been tried before', async () => {
+    // the first attempt waits for the third client, and fails then
+    await other.query(`create sequence attempts;
+      create function fail_once() returns trigger language plpgsql as $$ begin
+        if nextval('attempts') = 1 then
+          perform pg_advisory_xact_lock(42);
+          raise exception 'serialization' using errcode = '40001';
+        end if;
+        return new;
+      end $$;
+      create trigger fail_once before insert on notes for each row when (new.name = 'a') execute function fail_once()`);
+    try {
+      await third.query('begin');
+      await third.query('select pg_advisory_xact_lock(42)');
+      const answer = create('a');
+      await waiters(1);
+      await other.query('begin');
+      const locked = other.query(lockStatement, ['unique notes']);
+      await waiters(2);
+      await third.query('commit');
+      await locked;
+      await waiters(1);
+      await other.query(`insert into notes (name) select 'a' where setval('attempts', 2) = 2`);
+      await other.query('commit');
+      const { status, body } = await answer;
+      expect([status, codes(body)]).toEqual([400, ['body.unique']]);
+      expect(world.logged).toEqual([]);
+    } finally {
+      await other.query('drop trigger fail_once on notes; drop function fail_once; drop sequence attempts');
+    }
   });
 
   it('goes behind those that have been added to lists of other entries', async () => {

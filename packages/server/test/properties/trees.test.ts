@@ -1,6 +1,6 @@
 /**
  * On SQLite, entries that several others may show are read in batches. Where nothing is shown twice, one statement renders all of
- * them in time; wherever that ends, the response is that of batches.
+ * them after a while; wherever that is not right, the response is that of batches.
  */
 import Database from 'better-sqlite3';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -125,7 +125,7 @@ describe('trees', () => {
     return answer;
   };
 
-  it('a page whose entries are shown once each is one statement in time, whatever its values', async () => {
+  it('a page whose entries are shown once each is one statement eventually, whatever its values', async () => {
     const reader = newCounted();
     // an offset of 0 is another statement
     await askOften(reader, () => search(1));
@@ -137,7 +137,7 @@ describe('trees', () => {
     }
   });
 
-  it('of pages whose entries are partly kept, the others are one statement in time, too', async () => {
+  it('of pages whose entries are partly kept, the others are one statement eventually, too', async () => {
     const reader = newCounted({ entriesBytesMax: 1_000_000 });
     const query = (turn: number): string =>
       `filters[id][$in][0]=1&filters[id][$in][1]=2&filters[id][$in][2]=${3 + turn}&pagination[withCount]=false&populate[author][populate]=notes`;

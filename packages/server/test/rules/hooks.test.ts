@@ -180,7 +180,7 @@ describe.each(dialects)('a write of a type with handlers on %s', (dialect) => {
           if (isInsert) inserting = false;
           return results;
         };
-        return work(txThrough(runAll, db.dialect));
+        return work(txThrough(tx, runAll, db.dialect));
       }),
   });
   const create = async (handlers: Handlers): Promise<boolean> => {

@@ -22,7 +22,7 @@ describe.each(dialects)('writes of siblings on %s', (dialect) => {
           sent += statements.length;
           return tx.runAll(statements);
         };
-        return work(txThrough(runAll, db.dialect));
+        return work(txThrough(tx, runAll, db.dialect));
       }),
   });
   beforeEach(async () => {

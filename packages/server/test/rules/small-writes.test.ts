@@ -2,6 +2,7 @@
  * With threads on SQLite, writes are tried in the server's thread. One that takes too long there is undone, and the writing thread repeats
  * it: nothing is stored twice, and hooks run once. Whoever writes, what is kept of other tables stays kept.
  */
+import { Worker } from 'node:worker_threads';
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { serverGate } from '../../src/access/access.js';
@@ -10,10 +11,11 @@ import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader } from '../../src/read/find.js';
 import { readRows, type Sql, type Tx } from '../../src/sql/dialect.js';
 import { statementsHere } from '../../src/sql/sqlite/connection.js';
+import type { Sent } from '../../src/sql/sqlite/messages.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { writeAndAnswer } from '../../src/write/answer.js';
 import { newWriter } from '../../src/write/apply.js';
-import type { Hooks } from '../../src/write/request.js';
+import type { Hooks, WriteRequest } from '../../src/write/request.js';
 import { threadOptions } from '../world/databases.js';
 import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
 
@@ -103,6 +105,17 @@ describe('small writes on sqlite', () => {
     return statementsHere() - before;
   };
 
+  /** Whether the writing thread gets work. */
+  const isSent = async (work: () => Promise<unknown>): Promise<boolean> => {
+    const spy = vi.spyOn(Worker.prototype, 'postMessage');
+    try {
+      await work();
+      return spy.mock.calls.some(([sent]) => (sent as Sent).call.kind === 'write');
+    } finally {
+      spy.mockRestore();
+    }
+  };
+
   it('need no thread; others do', async () => {
     let id = 0;
     const here = await statementsIn(async () => {
@@ -117,7 +130,7 @@ describe('small writes on sqlite', () => {
 
   it('are undone when they take too long, and done elsewhere once', async () => {
     const id = await writeNote({ title: 'one' });
-    bounds.smallWriteMsMax = 0;
+    bounds.smallWriteMsMax = -1;
     await writeNote({ title: 'two', tags: [1], lines: [{ text: 'x' }] });
     await writeNote({ title: 'three' }, id);
     expect(await titles()).toEqual(['three', 'two']);
@@ -128,7 +141,7 @@ describe('small writes on sqlite', () => {
   });
 
   it('are run again from the beginning, whatever they have caught', async () => {
-    bounds.smallWriteMsMax = 0;
+    bounds.smallWriteMsMax = -1;
     let attempts = 0;
     await db.write(async (tx) => {
       attempts += 1;
@@ -139,23 +152,27 @@ describe('small writes on sqlite', () => {
     expect(await titles()).toEqual(['one']);
   });
 
-  it('end where they meet many rows, which the thread may change at length', async () => {
-    await db.write(async (tx) => {
-      const many = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LONG})`;
-      await run(tx, sql`insert into notes (id, title) ${many} select i, 'note ' || i from n`);
-      await run(tx, sql`insert into notes_tags_links (note_id, tag_id, note_order) select id, 1, 1 from notes`);
-    });
-    const type = world.model.types.get('api::tag.tag')!;
-    const set = (ids: readonly number[]) =>
-      writeAndAnswer(
-        { action: 'update', type, id: 1, data: { notes: { set: ids } } },
-        { query: noQuery },
-        context,
-        lines(),
+  it('end before they change many rows, which SQLite does without looking at the time', async () => {
+    const addLinks = (tag: number) =>
+      db.write((tx) =>
+        run(tx, sql`insert into notes_tags_links (note_id, tag_id, note_order) select id, ${tag}, 1 from notes`),
       );
-    bounds.smallWriteMsMax = 0;
-    expect(await set([7, 3])).toMatchObject({ ok: true });
-    expect(await rows(sql`select note_id from notes_tags_links order by note_order`)).toEqual([[7], [3]]);
+    const many = sql`with recursive n(i) as (select 1 union all select i + 1 from n where i < ${LONG})`;
+    await db.write((tx) => run(tx, sql`insert into notes (id, title) ${many} select i, 'note ' || i from n`));
+    const type = world.model.types.get('api::tag.tag')!;
+    const write = async (request: WriteRequest): Promise<void> => {
+      expect(await writeAndAnswer(request, { query: noQuery }, context, lines())).toMatchObject({ ok: true });
+    };
+    const links = (tag: number) =>
+      rows(sql`select note_id from notes_tags_links where tag_id = ${tag} order by note_order`);
+
+    await addLinks(1);
+    expect(await isSent(() => write({ action: 'update', type, id: 1, data: { notes: { set: [7, 3] } } }))).toBe(true);
+    expect(await links(1)).toEqual([[7], [3]]);
+    await addLinks(2);
+    expect(await isSent(() => write({ action: 'delete', type, id: 2 }))).toBe(true);
+    expect(await links(2)).toEqual([]);
+    expect(await isSent(() => writeNote({ title: 'new', tags: [1] }))).toBe(false);
   });
 
   it('are refused as elsewhere, and leave nothing', async () => {
@@ -166,7 +183,7 @@ describe('small writes on sqlite', () => {
   });
 
   it('are none with hooks, which run once', async () => {
-    bounds.smallWriteMsMax = 0;
+    bounds.smallWriteMsMax = -1;
     let runs = 0;
     const hooks: Hooks = {
       before: (action) =>
@@ -197,7 +214,7 @@ describe('small writes on sqlite', () => {
       expect(await keepsTags(() => writeNote({ title: `here ${turn}` }))).toBe(true);
       expect(await keepsTags(() => db.write(insert(`there ${turn}`)))).toBe(true);
       expect(await keepsTags(() => world.insert('notes', [{ title: `foreign ${turn}` }]))).toBe(false);
-      bounds.smallWriteMsMax = 0;
+      bounds.smallWriteMsMax = -1;
       expect(await keepsTags(() => writeNote({ title: `repeated ${turn}` }))).toBe(true);
       bounds.smallWriteMsMax = usual.smallWriteMsMax;
       const between = async (): Promise<void> => {
@@ -212,6 +229,25 @@ describe('small writes on sqlite', () => {
       expect(await keepsTags(between)).toBe(false);
     }
     expect(await rows(sql`select count(*) from notes`)).toEqual([[25]]);
+  });
+
+  it('that run out of time once all is written are committed: nothing else is dropped', async () => {
+    const { changes } = db;
+    await writeNote({ title: 'zero' });
+    await changes.catchUp();
+    const before = changes.moment();
+    const spent = { after: 0 };
+    await db.write(async (tx) => {
+      await insert('one')(tx);
+      // the work has sent all it has
+      spent.after = bounds.smallWriteMsMax;
+      bounds.smallWriteMsMax = -1;
+    }, kind);
+    bounds.smallWriteMsMax = spent.after;
+    expect(await titles()).toEqual(['zero', 'one']);
+    await changes.catchUp();
+    expect(changes.isUnchanged(['notes'], before)).toBe(false);
+    expect(changes.isUnchanged(['tags'], before)).toBe(true);
   });
 
   it('are done in the order in which they were asked for, and all before the database closes', async () => {

@@ -162,7 +162,7 @@ describe.each(dialects)('the outbox on %s', (dialect) => {
           counted.push(...statements.map((it) => it.sql));
           return tx.runAll(statements);
         };
-        return txThrough(runAll, db.dialect);
+        return txThrough(tx, runAll, db.dialect);
       };
       return { ...db, write: (work) => db.write((tx) => work(counting(tx))) };
     };

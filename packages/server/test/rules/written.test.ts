@@ -71,7 +71,7 @@ describe.each(dialects)('the result of a write on %s', (dialect) => {
           sent.push(...statements.map((it) => it.sql));
           return tx.runAll(statements);
         };
-        return work(txThrough(runAll, db.dialect));
+        return work(txThrough(tx, runAll, db.dialect));
       }),
   });
 

@@ -21,12 +21,18 @@ export const faulty = (db: Db, fuse: Fuse): Db => ({
         if (fuse.ran === fuse.failAt) throw new Injected(statement.sql);
         return tx.run(statement);
       };
-      const runAll = async (statements: readonly Statement[]): Promise<readonly Rows[]> => {
-        const results: Rows[] = [];
-        for (const statement of statements) results.push(await run(statement));
+      // what is sent later runs later, as in a pipeline
+      let last: Promise<unknown> = Promise.resolve();
+      const runAll = (statements: readonly Statement[]): Promise<readonly Rows[]> => {
+        const results = last.then(async () => {
+          const rows: Rows[] = [];
+          for (const statement of statements) rows.push(await run(statement));
+          return rows;
+        });
+        last = results.catch(() => undefined);
         return results;
       };
-      const result = await work(txThrough(runAll, db.dialect));
+      const result = await work(txThrough(tx, runAll, db.dialect));
       if (fuse.ran + 1 === fuse.failAt) throw new Injected('before the commit');
       return result;
     }),

@@ -7,7 +7,7 @@ import type { Binding, ColumnKind, DbValue, Dialect, JsonForm, LastRank, NewRow,
 import { postgresColumnTypes, postgresSchema } from './catalog.js';
 import { explainOnPostgres } from './explain.js';
 import { unchanged } from './guard.js';
-import { numberOf, renumbered } from './parameters.js';
+import { newJoinedTexts, numberOf, renumbered } from './parameters.js';
 
 /** The zone of this process: v4 stores wall clocks in it (ST2). */
 const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -196,7 +196,7 @@ const unite = (queries: readonly Statement[]): Statement => {
   };
 };
 
-const unitedTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+const unitedTexts = newJoinedTexts();
 
 const unitedText = (queries: readonly Statement[]): string => {
   let before = 0;

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 import type { Counted, Statement } from '../dialect.js';
-import { numberOf, renumbered } from './parameters.js';
+import { newJoinedTexts, numberOf, renumbered } from './parameters.js';
 
 /** The SQLSTATE with which they fail: division_by_zero. */
 export const GUARD_CODE = '22012';
@@ -30,7 +30,7 @@ const guardedText = (text: string, { column, columns }: NonNullable<Statement['o
 
 // ---- what was asked before
 
-const unchangedTexts = new LRUCache<string, string>({ max: limits.statementsMax });
+const unchangedTexts = newJoinedTexts();
 
 /** Fails unless each query finds as many rows as before. */
 export const unchanged = (counted: readonly Counted[]): Statement => {

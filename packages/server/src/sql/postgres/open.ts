@@ -121,7 +121,8 @@ export const openPostgres = async (
     const own = commits.begin();
     let isFinishing = false;
     let ending: Promise<string> | null = null;
-    let hasGuard = false;
+    /** Whether a guard has not been answered, or has failed. */
+    let isGuarded = false;
     const end = (): Promise<string> => {
       const announcement = peers.announcement(own.ids, own.writes);
       return connection.end(announcement === null ? [commit] : [announcement, commit]);
@@ -135,8 +136,14 @@ export const openPostgres = async (
       const sendOne = sendingFor(own, connection);
       const send: Tx['run'] = (statement) => {
         if (ending) return Promise.reject(bug('postgres.statement-after-commit', {}));
-        if (statement.isGuard) hasGuard = true;
-        return sendOne(statement);
+        return statement.isGuard ? sendGuard(statement) : sendOne(statement);
+      };
+      const sendGuard: Tx['run'] = async (statement) => {
+        isGuarded = true;
+        const rows = await sendOne(statement);
+        // a later division by zero is somebody else's
+        isGuarded = false;
+        return rows;
       };
       const runAll: Tx['runAll'] = (statements) => Promise.all(statements.map(send));
       /** Sends a read with the commit behind it, if it can fail in the server only. */
@@ -165,7 +172,7 @@ export const openPostgres = async (
       return result;
     } catch (fault) {
       const cause = await abandon(connection, fault);
-      throw (ending || hasGuard) && isGuardFault(cause) ? new PostgresFault('unsure', cause) : cause;
+      throw (ending || isGuarded) && isGuardFault(cause) ? new PostgresFault('unsure', cause) : cause;
     } finally {
       own.ended();
     }
@@ -188,13 +195,16 @@ export const openPostgres = async (
   // ---- retries
 
   const repeated = async <T>(attempt: () => Promise<T>, mayRepeat: (kind: FaultKind) => boolean): Promise<T> => {
-    for (let attempts = 1; ; attempts++) {
+    const failed: Partial<Record<FaultKind, number>> = {};
+    for (;;) {
       try {
         return await attempt();
       } catch (fault) {
         if (!(fault instanceof PostgresFault)) throw fault;
         if (fault.kind === 'unprepared') connections.stopPreparing();
         if (fault.kind === 'standby') connections.useNextHost();
+        const attempts = (failed[fault.kind] ?? 0) + 1;
+        failed[fault.kind] = attempts;
         if (attempts >= attemptsMax[fault.kind] || !mayRepeat(fault.kind)) throw refusalOf(fault);
         // let the pool notice other connections that broke at the same time
         await setImmediate();
@@ -327,7 +337,7 @@ const always = (): boolean => true;
 
 const tooSlow = (): Refusal => new Refusal(issue('read.too-slow', [], { max: limits.readMsMax }));
 
-/** Attempts per transaction, by kind of failure. */
+/** Attempts per transaction that may end in a failure, by its kind. */
 const attemptsMax: Readonly<Record<FaultKind, number>> = {
   conflict: 3,
   stale: 3,

@@ -2,6 +2,13 @@
 import { LRUCache } from 'lru-cache';
 import { limits } from '../../limits.js';
 
+/** Texts made of others, by their numbers; clients decide how many they are made of. */
+export const newJoinedTexts = () =>
+  new LRUCache<string, string>({
+    maxSize: limits.preparedCharactersMax,
+    sizeCalculation: (text, key) => text.length + key.length,
+  });
+
 const numbers = new LRUCache<string, number>({ max: limits.statementsMax });
 let lastNumber = 0;
 

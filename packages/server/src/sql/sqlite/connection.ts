@@ -14,8 +14,8 @@ import { addFunctions } from './functions.js';
 export interface Deadline {
   readonly at: number;
   readonly ms: number;
-  /** Whether it also ends statements that change many rows, which may take their time elsewhere. */
-  readonly isStrict?: boolean;
+  /** Rows up to which a statement may read to change them; it may take its time with more elsewhere. Default: all. */
+  readonly changesMax?: number;
 }
 
 export const deadlineIn = (ms: number, now = performance.now()): Deadline => ({ at: now + ms, ms });
@@ -71,8 +71,11 @@ const connectionOf = (raw: Database.Database): Connection => {
   const checkDeadline = (): void => {
     if (performance.now() > deadline.at) throw tooSlow(deadline);
   };
+  /** By the current statement. */
+  let changed = 0;
   addFunctions(raw, checkDeadline, () => {
-    if (deadline.isStrict) checkDeadline();
+    changed += 1;
+    if (deadline.changesMax !== undefined && changed > deadline.changesMax) throw tooSlow(deadline);
   });
   const prepared = new LRUCache<string, Database.Statement>({
     max: limits.statementsMax,
@@ -89,6 +92,7 @@ const connectionOf = (raw: Database.Database): Connection => {
   };
   const run: Connection['run'] = ({ sql, params, isLong = false }, given) => {
     deadline = given;
+    changed = 0;
     begun += 1;
     try {
       const statement = prepare(sql);

@@ -171,8 +171,6 @@ const lastId = (table: string): Sql =>
 const compile: Dialect['compile'] = (query) => compileWith(sqliteBuilder, query);
 
 const stillRunning = (id: Sql): Sql => sql`dovetail_still_running(${id})`;
-// a prime, because ids may be assigned in steps of 2 or 10
-const someRows = (id: Sql, check: Sql): Sql => sql`(${id} % 61 or ${check})`;
 
 export const sqliteDialect: Dialect = {
   name: 'sqlite',
@@ -222,8 +220,9 @@ export const sqliteDialect: Dialect = {
   rowsBelow: () => sql``,
   stillRunning: {
     everyRow: stillRunning,
-    someRows: (id) => someRows(id, stillRunning(id)),
-    changedRows: (id) => someRows(id, sql`dovetail_still_small(${id})`),
+    // a prime, because ids may be assigned in steps of 2 or 10
+    someRows: (id) => sql`(${id} % 61 or ${stillRunning(id)})`,
+    changedRows: (id) => sql`dovetail_may_change(${id})`,
   },
   newIds: (table) => sql`(select ${lastId(table)} + value as id from json_each(${idsParameter()}))`,
   continueIds: () => null,

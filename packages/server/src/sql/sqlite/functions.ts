@@ -5,12 +5,12 @@ import type Database from 'better-sqlite3';
 
 /**
  * @param checkDeadline throws once the statement is past its deadline.
- * @param checkSmall the same, but only of a statement that is part of a small write.
+ * @param countChange called for each row that a statement is about to change; throws if it may not change so many.
  */
 export const addFunctions = (
   raw: Database.Database,
   checkDeadline: () => void,
-  checkSmall: () => void = () => undefined,
+  countChange: () => void = () => undefined,
 ): void => {
   const pure = { deterministic: true, directOnly: true } as const;
   raw.function('dovetail_fold', pure, (text) => {
@@ -28,8 +28,8 @@ export const addFunctions = (
     checkDeadline();
     return 1;
   });
-  raw.function('dovetail_still_small', { directOnly: true }, (_row) => {
-    checkSmall();
+  raw.function('dovetail_may_change', { directOnly: true }, (_row) => {
+    countChange();
     return 1;
   });
 };

@@ -14,7 +14,7 @@ import type { BeginOptions, Engine } from './engine.js';
 import { FullDisk, kindOf } from './faults.js';
 import { LostFile, type OpenedFile, rememberFile, sizeOf } from './file.js';
 import { newInlineEngine } from './inline.js';
-import { newTurn } from './own-time.js';
+import { newOwnTime } from './own-time.js';
 import { isKnownSmall, newSmallReads } from './small-reads.js';
 import { newSmallWrites, type SmallWrites } from './small-writes.js';
 import { newThreadEngine, type ThreadOptions } from './threads.js';
@@ -108,7 +108,7 @@ export const openSqlite = async (
   /** Null without threads. */
   let smallWrites: SmallWrites | null = null;
   let threadCount = 0;
-  const turn = newTurn();
+  const ownTime = newOwnTime();
 
   // ---- reading
 
@@ -154,7 +154,7 @@ export const openSqlite = async (
   const small = newSmallReads(
     () => connectAgain([`pragma cache_size = -${pagesKib}`]),
     () => threadCount,
-    turn,
+    ownTime,
   );
   /** A small read in this thread, null if it is to be done elsewhere. A database in memory has one connection. */
   const readHere = <Plan extends object, Values, T>(planned: PlannedRead<Plan, Values, T>) => {
@@ -253,9 +253,12 @@ export const openSqlite = async (
       return writeOnce(work, isBounded, until, onFinishing);
     };
     const write = async (): Promise<T> => {
-      const here = kind && smallWrites?.isPaused(kind) === false ? smallWrites : null;
-      const done = kind && here && (await here.attempt(kind, () => writeWith(here.engine)));
-      return done ? done.result : writeWith(nextWriting);
+      if (kind && smallWrites && !smallWrites.isPaused(kind)) {
+        const { engine } = smallWrites;
+        const done = await smallWrites.attempt(kind, () => writeWith(engine));
+        if (done) return done.result;
+      }
+      return writeWith(nextWriting);
     };
     const turn = last.then(() => withRequestErrors(write()));
     const end = turn.then(() => (isFollowed ? undefined : truncateJournal())).catch(() => undefined);
@@ -279,7 +282,7 @@ export const openSqlite = async (
     const threads = newThreadEngine({ file, identity: opened.identity(), readOnly }, options);
     reading = threads;
     nextWriting = threads;
-    if (!readOnly) smallWrites = newSmallWrites(connectAgain, threads, turn);
+    if (!readOnly) smallWrites = newSmallWrites(connectAgain, threads, ownTime);
     threadCount = options.count;
   };
 

@@ -6,14 +6,14 @@ import { setImmediate } from 'node:timers/promises';
 import { limits } from '../../limits.js';
 
 /** Milliseconds spent since the event loop last looked for what else there is to do. */
-export interface Turn {
+export interface OwnTime {
   spent(): number;
   spend(ms: number): void;
   /** Lets the event loop look, if enough was spent. */
   yield(): Promise<void>;
 }
 
-export const newTurn = (): Turn => {
+export const newOwnTime = (): OwnTime => {
   let spent = 0;
   let isCounting = false;
   return {

@@ -9,7 +9,7 @@ import { sqliteBinding } from './binding.js';
 import type { Connection } from './connection.js';
 import { beginSnapshot, runProgram } from './connections.js';
 import type { Cost } from './engine.js';
-import { newPauses, type Turn } from './own-time.js';
+import { newPauses, type OwnTime } from './own-time.js';
 
 /** Whether a plan has shown in threads that its reads are small. */
 export const isKnownSmall = (cost: Cost | null): boolean =>
@@ -28,7 +28,7 @@ export interface SmallReads {
 }
 
 /** @param connect opens another connection. @param threads that could do it instead. */
-export const newSmallReads = (connect: () => Connection, threads: () => number, turn: Turn): SmallReads => {
+export const newSmallReads = (connect: () => Connection, threads: () => number, ownTime: OwnTime): SmallReads => {
   let connection: Connection | null = null;
   const pauses = newPauses();
 
@@ -55,7 +55,7 @@ export const newSmallReads = (connect: () => Connection, threads: () => number, 
         if (cost) cost.runs = 0;
       };
       // the more threads there are, the sooner they take over
-      if (turn.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || pauses.isPaused(plan)) return null;
+      if (ownTime.spent() > limits.smallReadsMsMax / Math.max(1, threads() - 1) || pauses.isPaused(plan)) return null;
       try {
         const result = run(planned);
         // long texts are rendered between two looks at the time
@@ -68,7 +68,7 @@ export const newSmallReads = (connect: () => Connection, threads: () => number, 
         if (connection?.isBroken()) close();
         return null;
       } finally {
-        turn.spend(performance.now() - now);
+        ownTime.spend(performance.now() - now);
       }
     },
     close,

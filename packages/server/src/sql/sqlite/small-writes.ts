@@ -1,20 +1,21 @@
 /**
- * Small writes in the server's thread, for the reasons of small reads. What a write does is not known before, so each kind is tried, and
- * one that takes too long is undone: then the writing thread does it.
+ * Small writes in the server's thread, for the reasons of small reads. What a write does is not known before it runs, so each kind is
+ * tried, and one that takes too long is undone: then the writing thread does it.
  */
 import { Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
+import type { Rows, Statement } from '../dialect.js';
 import { type Connection, deadlineIn } from './connection.js';
 import { newWriter } from './connections.js';
-import type { Engine } from './engine.js';
+import type { DataVersion, Engine } from './engine.js';
 import { newOwnTransaction } from './inline.js';
-import { newPauses, type Turn } from './own-time.js';
+import { newPauses, type OwnTime } from './own-time.js';
 
 export interface SmallWrites {
   readonly engine: Engine;
   isPaused(kind: object): boolean;
   /**
-   * Runs a write, all of whose transaction is this engine's; to be called in its turn. Null if it took too long and is undone.
+   * Runs a write whose transaction is this engine's, once all before it have ended. Null if it took too long and is undone.
    * @param write makes the transaction.
    */
   attempt<T>(kind: object, write: () => Promise<T>): Promise<{ readonly result: T } | null>;
@@ -24,7 +25,7 @@ export interface SmallWrites {
 export const newSmallWrites = (
   connect: (setup?: readonly string[]) => Connection,
   elsewhere: Engine,
-  turn: Turn,
+  ownTime: OwnTime,
 ): SmallWrites => {
   const writer = newWriter({ connect, readOnly: false, checkpointsApart: true });
   const pauses = newPauses();
@@ -38,35 +39,40 @@ export const newSmallWrites = (
     } finally {
       const ms = performance.now() - from;
       spent += ms;
-      turn.spend(ms);
+      ownTime.spend(ms);
     }
   };
-  /** A transaction that is undone does no more, whatever it catches. */
-  const inTime = <T>(work: () => T): T => {
+  /** A transaction that is undone does no more, whatever its work catches. */
+  const requireTime = (): void => {
     if (isTooLong || spent > limits.smallWriteMsMax) {
       isTooLong = true;
       throw new TooLong();
     }
+  };
+  const run = (statement: Statement): Rows => {
+    requireTime();
+    const deadline = { ...deadlineIn(limits.smallWriteMsMax - spent), changesMax: limits.smallWriteRowsMax };
     try {
-      return timed(work);
+      return timed(() => writer.run(statement, deadline));
     } catch (fault) {
       if (fault instanceof Refusal) isTooLong = true;
       throw fault;
     }
   };
-  const strictDeadline = () => ({ ...deadlineIn(limits.smallWriteMsMax - spent), isStrict: true });
+  const commit = (): DataVersion => {
+    // all is done, and an error would be taken for one of a commit that may have gone through
+    if (isTooLong) throw new TooLong();
+    return timed(writer.commit);
+  };
   return {
     engine: {
       ...elsewhere,
       open: async () => writer.open(),
       begin: (options) =>
         newOwnTransaction(
-          {
-            begin: () => inTime(writer.begin),
-            commit: () => inTime(writer.commit),
-            abandon: () => timed(writer.abandon),
-          },
-          async (statements) => statements.map((it) => inTime(() => writer.run(it, strictDeadline()))),
+          // to wait for the lock of another program is no work
+          { begin: writer.begin, commit, abandon: () => timed(writer.abandon) },
+          async (statements) => statements.map(run),
           options,
         ),
       dataVersion: writer.dataVersion,
@@ -74,7 +80,7 @@ export const newSmallWrites = (
     },
     isPaused: pauses.isPaused,
     attempt: async (kind, write) => {
-      await turn.yield();
+      await ownTime.yield();
       spent = 0;
       isTooLong = false;
       try {

@@ -69,6 +69,7 @@ export const newTx = <Result extends BatchResult>(
   };
   return {
     tx: {
+      mayLockLate: false,
       run: async (statement) => {
         const [rows = []] = await runAll([statement]);
         return rows;
