@@ -21,6 +21,7 @@ import { albumProject, form, type MediaWorld, newMediaWorld, type StoredFile } f
 import { type Served, serveInProcess } from '../world/process.js';
 import { writeSmall } from '../world/small.js';
 
+const patient = path.join(import.meta.dirname, 'patient.mjs');
 const kills = Number(process.env['DOVETAIL_KILLS'] ?? 4);
 
 const expectNothing = async (world: MediaWorld): Promise<void> => {
@@ -222,7 +223,8 @@ const failingOnce = (db: Db): Db['write'] => {
 interface Process {
   readonly dir: string;
   readonly database: TestDatabase;
-  start(): Promise<Served>;
+  /** @param nodeOptions of the process. */
+  start(...nodeOptions: readonly string[]): Promise<Served>;
   /** Rows and stored files, which must belong together, and what else is on the disk. */
   state(): Promise<{
     readonly rows: readonly string[];
@@ -242,7 +244,7 @@ const newProcess = async (dialect: (typeof dialects)[number]): Promise<Process> 
   return {
     dir,
     database,
-    start: () => serveInProcess(dir, database.env),
+    start: (...nodeOptions) => serveInProcess(dir, database.env, nodeOptions),
     state: async () => {
       const rows = await queryOf(database, 'select hash, ext, formats from files');
       const keys = rows.flatMap(({ hash, ext, formats }) => [
@@ -311,7 +313,7 @@ describe.each(dialects)('a process on %s', (dialect) => {
 
   it('UP13: leaves alone what another live process has begun', async () => {
     const project = await newProcess(dialect);
-    const first = await project.start();
+    const first = await project.start('--import', patient);
     const release = await holdFiles(project.database);
     const upload = fetch(`${first.url}/upload`, { method: 'POST', body: form(four) });
     const uploads = path.join(project.dir, 'public/uploads');

@@ -16,8 +16,11 @@
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { sql } from 'kysely';
+import { readStored } from '../../src/cli/layout.js';
+import { compareDatabase } from '../../src/cli/project.js';
 import type { Model } from '../../src/model/model.js';
 import { tablesOf } from '../../src/model/storage.js';
+import { asStored } from '../../src/model/stored.js';
 import type { Db, DbValue, DialectName, ReadProgram, Statement } from '../../src/sql/dialect.js';
 import type { Table } from '../../src/sql/schema.js';
 import { copiedDatabase, createTables, insertRows } from './databases.js';
@@ -100,20 +103,23 @@ export const publicActions = (model: Model): readonly string[] =>
 
 /** A database with the world in it and a server over it. */
 export const newWorld = async (dialect: DialectName, options: WorldOptions = {}): Promise<World> => {
-  const model = worldModel();
-  const tables = new Map(tablesOf(model).map((table) => [table.name, table]));
+  const declared = worldModel();
+  const tables = new Map(tablesOf(declared).map((table) => [table.name, table]));
   const tableOf = (name: string): Table => {
     const table = tables.get(name);
     if (!table) throw new Error(`the world has no table ${name}`);
     return table;
   };
   const database = await copiedDatabase(dialect, 'world', async (db) => {
-    await createTables(db, model);
+    await createTables(db, declared);
     for (const [table, rows] of worldRows) await insertRows(db, tableOf(table), rows);
-    const grants = publicActions(model).map((action) => ({ role: PUBLIC_ROLE, action }));
+    const grants = publicActions(declared).map((action) => ({ role: PUBLIC_ROLE, action }));
     await insertGrants(grants, (table, rows) => insertRows(db, tableOf(table), rows));
   });
   const { db } = database;
+  // as at every start
+  const diff = await compareDatabase({ model: declared }, db);
+  const model = asStored(declared, await readStored(declared, diff, db));
   const log: StatementLog = { isOn: false, texts: [] };
   const server = await newTestServer(
     logged(db, log),

@@ -1,0 +1,4 @@
+// `--import patient.mjs`: the built server waits for locks until the test that holds them releases them, however slow the machine is.
+import { limits } from '../../dist/limits.js';
+
+Object.assign(limits, { lockMsMax: 120_000, readMsMax: 150_000, silenceMsMax: 180_000, sqliteLockMsMax: 120_000 });
