@@ -10,7 +10,7 @@ import { execute } from '../../src/read/execute.js';
 import { newReader } from '../../src/read/find.js';
 import { planRead } from '../../src/read/plan.js';
 import { compileRead } from '../../src/read/statements.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 const bounds = vi.hoisted(() => ({ given: {} as Record<string, number> }));
 vi.mock(import('../../src/limits.js'), async (importOriginal) => {
@@ -19,12 +19,6 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   return { limits: new Proxy(limits, { get }) };
 });
 
-const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...sides,
-});
 const scalars = {
   title: { type: 'string' },
   body: { type: 'richtext' },

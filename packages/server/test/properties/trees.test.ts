@@ -11,7 +11,7 @@ import { textQuery } from '../../src/query/brackets.js';
 import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader, type ReaderOptions } from '../../src/read/find.js';
 import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // rounds count once where no read is tried in this thread first
 const usual = vi.hoisted(() => ({ smallReadsMsMax: -1 }) as Record<string, number>);
@@ -23,12 +23,6 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   return { limits: new Proxy(original, { get }) };
 });
 
-const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...sides,
-});
 const project: SmallProject = {
   types: {
     note: {

@@ -5,19 +5,13 @@
 import { expect, test } from 'vitest';
 import { newRandom, seedOfRun } from '../oracle/random.js';
 import { openForTests } from '../world/opening.js';
-import { newSmallWorld, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallWorld } from '../world/small.js';
 import { dialects } from '../world/world.js';
 
 const seed = seedOfRun();
 const runs = Number(process.env['DOVETAIL_WINDOW_RUNS'] ?? 60);
 
 const drafts = { options: { draftAndPublish: true } };
-const relation = (kind: string, target: string, rest = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...rest,
-});
 const project = {
   types: {
     shelf: {

@@ -12,19 +12,13 @@ import type { ResolveContext } from '../../src/query/resolve.js';
 import { newReader, type Reader } from '../../src/read/find.js';
 import type { Db, PlannedRead, ReadProgram } from '../../src/sql/dialect.js';
 import { dialectsAndThreads, queryOf, threadOptions } from '../world/databases.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 // a small read that is given up runs its statements once more in a thread, and these tests count them
 vi.mock(import('../../src/limits.js'), async (importOriginal) => ({
   limits: Object.defineProperties({ ...(await importOriginal()).limits }, { smallReadMsMax: { value: 60_000 } }),
 }));
 
-const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...sides,
-});
 const project: SmallProject = {
   types: {
     note: {

@@ -13,7 +13,7 @@ import { type Statement, withIds } from '../../src/sql/dialect.js';
 import { statementsHere } from '../../src/sql/sqlite/connection.js';
 import { openSqlite, type SqliteDb } from '../../src/sql/sqlite/open.js';
 import { threadOptions } from '../world/databases.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 const usual = vi.hoisted(() => ({
   smallReadMsMax: 60_000,
@@ -37,12 +37,6 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   };
 });
 
-const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...sides,
-});
 const project: SmallProject = {
   types: {
     note: {

@@ -17,7 +17,7 @@ import { writeAndAnswer } from '../../src/write/answer.js';
 import { newWriter } from '../../src/write/apply.js';
 import type { Hooks, WriteRequest } from '../../src/write/request.js';
 import { threadOptions } from '../world/databases.js';
-import { newSmallWorld, type SmallProject, type SmallWorld } from '../world/small.js';
+import { newSmallWorld, relation, type SmallProject, type SmallWorld } from '../world/small.js';
 
 const usual = vi.hoisted(() => ({ smallWriteMsMax: 60_000, smallReadPauseMsMax: 0 }));
 const bounds = vi.hoisted(() => ({ ...usual }));
@@ -28,12 +28,6 @@ vi.mock(import('../../src/limits.js'), async (importOriginal) => {
   return { limits: new Proxy(original, { get }) };
 });
 
-const relation = (kind: string, target: string, sides: Record<string, string> = {}) => ({
-  type: 'relation',
-  relation: kind,
-  target: `api::${target}.${target}`,
-  ...sides,
-});
 const project: SmallProject = {
   types: {
     note: {

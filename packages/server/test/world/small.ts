@@ -20,6 +20,14 @@ import { newTestDeps, type TestAnswer, type TestPeople } from './server.js';
 
 type Attributes = Readonly<Record<string, unknown>>;
 
+/** An attribute that relates to a type by its name. @param rest such as `mappedBy`. */
+export const relation = (kind: string, target: string, rest: Readonly<Record<string, unknown>> = {}) => ({
+  type: 'relation',
+  relation: kind,
+  target: `api::${target}.${target}`,
+  ...rest,
+});
+
 export interface SmallProject {
   /** By singular name; the plural adds an s, the uid is `api::note.note`. A whole schema has `attributes` inside. */
   readonly types: Readonly<Record<string, { readonly attributes: Attributes; readonly [key: string]: unknown }>>;
