@@ -120,7 +120,7 @@ export const newCallers = (deps: CallerDeps): Callers => {
     return { claims, tokens: admins.tokens };
   };
 
-  /** The kind of write that notes a use. */
+  // all of one kind: each tells whether the next one is small enough for the server's thread
   const uses = {};
   const noteUse = ({ id, lastUsedAt }: ApiToken): void => {
     const time = now();

@@ -61,7 +61,7 @@ export const newDispatcher = (deps: DispatcherDeps): Dispatcher => {
     });
   };
 
-  /** The kind of write of all turns. */
+  // all turns are of one kind: each tells whether the next one is small enough for the server's thread
   const turns = {};
   const turn = async (): Promise<void> => {
     const done = outcomes.slice();
