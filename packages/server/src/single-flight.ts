@@ -52,6 +52,31 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
   };
 };
 
+/**
+ * The same for a computation that takes less than what sharing it costs: the first call in a turn of the event loop computes at
+ * once, and those that come with it share the next computation. Null: nothing has to be waited for.
+ */
+export const shareInTurn = (compute: () => Promise<void> | null): (() => Promise<void> | null) => {
+  let isFirst = true;
+  let next: Promise<void> | null = null;
+  const computeNext = async (): Promise<void> => {
+    await new Promise(setImmediate);
+    next = null;
+    await compute();
+  };
+  return () => {
+    if (!isFirst) {
+      next ??= computeNext();
+      return next;
+    }
+    isFirst = false;
+    setImmediate(() => {
+      isFirst = true;
+    });
+    return compute();
+  };
+};
+
 export interface Recent<T> {
   /** The value as it was at most `maxMs` ago. */
   current(): Ready<T>;

@@ -130,17 +130,34 @@ interface ParserFault extends NodeJS.ErrnoException {
 }
 
 /**
- * Requests that are malformed, too long or too slow never reach the framework (RQ16). If a response is already being
- * sent, the connection is just closed.
+ * Requests that are malformed, too long or too slow never reach the framework (RQ16). Whole requests before them on the same
+ * connection get their responses first. If the response to the refused one is already being sent, the connection is just closed.
  */
 export const refuseConnection = (fault: ParserFault, socket: Duplex, inFlight: Iterable<http.ServerResponse>): void => {
-  if (!socket.writable || fault.code === 'ECONNRESET' || [...inFlight].some((it) => it.headersSent)) {
+  if (!socket.writable || fault.code === 'ECONNRESET') {
     socket.destroy();
     return;
   }
-  const { status, body } = connectionRefusal(fault);
-  endWith(socket, status, JSON_TYPE, body);
+  // the parser repeats its error for whatever else arrives
+  if (refused.has(socket)) return;
+  refused.add(socket);
+  const earlier = [...inFlight].filter((it) => it.req.complete);
+  const own = [...inFlight].find((it) => !it.req.complete);
+  const refuse = (): void => {
+    const { status, body } = connectionRefusal(fault);
+    if (!socket.writable || own?.headersSent) socket.destroy();
+    else endWith(socket, status, JSON_TYPE, body);
+  };
+  let left = earlier.length;
+  if (left === 0) refuse();
+  for (const response of earlier)
+    response.once('close', () => {
+      left -= 1;
+      if (left === 0) refuse();
+    });
 };
+
+const refused = new WeakSet<Duplex>();
 
 const connectionRefusal = (fault: ParserFault): { readonly status: number; readonly body: string } => {
   switch (fault.code) {

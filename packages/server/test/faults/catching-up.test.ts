@@ -1,4 +1,5 @@
 /** What `Db.readThenCatchUp` promises: afterwards the log of changes knows every commit that the result may show. */
+import { setImmediate } from 'node:timers/promises';
 import Sqlite from 'better-sqlite3';
 import { sql } from 'kysely';
 import { Client } from 'pg';
@@ -89,7 +90,11 @@ describe.each(dialects)('a read that catches up, on %s', (dialect) => {
         () => stranger.run(`begin; ${insert}; rollback`),
       ];
       const writer = async (): Promise<void> => {
-        while (changes < 20) await random.pick(kinds)();
+        while (changes < 20) {
+          await random.pick(kinds)();
+          // readers share looks in the next turn
+          await setImmediate();
+        }
         isOver = true;
       };
       await Promise.all([reader(), reader(), reader(), reader(), writer()]);
@@ -105,6 +110,47 @@ describe.each(dialects)('a read that catches up, on %s', (dialect) => {
       await db.readThenCatchUp(planned('select 1'));
       expect(db.changes.isUnchanged(['seen'], since)).toBe(false);
     }
+  });
+});
+
+describe.runIf(dialects.includes('sqlite'))('calls in one turn of the event loop, on SQLite', () => {
+  it.each([0, 1, 2, 5])('notice a commit of another program behind %i of them', async (before) => {
+    const { db, env, drop } = await newDatabase('sqlite');
+    const stranger = new Sqlite(env['DATABASE_FILENAME']!);
+    try {
+      await write(db, 'create table seen (n integer)');
+      for (let behind = 1; behind <= 3; behind++) {
+        await setImmediate();
+        await db.changes.catchUp();
+        await setImmediate();
+        const since = db.changes.moment();
+        const looks = Array.from({ length: before }, () => db.changes.catchUp());
+        stranger.exec('insert into seen values (1)');
+        for (let i = 0; i < behind; i++) {
+          await db.changes.catchUp();
+          expect(db.changes.isUnchanged(['seen'], since)).toBe(false);
+        }
+        await Promise.all(looks);
+      }
+    } finally {
+      stranger.close();
+      await drop();
+    }
+  });
+
+  it('share a look, and its failure', async () => {
+    const { db, drop } = await newDatabase('sqlite');
+    await write(db, 'create table seen (n integer)');
+    await setImmediate();
+    expect(db.changes.catchUp()).toBeNull();
+    const shared = db.changes.catchUp();
+    expect(shared).toBeInstanceOf(Promise);
+    expect(db.changes.catchUp()).toBe(shared);
+    await shared;
+    await setImmediate();
+    expect(db.changes.catchUp()).toBeNull();
+    const late = db.changes.catchUp();
+    await Promise.all([drop(), expect(late).rejects.toThrow('the database is closed')]);
   });
 });
 

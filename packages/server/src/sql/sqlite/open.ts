@@ -3,6 +3,7 @@ import { setTimeout } from 'node:timers/promises';
 import { bug, busy, issue, never, Refusal } from '../../errors.js';
 import { limits } from '../../limits.js';
 import { whenReady } from '../../ready.js';
+import { shareInTurn } from '../../single-flight.js';
 import type { Changes } from '../changes.js';
 import { fixedStatement } from '../compile.js';
 import { type Db, type PlannedRead, readRows, type Tx } from '../dialect.js';
@@ -135,7 +136,8 @@ export const openSqlite = async (
   };
 
   const commits = newCommits({ read: readVersion, readOfWriter: () => writing.dataVersion() });
-  const catchUp: Changes['catchUp'] = () => {
+  // a look costs a fifth of a response that is kept
+  const catchUp: Changes['catchUp'] = shareInTurn(() => {
     let first: Promise<void> | null;
     try {
       first = commits.catchUp();
@@ -149,7 +151,7 @@ export const openSqlite = async (
       await noticing;
     };
     return withRequestErrors(tryUntil(lockedUntil(), attempt));
-  };
+  });
 
   const small = newSmallReads(
     () => connectAgain([`pragma cache_size = -${pagesKib}`]),
