@@ -53,7 +53,7 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
 };
 
 /**
- * The same for a computation that takes less than what sharing it costs: the first call in a turn of the event loop computes at
+ * The same for a short computation, which a call that comes alone need not wait for: the first one in a turn of the event loop computes at
  * once, and those that come with it share the next computation. Null: nothing has to be waited for.
  */
 export const shareInTurn = (compute: () => Promise<void> | null): (() => Promise<void> | null) => {
