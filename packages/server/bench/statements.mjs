@@ -120,10 +120,16 @@ export const timeStatements = (dovetail, project, world, requestFor, firstTurn =
       keep(statement, began);
       return rows;
     };
-    const runAll = async (statements) => {
-      const results = [];
-      for (const it of statements) results.push(await run(it));
-      return results;
+    // a write sends the statements of its response before it has the results of others
+    let last = Promise.resolve();
+    const runAll = (statements) => {
+      const running = last.then(async () => {
+        const results = [];
+        for (const it of statements) results.push(await run(it));
+        return results;
+      });
+      last = running.catch(() => undefined);
+      return running;
     };
     return txThrough(dovetail, db, tx, runAll);
   };
