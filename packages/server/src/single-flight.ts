@@ -53,8 +53,8 @@ export const shareNext = <T>(compute: () => Promise<T>): (() => Promise<T>) => {
 };
 
 /**
- * The same for a short computation, which a call that comes alone need not wait for: the first one in a turn of the event loop computes at
- * once, and those that come with it share the next computation. Null: nothing has to be waited for.
+ * The same for a short computation: the first call in a turn of the event loop computes at once, so that one alone waits for nobody, and
+ * further calls of that turn share the next computation. Null: nothing has to be waited for.
  */
 export const shareInTurn = (compute: () => Promise<void> | null): (() => Promise<void> | null) => {
   let isFirst = true;

@@ -130,8 +130,8 @@ interface ParserFault extends NodeJS.ErrnoException {
 }
 
 /**
- * Requests that are malformed, too long or too slow never reach the framework (RQ16). Whole requests before them on the same
- * connection get their responses first. If the response to the refused one is already being sent, the connection is just closed.
+ * Requests that are malformed, too long or too slow never reach the framework (RQ16). Whole requests before one that the parser
+ * refuses get their responses first. If the response to the refused one is already being sent, the connection is just closed.
  */
 export const refuseConnection = (fault: ParserFault, socket: Duplex, inFlight: Iterable<http.ServerResponse>): void => {
   if (!socket.writable || fault.code === 'ECONNRESET') {
@@ -141,11 +141,12 @@ export const refuseConnection = (fault: ParserFault, socket: Duplex, inFlight: I
   // the parser repeats its error for whatever else arrives
   if (refused.has(socket)) return;
   refused.add(socket);
-  const earlier = [...inFlight].filter((it) => it.req.complete);
-  const own = [...inFlight].find((it) => !it.req.complete);
+  // a slow request may still arrive, and be answered, as long as its connection is open
+  const earlier = fault.code === TOO_SLOW ? [] : [...inFlight].filter((it) => it.req.complete);
+  const others = [...inFlight].filter((it) => !earlier.includes(it));
   const refuse = (): void => {
     const { status, body } = connectionRefusal(fault);
-    if (!socket.writable || own?.headersSent) socket.destroy();
+    if (!socket.writable || others.some((it) => it.headersSent)) socket.destroy();
     else endWith(socket, status, JSON_TYPE, body);
   };
   let left = earlier.length;
@@ -157,6 +158,7 @@ export const refuseConnection = (fault: ParserFault, socket: Duplex, inFlight: I
     });
 };
 
+const TOO_SLOW = 'ERR_HTTP_REQUEST_TIMEOUT';
 const refused = new WeakSet<Duplex>();
 
 const connectionRefusal = (fault: ParserFault): { readonly status: number; readonly body: string } => {
@@ -165,16 +167,16 @@ const connectionRefusal = (fault: ParserFault): { readonly status: number; reado
       return endedInUrl(fault)
         ? errorEnvelope([issue('http.url-too-long', [], { max: limits.urlBytesMax })])
         : { status: 431, body: '' };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case TOO_SLOW:
       return errorEnvelope([issue('http.too-slow', [])]);
     default:
       return errorEnvelope([issue('http.malformed-request', [])]);
   }
 };
 
-/** Whether the parser gave up within the request line: the text that it read has no blanks or line breaks. */
+/** Whether the parser gave up within the request line: what it read of the request has no blanks or line breaks. */
 const endedInUrl = ({ rawPacket, bytesParsed }: ParserFault): boolean =>
-  Buffer.isBuffer(rawPacket) && /^(?:[A-Z]+ )?\S*$/.test(rawPacket.toString('latin1', 0, bytesParsed));
+  Buffer.isBuffer(rawPacket) && /(?:^|\r\n\r\n)(?:[A-Z]+ )?\S*$/.test(rawPacket.toString('latin1', 0, bytesParsed));
 
 /** Requests that Node would answer itself: an unknown expectation, which may be ignored, and `CONNECT`. */
 export const answerForNode = (server: http.Server): void => {

@@ -241,6 +241,11 @@ describe('http faults', () => {
     expect(bodyOf(text.slice(text.lastIndexOf('HTTP/1.1 ')))).toEqual(errorOf(400));
   });
 
+  it('RQ16: a URL that is too long is a 414 behind another request, too', async () => {
+    const text = await raw(`GET /api/genres/1 HTTP/1.1\r\nHost: x\r\n\r\nGET /api/genres?a=${'b'.repeat(40_000)}`);
+    expect(statuses(text)).toEqual([200, 414]);
+  });
+
   it('RQ16: the refusal of a request is not written into the response to it', async () => {
     const socket = net.connect(port, '127.0.0.1');
     socket.write('GET /api/films?large HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{');
