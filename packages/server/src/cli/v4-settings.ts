@@ -4,7 +4,7 @@
  */
 import path from 'node:path';
 import has from 'lodash/has.js';
-import { daysOf } from '../v4code/durations.js';
+import { daysOf } from '../v4code/loading/durations.js';
 import type { InstalledPlugin } from './plugins.js';
 import { databaseOf, unsupportedDatabase } from './v4-database.js';
 import { bytesOf, securityHeadersOf } from './v4-headers.js';

@@ -3,7 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import type { Secrets } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode, LoadedCode, OpenedCode } from '../v4code/code.js';
-import type { SettingsInForce } from '../v4code/defaults.js';
+import type { SettingsInForce } from '../v4code/loading/defaults.js';
 import { needsCode } from './code.js';
 import type { Project } from './project.js';
 import { mailFor } from './site.js';

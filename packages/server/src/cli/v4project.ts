@@ -84,7 +84,7 @@ export const refuseSettings = (guards: readonly V4Setting[]): void => {
 
 /** A fault of the project's code is one for whoever starts it. */
 export const withStartFaults = async <T>(work: () => Promise<T>): Promise<T> => {
-  const { CodeFault } = await import('../v4code/load.js');
+  const { CodeFault } = await import('../v4code/loading/load.js');
   try {
     return await work();
   } catch (fault) {

@@ -1,6 +1,6 @@
 /** Routes that code adds by `strapi.server.routes`: below the root of the server, or of the content API. */
-import { CodeFault } from './load.js';
-import { type DeclaredRoute, isMembers, type Members, type PlacedRoute } from './parts.js';
+import { CodeFault } from './loading/load.js';
+import { type DeclaredRoute, isMembers, type Members, type PlacedRoute } from './loading/parts.js';
 
 export interface AddedRoute extends PlacedRoute {
   /** Its path is the whole one, without the prefix of the content API. */

@@ -1,8 +1,8 @@
 /** `strapi.cron` and the tasks of `config/server`: rules in node-schedule's forms, run by one process of a server. */
 import type { CronOptions, Cron as Job } from 'croner';
 import type { FastifyBaseLogger } from 'fastify';
-import { CodeFault } from './load.js';
-import { type Callable, isCallable, isMembers, type Members } from './parts.js';
+import { CodeFault } from './loading/load.js';
+import { type Callable, isCallable, isMembers, type Members } from './loading/parts.js';
 
 export interface Cron {
   /** By rule, or by name with `{ task, options }`. */

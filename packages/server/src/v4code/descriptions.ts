@@ -8,8 +8,8 @@ import upperFirst from 'lodash/upperFirst.js';
 import { builtinSchemas } from '../model/builtin.js';
 import type { Attribute, EntryType, Model, Uid } from '../model/model.js';
 import { systemAttributes } from '../model/system.js';
-import { CodeFault } from './load.js';
-import { isMembers, type Members, type SchemaFile } from './parts.js';
+import { CodeFault } from './loading/load.js';
+import { isMembers, type Members, type SchemaFile } from './loading/parts.js';
 
 export interface Descriptions {
   /** Undefined if there is no such type. What code changes of it throws. */

@@ -1,8 +1,8 @@
 /** `strapi.eventHub`: events that the project's code sends to itself, and those of entries and files once they are committed. */
 import { type EventListeners, eventNames } from '../events/events.js';
 import { limits } from '../limits.js';
-import { type Callable, isCallable } from './parts.js';
-import { isUntold, outside } from './scope.js';
+import { isUntold, outside } from './data/scope.js';
+import { type Callable, isCallable } from './loading/parts.js';
 
 export interface EventHub {
   /** Calls the listeners one after the other, and awaits each. */

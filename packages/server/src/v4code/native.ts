@@ -5,7 +5,7 @@ import type { FileActions } from '../media/files.js';
 import type { EntryType } from '../model/model.js';
 import type { Answer } from '../read/find.js';
 import type { Ready } from '../ready.js';
-import type { CoreAction, Members } from './parts.js';
+import type { CoreAction, Members } from './loading/parts.js';
 
 /** Koa's context, as far as this layer itself uses it. */
 export interface CodeContext {

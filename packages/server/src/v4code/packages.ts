@@ -1,17 +1,17 @@
 /** What project code imports from Strapi's packages. */
 import type { EntryType, Model, Uid } from '../model/model.js';
-import { newContentTypes } from './content-types.js';
-import { CoreDefinition, type CoreRouterOptions } from './core.js';
-import { newEnv } from './env.js';
-import { errors, YupValidationError } from './errors.js';
-import { entryBodyOf } from './files.js';
-import { withMissing } from './missing.js';
+import { entryBodyOf } from './data/files.js';
+import { newEnv } from './loading/env.js';
+import { isMembers, type Members, UNPARSED } from './loading/parts.js';
 import type { Native } from './native.js';
-import { isMembers, type Members, UNPARSED } from './parts.js';
-import { pluginPackages } from './plugin-packages.js';
-import { CoreRouterDefinition } from './routes.js';
-import { sanitizeInput, sanitizeOutput } from './sanitize.js';
-import { absentUtils, ownUtils, UTILS, withStrapiId } from './utils.js';
+import { pluginPackages } from './plugins/packages.js';
+import { CoreDefinition, type CoreRouterOptions } from './requests/core.js';
+import { CoreRouterDefinition } from './requests/routes.js';
+import { newContentTypes } from './strapi-utils/content-types.js';
+import { errors, YupValidationError } from './strapi-utils/errors.js';
+import { withMissing } from './strapi-utils/missing.js';
+import { sanitizeInput, sanitizeOutput } from './strapi-utils/sanitize.js';
+import { absentUtils, ownUtils, UTILS, withStrapiId } from './strapi-utils/utils.js';
 
 export interface Packages {
   /** By name, for the loader. */

@@ -1,7 +1,7 @@
 /** `strapi.dirs`: where a project's folders are, and where v4 would run them from. */
 import path from 'node:path';
-import { distOf } from './env.js';
-import { withMissing } from './missing.js';
+import { distOf } from './loading/env.js';
+import { withMissing } from './strapi-utils/missing.js';
 
 export const dirsOf = (dir: string, publicDir: unknown): object =>
   withMissing('strapi.dirs', {

@@ -2,12 +2,12 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { foldersIn, kebabName } from '../model/files.js';
-import { CoreDefinition } from './core.js';
-import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './load.js';
-import { type Api, isMembers, type Members, type NamedType, type ProjectCode } from './parts.js';
-import { jsonAt, readExtensions } from './read-extensions.js';
-import { CoreRouterDefinition } from './routes.js';
-import { readSchemaFiles, uidOfType } from './schema-files.js';
+import { CodeFault, type LoadModule, moduleAt, modulesIn, nameIn } from './loading/load.js';
+import { type Api, isMembers, type Members, type NamedType, type ProjectCode } from './loading/parts.js';
+import { jsonAt, readExtensions } from './loading/read-extensions.js';
+import { readSchemaFiles, uidOfType } from './loading/schema-files.js';
+import { CoreDefinition } from './requests/core.js';
+import { CoreRouterDefinition } from './requests/routes.js';
 
 export interface ReadOptions {
   readonly dir: string;

@@ -8,10 +8,10 @@ import path from 'node:path';
 import { createJiti } from 'jiti';
 
 /** From the sources it is TypeScript, for which Node looks under no other name. */
-const ownFile = new URL(`../../v4code/env.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
+const ownFile = new URL(`../../v4code/loading/env.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url);
 const { aliasesOf, newEnv, placeInDist, placeOf, sourceAt, withoutExit } = (await import(
   ownFile.href
-)) as typeof import('../../v4code/env.js');
+)) as typeof import('../../v4code/loading/env.js');
 
 export interface EvaluateRequest {
   /** The project's folder. */

@@ -9,7 +9,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { followModules } from '../../handlers/modules.js';
 import { loggable } from '../../http/faults.js';
 import { type Listener, newListener } from '../../http/listener.js';
-import { nameIn } from '../../v4code/load.js';
+import { nameIn } from '../../v4code/loading/load.js';
 import { StartFault } from '../config.js';
 import { type Notices, newLogger } from '../log.js';
 import { tellFirstAdministrator } from '../notices.js';

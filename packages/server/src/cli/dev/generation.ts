@@ -7,7 +7,7 @@ import { type App, newApp } from '../../http/server.js';
 import type { Site } from '../../site/site.js';
 import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { nameIn } from '../../v4code/load.js';
+import { nameIn } from '../../v4code/loading/load.js';
 import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
 import { guardReason, isUnwatched } from '../code.js';
 import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';

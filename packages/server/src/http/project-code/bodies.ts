@@ -3,8 +3,8 @@ import { isUtf8 } from 'node:buffer';
 import type { FastifyRequest } from 'fastify';
 import { issue, ok, refused } from '../../errors.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { UNPARSED } from '../../v4code/parts.js';
-import type { FoundRoute } from '../../v4code/routes.js';
+import { UNPARSED } from '../../v4code/loading/parts.js';
+import type { FoundRoute } from '../../v4code/requests/routes.js';
 import { type CodeBodies, parseJson } from '../bodies.js';
 import { isAnsweredPastCode } from '../past-code.js';
 

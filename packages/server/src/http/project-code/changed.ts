@@ -4,9 +4,9 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import { parameterName } from '../../query/parameters.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
-import { isMembers, type Members } from '../../v4code/parts.js';
-import { withDefiniteConditions } from '../../v4code/queries.js';
-import { isCreatorName } from '../../v4code/query-changes.js';
+import { withDefiniteConditions } from '../../v4code/data/queries.js';
+import { isCreatorName } from '../../v4code/data/query-changes.js';
+import { isMembers, type Members } from '../../v4code/loading/parts.js';
 
 /** @param before the query of the request. @param textOf a query string, which few ask for. */
 export const newChangedQuery = (query: Members, before: Members, textOf: (query: Members) => string): ChangedQuery =>

@@ -9,7 +9,7 @@ import { plainQuery } from '../../query/plain.js';
 import type { QuerySource } from '../../query/raw.js';
 import type { ChangedQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
-import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/errors.js';
+import { catchable, errorResponse, nameOfStatus, phraseOf } from '../../v4code/strapi-utils/errors.js';
 import { JSON_TYPE } from '../respond.js';
 import { untouchedAnswer } from './answers.js';
 import { isSameQuery, newChangedQuery } from './changed.js';

@@ -11,7 +11,7 @@ import {
   phraseOf,
   responseOf,
   v4Refusal,
-} from '../../v4code/errors.js';
+} from '../../v4code/strapi-utils/errors.js';
 import { faultResponse, loggable } from '../faults.js';
 import { JSON_TYPE, type JsonResponse, sendAnswer } from '../respond.js';
 import { viewOfJson } from './answers.js';

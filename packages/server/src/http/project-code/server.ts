@@ -15,13 +15,18 @@ import { type Search, searchQuery } from '../../query/searches.js';
 import type { Answer } from '../../read/find.js';
 import { isThenable, type Ready, whenReady } from '../../ready.js';
 import type { Site } from '../../site/site.js';
-import type { GuardedAction } from '../../v4code/chains.js';
 import type { BoundCode } from '../../v4code/code.js';
-import { ApplicationError, absentOrThrown, isOfAuthorisation, UnauthorizedError } from '../../v4code/errors.js';
-import { formAsLeft, shownForm } from '../../v4code/files.js';
+import { formAsLeft, shownForm } from '../../v4code/data/files.js';
+import { inRequest } from '../../v4code/data/scope.js';
 import type { CodeContext } from '../../v4code/native.js';
-import type { FoundRoute, RoutesAt } from '../../v4code/routes.js';
-import { inRequest } from '../../v4code/scope.js';
+import type { GuardedAction } from '../../v4code/requests/chains.js';
+import type { FoundRoute, RoutesAt } from '../../v4code/requests/routes.js';
+import {
+  ApplicationError,
+  absentOrThrown,
+  isOfAuthorisation,
+  UnauthorizedError,
+} from '../../v4code/strapi-utils/errors.js';
 import { answerRead, type ReadTarget } from '../actions.js';
 import type { Attempts } from '../attempts.js';
 import { claimsAdministrator, isReading } from '../credentials.js';

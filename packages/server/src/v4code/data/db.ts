@@ -1,0 +1,198 @@
+/** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
+import type { EntryType, Uid } from '../../model/model.js';
+import { type Callable, isMembers, type Members } from '../loading/parts.js';
+import { faultOfCode } from '../strapi-utils/errors.js';
+import type { Entities, Entity, WriteOptions } from './entities.js';
+import type { Lifecycles, Operated, Operation } from './lifecycles.js';
+import type { FindParams } from './queries.js';
+import { isNoRow, type Locales, newRowReads } from './row-reads.js';
+
+export interface QueryEngine {
+  findOne(params?: FindParams): Promise<Entity | null>;
+  findMany(params?: FindParams): Promise<Entity[]>;
+  findWithCount(params?: FindParams): Promise<readonly [Entity[], number]>;
+  findPage(params?: FindParams & Members): Promise<{ readonly results: Entity[]; readonly pagination: PageFacts }>;
+  count(params?: FindParams): Promise<number>;
+  create(params: WriteParams): Promise<Entity>;
+  createMany(params: {
+    readonly data: readonly object[];
+  }): Promise<{ readonly count: number; readonly ids: readonly number[] }>;
+  update(params: WriteParams): Promise<Entity | null>;
+  updateMany(params: WriteParams): Promise<{ readonly count: number }>;
+  delete(params?: FindParams): Promise<Entity | null>;
+  deleteMany(params?: FindParams): Promise<{ readonly count: number }>;
+  /** The value of one attribute; an object of them for a list. */
+  load(entity: { readonly id: number }, fields: string | readonly string[], params?: Members): Promise<unknown>;
+}
+
+export interface PageFacts {
+  readonly page: number;
+  readonly pageSize: number;
+  readonly pageCount: number;
+  readonly total: number;
+}
+
+export type WriteParams = FindParams & {
+  readonly data?: unknown;
+  /** Stored with the entry, by the place of their attribute. */
+  readonly files?: Members | undefined;
+};
+
+/** How rows are written: `entityService` checks rules and hashes passwords, `db.query` does not. */
+export type Rules = 'checked' | 'bare';
+
+/** @param locales of which rows are meant, if the parameters name none. */
+export const newQueryEngine = (
+  uid: Uid,
+  { entities, lifecycles }: { readonly entities: Entities; readonly lifecycles: Lifecycles },
+  rules: Rules = 'bare',
+  locales: Locales = rules === 'bare' ? 'all' : 'default',
+): QueryEngine => {
+  const type = entities.typeOf(uid);
+  const reads = newRowReads(uid, { entities, lifecycles }, locales);
+  const { withHooks } = reads;
+
+  /** Runs one operation on one row in a transaction, so that the row that is returned is the one that was written. */
+  const changeOne = async (
+    operated: 'Create' | 'Update' | 'Delete',
+    { files, ...seen }: WriteParams,
+    change: (operation: Operation, options: WriteOptions) => Promise<unknown>,
+  ): Promise<Entity | null> => {
+    let begun: Operation | null = null;
+    try {
+      // a transaction may be run again, and hooks with it
+      return await entities.transaction(async () => {
+        const operation = lifecycles.begin(uid, operated, { ...seen });
+        begun = operation;
+        return (await change(operation, { rules, operation, files })) as Entity | null;
+      });
+    } catch (fault) {
+      if (begun !== null && isNoRow(fault, begun)) return null;
+      throw fault;
+    }
+  };
+
+  /** Hooks after a write have read the row, where there are any. */
+  const resultOf = (id: number, operation: Operation): unknown =>
+    operation.result === undefined ? reads.written(id, operation) : operation.result;
+
+  /** The row that is to be written. v4 runs hooks before it looks, so they may name one where there was none. */
+  const targetOf = async (operation: Operation): Promise<number> => {
+    if (rules === 'checked' || !lifecycles.hears(uid, operation.operated)) return reads.meant(operation);
+    const found = await reads.found(operation);
+    if (found !== null) return found;
+    const { params } = operation;
+    if (isMembers(params['data']) && type.attributes.has('updatedAt'))
+      params['data'] = { ...params['data'], updatedAt: new Date() };
+    await operation.before();
+    return reads.meant(operation);
+  };
+
+  const engine: QueryEngine = {
+    findOne: (params = {}) => reads.findOne(params),
+    findMany: (params = {}) => withHooks('FindMany', params, reads.find),
+    findWithCount: async (params = {}) => [await engine.findMany(params), await engine.count(params)],
+    findPage: async (params = {}) => {
+      const page = Math.max(1, Number(params['page'] ?? 1));
+      const pageSize = Math.max(1, Number(params['pageSize'] ?? 10));
+      const results = await engine.findMany({ ...params, limit: pageSize, offset: (page - 1) * pageSize });
+      const total = await engine.count(params);
+      return { results, pagination: { page, pageSize, pageCount: Math.ceil(total / pageSize), total } };
+    },
+    count: (params = {}) => withHooks('Count', params, reads.count),
+    // null only if hooks of reads hide it
+    create: (params) =>
+      changeOne('Create', params, async (operation, options) =>
+        resultOf(await entities.create(uid, asGiven(type, objectOf(params.data)), options), operation),
+      ) as Promise<Entity>,
+    update: (params) =>
+      changeOne('Update', params, async (operation, options) => {
+        const id = await targetOf(operation);
+        return resultOf(await entities.update(uid, id, objectOf(operation.params['data']), options), operation);
+      }),
+    delete: (params = {}) =>
+      changeOne('Delete', params, async (operation, options) => {
+        // where hooks run, the row is read once they have said which
+        const isHeard = lifecycles.hears(uid, 'Delete');
+        const id = isHeard ? await targetOf(operation) : (await reads.removed(operation)).id;
+        await entities.remove(uid, id, options);
+        return operation.result;
+      }),
+    createMany: ({ data }) =>
+      withManyHooks('CreateMany', { data }, async () => {
+        const ids: number[] = [];
+        for (const it of data)
+          ids.push(await entities.create(uid, asGiven(type, it), { rules: 'bare', operation: null }));
+        return { count: ids.length, ids };
+      }),
+    updateMany: (params) =>
+      withManyHooks('UpdateMany', params, async (it) => {
+        const found = await reads.find({ ...it, select: ['id'] });
+        for (const { id } of found)
+          await entities.update(uid, id, objectOf((it as WriteParams).data), { rules: 'bare', operation: null });
+        return { count: found.length };
+      }),
+    deleteMany: (params = {}) =>
+      withManyHooks('DeleteMany', params, async (it) => {
+        const found = await reads.find({ ...it, select: ['id'] });
+        for (const { id } of found) await entities.remove(uid, id, { rules: 'bare', operation: null });
+        return { count: found.length };
+      }),
+    load: async ({ id }, fields, params = {}) => {
+      const names = typeof fields === 'string' ? [fields] : fields;
+      const populate = Object.fromEntries(names.map((it) => [it, params]));
+      const found = await engine.findOne({ where: { id }, select: ['id'], populate });
+      if (!found) return null;
+      if (typeof fields === 'string') return found[fields] ?? null;
+      return Object.fromEntries(names.map((it) => [it, found[it] ?? null]));
+    },
+  };
+
+  const withManyHooks = <T>(operated: Operated, params: object, run: (params: FindParams) => Promise<T>): Promise<T> =>
+    entities.transaction(() => withHooks(operated, params, run));
+
+  return rules === 'bare' ? mapMethods(engine, asFault) : engine;
+};
+
+const managed = [
+  'findOne',
+  'findMany',
+  'count',
+  'create',
+  'createMany',
+  'update',
+  'updateMany',
+  'delete',
+  'deleteMany',
+  'load',
+] as const satisfies readonly (keyof QueryEngine)[];
+
+/** `strapi.db.entityManager`: the same by uid. */
+export const newEntityManager = (query: (uid: Uid) => QueryEngine): Record<string, unknown> =>
+  Object.fromEntries(
+    managed.map((name) => [name, (uid: Uid, ...given: readonly unknown[]) => (query(uid)[name] as Callable)(...given)]),
+  );
+
+const asFault =
+  <Args extends readonly unknown[], T>(method: (...given: Args) => Promise<T>) =>
+  async (...given: Args): Promise<T> => {
+    try {
+      return await method(...given);
+    } catch (fault) {
+      throw faultOfCode(fault);
+    }
+  };
+
+const mapMethods = (engine: QueryEngine, change: typeof asFault): QueryEngine =>
+  Object.fromEntries(
+    Object.entries(engine).map(([name, method]) => [name, change(method as (...given: unknown[]) => Promise<unknown>)]),
+  ) as unknown as QueryEngine;
+
+/** Unlike the content API, code publishes nothing by itself. */
+const asGiven = (type: EntryType, data: object): object =>
+  type.draftAndPublish && (data as Members)['publishedAt'] === undefined ? { ...data, publishedAt: null } : data;
+
+const objectOf = (data: unknown): object => {
+  if (!isMembers(data)) throw new TypeError('data must be an object');
+  return data;
+};

@@ -1,0 +1,123 @@
+/** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
+import { isDeepStrictEqual } from 'node:util';
+import cloneDeep from 'lodash/cloneDeep.js';
+import { dropPrototypes } from '../../write/places.js';
+import type { HooksOf, RunHook } from '../../write/request.js';
+import type { Session, WriteAction } from '../../write/session.js';
+import { isMembers, type Members } from '../loading/parts.js';
+import { keepDates } from '../strapi-utils/dates.js';
+import { type Entities, plain, storableIn } from './entities.js';
+import { creatorsSet } from './given.js';
+import type { Lifecycles, Operated, Operation } from './lifecycles.js';
+import { filtersOf } from './queries.js';
+import { newRowReads, type RowReads } from './row-reads.js';
+import { currentOperation, inScope, isSilent, isUntold } from './scope.js';
+import { asBody } from './values.js';
+
+const operatedBy: Readonly<Record<WriteAction, Operated>> = { create: 'Create', update: 'Update', delete: 'Delete' };
+
+export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): HooksOf => {
+  /** Operations that the server itself began, such as a registration, between their two hooks. */
+  const begun = new WeakMap<Session, Operation[]>();
+
+  return ({ type, isOfUpload }) => {
+    // it would hear of its own upload
+    if (isOfUpload) return undefined;
+    const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
+
+    const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);
+
+    const operationOf = (
+      action: WriteAction,
+      session: Session,
+      when: 'before' | 'after',
+      id: number | null,
+    ): Operation => {
+      const known = currentOperation();
+      if (known?.uid === type.uid) return known;
+      const own = begun.get(session) ?? [];
+      begun.set(session, own);
+      if (when === 'after') {
+        const last = own.findLastIndex((it) => it.uid === type.uid);
+        if (last >= 0) return own.splice(last, 1)[0]!;
+      }
+      const operation = lifecycles.begin(type.uid, operatedBy[action], id === null ? {} : { where: { id } });
+      if (when === 'before') own.push(operation);
+      return operation;
+    };
+
+    const titleOf = (when: string, action: WriteAction): string => `${when}${operatedBy[action]} of ${type.uid}`;
+
+    const before =
+      (action: WriteAction): RunHook =>
+      async ({ id, data, session, preview, turnTo }) => {
+        if (isSilent()) return;
+        const copy = data && (plain(data) as Record<string, unknown>);
+        if (copy) dropPrototypes(copy, type, entities().model);
+        // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
+        if (copy && preview) {
+          if (isUntold()) preview.addTimes(copy);
+          else if (!(await preview.complete(copy))) return;
+        }
+        const operation = operationOf(action, session, 'before', id);
+        const { data: given } = operation.params;
+        if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
+        if (copy) operation.params['data'] = copy;
+        const seen = cloneDeep(copy ?? {});
+        const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });
+        if (written !== null && written !== id) {
+          if (operation !== currentOperation()) throw turnedAway(titleOf('before', action), id, written);
+          turnTo?.(written);
+        }
+        if (!preview) return;
+        const left = dataIn(operation, seen);
+        preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
+      };
+
+    /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
+    const runBefore = async (operation: Operation, id: number | null): Promise<number | null> => {
+      // a create may be given a `where` too, which means nothing
+      const conditions = (): unknown =>
+        id === null ? null : filtersOf(operation.params['where'], type, entities().model, 'keep');
+      const before = conditions();
+      await operation.before();
+      const isSame = id === null || isDeepStrictEqual(before, conditions());
+      const written = isSame ? id : await reads().meant(operation);
+      // the row is read before it is gone, which hooks of reads hear of
+      return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
+    };
+
+    /** What hooks have left as the data of the write: dates become their texts. @param seen as hooks have found it. */
+    const dataIn = ({ params: { data } }: Operation, seen: Members): Members => {
+      if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
+      const { model } = entities();
+      return asBody(storableIn(data, type, model), type, model, 'bare', seen);
+    };
+
+    const after =
+      (action: WriteAction): RunHook =>
+      async ({ id, session }) => {
+        if (isSilent()) return;
+        const operation = operationOf(action, session, 'after', id);
+        await inScope(
+          session,
+          async () => {
+            const result = action === 'delete' ? operation.result : id && (await reads().written(id, operation));
+            await operation.after(result);
+          },
+          { title: titleOf('after', action) },
+        );
+      };
+
+    return {
+      before: (action) => (heard(action) ? before(action) : undefined),
+      after: (action) => (heard(action) ? after(action) : undefined),
+    };
+  };
+};
+
+/** What the server itself writes, it may have checked, and stored files of. */
+const turnedAway = (title: string, id: number | null, written: number): Error =>
+  new Error(
+    `${title} has set params.where to another entry, ${written} instead of ${id}. Only writes of code can be turned to another: here, narrow it, or throw`,
+  );

@@ -1,0 +1,107 @@
+/** What is left of a query when its caller may not ask for all of it. */
+import cloneDeep from 'lodash/cloneDeep.js';
+import isEqual from 'lodash/isEqual.js';
+import { type Issue, type IssueCode, Refusal } from '../../errors.js';
+import type { EntryType } from '../../model/model.js';
+import { objectQuery, type QueryObject } from '../../query/objects.js';
+import type { ResolveContext } from '../../query/resolve.js';
+import type { ReadAction } from '../../query/selection.js';
+import type { Reader } from '../../read/find.js';
+import type { Members } from '../loading/parts.js';
+
+/** What v4 looks into; any other parameter stays as it is, be it the project's own. */
+const looked: readonly string[] = ['filters', 'sort', 'fields', 'populate'];
+
+/** The parameters of a query that v4 looks into. */
+export const lookedAt = (query: Members): Members =>
+  Object.fromEntries(Object.entries(query).filter(([name, it]) => looked.includes(name) && it !== undefined));
+
+/**
+ * A query without the parts that are refused or ignored: each is taken out where its issue says, or else, if it is refused, its
+ * whole parameter.
+ */
+export const allowedQuery = (
+  query: Members,
+  type: EntryType,
+  {
+    reader,
+    context,
+    action = type.kind === 'single' ? 'single' : 'find',
+  }: { readonly reader: Reader; readonly context: ResolveContext; readonly action?: ReadAction },
+): Members => {
+  const parameters = (areLooked: boolean): Members =>
+    Object.fromEntries(Object.entries(query).filter(([name]) => looked.includes(name) === areLooked));
+  const allowed = cloneDeep(parameters(true));
+  for (;;) {
+    const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
+    const checked = reader.check(request, { ...context, notesAll: true });
+    const removed = checked.ok
+      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it))
+      : lastFirst(checked.issues).filter(({ path }) => removeAt(allowed, path));
+    if (removed.length > 0) continue;
+    if (checked.ok) return { ...parameters(false), ...allowed };
+    const first = checked.issues[0]!;
+    if (!removeAt(allowed, first.path.slice(0, 1))) throw new Refusal(first);
+  }
+};
+
+const inOrder = new Intl.Collator('en', { numeric: true });
+
+/** What is removed from a list changes the places of those behind it. */
+const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
+  issues.toSorted((a, b) => inOrder.compare(b.path.join(' '), a.path.join(' ')));
+
+/**
+ * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it. Names that no type
+ * has are ignored there, too. @returns whether there was one.
+ */
+const removeIgnored = (query: Members, issue: Issue): boolean => {
+  const { code, path } = issue;
+  // what is populated may have this name, too
+  const start = path.findLastIndex((it, i) => it === 'filters' && path[i - 1] !== 'populate');
+  // with what is empty without it: a group of nothing is a condition to code
+  if (start !== -1 && start < path.length - 1)
+    return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
+  const isText = code === 'query.unknown-name' && memberAt(query, path) === issue.facts['name'];
+  const holder = memberAt(query, path.slice(0, -1));
+  // `on` with a text chooses no type
+  if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
+  return (understood.has(code) || isText) && remove(holder, path.at(-1)!);
+};
+
+const understood: ReadonlySet<IssueCode> = new Set<IssueCode>([
+  'query.unknown-option',
+  'query.populate-with-pagination',
+  'query.fragments-outside-zone',
+  'query.expected-text',
+]);
+
+/** @returns whether anything else was there. */
+const replace = (holder: unknown, name: string, value: object): boolean => {
+  if (!isHolder(holder) || !Object.hasOwn(holder, name) || isEqual(holder[name], value)) return false;
+  return Reflect.set(holder, name, value);
+};
+
+/** An object or a list. */
+const isHolder = (value: unknown): value is Members => typeof value === 'object' && value !== null;
+
+const memberAt = (from: unknown, path: readonly string[]): unknown =>
+  path.reduce((it, name) => (isHolder(it) && Object.hasOwn(it, name) ? it[name] : undefined), from);
+
+/** Removes the member at the path, and what is empty without it. @returns whether there was one. */
+const removeAt = (from: unknown, [name, ...rest]: readonly string[]): boolean => {
+  if (!isHolder(from) || name === undefined || !Object.hasOwn(from, name)) return false;
+  const inner = from[name];
+  if (rest.length > 0) {
+    if (!removeAt(inner, rest)) return false;
+    if (Object.keys(inner as object).length > 0) return true;
+  }
+  return remove(from, name);
+};
+
+const remove = (from: unknown, name: string): boolean => {
+  if (!isHolder(from) || !Object.hasOwn(from, name)) return false;
+  if (Array.isArray(from)) from.splice(Number(name), 1);
+  else Reflect.deleteProperty(from, name);
+  return true;
+};

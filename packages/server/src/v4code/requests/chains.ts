@@ -1,0 +1,247 @@
+/** What a request passes on its route: authentication, policies, middlewares, action. */
+import type Koa from 'koa';
+import type { Middleware } from 'koa';
+import compose from 'koa-compose';
+import type { Caller } from '../../access/access.js';
+import { isThenable, type Ready, whenReady } from '../../ready.js';
+import { CodeFault } from '../loading/load.js';
+import {
+  type Callable,
+  type CoreAction,
+  coreActions,
+  isCallable,
+  isMembers,
+  type PlacedRoute,
+} from '../loading/parts.js';
+import type { Native } from '../native.js';
+import { ApplicationError, ForbiddenError, UnauthorizedError } from '../strapi-utils/errors.js';
+import type { ContentTypes, Registry } from './registry.js';
+
+/** An action of the content API that the server may serve by itself, under its usual path. */
+export interface PlainRoute {
+  readonly uid: string;
+  readonly action: CoreAction;
+}
+
+/** The server's own action behind authentication and policies. */
+export interface GuardedAction extends PlainRoute {
+  /** Throws, or rejects with, the refusal of whoever may not pass. */
+  readonly pass: (ctx: Koa.Context) => Ready<void>;
+  /** The action as any other is run, where a policy has said something of the response. */
+  readonly act: Middleware;
+  /** Whether the server may run the action by itself: no controller, service or hook of the project takes part. */
+  readonly isPlain: () => boolean;
+}
+
+export interface ChainDeps {
+  readonly registry: Registry;
+  readonly types: ContentTypes;
+  readonly native: () => Native;
+  /** Whether no service and no hook of the project takes part in an action. */
+  readonly isPlain: (uid: string, action: CoreAction) => boolean;
+  /** What a middleware names by `resolve`, loaded while the server starts. */
+  readonly loadMiddleware: (place: string, make: (loaded: unknown) => Middleware) => Middleware;
+  readonly strapi: unknown;
+}
+
+/** A route's chain, ready to run. */
+export interface Chain {
+  readonly chain: Middleware;
+  /** Says in the context which route it is and who asks, where the server itself answers, which then says whether they may. */
+  readonly introduce: (ctx: Koa.Context) => Promise<void>;
+  /** Set if nothing but its guards stands before the server's own action. */
+  readonly guarded: GuardedAction | null;
+}
+
+export const chainOf = (placed: PlacedRoute, deps: ChainDeps): Chain => {
+  const { declared, namespace, info } = placed;
+  const { config = {} } = declared;
+  const { native } = deps;
+  const where = `the route ${declared.method} ${declared.path}`;
+  const { action, scope, isCore } = actionOf(placed, deps, where);
+  const route = { ...declared, method: declared.method, config, info: { ...info, ...declared.info } };
+  const named = scope === null ? null : coreActionOf(scope, deps);
+  /** Whether the server runs the action by itself: no controller, service or hook of the project takes part. */
+  const isPlain = (): boolean => named !== null && isCore() && deps.isPlain(named.uid, named.action);
+  const isUnguarded = (config.policies ?? []).length === 0 && (config.middlewares ?? []).length === 0;
+  const authenticated = authentication(config.auth, { scope, isPlain: () => isUnguarded && isPlain() }, deps);
+  const policies = (config.policies ?? []).map((it) => policyStep(it, namespace, deps, where));
+  const middlewares = (config.middlewares ?? []).map((it) => middlewareStep(it, namespace, deps, where));
+  const steps = [...middlewares, ...action];
+  const [first] = steps;
+  const act = steps.length === 1 && first ? first : compose(steps);
+  const enter = (ctx: Koa.Context): Ready<void> => {
+    ctx.state['route'] = route;
+    return authenticated(ctx);
+  };
+  const core = middlewares.length === 0 ? named : null;
+  return {
+    chain: (ctx, next) => {
+      const koa = ctx as Koa.Context;
+      const run = (): Ready<void> => whenReady(passAll(policies, koa), () => act(ctx, next) as Ready<void>);
+      return whenReady(enter(koa), () => native().withForm(koa, run));
+    },
+    introduce: async (ctx) => {
+      ctx.state['route'] = route;
+      try {
+        await (config.auth === false ? native().skipAuthentication(ctx) : native().authenticate(ctx));
+      } catch (fault) {
+        // bad credentials: the answer will say so
+        if (!(fault instanceof ApplicationError)) throw fault;
+      }
+    },
+    guarded: core && {
+      ...core,
+      pass: (ctx) => whenReady(enter(ctx), () => passAll(policies, ctx)),
+      act,
+      isPlain,
+    },
+  };
+};
+
+/** The action of a content type that a handler names. */
+const coreActionOf = (handler: string, { types }: ChainDeps): PlainRoute | null => {
+  const [, uid = '', action = ''] = /^(.*)\.([^.]+)$/.exec(handler) ?? [];
+  const known = coreActions.find((it) => it === action);
+  return types.has(uid) && known ? { uid, action: known } : null;
+};
+
+/** Asks policies one after the other; those that answer at once take no turn of the event loop. */
+const passAll = (policies: readonly Policy[], ctx: Koa.Context, from = 0): Ready<void> => {
+  for (let i = from; i < policies.length; i++) {
+    const passed = policies[i]!(ctx);
+    if (passed) return passed.then(() => passAll(policies, ctx, i + 1));
+  }
+  return undefined;
+};
+
+/** Throws, or rejects with, its refusal. */
+type Policy = (ctx: Koa.Context) => Ready<void>;
+
+/** Throws, or rejects with, the refusal of a caller who lacks a permission. @param isPlain whether no code takes part. */
+const authentication = (
+  auth: false | { readonly scope?: string | readonly string[] } | undefined,
+  { scope, isPlain }: { readonly scope: string | null; readonly isPlain: () => boolean },
+  { native }: ChainDeps,
+): ((ctx: Koa.Context) => Ready<void>) => {
+  if (auth === false) return (ctx) => native().skipAuthentication(ctx);
+  const given = auth?.scope ?? scope;
+  const scopes = given === null ? null : [given].flat();
+  return (ctx) =>
+    whenReady(native().authenticate(ctx), (caller) => {
+      // code, its policies, hooks and services too, knows nothing of the fields, locales and conditions of an administrator's permissions (AD14)
+      if (caller.rights && !caller.rights.isSuperAdmin && !isPlain()) throw new ForbiddenError();
+      if (scopes === null) refuseWithoutScope(ctx, caller);
+      else if (!scopes.every((it) => caller.may(it))) throw new ForbiddenError();
+    });
+};
+
+/** A route that names no permission, because its handler is a function, is open to users and to full-access tokens only. */
+const refuseWithoutScope = ({ state }: Koa.Context, caller: Caller): void => {
+  const { credentials, strategy } = state['auth'] as {
+    readonly credentials?: unknown;
+    readonly strategy: { readonly name: string };
+  };
+  if (credentials === undefined) throw new UnauthorizedError();
+  // only full access includes a permission that does not exist
+  if (strategy.name === 'api-token' && !caller.may('')) throw new ForbiddenError();
+};
+
+/** What the action is called with: koa's context and next. */
+const actionOf = (
+  { declared, namespace }: PlacedRoute,
+  { registry }: ChainDeps,
+  where: string,
+): {
+  readonly action: readonly Middleware[];
+  readonly scope: string | null;
+  /** Whether the server's own action answers, as it is. */
+  readonly isCore: () => boolean;
+} => {
+  const { handler } = declared;
+  const functions = Array.isArray(handler) ? handler : [handler];
+  if (functions.every(isCallable))
+    return { action: functions.map((it) => answering(it)), scope: null, isCore: () => false };
+  if (typeof handler !== 'string') throw new CodeFault(`${where}: the handler is neither a name nor a function`);
+  const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
+  const [, name = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
+  const controller = registry.controller(name);
+  if (!controller || !isCallable(controller[action])) throw new CodeFault(`${where}: there is no action "${full}"`);
+  // an extension may replace that of a plugin later, and any code an action of either
+  const lookUp = name.startsWith('plugin::') ? () => registry.controller(name)! : () => controller;
+  return {
+    action: [
+      answering((ctx, next) => {
+        const members = lookUp();
+        // code may have put one there that is not bound to them
+        return (members[action] as Callable).call(members, ctx, next);
+      }),
+    ],
+    scope: full,
+    isCore: () => registry.isCoreAction(name, action),
+  };
+};
+
+/** What an action returns is the body, unless it has set one. */
+const answering =
+  (action: Callable): Middleware =>
+  (ctx, next) => {
+    const answer = (returned: unknown): void => {
+      if (returned !== undefined && returned !== null) ctx.body ??= returned;
+    };
+    const returned = action(ctx, next);
+    return isThenable(returned) ? Promise.resolve(returned).then(answer) : answer(returned);
+  };
+
+/** Throws the refusal of a policy that does not pass. */
+const policyStep = (given: unknown, namespace: string, { registry, strapi }: ChainDeps, where: string): Policy => {
+  const { name, config = {} } = isMembers(given) ? given : { name: given };
+  const policy = isCallable(given) ? given : typeof name === 'string' ? registry.policy(name, namespace) : undefined;
+  if (!policy) throw noPolicy(name ?? given, where);
+  const check = (passed: unknown): void => {
+    if (passed !== true && passed !== undefined) throw new ForbiddenError();
+  };
+  return (ctx) => {
+    const passed = policy(policyContextOf(ctx), config, { strapi });
+    return isThenable(passed) ? Promise.resolve(passed).then(check) : check(passed);
+  };
+};
+
+const noPolicy = (name: unknown, where: string): CodeFault =>
+  new CodeFault(
+    typeof name === 'string' && name.startsWith('admin::')
+      ? `${where}: the policy "${name}" is one of v4's admin panel, which is not here; remove it from the route, or name a policy of the project instead`
+      : `${where}: there is no policy ${JSON.stringify(name)}`,
+  );
+
+/** A policy sees what `ctx` itself has, the request and its state, but none of its shorthands. */
+const policyContextOf = (ctx: Koa.Context): object => ({
+  type: 'koa',
+  is: (name: string) => name === 'koa',
+  state: ctx.state,
+  params: ctx['params'],
+  request: ctx.request,
+  response: ctx.response,
+  app: ctx.app,
+  req: ctx.req,
+  res: ctx.res,
+  originalUrl: ctx.originalUrl,
+  _matchedRoute: ctx['_matchedRoute'],
+});
+
+const middlewareStep = (
+  given: unknown,
+  namespace: string,
+  { registry, loadMiddleware, strapi }: ChainDeps,
+  where: string,
+): Middleware => {
+  if (isCallable(given)) return given as unknown as Middleware;
+  const { name, resolve, config = {} } = isMembers(given) ? given : { name: given };
+  const made = (factory: unknown): Middleware => {
+    if (!isCallable(factory))
+      throw new CodeFault(`${where}: there is no middleware ${JSON.stringify(name ?? resolve ?? given)}`);
+    return factory(config, { strapi }) as Middleware;
+  };
+  if (typeof resolve === 'string') return loadMiddleware(resolve, made);
+  return made(typeof name === 'string' ? registry.middleware(name, namespace) : undefined);
+};

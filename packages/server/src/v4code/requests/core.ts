@@ -1,0 +1,295 @@
+/** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
+import pickBy from 'lodash/pickBy.js';
+import { limits } from '../../limits.js';
+import type { EntryType, Model, Uid } from '../../model/model.js';
+import type { PageFacts } from '../data/db.js';
+import type { Entities, Entity } from '../data/entities.js';
+import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
+import { entryBodyOf } from '../data/files.js';
+import { POPULATES_PUBLISHED } from '../data/queries.js';
+import { withoutCreators } from '../data/query-changes.js';
+import { currentSession } from '../data/scope.js';
+import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
+import type { CodeContext, Native } from '../native.js';
+import { ValidationError } from '../strapi-utils/errors.js';
+import { sanitizeInput, sanitizeOutput, transformResponse } from '../strapi-utils/sanitize.js';
+
+export interface CoreDeps {
+  readonly model: Model;
+  readonly entityService: EntityService;
+  readonly rest: RestLimits;
+  /** The server's own way to run an action of the content API. */
+  readonly native: () => Native;
+  /** The service of a content type, as the project has made it. */
+  readonly serviceOf: (uid: Uid) => Members | undefined;
+  /** The number of entries, of which no hook hears. */
+  readonly count: Entities['count'];
+  /** Whether the server may run an action itself: no service and no hook of the project takes part. */
+  readonly isPlain: (uid: Uid, action: CoreAction) => boolean;
+}
+
+export interface RestLimits {
+  readonly defaultLimit: number;
+  readonly maxLimit: number | null;
+  readonly withCount: boolean;
+}
+
+type Params = EntityParams & { readonly pagination?: unknown };
+
+type ServiceMember = 'find' | 'findOne' | 'create' | 'update' | 'delete' | 'createOrUpdate';
+
+// ---- services
+
+/** `find` and the like of a core service, on the entity service. No rights are asked for. */
+export const newCoreService = (type: EntryType, { entityService, rest, count }: CoreDeps): Members => {
+  const { uid } = type;
+  const publishedNow = (data: unknown): unknown =>
+    type.draftAndPublish && isMembers(data) && data['publishedAt'] === undefined
+      ? { ...data, publishedAt: new Date() }
+      : data;
+  const fetched = (params: Params = {}): EntityParams => ({ publicationState: 'live', ...params });
+  /** A draft is shown on request only (DR3), whether or not code hears of the read. */
+  const isHidden = async (
+    id: unknown,
+    { [POPULATES_PUBLISHED]: isOfRequest, publicationState }: Params,
+  ): Promise<boolean> =>
+    type.draftAndPublish &&
+    isOfRequest === true &&
+    publicationState !== 'preview' &&
+    idOf(id) !== null &&
+    (await count(uid, { filters: { id: Number(id) }, publicationState: 'live', locale: 'all' })) === 0;
+  const collection = {
+    async find(params: Params = {}) {
+      const page = pageOf(params.pagination, rest);
+      const asked = fetched(params);
+      const results = await entityService.findMany(uid, { ...asked, start: page.start, limit: page.limit });
+      const total = page.withCount ? await entityService.count(uid, asked) : undefined;
+      return { results, pagination: page.facts(total) };
+    },
+    findOne: async (id: unknown, params: Params = {}) =>
+      (await isHidden(id, params)) ? null : entityService.findOne(uid, id, fetched(params)),
+    create: (params: Params = {}) => entityService.create(uid, { ...params, data: publishedNow(params['data']) }),
+    update: (id: unknown, params: Params = {}) => entityService.update(uid, id, params),
+    delete: (id: unknown, params: Params = {}) => entityService.delete(uid, id, params),
+  };
+  /** Its only entry, in the locale that is asked for: `all` is none (LO6). */
+  const storedIn = async ({ locale }: Params): Promise<Entity | null> =>
+    locale === 'all'
+      ? null
+      : ((await entityService.findMany(uid, { locale, publicationState: 'preview' })) as Entity | null);
+  const single = {
+    // parameters of lists have no effect
+    find: ({ _q, start: _start, limit: _limit, ...params }: Params = {}) =>
+      entityService.findMany(uid, fetched(params)),
+    async createOrUpdate(params: Params = {}) {
+      const stored = await storedIn(params);
+      if (stored) return entityService.update(uid, stored.id, params);
+      // other locales are made of one that exists
+      if (type.localized && (await count(uid, { locale: 'all' })) > 0)
+        throw new ValidationError('singleType.alreadyExists');
+      const { locale } = params;
+      const data = publishedNow(params['data']);
+      const located = type.localized && locale !== undefined && isMembers(data) ? { ...data, locale } : data;
+      return entityService.create(uid, { ...params, data: located });
+    },
+    async delete(params: Params = {}) {
+      const stored = await storedIn(params);
+      return stored && entityService.delete(uid, stored.id, params);
+    },
+  };
+  return { getFetchParams: fetched, ...(type.kind === 'single' ? single : collection) };
+};
+
+interface AskedPage {
+  readonly start: number;
+  readonly limit: number;
+  readonly withCount: boolean;
+  facts(total: number | undefined): Partial<PageFacts> | object;
+}
+
+/** @param given `pagination` of a query. */
+export const pageOf = (given: unknown, { defaultLimit, maxLimit, withCount }: RestLimits): AskedPage => {
+  const asked = isMembers(given) ? given : {};
+  const number = (name: string): number | undefined => (asked[name] === undefined ? undefined : Number(asked[name]));
+  const largest = maxLimit ?? limits.rowsMax;
+  const clamp = (wanted: number): number => Math.max(1, Math.min(wanted, largest));
+  const counts =
+    asked['withCount'] === undefined ? withCount : !['false', 'f', '0', false].includes(asked['withCount'] as string);
+  if (asked['start'] !== undefined || asked['limit'] !== undefined) {
+    const start = Math.max(0, number('start') ?? 0);
+    const wanted = number('limit') ?? defaultLimit;
+    // -1 means the maximum
+    const limit = wanted === -1 ? largest : clamp(wanted);
+    return {
+      start,
+      limit,
+      withCount: counts,
+      facts: (total) => ({ start, limit, ...(total === undefined ? {} : { total }) }),
+    };
+  }
+  const page = Math.max(1, number('page') ?? 1);
+  const pageSize = clamp(number('pageSize') ?? defaultLimit);
+  return {
+    start: (page - 1) * pageSize,
+    limit: pageSize,
+    withCount: counts,
+    facts: (total) => ({
+      page,
+      pageSize,
+      ...(total === undefined ? {} : { pageCount: Math.ceil(total / pageSize), total }),
+    }),
+  };
+};
+
+// ---- controllers
+
+/** The prototype of a content type's controller: `this` and `super` in the project's actions find these. */
+export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
+  const { model, native, serviceOf, isPlain } = deps;
+  const { uid } = type;
+  const service = (): Readonly<Record<string, Callable>> => serviceOf(uid) as Readonly<Record<string, Callable>>;
+
+  /** A client alone does not get creators; code may add those of the entries themselves (Q9). */
+  const withAddedCreators = (ctx: CodeContext, query: Members): Members => {
+    const { populate } = query;
+    if (populate === undefined) return query;
+    return { ...query, populate: withoutCreators(populate, [type], model, native().addsCreators(ctx)) };
+  };
+  const allowed = (ctx: CodeContext): Members =>
+    withAddedCreators(ctx, native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)));
+
+  const shared = {
+    validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
+    sanitizeQuery: async (ctx: CodeContext) => allowed(ctx),
+    sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
+    sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
+      sanitizeOutput(model, data, type, native().callerOf(ctx)),
+    transformResponse: (data: unknown, meta?: unknown) => transformResponse(model, data, meta, type),
+  };
+
+  /** Validates, asks the service, and shows what the caller may see. */
+  const respond = async (
+    ctx: CodeContext,
+    name: ServiceMember,
+    run: (query: Params, service: Callable) => Promise<Shown>,
+  ): Promise<unknown> => {
+    const isIgnoredInPart = native().validateQuery(ctx, type);
+    const members = service();
+    // what the server ignores may mean something to the service
+    const query = isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx));
+    const { data, meta } = await run(query, (...args) => members[name]!(...args));
+    return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
+  };
+
+  /** The same for one entry: what it populates is published unless the client asks for drafts. */
+  const respondOne = (
+    ctx: CodeContext,
+    name: ServiceMember,
+    run: (query: Params, service: Callable) => unknown,
+  ): Promise<unknown> =>
+    respond(ctx, name, async (query, member) => {
+      const asksForDrafts = query['publicationState'] === 'preview';
+      return { data: await run(asksForDrafts ? query : { ...query, [POPULATES_PUBLISHED]: true }, member) };
+    });
+
+  /** Both, so that no parameter of the query takes the place of one. */
+  const inputOf = (ctx: CodeContext): { readonly data: unknown; readonly files: Members | undefined } => {
+    const { data, files } = entryBodyOf(ctx.request);
+    if (!isMembers(data)) return native().refuse('body.missing');
+    const input = sanitizeInput(model, data, type, native().callerOf(ctx));
+    return { data: input, files: Object.keys(files).length > 0 ? files : undefined };
+  };
+
+  // in a transaction of code, the server's own way would begin another, which waits for the first on SQLite and for a connection
+  const runs = (action: CoreAction): boolean => currentSession() !== null || !isPlain(uid, action);
+  const collection = {
+    async find(ctx: CodeContext) {
+      if (!runs('find')) return native().perform(ctx, type, 'find');
+      return respond(ctx, 'find', async (query, member) => {
+        const found = (await member(query)) as { readonly results: unknown; readonly pagination: unknown };
+        return { data: found.results, meta: { pagination: found.pagination } };
+      });
+    },
+    async findOne(ctx: CodeContext) {
+      if (!runs('findOne')) return native().perform(ctx, type, 'findOne');
+      const { id } = ctx.params;
+      return respondOne(ctx, 'findOne', (query, member) => member(id, query));
+    },
+    async create(ctx: CodeContext) {
+      if (!runs('create')) return native().perform(ctx, type, 'create');
+      const input = inputOf(ctx);
+      return respondOne(ctx, 'create', (query, member) => member({ ...query, ...input }));
+    },
+    async update(ctx: CodeContext) {
+      if (!runs('update')) return native().perform(ctx, type, 'update');
+      const input = inputOf(ctx);
+      const { id } = ctx.params;
+      return respondOne(ctx, 'update', (query, member) => member(id, { ...query, ...input }));
+    },
+    async delete(ctx: CodeContext) {
+      if (!runs('delete')) return native().perform(ctx, type, 'delete');
+      const { id } = ctx.params;
+      return respondOne(ctx, 'delete', (query, member) => member(id, query));
+    },
+  };
+  const single = {
+    async find(ctx: CodeContext) {
+      if (!runs('find')) return native().perform(ctx, type, 'find');
+      return respond(ctx, 'find', async (query, member) => ({ data: await member(query) }));
+    },
+    async update(ctx: CodeContext) {
+      if (!runs('update')) return native().perform(ctx, type, 'update');
+      const input = inputOf(ctx);
+      return respondOne(ctx, 'createOrUpdate', (query, member) => member({ ...query, ...input }));
+    },
+    async delete(ctx: CodeContext) {
+      if (!runs('delete')) return native().perform(ctx, type, 'delete');
+      return respondOne(ctx, 'delete', (query, member) => member(query));
+    },
+  };
+  return { ...shared, ...(type.kind === 'single' ? single : collection) };
+};
+
+/** The whole query, with parameters that only the project knows, in the forms that the entity service knows. */
+const queryIn = ({ query }: CodeContext): Members => {
+  const given = pickBy(query, (it) => it !== undefined);
+  return given['locale'] === null ? { ...given, locale: '' } : given;
+};
+
+interface Shown {
+  readonly data: unknown;
+  readonly meta?: unknown;
+}
+
+// ---- factories
+
+/** What `createCoreController(uid, own)` and `createCoreService` give: made once there is a core to build on. */
+export class CoreDefinition {
+  readonly kind: 'controller' | 'service';
+  readonly uid: Uid;
+  /** Undefined if the project adds nothing. */
+  readonly own: unknown;
+  constructor(kind: CoreDefinition['kind'], uid: Uid, own: unknown) {
+    this.kind = kind;
+    this.uid = uid;
+    this.own = own;
+  }
+}
+
+/** `createCoreRouter(uid, options)`: its routes are made when they are read, because only then the types are known. */
+export interface CoreRouterOptions {
+  readonly prefix?: string;
+  readonly only?: readonly string[];
+  readonly except?: readonly string[];
+  readonly config?: Readonly<Record<string, Members>>;
+}
+
+/** The project's members with the core as their prototype, which `super` and `this` reach. */
+export const overCore = (core: Members, own: Members): Members => Object.setPrototypeOf(own, core) as Members;
+
+/** A controller or service may be the object itself or a function of `{ strapi }`. */
+export const definedBy = (definition: unknown, strapi: unknown): Members => {
+  const made = isCallable(definition) ? definition({ strapi }) : (definition ?? {});
+  if (!isMembers(made)) throw new TypeError('export an object of functions, or a function that returns one');
+  return made;
+};

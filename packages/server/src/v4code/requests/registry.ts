@@ -1,0 +1,197 @@
+/** Controllers, services, policies and middlewares by v4's names: `api::tool.tool`, `global::is-member`, `plugin::upload.upload`. */
+import { orNearest } from '../../errors.js';
+import { kebabName } from '../../model/files.js';
+import type { EntryType, Uid } from '../../model/model.js';
+import type { AddedRoutes } from '../added-routes.js';
+import { CodeFault } from '../loading/load.js';
+import {
+  type Api,
+  type Callable,
+  coreActions,
+  isCallable,
+  type Members,
+  type PlacedRoute,
+  type ProjectCode,
+} from '../loading/parts.js';
+import type { Plugins } from '../plugins/plugins.js';
+import { CoreDefinition, definedBy, overCore } from './core.js';
+
+export type ContentTypes = ReadonlyMap<Uid, EntryType>;
+
+export interface Registry {
+  controller(name: string): Members | undefined;
+  service(name: string): Members | undefined;
+  /** @param namespace what names without one belong to: `api::tool`. */
+  policy(name: string, namespace: string): Callable | undefined;
+  middleware(name: string, namespace: string): Callable | undefined;
+  /** Those of the APIs, with what `register` has made of them. */
+  readonly routers: readonly { readonly api: string; readonly folder: string; readonly router: unknown }[];
+  readonly pluginRoutes: readonly PlacedRoute[];
+  /** Those of `strapi.server.routes`. */
+  readonly addedRoutes: AddedRoutes;
+  /** Tells core routers of the types, those wrapped by the project's own objects too. */
+  bindRouters(types: ContentTypes): void;
+  /** Content types of the project's apis. */
+  readonly apiTypes: readonly Uid[];
+  /** Whether files of the project route to the type. */
+  hasRouter(uid: Uid): boolean;
+  /** Whether the action is the core's own: no controller replaces or wraps it. */
+  isCoreAction(uid: Uid, action: string): boolean;
+  /** Whether the service is the core's own. */
+  isCoreService(uid: Uid): boolean;
+}
+
+export interface RegistryDeps {
+  readonly code: ProjectCode;
+  readonly types: ContentTypes;
+  readonly plugins: Plugins;
+  readonly strapi: unknown;
+  readonly coreController: (type: EntryType) => Members;
+  readonly coreService: (type: EntryType) => Members;
+  readonly coreRouters: readonly { readonly uid: Uid; bind(types: ContentTypes): void }[];
+}
+
+export const newRegistry = (deps: RegistryDeps): Registry => {
+  const { code, types, plugins, strapi } = deps;
+  refuseUnknownTypes(code, types);
+  // `register` may look at their routes
+  for (const it of deps.coreRouters) it.bind(types);
+  const made = { controllers: new Map<string, Made>(), services: new Map<string, Made>() };
+
+  const make = (kind: 'controllers' | 'services', name: string) => {
+    const known = made[kind].get(name);
+    if (known !== undefined) return known;
+    const { api, local } = placeOf(name);
+    // one object for both spellings of its name, so that what code changes of it counts
+    const kebab = `api::${kebabName(api)}.${kebabName(local)}`;
+    if (kebab !== name && made[kind].has(kebab)) return made[kind].get(kebab)!;
+    const definition = apiOf(name)?.[kind].get(kebabName(local)) ?? coreDefinition(kind, [name, kebab]);
+    // not kept: code may ask for any name
+    if (definition === undefined) return null;
+    const result = build(definition, kind, name);
+    for (const it of [name, kebab]) made[kind].set(it, result);
+    return result;
+  };
+
+  const apiOf = (name: string): Api | undefined => code.apis.get(kebabName(placeOf(name).api));
+
+  /** That of a type without a file of its own: its routes name it. */
+  const coreDefinition = (kind: 'controllers' | 'services', names: readonly string[]): CoreDefinition | undefined => {
+    const uid = names.find((it) => it.startsWith('api::') && types.has(it));
+    return uid === undefined
+      ? undefined
+      : new CoreDefinition(kind === 'controllers' ? 'controller' : 'service', uid, undefined);
+  };
+
+  const build = (definition: unknown, kind: 'controllers' | 'services', name: string): Made => {
+    if (!(definition instanceof CoreDefinition)) return bound(definedBy(definition, strapi), kind);
+    const type = types.get(definition.uid);
+    if (!type) throw new CodeFault(`${name}: there is no content type "${definition.uid}"`);
+    const core = kind === 'controllers' ? deps.coreController(type) : deps.coreService(type);
+    if (definition.own === undefined)
+      return { members: core, own: null, original: { ...core }, names: Object.keys(core) };
+    return bound(overCore(core, definedBy(definition.own, strapi)), kind);
+  };
+
+  /** Actions are called without their object, so they are bound to it. */
+  const bound = (members: Members, kind: 'controllers' | 'services'): Made => {
+    if (kind === 'controllers')
+      for (const [name, it] of Object.entries(members))
+        if (isCallable(it)) (members as Record<string, unknown>)[name] = it.bind(members);
+    return { members, own: members, original: {}, names: [] };
+  };
+
+  const named = (group: 'policies' | 'middlewares', name: string, namespace: string): Callable | undefined => {
+    const full = name.includes('::') ? name : `${namespace}.${name}`;
+    const [, scope = '', of = '', local = ''] = /^(global|api|plugin)::(?:([^.]+)\.)?(.+)$/.exec(full) ?? [];
+    const found =
+      scope === 'global'
+        ? code[group].get(of === '' ? local : `${of}.${local}`)
+        : scope === 'api'
+          ? code.apis.get(kebabName(of))?.[group].get(local)
+          : plugins[group](of, local);
+    return isCallable(found) ? found : undefined;
+  };
+
+  return {
+    controller: (name) => {
+      const [, plugin = '', local = ''] = /^plugin::([^.]+)\.(.+)$/.exec(name) ?? [];
+      return plugin === '' ? make('controllers', name)?.members : plugins.controller(plugin, local);
+    },
+    service: (name) => {
+      const [, plugin = '', local = ''] = /^plugin::([^.]+)\.(.+)$/.exec(name) ?? [];
+      return plugin === '' ? make('services', name)?.members : plugins.service(plugin, local);
+    },
+    // a policy may be named without its api, a middleware not
+    policy: (name, namespace) => named('policies', name, namespace),
+    middleware: (name, namespace) => named('middlewares', name, namespace),
+    get routers() {
+      return [...code.apis.values()].flatMap(({ name, folder, routes }) =>
+        Object.values(routes).map((router) => ({ api: name, folder, router })),
+      );
+    },
+    // those that `register` adds too
+    get pluginRoutes() {
+      return plugins.routes;
+    },
+    addedRoutes: plugins.added,
+    bindRouters: (all) => {
+      for (const it of deps.coreRouters) it.bind(all);
+    },
+    apiTypes: [...types.keys()].filter((uid) => uid.startsWith('api::')),
+    // its router may lie in the folder of another API
+    hasRouter: (uid) =>
+      Object.keys(apiOf(uid)?.routes ?? {}).length > 0 || deps.coreRouters.some((it) => it.uid === uid),
+    isCoreAction: (uid, action) => {
+      const controller = make('controllers', uid);
+      return (
+        (coreActions as readonly string[]).includes(action) && controller !== null && isOwnOfCore(controller, action)
+      );
+    },
+    isCoreService: (uid) => {
+      const service = make('services', uid);
+      return service === null || (service.own === null && isOriginal(service));
+    },
+  };
+};
+
+interface Made {
+  readonly members: Members;
+  /** Null if the project's files add nothing to the core. */
+  readonly own: Members | null;
+  /** The members of the core as they were made: any code may replace them in `register` and later. */
+  readonly original: Members;
+  readonly names: readonly string[];
+}
+
+/** Whether a member is the core's own: the project's files have none, and no code has put one in its place. */
+const isOwnOfCore = ({ own, members, original }: Made, name: string): boolean =>
+  own === null ? members[name] === original[name] : !Object.hasOwn(own, name);
+
+/** Whether all members of the core are still its own. Asked for every request, hence the plain loop. */
+const isOriginal = ({ members, original, names }: Made): boolean => {
+  for (let i = 0; i < names.length; i++) if (members[names[i]!] !== original[names[i]!]) return false;
+  return true;
+};
+
+/** `api::tool.tool` by its parts; empty ones for any other name. */
+const placeOf = (name: string): { readonly api: string; readonly local: string } => {
+  const [, api = '', local = ''] = /^api::([^.]+)\.(.+)$/.exec(name) ?? [];
+  return { api, local };
+};
+
+/**
+ * What such a file says would be for no type, and the type would be served without it. A controller or service of a type that is
+ * gone is neither: it may stay, as in v4.
+ */
+const refuseUnknownTypes = ({ namedTypes }: ProjectCode, types: ContentTypes): void => {
+  const known = [...types.keys()].filter((it) => it.startsWith('api::'));
+  for (const { file, what, uid } of namedTypes.filter((it) => !types.has(it.uid))) {
+    const near = orNearest(uid, known);
+    const [, api = '', local = ''] = /^src\/api\/([^/]+)\/(?:controllers|services)\/([^/]+)\.\w+$/.exec(file) ?? [];
+    if (api !== '' && near === '' && !types.has(`api::${kebabName(api)}.${kebabName(local)}`)) continue;
+    throw new CodeFault(
+      `${file}: ${what === 'lifecycles' ? 'these are lifecycles of' : what} "${uid}", and there is no such content type${near}; remove the file if it is of a type that is gone`,
+    );
+  }
+};

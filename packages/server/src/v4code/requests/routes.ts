@@ -1,0 +1,301 @@
+/** The routes of a project in v4's order, and which of them a request is for. */
+import { LRUCache } from 'lru-cache';
+import { type MatchFunction, match } from 'path-to-regexp';
+import { adminEndpoints } from '../../administration/endpoints.js';
+import { limits } from '../../limits.js';
+import { type AddedRoute, declaredRoutes } from '../added-routes.js';
+import { CodeFault } from '../loading/load.js';
+import { type CoreAction, coreActions, type DeclaredRoute, isMembers, type PlacedRoute } from '../loading/parts.js';
+import { type Chain, type ChainDeps, chainOf, type PlainRoute } from './chains.js';
+import type { CoreRouterOptions } from './core.js';
+import type { ContentTypes } from './registry.js';
+
+export interface CodeRoute extends Chain {
+  readonly method: string;
+  /** With the prefix of the content API. */
+  readonly path: string;
+  /** The server answers by its own endpoint, without the project's code. */
+  readonly isNative: boolean;
+  /** Set if the server's own route for the path does the same, as long as no service or hook takes part. */
+  readonly plain: PlainRoute | null;
+  /** `api::tool` or `plugin::users-permissions`: whose it is. */
+  readonly namespace: string;
+  /** The parameters of a path; false if it is another one. */
+  readonly match: MatchFunction;
+}
+
+export interface FoundRoute {
+  readonly route: CodeRoute;
+  readonly params: Record<string, string>;
+}
+
+/** The routes of one path, which may be kept: routes that code adds later are among them. */
+export interface RoutesAt {
+  /** The first one for the method; null if the server answers it by itself. */
+  find(method: string): FoundRoute | null;
+  /** The same for a request that code has given another method or path: also where the server would answer by itself. */
+  findAny(method: string): FoundRoute | null;
+  /** None if there is no such route. */
+  methods(): readonly string[];
+}
+
+export interface RouteTable {
+  at(path: string): RoutesAt;
+  /** Actions of content types that no route serves under its usual path, by uid. */
+  readonly unserved: ReadonlyMap<string, readonly string[]>;
+}
+
+export interface RouteDeps extends ChainDeps {
+  /** Whether hooks of the project hear of a plugin's content types: they are told whose request it is. */
+  readonly isHeard: (plugin: string) => boolean;
+  /** `/api`. */
+  readonly prefix: string;
+  readonly warn: (text: string) => void;
+}
+
+/** A core router: its options are known at once, its routes once the types are. */
+export class CoreRouterDefinition {
+  readonly uid: string;
+  readonly options: CoreRouterOptions;
+  readonly type = 'content-api';
+  #types: ContentTypes | null = null;
+  /** Kept, so that code may change them before they are served. */
+  #routes: readonly DeclaredRoute[] | null = null;
+  constructor(uid: string, options: CoreRouterOptions) {
+    this.uid = uid;
+    this.options = options;
+  }
+  get prefix(): string | undefined {
+    return this.options.prefix;
+  }
+  /** Called before any `routes` is read. */
+  bind(types: ContentTypes): void {
+    if (this.#types !== types) this.#routes = null;
+    this.#types = types;
+  }
+  get routes(): readonly DeclaredRoute[] {
+    if (!this.#types) return [];
+    this.#routes ??= coreRoutes(this.uid, this.options, this.#types);
+    return this.#routes;
+  }
+}
+
+const coreRoutes = (
+  uid: string,
+  { only, except, config = {} }: CoreRouterOptions,
+  types: ContentTypes,
+): readonly DeclaredRoute[] => {
+  const type = types.get(uid);
+  if (!type) throw new CodeFault(`createCoreRouter("${uid}"): there is no such content type`);
+  const at = type.kind === 'single' ? `/${type.singular}` : `/${type.plural}`;
+  const all: readonly (readonly [string, string, string])[] =
+    type.kind === 'single'
+      ? [
+          ['find', 'GET', at],
+          ['update', 'PUT', at],
+          ['delete', 'DELETE', at],
+        ]
+      : [
+          ['find', 'GET', at],
+          ['findOne', 'GET', `${at}/:id`],
+          ['create', 'POST', at],
+          ['update', 'PUT', `${at}/:id`],
+          ['delete', 'DELETE', `${at}/:id`],
+        ];
+  return all
+    .filter(([action]) => (!only || only.includes(action)) && !except?.includes(action))
+    .map(([action, method, path]) => ({ method, path, handler: `${uid}.${action}`, config: { ...config[action] } }));
+};
+
+export const newRouteTable = (deps: RouteDeps): RouteTable => {
+  const { registry, prefix } = deps;
+  const served = new Map<string, Set<string>>();
+  const routeOf = (placed: PlacedRoute, below = prefix): readonly CodeRoute[] => {
+    const { declared, prefix: own } = placed;
+    const at = `${below}${declared.config?.prefix ?? own}${declared.path}`.replace(/(?<=.)\/$/, '');
+    // in v4 only administrators pass, below another path: served here, everybody who is signed in would
+    if (isOfAdmin(placed)) {
+      deps.warn(
+        `the route ${declared.method} ${declared.path} has the type admin: it is for v4's admin panel, and not served`,
+      );
+      return [];
+    }
+    const plain = plainRoute(placed, at, deps);
+    if (plain) served.set(plain.uid, (served.get(plain.uid) ?? new Set()).add(plain.action));
+    return [
+      {
+        method: declared.method.toUpperCase(),
+        path: at,
+        isNative: placed.isNative,
+        plain,
+        namespace: placed.namespace,
+        match: matcher(at),
+        ...chainOf(placed, deps),
+      },
+    ];
+  };
+  const declared = placedRoutes(deps).flatMap((it) => routeOf(it));
+  /** Those of `strapi.server.routes`, which come first. */
+  const added: CodeRoute[] = [];
+  const unserved = new Map(
+    registry.apiTypes
+      .filter((uid) => registry.hasRouter(uid))
+      .map((uid) => [uid, coreActions.filter((action) => served.get(uid)?.has(action) !== true)] as const),
+  );
+  let candidatesFor = newCandidates(declared);
+  registry.addedRoutes.forEach((routes) => {
+    added.push(...routes.flatMap((it) => addedRoute(it, routeOf, deps)));
+    candidatesFor = newCandidates([...added, ...declared]);
+  });
+  const routesAt = (path: string): RoutesAt => {
+    let searched: typeof candidatesFor | null = null;
+    let found: readonly MatchedRoute[] = [];
+    /** The first route by method: most paths are asked for by one, again and again. */
+    const firsts = new Map<string, MatchedRoute | undefined>();
+    const matching = (): readonly MatchedRoute[] => {
+      if (searched !== candidatesFor) {
+        searched = candidatesFor;
+        firsts.clear();
+        found = candidatesFor(path).flatMap((route) => {
+          const matched = route.match(path);
+          return matched ? [{ route, params: matched.params as Readonly<Record<string, string>> }] : [];
+        });
+      }
+      return found;
+    };
+    const firstFor = (method: string): MatchedRoute | undefined => {
+      const all = matching();
+      if (all.length === 0 || firsts.has(method)) return firsts.get(method);
+      const methods = method === 'HEAD' ? ['HEAD', 'GET', 'ALL'] : [method, 'ALL'];
+      const first = all.find(({ route }) => methods.includes(route.method));
+      firsts.set(method, first);
+      return first;
+    };
+    const findAny = (method: string): FoundRoute | null => {
+      const first = firstFor(method);
+      return first ? { route: first.route, params: { ...first.params } } : null;
+    };
+    return {
+      find: (method) => {
+        const first = findAny(method);
+        if (!first || (first.route.isNative && !deps.isHeard(first.route.namespace))) return null;
+        const { plain } = first.route;
+        // code may wrap an action of the core at any time
+        return plain && registry.isCoreAction(plain.uid, plain.action) && deps.isPlain(plain.uid, plain.action)
+          ? null
+          : first;
+      },
+      findAny,
+      methods: () => matching().map(({ route }) => route.method),
+    };
+  };
+  /** Of the paths that were asked for lately: most are asked for again. */
+  const known = new LRUCache<string, RoutesAt>({ max: limits.pathsKept });
+  return {
+    at: (path) => {
+      const kept = known.get(path);
+      if (kept) return kept;
+      const made = routesAt(path);
+      if (path.length <= limits.pathKeptCharacters) known.set(path, made);
+      return made;
+    },
+    unserved,
+  };
+};
+
+const addedRoute = (
+  placed: AddedRoute,
+  routeOf: (placed: PlacedRoute, below?: string) => readonly CodeRoute[],
+  { warn }: RouteDeps,
+): readonly CodeRoute[] => {
+  const { declared, isAtRoot } = placed;
+  return (isAtRoot ? routeOf(placed, '') : routeOf(placed)).flatMap((route) => {
+    if (!isOfServer(route.path)) return [{ ...route, match: (path: string) => !isOfServer(path) && route.match(path) }];
+    warn(`strapi.server.routes: ${declared.method} ${route.path} is not served: the path is the server's`);
+    return [];
+  });
+};
+
+/** What the endpoints of administrators begin with: `users` of `/admin/users/:id`. */
+const ofAdministrators = [...new Set(adminEndpoints.map(({ path }) => path.split('/')[2]))].join('|');
+const ownPaths = new RegExp(`^/+(?:_health|_dovetail|studio|admin/+(?:${ofAdministrators}))(?:/|$)`, 'i');
+
+/** Whoever watches and administers the server asks for these: no pattern of the project may answer, in whatever spelling. */
+const isOfServer = (path: string): boolean => {
+  try {
+    return ownPaths.test(decodeURIComponent(path));
+  } catch {
+    return false;
+  }
+};
+
+interface MatchedRoute {
+  readonly route: CodeRoute;
+  readonly params: Readonly<Record<string, string>>;
+}
+
+/** The routes whose first segments may be those of a path, in their order: projects have hundreds, and each is an expression. */
+const newCandidates = (routes: readonly CodeRoute[]): ((path: string) => readonly CodeRoute[]) => {
+  const headOf = (path: string): string =>
+    path
+      .split('/', 3)
+      .join('/')
+      .replace(/(?<=.)\/$/, '')
+      .toLowerCase();
+  const isFixed = (head: string): boolean => /^[\w/-]*$/.test(head);
+  const open = routes.filter(({ path }) => !isFixed(headOf(path)));
+  const byHead = new Map<string, readonly CodeRoute[]>();
+  for (const head of new Set(routes.map(({ path }) => headOf(path)).filter(isFixed)))
+    byHead.set(
+      head,
+      routes.filter((it) => open.includes(it) || headOf(it.path) === head),
+    );
+  return (path) => byHead.get(headOf(path)) ?? open;
+};
+
+const matcher = (path: string): MatchFunction => {
+  try {
+    return match(path, { decode: decodeURIComponent });
+  } catch (fault) {
+    throw new CodeFault(`the route "${path}" cannot be read: ${(fault as Error).message}`);
+  }
+};
+
+const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] => [
+  ...registry.routers.flatMap(({ api, folder, router }) => {
+    if (router instanceof CoreRouterDefinition) router.bind(types);
+    else registry.bindRouters(types);
+    if (!isMembers(router)) throw new CodeFault(`src/api/${folder}/routes: export an object with routes`);
+    const prefix = typeof router['prefix'] === 'string' ? router['prefix'] : '';
+    return declaredRoutes(router, `src/api/${folder}/routes`).map((declared) => ({
+      declared,
+      prefix,
+      namespace: `api::${api}`,
+      isNative: false,
+      info: { apiName: api, type: typeof router['type'] === 'string' ? router['type'] : 'content-api' },
+    }));
+  }),
+  ...registry.pluginRoutes,
+];
+
+const isOfAdmin = ({ declared, info }: PlacedRoute): boolean => ({ ...info, ...declared.info }).type === 'admin';
+
+/** A core action as it is, under the path that the server itself gives it. */
+const plainRoute = (
+  { declared, namespace }: PlacedRoute,
+  at: string,
+  { registry, types, prefix }: RouteDeps,
+): PlainRoute | null => {
+  const { handler, config = {}, method } = declared;
+  if (typeof handler !== 'string') return null;
+  if (config.auth !== undefined || (config.policies ?? []).length > 0 || (config.middlewares ?? []).length > 0)
+    return null;
+  const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
+  const [, uid = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
+  const type = types.get(uid);
+  if (!type || !registry.isCoreAction(uid, action)) return null;
+  const usual = coreRoutes(uid, {}, types).find((it) => it.handler === `${uid}.${action}`);
+  return usual && usual.method === method.toUpperCase() && prefix + usual.path === at
+    ? { uid, action: action as CoreAction }
+    : null;
+};
