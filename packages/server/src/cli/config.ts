@@ -17,7 +17,7 @@ import { scalarTypeNames } from '../model/attributes.js';
 import type { SchemaNote } from '../model/notes.js';
 import type { Tls } from '../sql/postgres/address.js';
 import { describeConfigFaults } from './config-faults.js';
-import { configTargets, type V4Setting, variableTargets } from './v4-settings.js';
+import { configTargets, type V4Setting, variableTargets } from './v4project/settings.js';
 
 /** With another character Node could not send any response. */
 const headerValue = z

@@ -2,10 +2,10 @@
 import path from 'node:path';
 import type { HealthCheck, IgnoredNote, ProjectHealth } from '../http/health-routes.js';
 import type { Db } from '../sql/dialect.js';
-import { verdictOf } from './code.js';
 import { misspeltVariables } from './config.js';
 import { countOf, type Project } from './project.js';
-import { describeSetting } from './v4-settings.js';
+import { verdictOf } from './v4project/code.js';
+import { describeSetting } from './v4project/settings.js';
 import { workerPlace } from './worker.js';
 
 export const healthOf = (project: Project): ProjectHealth => {
@@ -36,7 +36,10 @@ const newInspection = (project: Project): NonNullable<ProjectHealth['inspect']> 
 
 const inspect = async (project: Project, db: Db): Promise<readonly HealthCheck[]> => {
   try {
-    const [{ differences }, { pendingPlans }] = await Promise.all([import('./database.js'), import('./migrate.js')]);
+    const [{ differences }, { pendingPlans }] = await Promise.all([
+      import('./commands/check.js'),
+      import('./commands/migrate.js'),
+    ]);
     const [found, pending] = await Promise.all([differences(project, db), pendingPlans(project.dir, db)]);
     const model = found.map((message): HealthCheck => ({ name: 'model', status: 'warning', message }));
     const plans = pending.map(({ file }) => path.relative(project.dir, file)).join(', ');

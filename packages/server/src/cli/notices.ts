@@ -3,13 +3,13 @@ import { formatNote } from '../model/load.js';
 import type { Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { Claim } from '../sql/sqlite/claim.js';
-import { describeUses } from './absent-uses.js';
-import { missedCode } from './code.js';
 import { dependsOnStrapi } from './config.js';
 import type { Notices } from './log.js';
 import { countOf, type Project } from './project.js';
 import { hasStudio, takesStudioPath } from './site.js';
-import { describeSetting } from './v4-settings.js';
+import { describeUses } from './v4project/absent-uses.js';
+import { missedCode } from './v4project/code.js';
+import { describeSetting } from './v4project/settings.js';
 
 /** What the project's files call for; one process says it for all. */
 export const warnOfProject = (project: Project, logger: Notices): void => {

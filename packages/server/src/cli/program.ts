@@ -8,12 +8,12 @@ import { Command, CommanderError, InvalidArgumentError, Option } from 'commander
 import { Refusal } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Asked } from '../migrate/asked.js';
-import type { TokenOptions, UserOptions } from './account-commands.js';
-import type { AdminOptions } from './admin-commands.js';
+import type { TokenOptions, UserOptions } from './commands/accounts.js';
+import type { AdminOptions } from './commands/admin.js';
+import type { NewWebhookOptions } from './commands/webhook.js';
 import { StartFault, UsageFault } from './config.js';
 import type { Choices } from './init/template.js';
 import { refusalMessage } from './refusal.js';
-import type { NewWebhookOptions } from './webhook-commands.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 
@@ -110,7 +110,7 @@ command('dev', 'serve a project and apply each change to its files as soon as it
 command('check', 'compare the model with the database')
   .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
-    const { check } = await import('./database.js');
+    const { check } = await import('./commands/check.js');
     await check(project, { json: json === true });
   });
 
@@ -123,7 +123,7 @@ command('sync', 'add missing tables, columns and indexes to the database')
       dryRun,
       publishDrafts,
     }: ProjectOption & { readonly dryRun?: boolean; readonly publishDrafts: readonly string[] }) => {
-      const { sync } = await import('./database.js');
+      const { sync } = await import('./commands/check.js');
       await sync(project, { dryRun: dryRun === true, publishDrafts });
     },
   );
@@ -141,7 +141,7 @@ command('plan', 'compare the model with the database and report renames, changed
   .option('--check', 'exit with 1 if there is anything to do that start does not do by itself')
   .option('--json', 'print JSON')
   .action(async ({ project, out, check, json, ...asked }: ProjectOption & Asked & MigrateOptions) => {
-    const { planMigration } = await import('./migrate.js');
+    const { planMigration } = await import('./commands/migrate.js');
     await planMigration(project, {
       asked,
       out: out === true ? '' : (out ?? null),
@@ -153,7 +153,7 @@ command('apply', 'apply the given plans, or all plans of the project that have n
   .argument('[files...]', 'such as database/plans/20261122-093000-rename.json')
   .option('--force', 'apply even while a server is using the database')
   .action(async (files: readonly string[], { project, force }: ProjectOption & { readonly force?: boolean }) => {
-    const { applyMigration } = await import('./migrate.js');
+    const { applyMigration } = await import('./commands/migrate.js');
     await applyMigration(project, files, { force: force === true });
   });
 
@@ -172,7 +172,7 @@ command('explain', 'print the selection, plan and SQL statements of a URL, and w
         analyze,
       }: ProjectOption & { readonly as: string; readonly json?: boolean; readonly analyze?: boolean },
     ) => {
-      const { explain } = await import('./explain.js');
+      const { explain } = await import('./commands/explain.js');
       await explain(project, url, { as, json: json === true, analyze: analyze === true });
     },
   );
@@ -182,7 +182,7 @@ command('types', 'print TypeScript types of the model, for dovetail-client')
   .option('--check', 'only compare the file with the model; exit with 1 if they differ')
   .action(async ({ project, out, check }: ProjectOption & { readonly out?: string; readonly check?: boolean }) => {
     if (check && out === undefined) throw new UsageFault('--check needs --out.');
-    const { types } = await import('./types.js');
+    const { types } = await import('./commands/types.js');
     await types(project, { out: out ?? null, check: check === true });
   });
 
@@ -222,14 +222,14 @@ command('backup', 'copy the SQLite database while the server runs; for PostgreSQ
   .option('--out <file>', 'file to write; by default named after the current time, in the project folder')
   .option('--uploads', 'copy the uploads folder too, to FILE.uploads')
   .action(async ({ project, out, uploads }: ProjectOption & { readonly out?: string; readonly uploads?: boolean }) => {
-    const { backup } = await import('./backup.js');
+    const { backup } = await import('./commands/backup.js');
     await backup(project, { out: out ?? null, uploads: uploads === true });
   });
 command('restore', 'restore a backup, with its uploads if it has any; the server must be stopped')
   .argument('<file>', 'file written by backup')
   .option('--force', 'replace existing data, which is kept under another name')
   .action(async (file: string, { project, force }: ProjectOption & { readonly force?: boolean }) => {
-    const { restore } = await import('./backup.js');
+    const { restore } = await import('./commands/backup.js');
     await restore(project, file, { force: force === true });
   });
 
@@ -262,19 +262,19 @@ command('create', 'create a token and print its key, which is shown only once', 
   .option('--description <text>', 'purpose of the token', '')
   .option('--allow <actions...>', 'actions that a custom token allows, such as api::article.article.find', [])
   .action(async (options: TokenOptions) => {
-    const { createTokenCommand } = await import('./account-commands.js');
+    const { createTokenCommand } = await import('./commands/accounts.js');
     await createTokenCommand(options);
   });
 command('list', 'list all tokens: id, type, expiry, last use, name', token).action(
   async ({ project }: ProjectOption) => {
-    const { listTokensCommand } = await import('./account-commands.js');
+    const { listTokensCommand } = await import('./commands/accounts.js');
     await listTokensCommand(project);
   },
 );
 command('revoke', 'delete a token; requests that use it are refused within a second', token)
   .argument('<token>', 'id or name, as shown by token list')
   .action(async (name: string, { project }: ProjectOption) => {
-    const { revokeTokenCommand } = await import('./account-commands.js');
+    const { revokeTokenCommand } = await import('./commands/accounts.js');
     await revokeTokenCommand(project, name);
   });
 
@@ -285,18 +285,18 @@ command('create', 'create a user; without --password, one is generated and print
   .option('--password <text>', 'at least 6 characters')
   .option('--role <type>', 'type of the role', 'authenticated')
   .action(async (options: UserOptions) => {
-    const { createUserCommand } = await import('./account-commands.js');
+    const { createUserCommand } = await import('./commands/accounts.js');
     await createUserCommand(options);
   });
 command('list', 'list all users: id, role, state, e-mail, name', user).action(async ({ project }: ProjectOption) => {
-  const { listUsersCommand } = await import('./account-commands.js');
+  const { listUsersCommand } = await import('./commands/accounts.js');
   await listUsersCommand(project);
 });
 for (const change of ['block', 'unblock'] as const)
   command(change, change === 'block' ? 'block a user immediately, even if logged in' : 'unblock a user', user)
     .argument('<user>', 'id, e-mail address or name')
     .action(async (name: string, { project }: ProjectOption) => {
-      const { blockUserCommand } = await import('./account-commands.js');
+      const { blockUserCommand } = await import('./commands/accounts.js');
       await blockUserCommand(project, name, change === 'block');
     });
 
@@ -308,12 +308,12 @@ command('create', 'create an administrator; without --password, one is generated
   .option('--password <text>', 'at least 8 characters')
   .option('--role <code>', 'super-admin, editor, author, or the code of another role', 'super-admin')
   .action(async (options: AdminOptions) => {
-    const { createAdminCommand } = await import('./admin-commands.js');
+    const { createAdminCommand } = await import('./commands/admin.js');
     await createAdminCommand(options);
   });
 command('list', 'list all administrators: id, roles, state, e-mail, name', admin).action(
   async ({ project }: ProjectOption) => {
-    const { listAdminsCommand } = await import('./admin-commands.js');
+    const { listAdminsCommand } = await import('./commands/admin.js');
     await listAdminsCommand(project);
   },
 );
@@ -325,7 +325,7 @@ for (const change of ['block', 'unblock'] as const)
   )
     .argument('<admin>', 'id or e-mail address')
     .action(async (name: string, { project }: ProjectOption) => {
-      const { blockAdminCommand } = await import('./admin-commands.js');
+      const { blockAdminCommand } = await import('./commands/admin.js');
       await blockAdminCommand(project, name, change === 'block');
     });
 command(
@@ -336,14 +336,14 @@ command(
   .argument('<admin>', 'id or e-mail address')
   .option('--password <text>', 'at least 8 characters')
   .action(async (name: string, { project, password }: ProjectOption & { readonly password?: string }) => {
-    const { setAdminPasswordCommand } = await import('./admin-commands.js');
+    const { setAdminPasswordCommand } = await import('./commands/admin.js');
     await setAdminPasswordCommand(project, name, password);
   });
 
 command('link', 'print a one-time link with which an administrator chooses a password', admin)
   .argument('<admin>', 'id or e-mail address')
   .action(async (name: string, { project }: ProjectOption) => {
-    const { linkAdminCommand } = await import('./admin-commands.js');
+    const { linkAdminCommand } = await import('./commands/admin.js');
     await linkAdminCommand(project, name);
   });
 
@@ -353,13 +353,13 @@ for (const change of ['allow', 'deny'] as const)
     .argument('<role>', 'type of the role, such as public')
     .argument('<actions...>', 'actions, such as api::article.article.find')
     .action(async (type: string, actions: readonly string[], { project }: ProjectOption) => {
-      const { changeRoleCommand } = await import('./account-commands.js');
+      const { changeRoleCommand } = await import('./commands/accounts.js');
       await changeRoleCommand(change, project, type, actions);
     });
 command('list', 'list the actions that every role allows, or one role', role)
   .argument('[role]', 'type of the role, such as public')
   .action(async (type: string | undefined, { project }: ProjectOption) => {
-    const { listRolesCommand } = await import('./account-commands.js');
+    const { listRolesCommand } = await import('./commands/accounts.js');
     await listRolesCommand(project, type);
   });
 
@@ -367,27 +367,27 @@ const locale = program.command('locale').description('locales of localized types
 command('list', 'list all locales: code, whether it is the default, name', locale)
   .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
-    const { listLocalesCommand } = await import('./locale-commands.js');
+    const { listLocalesCommand } = await import('./commands/locale.js');
     await listLocalesCommand({ project, json: json === true });
   });
 command('add', 'add a locale', locale)
   .argument('<code>', 'such as de or pt-BR')
   .option('--name <name>', "name shown by v4's admin panel; by default as in German (de)")
   .action(async (code: string, options: ProjectOption & { readonly name?: string }) => {
-    const { addLocaleCommand } = await import('./locale-commands.js');
+    const { addLocaleCommand } = await import('./commands/locale.js');
     await addLocaleCommand(code, options);
   });
 command('remove', 'remove a locale that is not the default', locale)
   .argument('<code>', 'as shown by locale list')
   .option('--delete-entries', 'delete its entries too')
   .action(async (code: string, { project, deleteEntries }: ProjectOption & { readonly deleteEntries?: boolean }) => {
-    const { removeLocaleCommand } = await import('./locale-commands.js');
+    const { removeLocaleCommand } = await import('./commands/locale.js');
     await removeLocaleCommand(code, { project, deleteEntries: deleteEntries === true });
   });
 command('default', 'make a locale the default', locale)
   .argument('<code>', 'as shown by locale list')
   .action(async (code: string, options: ProjectOption) => {
-    const { defaultLocaleCommand } = await import('./locale-commands.js');
+    const { defaultLocaleCommand } = await import('./commands/locale.js');
     await defaultLocaleCommand(code, options);
   });
 
@@ -399,7 +399,7 @@ const webhook = program.command('webhook').description('webhooks, which are noti
 command('list', 'list all webhooks: id, state, deliveries, events, URL, name', webhook)
   .option('--json', 'print JSON')
   .action(async ({ project, json }: ProjectOption & { readonly json?: boolean }) => {
-    const { listWebhooksCommand } = await import('./webhook-commands.js');
+    const { listWebhooksCommand } = await import('./commands/webhook.js');
     await listWebhooksCommand({ project, json: json === true });
   });
 command('add', 'add a webhook and print its id', webhook)
@@ -408,13 +408,13 @@ command('add', 'add a webhook and print its id', webhook)
   .option('--name <name>', 'name in lists; by default the host of the URL')
   .option('--header <headers...>', "headers to send with each event, such as 'Authorization: Bearer …'", [])
   .action(async (url: string, options: NewWebhookOptions) => {
-    const { addWebhookCommand } = await import('./webhook-commands.js');
+    const { addWebhookCommand } = await import('./commands/webhook.js');
     await addWebhookCommand(url, options);
   });
 command('remove', 'remove a webhook and its deliveries', webhook)
   .argument('<id>', 'as shown by webhook list', idOf)
   .action(async (id: number, { project }: ProjectOption) => {
-    const { removeWebhookCommand } = await import('./webhook-commands.js');
+    const { removeWebhookCommand } = await import('./commands/webhook.js');
     await removeWebhookCommand(project, id);
   });
 for (const change of ['enable', 'disable'] as const)
@@ -427,13 +427,13 @@ for (const change of ['enable', 'disable'] as const)
   )
     .argument('<id>', 'as shown by webhook list', idOf)
     .action(async (id: number, { project }: ProjectOption) => {
-      const { enableWebhookCommand } = await import('./webhook-commands.js');
+      const { enableWebhookCommand } = await import('./commands/webhook.js');
       await enableWebhookCommand(project, id, change === 'enable');
     });
 command('test', 'send the event trigger-test to a webhook now, and print the response', webhook)
   .argument('<id>', 'as shown by webhook list', idOf)
   .action(async (id: number, { project }: ProjectOption) => {
-    const { testWebhookCommand } = await import('./webhook-commands.js');
+    const { testWebhookCommand } = await import('./commands/webhook.js');
     await testWebhookCommand(project, id);
   });
 command('deliveries', 'list the deliveries that are waiting or were given up', webhook)
@@ -441,7 +441,7 @@ command('deliveries', 'list the deliveries that are waiting or were given up', w
   .option('--json', 'print JSON')
   .action(
     async ({ project, webhook: of, json }: ProjectOption & { readonly webhook?: number; readonly json?: boolean }) => {
-      const { listDeliveriesCommand } = await import('./webhook-commands.js');
+      const { listDeliveriesCommand } = await import('./commands/webhook.js');
       await listDeliveriesCommand({ project, webhook: of ?? null, json: json === true });
     },
   );
@@ -451,7 +451,7 @@ command('retry', 'send deliveries that were given up again', webhook)
     idOf(text),
   ])
   .action(async (ids: readonly number[] | undefined, { project }: ProjectOption) => {
-    const { retryDeliveriesCommand } = await import('./webhook-commands.js');
+    const { retryDeliveriesCommand } = await import('./commands/webhook.js');
     await retryDeliveriesCommand(project, ids === undefined || ids.length === 0 ? null : ids);
   });
 

@@ -9,7 +9,6 @@ import { configuredPrefix, foreignTables, isOwn, tablesOf } from '../model/stora
 import { type Db, type ReadableDb, readInside, type Tx } from '../sql/dialect.js';
 import { catalogProgram, diffTables, readCatalog, type TableDiff } from '../sql/schema.js';
 import type { SqliteDb } from '../sql/sqlite/open.js';
-import type { CodeFile } from './code.js';
 import {
   type Config,
   dependsOnStrapi,
@@ -20,9 +19,10 @@ import {
   StartFault,
   tlsOf,
 } from './config.js';
-import { MOVE_DATABASE } from './v4-database.js';
-import { CLIENT_SETTING, clientOf } from './v4-settings.js';
-import { readSetup, type V4Side } from './v4project.js';
+import type { CodeFile } from './v4project/code.js';
+import { readSetup, type V4Side } from './v4project/config.js';
+import { MOVE_DATABASE } from './v4project/database.js';
+import { CLIENT_SETTING, clientOf } from './v4project/settings.js';
 
 export interface Project {
   readonly dir: string;
@@ -108,7 +108,7 @@ export const openDatabase = async (
     const file = path.resolve(dir, env.DATABASE_FILENAME);
     const { openSqlite } = await import('../sql/sqlite/open.js');
     if (v4.opened === null && dependsOnStrapi(dir) && !fs.existsSync(file))
-      await (await import('./other-database.js')).refuseOtherDatabase(dir, env);
+      await (await import('./v4project/other-database.js')).refuseOtherDatabase(dir, env);
     if (readOnly && !fs.existsSync(file)) {
       process.stderr.write(`There is no file ${file} yet; treating the database as empty.\n`);
       return { ...(await openSqlite(':memory:', { readOnly })), place: file };

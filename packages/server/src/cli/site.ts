@@ -17,10 +17,10 @@ import type { Uid } from '../model/model.js';
 import { newSite, type Secrets, type Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
-import { unservedActions } from './code.js';
 import { StartFault } from './config.js';
 import { healthOf } from './health.js';
 import type { Project } from './project.js';
+import { unservedActions } from './v4project/code.js';
 
 const { version } = createRequire(import.meta.url)('dovetail/package.json') as { readonly version: string };
 

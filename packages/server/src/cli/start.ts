@@ -8,7 +8,6 @@ import type { Secrets, Site } from '../site/site.js';
 import type { Db } from '../sql/dialect.js';
 import type { BoundCode } from '../v4code/code.js';
 import { prepareData, warnOfChangedSeeds } from './bootstrap.js';
-import { refuseGuards } from './code.js';
 import { type Environment, misspeltVariables, StartFault, shareVariables } from './config.js';
 import { bringUp, requireStarted, storedProject } from './layout.js';
 import { newLogger } from './log.js';
@@ -19,8 +18,9 @@ import { type OpenedDatabase, openDatabase, openProject, type Project, typesInWo
 import { readSecrets } from './secrets.js';
 import { addressOf, hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from './site.js';
 import { startThreads } from './threads.js';
-import { type BoundProject, bindCode, loadProjectCode } from './v4code.js';
-import { refuseSettings, withStartFaults } from './v4project.js';
+import { refuseGuards } from './v4project/code.js';
+import { refuseSettings, withStartFaults } from './v4project/config.js';
+import { type BoundProject, bindCode, loadProjectCode } from './v4project/running-code.js';
 import { type Worker, workerOf } from './worker.js';
 
 export const start = async (dir: string): Promise<void> => {

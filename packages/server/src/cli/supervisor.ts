@@ -10,7 +10,7 @@ import { limits } from '../limits.js';
 import { newAttemptCounts } from './attempt-counts.js';
 import { UsageFault } from './config.js';
 import { newLogger } from './log.js';
-import { readSetup } from './v4project.js';
+import { readSetup } from './v4project/config.js';
 import { type Duty, type ToSupervisor, type ToWorker, WORKER_VARIABLE } from './worker.js';
 
 interface Exit {

@@ -7,7 +7,7 @@ import {
   linkAdminCommand,
   listAdminsCommand,
   setAdminPasswordCommand,
-} from '../../src/cli/admin-commands.js';
+} from '../../src/cli/commands/admin.js';
 import { tellFirstAdministrator } from '../../src/cli/notices.js';
 import { newServer } from '../../src/http/server.js';
 import { limits } from '../../src/limits.js';

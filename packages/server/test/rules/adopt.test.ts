@@ -6,7 +6,7 @@ import Sqlite from 'better-sqlite3';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import { type AdoptOptions, adopt, inspect } from '../../src/cli/adopt/adopt.js';
 import type { AdoptReport } from '../../src/cli/adopt/report.js';
-import { sync } from '../../src/cli/database.js';
+import { sync } from '../../src/cli/commands/check.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
 import { type Files, writeFiles } from '../world/schemas.js';

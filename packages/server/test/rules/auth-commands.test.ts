@@ -13,7 +13,7 @@ import {
   listTokensCommand,
   listUsersCommand,
   revokeTokenCommand,
-} from '../../src/cli/account-commands.js';
+} from '../../src/cli/commands/accounts.js';
 import { configSchema, environmentSchema, StartFault } from '../../src/cli/config.js';
 import { warnOfOpenSite } from '../../src/cli/notices.js';
 import type { Project } from '../../src/cli/project.js';

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import Sqlite from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { backup, restore } from '../../src/cli/backup.js';
+import { backup, restore } from '../../src/cli/commands/backup.js';
 import { newFolder } from '../world/folders.js';
 import { printed } from '../world/printed.js';
 import { type Served, serveInProcess } from '../world/process.js';

@@ -3,7 +3,7 @@
  * command, and no visible entry becomes hidden.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { check, sync } from '../../src/cli/database.js';
+import { check, sync } from '../../src/cli/commands/check.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { printed } from '../world/printed.js';
 import { contentType, type Json, typeFile } from '../world/schemas.js';

@@ -1,6 +1,6 @@
 /** A type that is localized after entries were made (LO1, LO2): they get the default locale, and none disappears silently. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { check, sync } from '../../src/cli/database.js';
+import { check, sync } from '../../src/cli/commands/check.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { printed } from '../world/printed.js';
 import { contentType, type Json, typeFile } from '../world/schemas.js';

@@ -3,7 +3,7 @@
  * column takes precedence, `check` prints how to change it, and no request is a 500.
  */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type CheckReport, check } from '../../src/cli/database.js';
+import { type CheckReport, check } from '../../src/cli/commands/check.js';
 import { type ScalarTypeName, scalarTypes } from '../../src/model/attributes.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { migrateIn } from '../world/migrating.js';

@@ -3,7 +3,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest';
-import { type ExplainOptions, explain } from '../../src/cli/explain.js';
+import { type ExplainOptions, explain } from '../../src/cli/commands/explain.js';
 import { bringUp } from '../../src/cli/layout.js';
 import { openProject } from '../../src/cli/project.js';
 import { tablesOf } from '../../src/model/storage.js';

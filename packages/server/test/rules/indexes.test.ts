@@ -2,7 +2,7 @@
 import fs from 'node:fs';
 import { pino } from 'pino';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
-import { check, sync } from '../../src/cli/database.js';
+import { check, sync } from '../../src/cli/commands/check.js';
 import { bringUp } from '../../src/cli/layout.js';
 import { openProject } from '../../src/cli/project.js';
 import { readCatalog } from '../../src/sql/schema.js';

@@ -5,7 +5,7 @@ import {
   defaultLocaleCommand,
   listLocalesCommand,
   removeLocaleCommand,
-} from '../../src/cli/locale-commands.js';
+} from '../../src/cli/commands/locale.js';
 import { prepareLocales } from '../../src/cli/locales.js';
 import { type Changing, newChanging } from '../world/changed.js';
 import { printed } from '../world/printed.js';

@@ -4,7 +4,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import { PassThrough } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type ApplyOptions, applyMigration, type PlanOptions, planMigration } from '../../src/cli/migrate.js';
+import { type ApplyOptions, applyMigration, type PlanOptions, planMigration } from '../../src/cli/commands/migrate.js';
 import { ensureOutbox } from '../../src/events/outbox.js';
 import { nothingAsked } from '../../src/migrate/asked.js';
 import { plansIn } from '../../src/migrate/file.js';

@@ -3,6 +3,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type CheckReport, check } from '../../src/cli/commands/check.js';
+import { StartFault } from '../../src/cli/config.js';
+import { start } from '../../src/cli/start.js';
 import {
   type CodeFile,
   describeCode,
@@ -11,10 +14,7 @@ import {
   needsCode,
   unservedActions,
   verdictOf,
-} from '../../src/cli/code.js';
-import { StartFault } from '../../src/cli/config.js';
-import { type CheckReport, check } from '../../src/cli/database.js';
-import { start } from '../../src/cli/start.js';
+} from '../../src/cli/v4project/code.js';
 import { newServer } from '../../src/http/server.js';
 import { printed } from '../world/printed.js';
 import { type Files, sound, writeFiles } from '../world/schemas.js';

@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { sql } from 'kysely';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { check } from '../../src/cli/database.js';
+import { check } from '../../src/cli/commands/check.js';
 import { readRows } from '../../src/sql/dialect.js';
 import { createTables, newDatabase, type TestDatabase } from '../world/databases.js';
 import { printed } from '../world/printed.js';

@@ -1,6 +1,6 @@
 /** SU3: what a URL reads, over HTTP. What explain says of statements is checked in explain.test.ts. */
 import { describe, expect, it, vi } from 'vitest';
-import { type ExplainOptions, explain } from '../../src/cli/explain.js';
+import { type ExplainOptions, explain } from '../../src/cli/commands/explain.js';
 import type { Explanation } from '../../src/read/explain.js';
 import { newAdminWorld } from '../world/administrators.js';
 import { openedForTests } from '../world/opening.js';

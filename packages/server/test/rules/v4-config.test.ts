@@ -2,10 +2,10 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type CheckReport, check } from '../../src/cli/database.js';
+import { type CheckReport, check } from '../../src/cli/commands/check.js';
 import { openProject, type Project } from '../../src/cli/project.js';
 import { start } from '../../src/cli/start.js';
-import { readV4Settings } from '../../src/cli/v4-settings.js';
+import { readV4Settings } from '../../src/cli/v4project/settings.js';
 import { type CodeServer, serveProject } from '../world/code-server.js';
 import { dialects, newDatabase } from '../world/databases.js';
 import { newFolder } from '../world/folders.js';

@@ -2,8 +2,8 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { findPlugins, installedPlugins } from '../../src/cli/plugins.js';
-import { withInstalled } from '../../src/cli/v4-settings.js';
+import { findPlugins, installedPlugins } from '../../src/cli/v4project/plugins.js';
+import { withInstalled } from '../../src/cli/v4project/settings.js';
 import { readExtensions } from '../../src/v4code/loading/read-extensions.js';
 import { newFolder } from '../world/folders.js';
 import { writeFiles } from '../world/schemas.js';

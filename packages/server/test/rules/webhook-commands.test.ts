@@ -8,7 +8,7 @@ import {
   removeWebhookCommand,
   retryDeliveriesCommand,
   testWebhookCommand,
-} from '../../src/cli/webhook-commands.js';
+} from '../../src/cli/commands/webhook.js';
 import { eventNames } from '../../src/events/events.js';
 import { isBadPort } from '../../src/events/sender.js';
 import { type Changing, newChanging } from '../world/changed.js';

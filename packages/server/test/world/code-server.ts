@@ -1,12 +1,12 @@
 /** A server of a v4 project in this process, made as `start` makes it. */
 import http from 'node:http';
 import { type Logger, pino } from 'pino';
-import { refuseGuards } from '../../src/cli/code.js';
 import { bringUp, storedProject } from '../../src/cli/layout.js';
 import { openDatabase, openProject, type Project } from '../../src/cli/project.js';
 import { readSecrets } from '../../src/cli/secrets.js';
 import { hasStudio, serverSettingsOf, siteToServe } from '../../src/cli/site.js';
-import { bindCode, loadProjectCode } from '../../src/cli/v4code.js';
+import { refuseGuards } from '../../src/cli/v4project/code.js';
+import { bindCode, loadProjectCode } from '../../src/cli/v4project/running-code.js';
 import { newServer } from '../../src/http/server.js';
 import type { Site } from '../../src/site/site.js';
 

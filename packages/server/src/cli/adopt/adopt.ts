@@ -14,16 +14,6 @@ import { readRows } from '../../sql/dialect.js';
 import type { FrozenDb } from '../../sql/inspection.js';
 import { readCatalog } from '../../sql/schema.js';
 import {
-  type CodeFile,
-  declaredRoutes,
-  findCode,
-  findHandlers,
-  isUnwatched,
-  openActions,
-  unservedActions,
-  verdictOf,
-} from '../code.js';
-import {
   type Config,
   defaultConfig,
   type FoundConfig,
@@ -35,9 +25,19 @@ import {
   withV4Settings,
 } from '../config.js';
 import { readStored, readUnlocalized, storedColumns } from '../layout.js';
-import { findPlugins } from '../plugins.js';
 import { compareDatabase } from '../project.js';
-import { CLIENT_SETTING, settingGuards } from '../v4-settings.js';
+import {
+  type CodeFile,
+  declaredRoutes,
+  findCode,
+  findHandlers,
+  isUnwatched,
+  openActions,
+  unservedActions,
+  verdictOf,
+} from '../v4project/code.js';
+import { findPlugins } from '../v4project/plugins.js';
+import { CLIENT_SETTING, settingGuards } from '../v4project/settings.js';
 import { instantOf, readContents, readPublicActions } from './contents.js';
 import { findHazards } from './hazards.js';
 import { printReport } from './print.js';

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { styleText } from 'node:util';
 import { formatNote } from '../../model/load.js';
-import { asGenerated } from '../code.js';
+import { asGenerated } from '../v4project/code.js';
 import type { AdoptReport, CodeFact, ContentFacts, Hazard, Setting, StartFacts } from './report.js';
 import type { RefusedGroup } from './requests.js';
 import { counted } from './words.js';

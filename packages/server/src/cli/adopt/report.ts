@@ -1,7 +1,7 @@
 /** What `adopt` finds, as data: `--json` prints it, `print.ts` words it for people. Documented in docs/moving-from-v4.md. */
 import type { SchemaNote } from '../../model/load.js';
 import type { Uid } from '../../model/model.js';
-import type { CodeVerdict } from '../code.js';
+import type { CodeVerdict } from '../v4project/code.js';
 import type { JudgedRequests } from './requests.js';
 
 export interface AdoptReport {

@@ -6,7 +6,7 @@ import { deliveriesTable } from '../../model/storage.js';
 import type { FrozenDb } from '../../sql/inspection.js';
 import { indexColumns, noDiff, planAdditions, planIndexes, type TableDiff } from '../../sql/schema.js';
 import { planChanges } from '../layout.js';
-import { valueAt } from '../v4-values.js';
+import { valueAt } from '../v4project/values.js';
 import type { ServeFacts, Setting, StartFacts } from './report.js';
 import { configFor, type DatabaseAddress, missingVariables, secretsOf } from './settings.js';
 import type { V4Config } from './v4-config.js';

@@ -9,9 +9,9 @@ import {
   MOVE_DATABASE,
   type OtherClient,
   unsupportedDatabase,
-} from '../v4-database.js';
-import { readV4Settings, type V4Setting } from '../v4-settings.js';
-import { objectAt, textAt, valueAt } from '../v4-values.js';
+} from '../v4project/database.js';
+import { readV4Settings, type V4Setting } from '../v4project/settings.js';
+import { objectAt, textAt, valueAt } from '../v4project/values.js';
 import type { Obstacle, Setting, Variable } from './report.js';
 import type { ConfigPart, V4Config } from './v4-config.js';
 

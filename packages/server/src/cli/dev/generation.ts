@@ -9,7 +9,6 @@ import type { Claim } from '../../sql/sqlite/claim.js';
 import type { BoundCode } from '../../v4code/code.js';
 import { nameIn } from '../../v4code/loading/load.js';
 import { addSeeds, prepareData, type SeedsAdded } from '../bootstrap.js';
-import { guardReason, isUnwatched } from '../code.js';
 import { type Environment, misspeltVariables, outsideVariables, readEnvironment, shareVariables } from '../config.js';
 import { bringUp } from '../layout.js';
 import type { Notices } from '../log.js';
@@ -18,8 +17,9 @@ import { type OpenedDatabase, openDatabase, openProject, type Project } from '..
 import { readSecrets } from '../secrets.js';
 import { hasStudio, loadProjectHandlers, serverSettingsOf, siteToServe } from '../site.js';
 import { startThreads } from '../threads.js';
-import { bindCode, loadProjectCode } from '../v4code.js';
-import { withStartFaults } from '../v4project.js';
+import { guardReason, isUnwatched } from '../v4project/code.js';
+import { withStartFaults } from '../v4project/config.js';
+import { bindCode, loadProjectCode } from '../v4project/running-code.js';
 import { type ProjectState, readSchemas } from './differences.js';
 import { newForbiddenNotes } from './forbidden.js';
 

@@ -1,14 +1,14 @@
 /** The commands `webhook`. A running server follows them within a second. */
 import crypto from 'node:crypto';
-import { orNearest } from '../errors.js';
-import { eventNames } from '../events/events.js';
-import { type ListedDelivery, readDeliveries, retryDeliveries } from '../events/outbox.js';
-import { isBadPort, send } from '../events/sender.js';
-import { addWebhook, enableWebhook, readWebhooks, removeWebhook, type Webhook } from '../events/webhooks.js';
-import type { Db } from '../sql/dialect.js';
-import { StartFault, UsageFault } from './config.js';
-import { countOf } from './project.js';
-import { withSite } from './with-site.js';
+import { orNearest } from '../../errors.js';
+import { eventNames } from '../../events/events.js';
+import { type ListedDelivery, readDeliveries, retryDeliveries } from '../../events/outbox.js';
+import { isBadPort, send } from '../../events/sender.js';
+import { addWebhook, enableWebhook, readWebhooks, removeWebhook, type Webhook } from '../../events/webhooks.js';
+import type { Db } from '../../sql/dialect.js';
+import { StartFault, UsageFault } from '../config.js';
+import { countOf } from '../project.js';
+import { withSite } from '../with-site.js';
 
 export interface ListOptions {
   readonly project: string;

@@ -1,16 +1,16 @@
 /** The commands `token`, `user` and `role`. A running server picks up changes within a second. */
 import crypto from 'node:crypto';
-import type { Action } from '../access/permissions.js';
-import type { TokenType } from '../access/tokens.js';
-import { type AccountDeps, changeAccounts, hashUserPasswords, knownOnly, userType } from '../accounts/account.js';
-import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../accounts/roles.js';
-import { findUsersInside, listUsers, setBlockedStatement } from '../accounts/rows.js';
-import { createToken, readTokens, revokeToken, tokenLifetimes } from '../accounts/tokens.js';
-import { createUser } from '../accounts/users.js';
-import { nearest } from '../errors.js';
-import { StartFault, UsageFault } from './config.js';
-import { countOf } from './project.js';
-import { type LateSecrets, withSite } from './with-site.js';
+import type { Action } from '../../access/permissions.js';
+import type { TokenType } from '../../access/tokens.js';
+import { type AccountDeps, changeAccounts, hashUserPasswords, knownOnly, userType } from '../../accounts/account.js';
+import { grantableActions, type RoleRow, readActions, readRoles, setActions } from '../../accounts/roles.js';
+import { findUsersInside, listUsers, setBlockedStatement } from '../../accounts/rows.js';
+import { createToken, readTokens, revokeToken, tokenLifetimes } from '../../accounts/tokens.js';
+import { createUser } from '../../accounts/users.js';
+import { nearest } from '../../errors.js';
+import { StartFault, UsageFault } from '../config.js';
+import { countOf } from '../project.js';
+import { type LateSecrets, withSite } from '../with-site.js';
 
 export interface TokenOptions {
   readonly project: string;

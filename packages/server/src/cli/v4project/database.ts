@@ -1,6 +1,6 @@
 /** The database that v4's `config/database` names, as the variables under which Dovetail opens it. */
 import path from 'node:path';
-import { objectAt, textAt, valueAt } from './v4-values.js';
+import { objectAt, textAt, valueAt } from './values.js';
 
 type DatabaseVariable =
   | 'DATABASE_CLIENT'

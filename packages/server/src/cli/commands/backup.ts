@@ -1,11 +1,11 @@
 /** `backup` and `restore`: copies of a SQLite file and of the uploads; PostgreSQL has tools of its own, whose commands are told. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { type Environment, postgresUrl, StartFault } from './config.js';
-import { newProgress } from './progress.js';
-import { refuseOtherClient } from './project.js';
-import { uploadsDirOf } from './site.js';
-import { readSetup } from './v4project.js';
+import { type Environment, postgresUrl, StartFault } from '../config.js';
+import { newProgress } from '../progress.js';
+import { refuseOtherClient } from '../project.js';
+import { uploadsDirOf } from '../site.js';
+import { readSetup } from '../v4project/config.js';
 
 export interface BackupOptions {
   /** The file to write, which must not exist; null for one named by the time in the project's folder. */
@@ -24,7 +24,7 @@ export const backup = async (project: string, { out, uploads }: BackupOptions): 
   if (!fs.existsSync(database)) throw new StartFault(`There is no file ${database}.`);
   for (const it of uploads ? [file, uploadsBeside(file)] : [file])
     if (fs.existsSync(it)) throw new StartFault(`${it} exists already.`);
-  const { copyDatabase, faultOfDatabase, localUploads } = await import('../sql/sqlite/backup.js');
+  const { copyDatabase, faultOfDatabase, localUploads } = await import('../../sql/sqlite/backup.js');
   const part = `${file}.part`;
   fs.rmSync(part, { force: true });
   fs.mkdirSync(path.dirname(file), { recursive: true });
@@ -74,7 +74,9 @@ export const restore = async (project: string, given: string, { force }: Restore
   const { env } = await readSetup(dir);
   const file = path.resolve(given);
   if (!isSqlite(env)) throw new StartFault(restoreCommand(env, file));
-  const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, putAside } = await import('../sql/sqlite/backup.js');
+  const { copyBeside, DatabaseInUse, faultOfDatabase, journalOf, putAside } = await import(
+    '../../sql/sqlite/backup.js'
+  );
   if (!fs.existsSync(file)) throw new StartFault(`There is no file ${file}.`);
   const journal = journalOf(file);
   if (journal !== null)
@@ -93,7 +95,7 @@ export const restore = async (project: string, given: string, { force }: Restore
       `${replaced.join(' and ')} would be replaced. With --force what is there is kept under another name.`,
     );
   fs.mkdirSync(path.dirname(database), { recursive: true });
-  const { claimFile } = await import('../sql/sqlite/claim.js');
+  const { claimFile } = await import('../../sql/sqlite/claim.js');
   const claim = claimFile(database);
   if (!claim) throw new StartFault(`${database} is being served. Stop the server first.`);
   const suffix = `before-restore-${stamp()}`;

@@ -1,14 +1,14 @@
 /** The commands `locale`. A running server sees a new locale at once, and another default within a second. */
 import { sql } from 'kysely';
-import { ownContext } from '../accounts/account.js';
-import { type EntryType, LOCALE_UID, typeOf } from '../model/model.js';
-import { type Locale, readLocales } from '../read/locales.js';
-import type { Site } from '../site/site.js';
-import { type Db, type Dialect, type ReadProgram, readInside } from '../sql/dialect.js';
-import { StartFault } from './config.js';
-import { codeFault, localeName, storeDefault } from './locales.js';
-import { loadProjectHandlers } from './site.js';
-import { withSite } from './with-site.js';
+import { ownContext } from '../../accounts/account.js';
+import { type EntryType, LOCALE_UID, typeOf } from '../../model/model.js';
+import { type Locale, readLocales } from '../../read/locales.js';
+import type { Site } from '../../site/site.js';
+import { type Db, type Dialect, type ReadProgram, readInside } from '../../sql/dialect.js';
+import { StartFault } from '../config.js';
+import { codeFault, localeName, storeDefault } from '../locales.js';
+import { loadProjectHandlers } from '../site.js';
+import { withSite } from '../with-site.js';
 
 export interface LocaleOptions {
   readonly project: string;

@@ -4,11 +4,11 @@
  */
 import path from 'node:path';
 import has from 'lodash/has.js';
-import { daysOf } from '../v4code/loading/durations.js';
+import { daysOf } from '../../v4code/loading/durations.js';
+import { databaseOf, unsupportedDatabase } from './database.js';
+import { bytesOf, securityHeadersOf } from './headers.js';
 import type { InstalledPlugin } from './plugins.js';
-import { databaseOf, unsupportedDatabase } from './v4-database.js';
-import { bytesOf, securityHeadersOf } from './v4-headers.js';
-import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './v4-values.js';
+import { isPlain, listOf, objectAt, type Plain, textAt, textOf, valueAt } from './values.js';
 
 /** Files of `config/` that v4 itself reads. */
 export const partNames = ['database', 'admin', 'api', 'server', 'middlewares', 'plugins'] as const;

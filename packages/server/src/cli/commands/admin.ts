@@ -1,25 +1,25 @@
 /** The command `admin`: administrators, who sign in to the Studio. A running server picks up changes within a second. */
 import crypto from 'node:crypto';
-import { newAdminTokens } from '../access/admin-tokens.js';
-import { type AccountDeps, changeAccounts, ownContext } from '../accounts/account.js';
-import { hashAdminPassword, readEmail } from '../administration/administration.js';
-import { newInvitation, storeInvitation } from '../administration/invitations.js';
-import { ensureAdminRoles } from '../administration/roles.js';
+import { newAdminTokens } from '../../access/admin-tokens.js';
+import { type AccountDeps, changeAccounts, ownContext } from '../../accounts/account.js';
+import { hashAdminPassword, readEmail } from '../../administration/administration.js';
+import { newInvitation, storeInvitation } from '../../administration/invitations.js';
+import { ensureAdminRoles } from '../../administration/roles.js';
 import {
   type AdminRoleRow,
   type AdminRow,
   findAdmins,
   findAdminsInside,
   readRolesOfAll,
-} from '../administration/rows.js';
-import { endSessionsOf, hasSessions } from '../administration/sessions.js';
-import { nearest } from '../errors.js';
-import { STUDIO_PATH } from '../http/studio-files.js';
-import { typeOf } from '../model/model.js';
-import type { Session } from '../write/session.js';
-import { StartFault } from './config.js';
-import { addressOf, hasStudio, takesStudioPath } from './site.js';
-import { withSite } from './with-site.js';
+} from '../../administration/rows.js';
+import { endSessionsOf, hasSessions } from '../../administration/sessions.js';
+import { nearest } from '../../errors.js';
+import { STUDIO_PATH } from '../../http/studio-files.js';
+import { typeOf } from '../../model/model.js';
+import type { Session } from '../../write/session.js';
+import { StartFault } from '../config.js';
+import { addressOf, hasStudio, takesStudioPath } from '../site.js';
+import { withSite } from '../with-site.js';
 
 export interface AdminOptions {
   readonly project: string;

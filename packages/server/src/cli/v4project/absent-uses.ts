@@ -1,5 +1,5 @@
 /** What files of a v4 project use of Strapi that is not here, as far as their text shows it. Code that gets there fails. */
-import { absentMembers } from '../v4code/strapi-utils/missing.js';
+import { absentMembers } from '../../v4code/strapi-utils/missing.js';
 
 export interface AbsentUse {
   /** `strapi.db.connection`, or the name of a module or a policy. */

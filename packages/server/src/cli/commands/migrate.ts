@@ -2,20 +2,20 @@
 import fs from 'node:fs';
 import path from 'node:path';
 import readline from 'node:readline/promises';
-import { limits } from '../limits.js';
-import { readApplied } from '../migrate/applied.js';
-import { applyPlan, describeStep } from '../migrate/apply.js';
-import type { Asked } from '../migrate/asked.js';
-import type { Candidate } from '../migrate/candidates.js';
-import { MigrationFault } from '../migrate/faults.js';
-import { digestOf, type Plan, planName, plansFolder, plansIn, readPlan, writePlan } from '../migrate/file.js';
-import { type Comparison, compare } from '../migrate/plan.js';
-import { describeCandidate, describeChange, inWords } from '../migrate/words.js';
-import { type Db, readRows } from '../sql/dialect.js';
-import { readCatalog } from '../sql/schema.js';
-import { StartFault } from './config.js';
-import { openDatabase, openProject, type Project, refuseOtherClient } from './project.js';
-import { versionsOf } from './renamed.js';
+import { limits } from '../../limits.js';
+import { readApplied } from '../../migrate/applied.js';
+import { applyPlan, describeStep } from '../../migrate/apply.js';
+import type { Asked } from '../../migrate/asked.js';
+import type { Candidate } from '../../migrate/candidates.js';
+import { MigrationFault } from '../../migrate/faults.js';
+import { digestOf, type Plan, planName, plansFolder, plansIn, readPlan, writePlan } from '../../migrate/file.js';
+import { type Comparison, compare } from '../../migrate/plan.js';
+import { describeCandidate, describeChange, inWords } from '../../migrate/words.js';
+import { type Db, readRows } from '../../sql/dialect.js';
+import { readCatalog } from '../../sql/schema.js';
+import { StartFault } from '../config.js';
+import { openDatabase, openProject, type Project, refuseOtherClient } from '../project.js';
+import { versionsOf } from '../renamed.js';
 
 export interface PlanOptions {
   readonly asked: Asked;
@@ -161,7 +161,7 @@ const isServed = async (db: Db): Promise<boolean> => {
     const [row] = await db.read(() => readRows(statement));
     return Number(row?.[0]) > 0;
   }
-  const { claimFile } = await import('../sql/sqlite/claim.js');
+  const { claimFile } = await import('../../sql/sqlite/claim.js');
   const claim = claimFile(db.place);
   claim?.release();
   return claim === null;

@@ -1,13 +1,12 @@
 /** `check` and `sync`: compare model and database, and add what is missing. */
 import { sql } from 'kysely';
-import { orNearest } from '../errors.js';
-import { formatNote, type SchemaNote } from '../model/load.js';
-import type { EntryType, Uid } from '../model/model.js';
-import { asStored, type Stored } from '../model/stored.js';
-import type { Db, Statement } from '../sql/dialect.js';
-import { indexColumns, planIndexes, type TableDiff } from '../sql/schema.js';
-import { type CodeFile, type CodeVerdict, describeCode, isUnwatched, verdictOf } from './code.js';
-import { StartFault } from './config.js';
+import { orNearest } from '../../errors.js';
+import { formatNote, type SchemaNote } from '../../model/load.js';
+import type { EntryType, Uid } from '../../model/model.js';
+import { asStored, type Stored } from '../../model/stored.js';
+import type { Db, Statement } from '../../sql/dialect.js';
+import { indexColumns, planIndexes, type TableDiff } from '../../sql/schema.js';
+import { StartFault } from '../config.js';
 import {
   applyChanges,
   changeIndexes,
@@ -21,7 +20,7 @@ import {
   type StoredColumn,
   storedColumns,
   type Unlocalized,
-} from './layout.js';
+} from '../layout.js';
 import {
   compareDatabase,
   countOf,
@@ -30,9 +29,10 @@ import {
   type Project,
   SchemaFault,
   typesInWords,
-} from './project.js';
-import { warnOfRenames } from './renamed.js';
-import { describeSetting, type V4Setting } from './v4-settings.js';
+} from '../project.js';
+import { warnOfRenames } from '../renamed.js';
+import { type CodeFile, type CodeVerdict, describeCode, isUnwatched, verdictOf } from '../v4project/code.js';
+import { describeSetting, type V4Setting } from '../v4project/settings.js';
 
 export interface CheckOptions {
   /** Prints a `CheckReport`, or a `FaultReport`, as JSON. */

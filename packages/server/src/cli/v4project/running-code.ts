@@ -1,14 +1,14 @@
 /** The code of a v4 project, bound to the database and the settings that they run with. */
 import type { FastifyBaseLogger } from 'fastify';
-import type { Secrets } from '../site/site.js';
-import type { Db } from '../sql/dialect.js';
-import type { BoundCode, LoadedCode, OpenedCode } from '../v4code/code.js';
-import type { SettingsInForce } from '../v4code/loading/defaults.js';
+import type { Secrets } from '../../site/site.js';
+import type { Db } from '../../sql/dialect.js';
+import type { BoundCode, LoadedCode, OpenedCode } from '../../v4code/code.js';
+import type { SettingsInForce } from '../../v4code/loading/defaults.js';
+import type { Project } from '../project.js';
+import { mailFor } from '../site.js';
+import type { Worker } from '../worker.js';
 import { needsCode } from './code.js';
-import type { Project } from './project.js';
-import { mailFor } from './site.js';
-import { withStartFaults } from './v4project.js';
-import type { Worker } from './worker.js';
+import { withStartFaults } from './config.js';
 
 interface CodeGiven {
   readonly secrets: Secrets;

@@ -2,23 +2,23 @@
  * `explain`: prints the selection, plan and statements of a URL, what each statement reads, and which index would end
  * reading a whole table. The statements run only with `--analyze`.
  */
-import { type Caller, newGate, publicCaller } from '../access/access.js';
-import { allowAll, roleCaller, tokenCaller } from '../access/caller.js';
-import { newPermissionStore } from '../access/permissions.js';
-import { firstToken, tokenNameStatement } from '../access/tokens.js';
-import { formatIssue, never, orNearest, type Result } from '../errors.js';
-import { permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../http/routes.js';
-import { listAt } from '../http/window-routes.js';
-import { textQuery } from '../query/brackets.js';
-import { type ExplainedStatement, type Explanation, explainRead, explainWindow, type Run } from '../read/explain.js';
-import { newReader } from '../read/find.js';
-import { readDefaultCode } from '../read/locales.js';
-import { newWindowReader } from '../read/window.js';
-import { type Db, readRows, type TableRead } from '../sql/dialect.js';
-import { StartFault, UsageFault } from './config.js';
-import { requireStarted } from './layout.js';
-import { countOf, openDatabase, openProject } from './project.js';
-import { unservedOf } from './site.js';
+import { type Caller, newGate, publicCaller } from '../../access/access.js';
+import { allowAll, roleCaller, tokenCaller } from '../../access/caller.js';
+import { newPermissionStore } from '../../access/permissions.js';
+import { firstToken, tokenNameStatement } from '../../access/tokens.js';
+import { formatIssue, never, orNearest, type Result } from '../../errors.js';
+import { permissionFor, readRouteOf, readRoutes, routesOf, targetOfUrl } from '../../http/routes.js';
+import { listAt } from '../../http/window-routes.js';
+import { textQuery } from '../../query/brackets.js';
+import { type ExplainedStatement, type Explanation, explainRead, explainWindow, type Run } from '../../read/explain.js';
+import { newReader } from '../../read/find.js';
+import { readDefaultCode } from '../../read/locales.js';
+import { newWindowReader } from '../../read/window.js';
+import { type Db, readRows, type TableRead } from '../../sql/dialect.js';
+import { StartFault, UsageFault } from '../config.js';
+import { requireStarted } from '../layout.js';
+import { countOf, openDatabase, openProject } from '../project.js';
+import { unservedOf } from '../site.js';
 
 export interface ExplainOptions {
   /** The caller: `role:TYPE` or `token:NAME`. */

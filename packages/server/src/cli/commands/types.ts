@@ -1,9 +1,9 @@
 /** `types`: writes the model as TypeScript. Reads no database. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { typescriptOf } from '../describe/typescript.js';
-import { StartFault } from './config.js';
-import { openProject } from './project.js';
+import { typescriptOf } from '../../describe/typescript.js';
+import { StartFault } from '../config.js';
+import { openProject } from '../project.js';
 
 /**
  * @param out the file to write; printed if it is null.

@@ -1,7 +1,7 @@
 /** What becomes of the plugins and providers of v4 that a package.json names. */
 import fs from 'node:fs';
 import path from 'node:path';
-import { nameByPackage, packageFolder } from '../v4code/loading/installed.js';
+import { nameByPackage, packageFolder } from '../../v4code/loading/installed.js';
 import { pluginGuards } from './guard-texts.js';
 
 export interface PluginVerdict {

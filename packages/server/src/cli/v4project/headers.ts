@@ -1,6 +1,6 @@
 /** v4's `strapi::security`, options of helmet, as the headers that they make. */
-import { contentSecurityPolicy } from '../http/headers.js';
-import { isPlain, listOf, textOf, valueAt } from './v4-values.js';
+import { contentSecurityPolicy } from '../../http/headers.js';
+import { isPlain, listOf, textOf, valueAt } from './values.js';
 
 /** Headers by name; null for one that is not sent, none for the usual one. Undefined if the option cannot be read. */
 type Headers = Readonly<Record<string, string | null>>;

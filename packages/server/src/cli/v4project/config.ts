@@ -1,6 +1,5 @@
 /** The configuration of a v4 project, `config/`, evaluated as v4 does. */
-import type { OpenedCode } from '../v4code/code.js';
-import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
+import type { OpenedCode } from '../../v4code/code.js';
 import {
   type Config,
   type Environment,
@@ -12,7 +11,8 @@ import {
   StartFault,
   withV4Settings,
   withVariables,
-} from './config.js';
+} from '../config.js';
+import { type CodeFile, findCode, ignoredFiles, needsCode } from './code.js';
 import { installedPlugins } from './plugins.js';
 import {
   asksOrigin,
@@ -21,7 +21,7 @@ import {
   settingGuards,
   type V4Setting,
   withInstalled,
-} from './v4-settings.js';
+} from './settings.js';
 
 /** What a v4 project says by its `config/`. */
 export interface V4Side {
@@ -44,7 +44,7 @@ const openV4 = async (
 ): Promise<V4Side> => {
   const hasSome = needsCode(files) || files.some((it) => it.kind === 'config');
   if (!project.runCode || !hasSome) return noV4;
-  const { openCode } = await import('../v4code/code.js');
+  const { openCode } = await import('../../v4code/code.js');
   const variables = readVariables(dir, outsideVariables());
   const environment = variables['NODE_ENV'] ?? 'development';
   const opened = await withVariables(dir, () =>
@@ -84,7 +84,7 @@ export const refuseSettings = (guards: readonly V4Setting[]): void => {
 
 /** A fault of the project's code is one for whoever starts it. */
 export const withStartFaults = async <T>(work: () => Promise<T>): Promise<T> => {
-  const { CodeFault } = await import('../v4code/loading/load.js');
+  const { CodeFault } = await import('../../v4code/loading/load.js');
   try {
     return await work();
   } catch (fault) {

@@ -4,9 +4,9 @@
  */
 import fs from 'node:fs';
 import path from 'node:path';
-import { never, orNearest } from '../errors.js';
+import { never, orNearest } from '../../errors.js';
+import { type Config, StartFault } from '../config.js';
 import { type AbsentUse, absentUses, describeUses } from './absent-uses.js';
-import { type Config, StartFault } from './config.js';
 import {
   type CoreAction,
   type CoreRouter,
