@@ -12,8 +12,8 @@ export default defineConfig(({ mode }) => ({
     // a browser on a busy machine; what passes only then is named at the end of the run
     retry: mode === 'quick' ? 0 : 1,
     expect: { poll: { timeout: 60_000 } },
-    // for two cores: each has a browser, a server and its database; more of them make each other wait
-    maxWorkers: 2,
+    // for two cores: each has a browser, a server and its database, and waits for them a third of its time
+    maxWorkers: 3,
     sequence: { sequencer: LongestFirst },
     reporters,
     silent: 'passed-only',
