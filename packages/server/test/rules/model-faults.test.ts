@@ -196,6 +196,8 @@ describe('schema files', () => {
     [['§', 'a'], ['"§" is rejected, as in v4']],
     [['_1'], ['"_1" is rejected, as in v4']],
     [['a-b', 'a b'], ['"a-b" and "a b" are rejected, as in v4: without symbols and accents both become "a_b"']],
+    // newer versions of the library that v4 uses leave out a circumflex
+    [['a^b', 'a-b'], ['"a^b" and "a-b" are rejected, as in v4: without symbols and accents both become "a_b"']],
     [['été', 'ete'], ['"été" and "ete" are rejected, as in v4']],
     [['first 1', 'A', 'a', 'Øre', 'ж', '€uro', 'camelCase'], []],
   ])('an enumeration of %j', (values, words) => {

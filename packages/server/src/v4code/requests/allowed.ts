@@ -1,6 +1,7 @@
 /** What is left of a query when its caller may not ask for all of it. */
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEqual from 'lodash/isEqual.js';
+import once from 'lodash/once.js';
 import { type Issue, type IssueCode, Refusal } from '../../errors.js';
 import type { EntryType } from '../../model/model.js';
 import { objectQuery, type QueryObject } from '../../query/objects.js';
@@ -45,11 +46,12 @@ export const allowedQuery = (
   }
 };
 
-const inOrder = new Intl.Collator('en', { numeric: true });
+// a start does without: to make the first one takes several milliseconds
+const inOrder = once(() => new Intl.Collator('en', { numeric: true }));
 
 /** What is removed from a list changes the places of those behind it. */
 const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
-  issues.toSorted((a, b) => inOrder.compare(b.path.join(' '), a.path.join(' ')));
+  issues.toSorted((a, b) => inOrder().compare(b.path.join(' '), a.path.join(' ')));
 
 /**
  * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it. Names that no type
