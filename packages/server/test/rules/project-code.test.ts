@@ -12,6 +12,7 @@ import {
   findCode,
   missedCode,
   needsCode,
+  refuseGuards,
   unservedActions,
   verdictOf,
 } from '../../src/cli/v4project/code.js';
@@ -417,6 +418,44 @@ const kept = () => strapi.db.query('strapi::core-store').findMany();
       'src/functions/tidy.js: not needed (it runs where other files import it; strapi.entityService.decorate in line 1 is not here, and throws an error when used)',
     ]);
     expect(findCode(dir, { runCode: false, ignoreCode: [] }).every((it) => it.absent.length === 0)).toBe(true);
+  });
+
+  it('a policy or middleware that would go on without what is not here stops the start', () => {
+    const hide = (text: string): string => `module.exports = () => async (ctx, next) => { await next(); ${text} };`;
+    writeFiles(dir, {
+      'src/middlewares/hide.js': hide(
+        'try { ctx.body = only(ctx.body, strapi.db.metadata); } catch (e) { console.error(e); }',
+      ),
+      'src/policies/quiet.js': `module.exports = () => strapi.db.connection.raw('x').catch(() => true);`,
+      'src/middlewares/loud.js': hide('ctx.body = only(ctx.body, strapi.db.metadata);'),
+      'src/middlewares/sound.js': hide('try { ctx.body = 1; } catch {}'),
+    });
+    const code = findCode(dir, { runCode: true, ignoreCode: [] });
+    expect(Object.fromEntries(code.map((it) => [it.file, it.kind]))).toMatchObject({
+      'src/middlewares/hide.js': 'guard',
+      'src/policies/quiet.js': 'guard',
+      'src/middlewares/loud.js': 'run',
+      'src/middlewares/sound.js': 'run',
+    });
+    expect(() => refuseGuards(code, { runCode: true })).toThrow(
+      'src/middlewares/hide.js: catches errors, and strapi.db.metadata in line 1 is not here, and throws an error when used',
+    );
+  });
+
+  it('files that others may import are no loss, and tests are no code', () => {
+    writeFiles(dir, {
+      'src/extensions/users-permissions/strapi-server.js': `module.exports = (plugin) => { plugin.contentTypes.user = require('./content-types/user'); return plugin; };`,
+      'src/extensions/users-permissions/content-types/user/index.js': 'module.exports = {};',
+      'src/api/book/content-types/book/lifecycle.js': 'module.exports = {};',
+      'src/api/book/controllers/book.test.ts': `describe('books', () => undefined);`,
+    });
+    const described = findCode(dir, { runCode: true, ignoreCode: [] }).map(describeCode);
+    for (const file of [
+      'src/extensions/users-permissions/content-types/user/index.js',
+      'src/api/book/content-types/book/lifecycle.js',
+    ])
+      expect(described).toContain(`${file}: not needed (it runs where other files import it)`);
+    expect(described.join()).not.toContain('book.test.ts');
   });
 
   it('a listed file does not', () => {

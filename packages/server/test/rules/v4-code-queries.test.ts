@@ -245,6 +245,46 @@ describe.each(dialects)('queries of code on %s', (dialect) => {
     expect(await titles('{}')).toEqual(['one', 'two', 'three']);
   });
 
+  it('a text that is no number is no id, so that code can look for an id or a slug, whichever it was given', async () => {
+    const find = (conditions: string): Promise<unknown> =>
+      run(`[await notes.findMany({ where: ${conditions}, orderBy: 'stars' }), await entityService.findMany(NOTE, { filters: ${conditions}, sort: 'stars' })]
+        .map((rows) => rows.map((it) => it.title))`);
+    for (const id of [`'one'`, `{ $eq: 'one' }`, `['one']`, `{ $in: ['one'] }`, `'12x'`, `''`]) {
+      expect([id, await find(`{ $or: [{ slug: 'one' }, { id: ${id} }] }`)]).toEqual([id, [['one'], ['one']]]);
+      expect([id, await find(`{ $or: [{ slug: 'two' }, { writer: ${id} }] }`)]).toEqual([id, [['two'], ['two']]]);
+      expect([id, await find(`{ writer: { id: ${id} } }`)]).toEqual([id, [[], []]]);
+    }
+    expect(await run(`notes.deleteMany({ where: { id: 'one' } })`)).toEqual({ count: 0 });
+    expect(await find(`{ id: { $not: { $eq: 'one' } } }`)).toEqual([
+      ['one', 'two', 'three'],
+      ['one', 'two', 'three'],
+    ]);
+  });
+
+  it('alternatives of which there are none have no effect', async () => {
+    expect(await titles(`{ where: { stars: { $gt: 1 }, $or: [] } }`)).toEqual(['two', 'three']);
+    expect(await titles(`{ where: { stars: { $gt: 1, $or: [] } } }`)).toEqual(['two', 'three']);
+    expect(await run(`entityService.count(NOTE, { filters: { stars: { $gt: 1 }, $or: [] } })`)).toBe(2);
+    for (const where of ['{ $or: [] }', '{ $and: [{ $or: [] }] }'])
+      await faultOf(`notes.update({ where: ${where}, data: { title: 'lost' } })`);
+    await faultOf(`notes.findMany({ where: { $not: { $or: [] } } })`);
+  });
+
+  it('db.query does not know the names of the entity service, nor the other way round', async () => {
+    const [first] = (await run(
+      `notes.findMany({ fields: ['title'], sort: 'stars:desc', start: 2, populate: { writer: { fields: ['id'] } } })`,
+    )) as readonly unknown[];
+    expect(first).toMatchObject({ title: 'one', slug: 'one', writer: { name: 'Mia' } });
+    expect(
+      await run(`entityService.findMany(NOTE, { select: ['slug'], orderBy: 'title', where: { stars: 1 }, sort: 'stars', fields: ['title'],
+        populate: { writer: { select: ['id'], where: { name: 'Tom' }, fields: ['name'] } } })`),
+    ).toEqual([
+      { id: expect.any(Number), title: 'one', writer: { id: expect.any(Number), name: 'Mia' } },
+      { id: expect.any(Number), title: 'two', writer: { id: expect.any(Number), name: 'Tom' } },
+      { id: expect.any(Number), title: 'three', writer: null },
+    ]);
+  });
+
   it('dates are operands, those of libraries too', async () => {
     await run(`notes.updateMany({ where: { title: 'two' }, data: { startsAt: new Date(2_000_000) } })`);
     expect(await titles('{ where: { startsAt: new Date(2_000_000) } }')).toEqual(['two']);
@@ -506,6 +546,24 @@ describe.each(dialects)('queries of code on %s', (dialect) => {
       data: [],
       meta: { pagination: { asked: { lat: '1', search: 'x', filters: { name: 'Mia' } } } },
     });
+  });
+
+  it('transformResponse leaves what code has put in the place of relations', async () => {
+    const transform = (data: string): Promise<unknown> =>
+      run(`strapi.controller('api::writer.writer').transformResponse(${data})`);
+    for (const notes of ['3', `'three'`, `['one','two']`, 'false'])
+      expect(JSON.stringify(await transform(`{ id: 1, notes: ${notes} }`))).toBe(
+        `{"data":{"id":1,"attributes":{"notes":${notes.replaceAll("'", '"')}}},"meta":{}}`,
+      );
+    for (const [notes, shown] of [
+      ['[{ id: 2, title: "one" }]', [{ id: 2, attributes: { title: 'one' } }]],
+      ['[]', []],
+      ['null', null],
+    ] as const)
+      expect(await transform(`{ id: 1, notes: ${notes} }`)).toEqual({
+        data: { id: 1, attributes: { notes: { data: shown } } },
+        meta: {},
+      });
   });
 
   it('entries are loaded, one attribute or several', async () => {

@@ -243,6 +243,20 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
       expect(await run(`${jwt} return (await jwt.verify(jwt.issue({ id: 7 }))).id`)).toBe(7);
       for (const token of [`'x'`, 'undefined', `jwt.issue({ id: 7 }) + 'x'`, `jwt.issue({ id: 7 }, { expiresIn: -5 })`])
         expect(await thrown(`${jwt} await jwt.verify(${token})`)).toBe('Error: Invalid token.');
+      const claims = `{ subject: 'reset', issuer: 'shop', audience: 'app', jwtid: 'j', algorithm: 'HS256' }`;
+      expect(await run(`${jwt} return jwt.verify(jwt.issue({ id: 7 }, ${claims}))`)).toMatchObject({
+        ...{ id: 7, sub: 'reset', iss: 'shop', aud: 'app', jti: 'j' },
+      });
+      expect(await thrown(`${jwt} jwt.issue({ id: 7 }, { notBefore: '1d' })`)).toContain(
+        'the option "notBefore" of jwt.issue is not available',
+      );
+    });
+
+    it('of roles: what is not here is named', async () => {
+      const roles = `const roles = strapi.plugin('users-permissions').service('role');`;
+      expect(await thrown(`${roles} await roles.deleteRole(1, 2)`)).toContain(
+        "strapi.plugin('users-permissions').service('role').deleteRole is not available",
+      );
     });
 
     it('by their uids on strapi.services and strapi.controllers', async () => {

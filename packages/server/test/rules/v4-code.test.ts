@@ -76,6 +76,11 @@ const files = {
         switch (ctx.params.what) {
           case 'missing-file': ctx.body = fs.createReadStream('/nowhere/at/all'); return;
           case 'thrown': ctx.throw(500, 'nothing works');
+          case 'inner': ctx.throw(500, new Error('secret of the database'));
+          case 'bare': ctx.throw(new Error('secret of the database'));
+          case 'exposed': throw Object.assign(new Error('secret of the database'), { status: 500, expose: true });
+          case 'declined': throw Object.assign(new Error('card declined'), { statusCode: 402 });
+          case 'away': throw Object.assign(new Error('secret of the shop'), { statusCode: 503 });
           case 'circular': { const it = {}; it.it = it; return it; }
           case 'late-next': return new Promise((resolve) => setTimeout(resolve, 5)).then(() => ({ late: true }));
           case 'taken': ctx.respond = false; ctx.res.statusCode = 201; ctx.res.end('own words'); return;
@@ -289,6 +294,29 @@ describe.each(dialects)('on %s', (dialect) => {
         expect(logged.join('')).toMatch(/nothing works.*src\/api\/book\/controllers\/book\.js/s);
       },
     );
+
+    it.each(['GET', 'POST'])(
+      'an error of something else is not shown, whatever ctx.throw makes of it (%s)',
+      async (method) => {
+        for (const what of ['inner', 'bare', 'exposed']) {
+          const { status, text } = await served.ask(`/api/shelf/${what}`, { method });
+          expect([what, status, text]).toEqual([what, 500, expect.not.stringContaining('secret')]);
+        }
+      },
+    );
+
+    it.each(['GET', 'POST'])('a statusCode is a status, as errors of other services have it (%s)', async (method) => {
+      const declined = await served.ask('/api/shelf/declined', { method });
+      expect([declined.status, JSON.parse(declined.text)]).toMatchObject([
+        402,
+        { error: { message: 'card declined' } },
+      ]);
+      const away = await served.ask('/api/shelf/away', { method });
+      expect([away.status, JSON.parse(away.text)]).toMatchObject([
+        503,
+        { error: { status: 503, name: 'ServiceUnavailableError', message: 'Service Unavailable' } },
+      ]);
+    });
 
     it.each(['GET', 'POST'])('code may answer by itself (%s)', async (method) => {
       expect(await served.ask('/api/shelf/taken', { method })).toMatchObject({ status: 201, text: 'own words' });

@@ -372,7 +372,7 @@ describe('what is not obeyed', () => {
     expect(report.settings).toContainEqual({
       v4Name: 'server.hots',
       verdict: 'not supported',
-      note: 'it is not known here',
+      note: 'it is not known here, and code finds it in strapi.config',
       isGuard: false,
       name: null,
     });
@@ -384,7 +384,7 @@ describe('what is not obeyed', () => {
       }),
     );
     const words = await printed(() => check(dir, { json: false }));
-    expect(words.out).toContain('  server.hots: it is not known here\n');
+    expect(words.out).toContain('  server.hots: it is not known here, and code finds it in strapi.config\n');
     expect(out + words.out).not.toContain('hunter2');
   });
 

@@ -31,7 +31,7 @@ export interface CodeFile {
   readonly kind: 'default' | 'router' | 'config' | 'run' | 'unused' | 'guard' | 'code';
   /** Listed in `project.ignoreCode` of the configuration. */
   readonly ignored: boolean;
-  /** What it uses of v4 that is not here; none for a file that does not run. */
+  /** What it uses of v4 that is not here; of a file that does not run, only what may be why. */
   readonly absent: readonly AbsentUse[];
 }
 
@@ -155,17 +155,26 @@ export const findCode = (
     if (file.startsWith('src/plugins/') && !plugins.isEnabled(file))
       return { file, kind: 'unused', ignored, absent: [] };
     const kind = runCode && !ignored ? kindWhereCodeRuns(file, byText) : byText;
-    const mayRun = kind === 'run' || kind === 'unused';
-    return { file, kind, ignored, absent: mayRun ? absentUses(withoutComments(source)) : [] };
+    const absent = kind === 'run' || kind === 'unused' ? absentUses(withoutComments(source)) : [];
+    const failsOpen = kind === 'run' && absent.length > 0 && isGuardFile.test(file) && catchesErrors.test(bare(source));
+    return { file, kind: failsOpen ? 'guard' : kind, ignored, absent };
   });
 };
+
+const isGuardFile = /^src\/(?:api\/[^/]+\/)?(?:policies|middlewares)\//;
+/** What it uses that is not here throws, and what it guards would be open to all. */
+const catchesErrors = /\bcatch ?[({]|\.catch\b/;
 
 const kindWhereCodeRuns = (file: string, kind: CodeFile['kind']): CodeFile['kind'] => {
   if (/^config\/(?:env\/[^/]+\/)?[^/]+$/.test(file)) return 'config';
   if (kind === 'default' || kind === 'router') return kind;
   if (runs.test(file)) return 'run';
-  return /^src\/(?:functions|cron-tasks)\//.test(file) ? 'unused' : kind;
+  return isImported.test(file) ? 'unused' : kind;
 };
+
+/** What v4 does not load by itself either, and other files of the project may import. */
+const isImported =
+  /^src\/(?:functions|cron-tasks|api\/[^/]+\/content-types\/[^/]+|extensions\/(?:users-permissions|email|upload|i18n)\/content-types)\//;
 
 /** What `src/v4code` loads. Plugins of the project's own and those of others are not among it. */
 const runs =
@@ -200,7 +209,8 @@ const localPlugins = (
 export const isUnwatched = ({ kind, ignored }: CodeFile): boolean => kind === 'guard' && !ignored;
 
 /** Why a guard prevents the start. */
-export const guardReason = ({ file }: CodeFile): string => {
+export const guardReason = ({ file, absent }: CodeFile): string => {
+  if (isGuardFile.test(file) && absent.length > 0) return `catches errors, and ${describeUses(absent)}`;
   if (ofContentType.test(file)) return 'replaces find, findOne, create, update or delete of a content type';
   if (isRoute.test(file))
     return 'declares policies, middlewares or auth, or only or except in a form that cannot be read';
@@ -271,7 +281,7 @@ const places: readonly string[] = [
 /** Folders in which v4 reads JSON as it reads code. */
 const withJson = /^config(\/|$)|^src\/api\/[^/]+\/(routes|config)$/;
 
-const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.d\.[cm]?ts$/.test(name);
+const isCode = (name: string): boolean => /\.[cm]?[jt]s$/.test(name) && !/\.(?:d|test)\.[cm]?ts$/.test(name);
 const listed = (dir: string): readonly fs.Dirent[] =>
   fs.existsSync(dir) && fs.statSync(dir).isDirectory() ? fs.readdirSync(dir, { withFileTypes: true }) : [];
 const skipped = (name: string): boolean => name.startsWith('.') || name === 'node_modules' || name === 'admin';

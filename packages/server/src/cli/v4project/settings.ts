@@ -119,7 +119,7 @@ const walk = (
     const hasMore = Object.keys(rules).some((one) => name === '' || one.startsWith(`${name}.`));
     if (isPlain(it) && hasMore)
       return Object.entries(it).flatMap(([key, member]) => visit(member, name === '' ? key : `${name}.${key}`));
-    return [notSupported(full, it, 'it is not known here')];
+    return [notSupported(full, it, 'it is not known here, and code finds it in strapi.config')];
   };
   return visit(value, '');
 };

@@ -10,6 +10,7 @@ import {
   nameOfStatus,
   phraseOf,
   responseOf,
+  statusIn,
   v4Refusal,
 } from '../../v4code/strapi-utils/errors.js';
 import { faultResponse, loggable } from '../faults.js';
@@ -75,8 +76,8 @@ const failureOf = (
 
 /** An error may name a status of the server's fault, which clients are told, but not its message. */
 const ownStatusOf = (fault: unknown): number | null => {
-  const { status } = fault instanceof Error ? (fault as { readonly status?: unknown }) : {};
-  return typeof status === 'number' && status > 500 && status < 600 ? status : null;
+  const status = statusIn(fault);
+  return status !== null && status > 500 ? status : null;
 };
 
 /** Nothing said is a 404. */

@@ -1,4 +1,6 @@
 /** Parameters of `entityService` and `db.query` as query objects of the read line. Project code is read leniently, as v4 reads it. */
+import isEmpty from 'lodash/isEmpty.js';
+import mapValues from 'lodash/mapValues.js';
 import { parseFlag } from '../../model/attributes.js';
 import {
   type Attribute,
@@ -74,6 +76,7 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
   if (!isMembers(value) || value instanceof Date) return value === null ? { $null: true } : value;
   return joined(
     Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
+      if (isNoAlternative(name, inner)) return [];
       if (isGroup(name)) return [[name, entryConditions(telling(name, inner, type.uid), type, naming)]];
       if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
       if (name.startsWith('$')) throw unknownOperator(name, type, naming);
@@ -85,34 +88,48 @@ const entryConditions = (given: unknown, type: EntryType, naming: Naming): unkno
 const attributeCondition = (name: string, inner: unknown, type: EntryType, naming: Naming): readonly Named[] => {
   const { model, unknownNames } = naming;
   const value = definite(inner, type.uid);
-  if (name === 'id') return [[name, valueCondition(value, type, naming)]];
+  if (name === 'id') return [[name, valueCondition(ofIds(value), type, naming)]];
   const attribute = attributeNamed(name, type, unknownNames);
   if (attribute?.kind === 'scalar')
     return [[attribute.name, valueCondition(conditionDates(value, attribute.type), type, naming)]];
   const next = attribute && soleTarget(attribute, model);
-  if (attribute && next)
-    return [
-      [attribute.name, Array.isArray(value) ? operandOf(value, type, naming) : entryConditions(value, next, naming)],
-    ];
+  if (attribute && next) {
+    const ids = ofIds(value);
+    return [[attribute.name, Array.isArray(ids) ? operandOf(ids, type, naming) : entryConditions(ids, next, naming)]];
+  }
   if (unknownNames === 'ignore') return [];
   // the read line refuses other names itself, and leaves these out as v4 does in requests
   if (name in Object.prototype) throw new Error(`${typeLabel(type)} has no attribute "${name}"`);
   return [[name, value]];
 };
 
+/** A text that is no number is no id, and means no entry: code looks entries up by id or slug, whichever it was given. */
+const ofIds = (given: unknown): unknown => {
+  if (typeof given === 'string') return isNumeric(given) ? given : NO_ID;
+  if (Array.isArray(given)) return given.map(ofIds);
+  if (!isMembers(given) || given instanceof Date) return given;
+  return mapValues(given, (it, name) => (name === '$eq' || name === '$in' || isGroup(name) ? ofIds(it) : it));
+};
+
+/** No entry has it. */
+const NO_ID = 0;
+
+const isNumeric = (text: string): boolean => text.trim() !== '' && Number.isFinite(Number(text));
+
 /** The condition on a scalar: a value, a list of values, or operators. */
 const valueCondition = (given: unknown, type: EntryType, naming: Naming): unknown => {
   const value = definite(given, type.uid);
   if (value === null) return { $null: true };
   if (!isMembers(value) || value instanceof Date) return operandOf(value, type, naming);
-  if (saysNothing(value)) throw isEmpty(type.uid);
+  if (saysNothing(value)) throw emptyCondition(type.uid);
   return joined(
-    Object.entries(value).map(([name, inner]): Named => {
+    Object.entries(value).flatMap(([name, inner]): readonly Named[] => {
       const nested = (it: unknown): unknown => valueCondition(it, type, naming);
-      if (isGroup(name)) return [name, Array.isArray(inner) ? inner.map(nested) : nested(inner)];
-      if (isOperatorName(name)) return operatorCondition(name, inner, type, naming);
+      if (isNoAlternative(name, inner)) return [];
+      if (isGroup(name)) return [[name, Array.isArray(inner) ? inner.map(nested) : nested(inner)]];
+      if (isOperatorName(name)) return [operatorCondition(name, inner, type, naming)];
       if (naming.unknownNames === 'keep' || name.startsWith('$')) throw unknownOperator(name, type, naming);
-      return [name, definite(inner, type.uid)];
+      return [[name, definite(inner, type.uid)]];
     }),
   );
 };
@@ -134,12 +151,12 @@ const unknownOperator = (name: string, { uid }: EntryType, naming: Naming): Erro
 const faultIn = ({ unknownNames }: Naming): (new (message: string) => Error) =>
   unknownNames === 'ignore' ? ValidationError : Error;
 
-const isEmpty = (of: string): Error => new Error(`a condition of ${of} is empty`);
+const emptyCondition = (of: string): Error => new Error(`a condition of ${of} is empty`);
 
 /** The inside of a group: `$not` and every alternative of `$or` need a condition, or else they would be lost. */
 const telling = (group: string, inner: unknown, of: string): unknown => {
   const members = group === '$or' && Array.isArray(inner) ? inner : group === '$not' ? [inner] : [];
-  if (members.some(saysNothing)) throw isEmpty(of);
+  if (members.some(saysNothing)) throw emptyCondition(of);
   return inner;
 };
 
@@ -148,9 +165,15 @@ export const saysNothing = (value: unknown): boolean => {
   if (Array.isArray(value)) return value.every(saysNothing);
   if (!isMembers(value) || !isPlain(value) || typeof value['toJSON'] === 'function') return false;
   return Object.entries(value).every(
-    ([name, inner]) => (name === '$and' || (isMembers(inner) && !name.startsWith('$'))) && saysNothing(inner),
+    ([name, inner]) =>
+      isNoAlternative(name, inner) ||
+      ((name === '$and' || (isMembers(inner) && !name.startsWith('$'))) && saysNothing(inner)),
   );
 };
+
+/** Code that adds alternatives one by one may have none. */
+const isNoAlternative = (name: string, inner: unknown): boolean =>
+  name === '$or' && Array.isArray(inner) && inner.length === 0;
 
 export const isGroup = (name: string): boolean => name === '$and' || name === '$or' || name === '$not';
 
@@ -203,7 +226,7 @@ export const withDefiniteConditions = (query: Members): Members => {
     if (Array.isArray(value)) for (const it of value) look(it, isCondition);
     else if (isMembers(value)) {
       for (const [name, it] of Object.entries(value)) {
-        if (isCondition && needsMore(name, it)) throw isEmpty('the query');
+        if (isCondition && needsMore(name, it)) throw emptyCondition('the query');
         if (isCondition || it !== undefined) look(it, isCondition || name === 'filters');
       }
     }
@@ -320,7 +343,9 @@ const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming)
   const target = soleTarget(attribute, naming.model);
   if (!target) return withoutUndefined({ on: fragmentsOf(options, attribute, naming), ...rowsOf(options, naming) });
   const nested = nestedOf(options, target, naming);
-  return isCounted(attribute, options) ? { ...nested, populate: undefined, fields: ['id'], count: true } : nested;
+  if (!isCounted(attribute, options)) return nested;
+  const { populate: _populate, ...counted } = nested;
+  return { ...counted, [naming.unknownNames === 'ignore' ? 'select' : 'fields']: ['id'], count: true };
 };
 
 /** Whether the number of entries is asked for instead of the entries. */
@@ -330,18 +355,19 @@ export const isCounted = (attribute: NestedAttribute, options: Members): boolean
   attribute.shape === 'many' &&
   (options['count'] === true || options['count'] === 'true');
 
+/** As `db.query` takes it, for which the entity service makes it; as the read line takes it, if `db.query` does. */
 const nestedOf = (options: FindParams & Members, type: EntryType, naming: Naming): Members => {
   const { model, unknownNames } = naming;
-  // names of `db.query` alone: the entity service may be given the query of a client, in which nobody has checked them
-  const { where: _where, select: _select, orderBy: _orderBy, ...shared } = options;
-  const given = unknownNames === 'ignore' ? shared : options;
-  const { fields, populate, filters, sort, publicationState } = queryOf(given, type, model, unknownNames);
-  return withoutUndefined({ fields, populate, filters, sort, publicationState, ...rowsOf(options, naming) });
+  const { fields, populate, filters, sort, publicationState } = queryOf(options, type, model, unknownNames);
+  if (unknownNames === 'keep') return withoutUndefined({ fields, populate, filters, sort, publicationState });
+  const where = isEmpty(filters) ? undefined : filters;
+  const rows = rowsOf(options, naming);
+  return withoutUndefined({ select: fields, populate, where, orderBy: sort, publicationState, ...rows });
 };
 
 /** For `db.query`, which the entity service asks, and which takes them off the rows itself: the read line has no such options. */
 const rowsOf = ({ limit, start }: FindParams, { unknownNames }: Naming): FindParams =>
-  unknownNames === 'ignore' ? { limit, start } : {};
+  unknownNames === 'ignore' ? { limit, offset: start } : {};
 
 /** Where entries of several types are mixed: the options for each type, which `on` names one by one. */
 const fragmentsOf = (options: Members, attribute: NestedAttribute, naming: Naming): Members => {
@@ -360,21 +386,28 @@ const fragmentsOf = (options: Members, attribute: NestedAttribute, naming: Namin
 
 // ---- queries
 
-/** A whole query. `where`, `select` and `orderBy` are other names of `filters`, `fields` and `sort`. */
+/**
+ * A whole query. `db.query` knows `where`, `select` and `orderBy`, the entity service `fields` and `sort`, and both `filters`: what is of the
+ * other one has no effect. To the entity service these are names that nobody has checked, if the query is a client's.
+ */
 export const queryOf = (
-  { where, filters, _q, select, fields, populate, sort, orderBy, publicationState, locale }: FindParams,
+  { filters, _q, populate, publicationState, locale, ...named }: FindParams,
   type: EntryType,
   model: Model,
   unknownNames: UnknownNames,
 ): QueryObject => {
+  const isOfRows = unknownNames === 'keep';
+  const [where, select, sort] = isOfRows
+    ? [named.where, named.select, named.orderBy]
+    : [undefined, named.fields, named.sort];
   const conditions = [where, filters]
     .filter((it) => it !== undefined && it !== null)
     .map((it) => filtersOf(it, type, model, unknownNames));
   return withoutUndefined({
     filters: conditions.length > 1 ? { $and: conditions } : (conditions[0] ?? {}),
-    fields: fieldsOf(select ?? fields, type, unknownNames),
+    fields: fieldsOf(select, type, unknownNames),
     populate: populateOf(populate, type, model, unknownNames),
-    sort: sortOf(orderBy ?? sort, type, model) as SortObject | undefined,
+    sort: sortOf(sort, type, model) as SortObject | undefined,
     publicationState: publicationState === 'live' || publicationState === 'preview' ? publicationState : undefined,
     locale: isLocale(locale) ? locale : undefined,
     _q: searchedText(_q, type),

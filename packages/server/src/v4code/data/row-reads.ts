@@ -109,7 +109,7 @@ export const newRowReads = (
       return row;
     },
     written: async (id, operation) => {
-      const shown = { ...shownBy(operation), select: operation.params['select'] ?? operation.params['fields'] };
+      const shown = { ...shownBy(operation), select: operation.params['select'] };
       // it could be read by its id alone, but for those who hear of it
       if (lifecycles.hears(uid, 'FindOne')) return findOne({ ...shown, where: { id } });
       const row = await entities.findOne(uid, id, queryOf(shown, type, model, 'keep'), optionsOf(shown));
@@ -134,9 +134,9 @@ const refuseOpen = ({ uid, operated, params: { where } }: Operation): void => {
     throw new Error(`${operated} requires a where parameter: nothing says which row of ${uid} is meant`);
 };
 
-const rowsOf = ({ limit, start, offset }: FindParams) => {
+const rowsOf = ({ limit, offset }: FindParams) => {
   const count = limit === undefined || limit === null ? -1 : Number(limit);
-  return { start: Number(start ?? offset ?? 0), limit: count < 0 ? null : count };
+  return { start: Number(offset ?? 0), limit: count < 0 ? null : count };
 };
 
 /**
@@ -170,9 +170,9 @@ const nestedAsSelected = (attribute: NestedAttribute, value: unknown, options: M
 };
 
 /** The rows of a list that were asked for, of each entry's own; v4 takes them from those of all entries together. */
-const asWindowed = (value: unknown, { limit, start, offset }: FindParams): unknown => {
+const asWindowed = (value: unknown, { limit, offset }: FindParams): unknown => {
   if (!Array.isArray(value)) return value;
-  const first = wholeOf(start ?? offset, 'start') ?? 0;
+  const first = wholeOf(offset, 'start') ?? 0;
   const count = wholeOf(limit, 'limit') ?? -1;
   return value.slice(first, count < 0 ? undefined : first + count);
 };

@@ -154,12 +154,15 @@ export interface Module {
 
 const extensions = ['.js', '.cjs', '.mjs', '.ts', '.cts', '.mts'];
 
-/** The code files of a folder, sorted as v4 reads them; none if there is no such folder. `.d.ts` files are no code. */
+/**
+ * The code files of a folder, sorted as v4 reads them; none if there is no such folder. `.d.ts` files are no code, and `.test.ts` files are left
+ * out by the tsconfig.json that v4 generates.
+ */
 export const modulesIn = (dir: string, { withJson = false } = {}): readonly Module[] => {
   if (!fs.existsSync(dir)) return [];
   return fs
     .readdirSync(dir, { withFileTypes: true })
-    .filter((it) => it.isFile() && !/\.d\.[cm]?ts$/.test(it.name))
+    .filter((it) => it.isFile() && !/\.(?:d|test)\.[cm]?ts$/.test(it.name))
     .map((it) => ({ extension: path.extname(it.name), file: path.join(dir, it.name) }))
     .filter(({ extension }) => extensions.includes(extension) || (withJson && extension === '.json'))
     .map(({ extension, file }) => ({ name: path.basename(file, extension), file }))

@@ -8,6 +8,7 @@ import type { Entities, Entity } from '../data/entities.js';
 import type { EntityService } from '../data/entity-service.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
+import { absent } from '../strapi-utils/missing.js';
 
 export interface RoleServiceDeps {
   readonly entities: Entities;
@@ -45,6 +46,7 @@ export const roleService = ({ entities, entityService }: RoleServiceDeps): Recor
   };
 
   return {
+    ...absent("strapi.plugin('users-permissions').service('role')", ['deleteRole']),
     find,
     getRoles: find,
     findOne,

@@ -20,7 +20,7 @@ import { daysOf } from '../loading/durations.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext } from '../native.js';
 import { NotFoundError } from '../strapi-utils/errors.js';
-import { absent } from '../strapi-utils/missing.js';
+import { absent, missing } from '../strapi-utils/missing.js';
 
 export interface ServiceDeps {
   readonly entities: Entities;
@@ -117,6 +117,25 @@ const secondsOf = (expiresIn: number | string): number => {
   return Math.round(days * 86_400);
 };
 
+/** Options of jsonwebtoken that are claims. */
+const claims: ReadonlyMap<string, string> = new Map([
+  ['subject', 'sub'],
+  ['issuer', 'iss'],
+  ['audience', 'aud'],
+  ['jwtid', 'jti'],
+]);
+
+/** Throws for an option without which the token would mean something else. */
+const claimsOf = (options: Members): Members =>
+  Object.fromEntries(
+    Object.entries(options).flatMap(([name, value]) => {
+      const claim = claims.get(name);
+      const isUsual = value === undefined || (name === 'algorithm' && value === 'HS256');
+      if (claim === undefined && !isUsual) throw missing(`the option "${name}" of jwt.issue`);
+      return claim === undefined || value === undefined ? [] : [[claim, value]];
+    }),
+  );
+
 /** `strapi.plugin('users-permissions').service('jwt')`: the tokens of v4, HS256. */
 export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<string, unknown> => {
   const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -133,10 +152,10 @@ export const jwtService = ({ jwtSecret, jwtSeconds }: ServiceDeps): Record<strin
     }
   };
   return {
-    issue: (payload: Members, { expiresIn }: { readonly expiresIn?: number | string } = {}) => {
+    issue: (payload: Members, { expiresIn, ...options }: Members & { readonly expiresIn?: number | string } = {}) => {
       const iat = Math.floor(Date.now() / 1000);
       const exp = iat + (expiresIn === undefined ? jwtSeconds : secondsOf(expiresIn));
-      const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...payload, iat, exp })}`;
+      const text = `${encode({ alg: 'HS256', typ: 'JWT' })}.${encode({ ...payload, ...claimsOf(options), iat, exp })}`;
       return `${text}.${sign(text)}`;
     },
     verify,
@@ -170,8 +189,8 @@ export const emailService = ({ mail, config, warn }: ServiceDeps): EmailService 
     send,
     getProviderSettings: () => config.get('plugin.email'),
     sendTemplatedEmail: async (given, template, data = {}) => {
-      const missing = templatedParts.filter((it) => !Object.hasOwn(template, it));
-      if (missing.length > 0) throw new Error(`sendTemplatedEmail: the template has no ${missing.join(' and no ')}`);
+      const left = templatedParts.filter((it) => !Object.hasOwn(template, it));
+      if (left.length > 0) throw new Error(`sendTemplatedEmail: the template has no ${left.join(' and no ')}`);
       const parts = templatedParts.map((it) => [it, filled(String(template[it] ?? ''), data)]);
       await send({ ...given, ...Object.fromEntries(parts) });
     },

@@ -180,18 +180,22 @@ export const responseOf = (fault: unknown): ErrorResponse | null => {
     const { name, message, details } = fault as ApplicationError;
     return errorResponse(status, name, message, details);
   }
-  if (!isHttpError(fault)) return null;
-  // what `ctx.throw` makes has the name of its status; any other error keeps its own
-  const name = 'expose' in fault ? nameOfStatus(fault.status) : fault.name;
-  return errorResponse(fault.status, name, fault.message, fault.details ?? {});
+  const thrown = statusIn(fault);
+  if (!(fault instanceof Error) || thrown === null) return null;
+  // what `ctx.throw` makes of a text is for clients, and has the name of its status; of other errors only the client's faults are
+  const isMade = isOfClass(fault, 'HttpError');
+  if (thrown >= 500 && !isMade) return null;
+  const { details } = fault as { readonly details?: unknown };
+  return errorResponse(thrown, isMade ? nameOfStatus(thrown) : fault.name, fault.message, details ?? {});
 };
 
-/** What `ctx.throw` throws, and any error with a status of the client's fault. */
-const isHttpError = (fault: unknown): fault is Error & { readonly status: number; readonly details?: unknown } =>
-  fault instanceof Error &&
-  'status' in fault &&
-  typeof fault.status === 'number' &&
-  ((fault.status >= 400 && fault.status < 500) || ('expose' in fault && fault.status < 600));
+/** The status that an error names, as `status` or, like those of many clients of other services, as `statusCode`; null for none of an error. */
+export const statusIn = (fault: unknown): number | null => {
+  if (!(fault instanceof Error)) return null;
+  const { status, statusCode } = fault as { readonly status?: unknown; readonly statusCode?: unknown };
+  const named = status ?? statusCode;
+  return typeof named === 'number' && named >= 400 && named < 600 ? named : null;
+};
 
 const { STATUS_CODES } = process.getBuiltinModule('node:http');
 

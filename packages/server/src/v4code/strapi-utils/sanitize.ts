@@ -117,6 +117,9 @@ const transformEntry = (model: Model, data: unknown, type: EntryType | undefined
   return { id, attributes: transformAttributes(model, rest, type) };
 };
 
+const isOfEntries = (value: unknown): boolean =>
+  Array.isArray(value) ? value.every(isOfEntries) : value === undefined || value === null || isMembers(value);
+
 const transformAttributes = (
   model: Model,
   data: Readonly<Record<string, unknown>>,
@@ -127,6 +130,8 @@ const transformAttributes = (
     if (name === PROTOTYPE) continue;
     const attribute = type?.attributes.get(name);
     if (!attribute || attribute.kind === 'scalar' || isCreator(attribute)) shown[name] = value;
+    // code may have put a number of entries, or their names, in their place
+    else if (attribute.kind === 'link' && !isOfEntries(value)) shown[name] = value;
     else if (attribute.kind === 'link')
       shown[name] = { data: transformEntry(model, value ?? null, model.types.get(attribute.target)) };
     else if (attribute.kind === 'morph') shown[name] = value;
