@@ -189,8 +189,9 @@ export const emailService = ({ mail, config, warn }: ServiceDeps): EmailService 
     send,
     getProviderSettings: () => config.get('plugin.email'),
     sendTemplatedEmail: async (given, template, data = {}) => {
-      const left = templatedParts.filter((it) => !Object.hasOwn(template, it));
-      if (left.length > 0) throw new Error(`sendTemplatedEmail: the template has no ${left.join(' and no ')}`);
+      const absentParts = templatedParts.filter((it) => !Object.hasOwn(template, it));
+      if (absentParts.length > 0)
+        throw new Error(`sendTemplatedEmail: the template has no ${absentParts.join(' and no ')}`);
       const parts = templatedParts.map((it) => [it, filled(String(template[it] ?? ''), data)]);
       await send({ ...given, ...Object.fromEntries(parts) });
     },

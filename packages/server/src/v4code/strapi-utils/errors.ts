@@ -189,7 +189,7 @@ export const responseOf = (fault: unknown): ErrorResponse | null => {
   return errorResponse(thrown, isMade ? nameOfStatus(thrown) : fault.name, fault.message, details ?? {});
 };
 
-/** The status that an error names, as `status` or, like those of many clients of other services, as `statusCode`; null for none of an error. */
+/** The status, 400 to 599, that an error names as its `status` or, as clients of other services do, as `statusCode`; null if it names none. */
 export const statusIn = (fault: unknown): number | null => {
   if (!(fault instanceof Error)) return null;
   const { status, statusCode } = fault as { readonly status?: unknown; readonly statusCode?: unknown };
