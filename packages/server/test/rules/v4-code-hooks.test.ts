@@ -81,6 +81,7 @@ const files = {
       words: { type: 'text' },
       box: { type: 'component', component: 'parts.box' },
       boxes: { type: 'component', component: 'parts.box', repeatable: true },
+      crates: { type: 'component', component: 'parts.box', repeatable: true, min: 1 },
     },
     { draftAndPublish: true },
   ),
@@ -302,13 +303,21 @@ describe.each(dialects)('hooks on %s', (dialect) => {
 
     it('has the defaults and the times of a new entry, as they are stored', async () => {
       const id = idOf(await create({ title: 'A' }));
-      expect(seen()).toEqual({ title: 'A', slug: 's', ...defaults, publishedAt: expect.anything(), ...times });
+      const lists = { boxes: [], crates: [] };
+      expect(seen()).toEqual({
+        title: 'A',
+        slug: 's',
+        ...defaults,
+        ...lists,
+        publishedAt: expect.anything(),
+        ...times,
+      });
       const row = await stored(id);
       expect(row['createdAt']).toBe((seen()['createdAt'] as Date).toISOString());
       expect(row['updatedAt']).toBe((seen()['updatedAt'] as Date).toISOString());
       expect(strapi.after).toEqual(strapi.seen);
       await strapi.entityService.create(plan, { data: { slug: 's' } });
-      expect(seen()).toEqual({ slug: 's', ...defaults, publishedAt: null, ...times });
+      expect(seen()).toEqual({ slug: 's', ...defaults, ...lists, publishedAt: null, ...times });
       await strapi.db.query(plan).create({ data: { slug: 's', stock: '5' } });
       expect(seen()).toEqual({ slug: 's', stock: '5', publishedAt: null, ...times });
     });
@@ -327,6 +336,15 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       await create({ ...given, boxes: [{ colour: 'blue' }, { size: 1 }] });
       expect(seen()).toMatchObject({ stock: 5, price: 1.5, isNew: false, big: '12', day: '2020-01-02' });
       expect(seen()).toMatchObject({ box: { size: 3, colour: 'red' }, boxes: [{ colour: 'blue' }, { size: 1 }] });
+    });
+
+    it('has empty lists of components where a new entry has none, to which hooks may add', async () => {
+      strapi.change = ({ boxes }) => {
+        (boxes as object[]).push({ size: 4 });
+      };
+      const id = idOf(await create({}));
+      const found = await strapi.db.query(plan).findOne({ where: { id }, populate: ['boxes', 'crates'] });
+      expect(found).toMatchObject({ boxes: [{ size: 4 }], crates: [] });
     });
 
     it('is stored as hooks leave it', async () => {

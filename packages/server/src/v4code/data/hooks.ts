@@ -1,6 +1,8 @@
 /** Lifecycles as hooks of the write line: inside its transaction, which what they await joins. */
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
+import isEmpty from 'lodash/isEmpty.js';
+import type { EntryType } from '../../model/model.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook } from '../../write/request.js';
 import type { Session, WriteAction } from '../../write/session.js';
@@ -53,11 +55,13 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       async ({ id, data, session, preview, turnTo }) => {
         if (isSilent()) return;
         const copy = data && (plain(data) as Record<string, unknown>);
+        const unsaid: string[] = [];
         if (copy) dropPrototypes(copy, type, entities().model);
         // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
         if (copy && preview) {
           if (isUntold()) preview.addTimes(copy);
           else if (!(await preview.complete(copy))) return;
+          else if (action === 'create') unsaid.push(...addEmptyLists(copy, type));
         }
         const operation = operationOf(action, session, 'before', id);
         const { data: given } = operation.params;
@@ -70,7 +74,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
           turnTo?.(written);
         }
         if (!preview) return;
-        const left = dataIn(operation, seen);
+        const left = dataIn(operation, seen, unsaid);
         preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
 
@@ -87,11 +91,17 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       return operation.operated === 'Delete' ? (await reads().removed(operation)).id : written;
     };
 
-    /** What hooks have left as the data of the write: dates become their texts. @param seen as hooks have found it. */
-    const dataIn = ({ params: { data } }: Operation, seen: Members): Members => {
+    /**
+     * What hooks have left as the data of the write: dates become their texts.
+     * @param seen as hooks have found it. @param unsaid lists that are in it for hooks alone, as long as these add nothing.
+     */
+    const dataIn = ({ params: { data } }: Operation, seen: Members, unsaid: readonly string[]): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
-      return asBody(storableIn(data, type, model), type, model, 'bare', seen);
+      const said = Object.fromEntries(
+        Object.entries(data).filter(([name, it]) => !unsaid.includes(name) || !isEmpty(it)),
+      );
+      return asBody(storableIn(said, type, model), type, model, 'bare', seen);
     };
 
     const after =
@@ -114,6 +124,15 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       after: (action) => (heard(action) ? after(action) : undefined),
     };
   };
+};
+
+/** Repeatable components and zones of which a new entry says nothing are empty lists to hooks. @returns their names. */
+const addEmptyLists = (data: Record<string, unknown>, { attributes }: EntryType): readonly string[] => {
+  const names = [...attributes.values()].flatMap((it) =>
+    it.kind === 'part' && it.shape !== 'one' && !it.required && data[it.name] === undefined ? [it.name] : [],
+  );
+  for (const name of names) data[name] = [];
+  return names;
 };
 
 /** What the server itself writes, it may have checked, and stored files of. */
