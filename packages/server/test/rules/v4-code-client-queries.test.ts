@@ -24,7 +24,7 @@ const guards: Readonly<Record<string, string>> = {
 };
 const files = {
   ...typeFile('tag', { name: text, secret: closed, tags }, creators),
-  ...typeFile('vault', { title: text }),
+  ...typeFile('vault', { title: text, inner: { type: 'relation', relation: 'oneToOne', target: 'api::vault.vault' } }),
   'src/components/shared/part.json': component({
     label: text,
     secret: closed,
@@ -150,6 +150,10 @@ const unknown = [
   'populate[tags][filters][$or][0][created_at]=1',
   'populate[tags][fields]=name&populate=nope',
   'populate[zone][on]=x',
+  // attributes of types that may not be found, below relations to any type
+  'populate[about][populate][inner][filters][id]=zz',
+  'populate[about][populate][inner][filters][title][$nope]=1',
+  'populate[about][populate][nope][filters][id]=zz',
   // more than are reported, and one whose name is the path of another
   ...[twenty, 'populate[owner.where]=1'].flatMap((it) => [
     `${it}&populate[owner][where][password][$startsWith]=x`,

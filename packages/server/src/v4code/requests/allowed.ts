@@ -54,8 +54,9 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
   issues.toSorted((a, b) => inOrder().compare(b.path.join(' '), a.path.join(' ')));
 
 /**
- * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it. Names that no type
- * has are ignored there, too. @returns whether there was one.
+ * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it, and below a polymorphic
+ * relation it would find the attributes of types that the caller may not. Names that the type itself has not are ignored there, too.
+ * @returns whether there was one.
  */
 const removeIgnored = (query: Members, issue: Issue): boolean => {
   const { code, path } = issue;
@@ -64,11 +65,13 @@ const removeIgnored = (query: Members, issue: Issue): boolean => {
   // with what is empty without it: a group of nothing is a condition to code
   if (start !== -1 && start < path.length - 1)
     return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
-  const isText = code === 'query.unknown-name' && memberAt(query, path) === issue.facts['name'];
+  const isName = code === 'query.unknown-name';
+  const isText = isName && memberAt(query, path) === issue.facts['name'];
+  const isBelow = isName && path.indexOf('populate') !== path.lastIndexOf('populate');
   const holder = memberAt(query, path.slice(0, -1));
   // `on` with a text chooses no type
   if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
-  return (understood.has(code) || isText) && remove(holder, path.at(-1)!);
+  return (understood.has(code) || isText || isBelow) && remove(holder, path.at(-1)!);
 };
 
 const understood: ReadonlySet<IssueCode> = new Set<IssueCode>([
