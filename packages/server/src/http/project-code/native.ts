@@ -1,5 +1,4 @@
 /** What the code of a project asks of the server while it handles a request: the actions themselves, rights, and what is allowed. */
-
 import type Koa from 'koa';
 import { sql } from 'kysely';
 import { LRUCache } from 'lru-cache';

@@ -1,5 +1,4 @@
 /** Files of v4's plugins that projects import whose extensions repeat whole controllers: the services, and checks of bodies. */
-
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { ValidationError } from '../strapi-utils/errors.js';
 
