@@ -67,12 +67,13 @@ export const newLane = (deps: LaneDeps): Lane => {
 
   return (request, response) => {
     if (!isPlain(request, deps.bodyBytesMax) || deps.isClosing() || !readFormat(request.headers).ok) return false;
-    const isRead = request.method === 'GET' || request.method === 'HEAD';
-    const { headers } = request;
+    // as it was received: code of the project may set another one
+    const { headers, method } = request;
+    const isRead = method === 'GET' || method === 'HEAD';
     const url = request.url!;
     const known = isRead ? repeated.get(url) : undefined;
     // the framework removes fragments
-    const target = known ? known.target : url.includes('#') ? null : targetOf(request.method!, url);
+    const target = known ? known.target : url.includes('#') ? null : targetOf(method!, url);
     const place = known ? known.byCode : (deps.code?.placeOf(url) ?? null);
     if (deps.code ? !place : !target) return false;
     const id = deps.requestIdOf(headers);
@@ -90,7 +91,7 @@ export const newLane = (deps: LaneDeps): Lane => {
       const length = body?.length ?? 0;
       if (!pending.hasRoom(request, length)) return sendIssues([issue('http.busy', [])]);
       response.writeHead(status, [REQUEST_ID, id, ...head]);
-      if (body === null || request.method === 'HEAD') response.end();
+      if (body === null || method === 'HEAD') response.end();
       // Node joins a text with the head: one piece costs a fifth less than two, unless it is long
       else if (length < TEXT_BYTES_MAX) response.end(body.toString('latin1'), 'latin1');
       else response.end(body);

@@ -7,6 +7,7 @@ import { type Issue, issue, never, Refusal, refuse, unwrap } from '../errors.js'
 import type { EntryType } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { ConstraintFault, type Db } from '../sql/dialect.js';
+import { removeUnplaced } from './ahead.js';
 import { readPublishedAt } from './change.js';
 import { findSourceOf, prepareCreate } from './create.js';
 import { prepareDelete } from './delete.js';
@@ -76,6 +77,7 @@ export const newWriter = (
         hashes: new Set(),
         times: chosenTimes(request, now),
         creators: null,
+        ahead: { parts: new Map(), written: new Map() },
         isSkipped: false,
         haveRun: false,
         turnedTo: null,
@@ -190,6 +192,7 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     const preview = previewOf(write, input, stored);
     await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
     write.byHooks.haveRun = true;
+    await removeUnplaced(write, data, write.context.model);
     stored &&= await entryAfterHooks(write, stored, 'plain');
   }
   if (write.byHooks.creators)

@@ -16,6 +16,7 @@ import {
   type PartAttribute,
   type ScalarAttribute,
   typeLabel,
+  type Uid,
 } from '../model/model.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import type { EntryFormat, Gate } from '../query/selection.js';
@@ -66,6 +67,23 @@ export interface PartItem {
   readonly id: number | null;
   readonly change: Change;
   readonly path: Path;
+  /** Whether its row has been written ahead of the entry's, which has yet to give it its place. */
+  readonly isAhead: boolean;
+}
+
+/** A component of the data that no body can hold: its row has been written before hooks ran. */
+export class AheadPart {
+  readonly uid: Uid;
+  readonly id: number;
+  /** What the body says of it. */
+  readonly given: unknown;
+  readonly isNew: boolean;
+  constructor({ uid, id, given, isNew }: Pick<AheadPart, 'uid' | 'id' | 'given' | 'isNew'>) {
+    this.uid = uid;
+    this.id = id;
+    this.given = given;
+    this.isNew = isNew;
+  }
 }
 
 /** A value of a list of media that no body can hold: files that are added at its end. */
@@ -437,6 +455,13 @@ const newParser = (
     path: Path,
     { isNew, depth }: Place,
   ): readonly PartItem[] => {
+    if (value instanceof AheadPart) {
+      const { id, given, uid, isNew: wasNew } = value;
+      // its place may be another one now, which has components of its own
+      const [item] = partItem(attribute, given, path, { isNew: wasNew, depth });
+      if (item && item.change.type.uid !== uid) report(issue('body.component-foreign', path, { id }));
+      return item ? [{ ...item, id, isAhead: true }] : [];
+    }
     if (!isObjectOrList(value) || Array.isArray(value)) {
       report(issue('body.type', path, { expected: 'object', value }));
       return [];
@@ -461,7 +486,8 @@ const newParser = (
         return [];
       }
     }
-    return [{ id, path, change: object(value, component, path, { isNew: id === null, depth: depth + 1 }) }];
+    const change = object(value, component, path, { isNew: id === null, depth: depth + 1 });
+    return [{ id, path, change, isAhead: false }];
   };
 
   const componentOf = (

@@ -14,7 +14,8 @@ import type {
 import { runTogether } from '../sql/dialect.js';
 import type { CheckContext } from './checks.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
-import type { IdPair, Operation, PlacedPart } from './operations.js';
+import type { IdPair, Operation } from './operations.js';
+import type { PlacedPart } from './parts.js';
 import { newIdsStatement } from './snapshot.js';
 
 /** Components of an entry and of its components. */

@@ -63,7 +63,7 @@ export const prepareCreate = async (
   const locale = sibling?.locale ?? (type.localized ? await localeOfNew(given, context.defaultLocale, checking) : null);
   const early = sibling ? null : await askThenLock(write, changes);
   const { group, checked, before } = early ?? (await lockThenAsk(write, changes, sibling));
-  const snapshot: Snapshot = { ...checked, parts: noParts };
+  const snapshot: Snapshot = { ...checked, parts: noParts, ahead: write.byHooks.ahead.parts };
   await checkShared(change, group, isDraft, (names) => acceptData(write, pick(data, names), group[0]!.id, false));
   if (sibling) await checkInherited(change, group[0]!.id, isDraft, checking);
   const { newId = null } = request.action === 'create' ? request : {};

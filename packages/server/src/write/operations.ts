@@ -2,7 +2,7 @@
 import type { FixedValue } from '../model/model.js';
 import type { Cell, NewRow } from '../sql/dialect.js';
 import type { OwnerKey } from './keys.js';
-import type { StoredPart } from './parts.js';
+import type { PlacedPart } from './parts.js';
 import type { Snapshot } from './snapshot.js';
 
 export type Operation =
@@ -52,9 +52,6 @@ export type Operation =
     };
 
 export type IdPair = readonly [from: number, to: number];
-
-/** A component of an entry or component, in its place. */
-export type PlacedPart = Omit<StoredPart, 'row'>;
 
 export interface WritePlan {
   readonly operations: readonly Operation[];

@@ -15,6 +15,9 @@ export interface StoredPart {
   readonly rank: number | null;
 }
 
+/** A component of an entry or component, in its place. */
+export type PlacedPart = Omit<StoredPart, 'row'>;
+
 /**
  * The stored components of entries, level by level. Each is read only once, so that the loop ends even if damaged rows
  * make a component contain itself; such rows are in the result.

@@ -10,8 +10,8 @@ import type { Change, PartItem } from './change.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { type LinkPlanning, morphCells, planLinks, planMorph } from './links.js';
 import type { OrderedList } from './lists.js';
-import type { PlacedPart, WritePlan } from './operations.js';
-import type { StoredPart } from './parts.js';
+import type { WritePlan } from './operations.js';
+import type { PlacedPart, StoredPart } from './parts.js';
 import { removalOfParts } from './removal.js';
 import { changesOf, type Snapshot } from './snapshot.js';
 
@@ -41,13 +41,50 @@ export const planWrite = (
   snapshot: Snapshot,
   model: Model,
 ): Result<Planned> => {
+  const planning = newPlanning(change, id, snapshot, model);
+  planEntry(change, id, isNew, system, planning);
+  return plannedIn(planning);
+};
+
+/**
+ * Plans the rows of the components that a change names, all that depends on them, and not their places in the entry. Components
+ * that it does not name stay.
+ * @param id of the entry; null if it has no row yet.
+ */
+export const planPartsAhead = (
+  { type, parts }: Change,
+  id: number | null,
+  snapshot: Snapshot,
+  model: Model,
+): Result<Planned & { readonly ids: ReadonlyMap<PartItem, number> }> => {
+  const owner = id ?? NO_ID;
+  const planning = newPlanning({ type, parts, values: [], links: [], morphs: [] }, owner, snapshot, model);
+  const ids = new Map<PartItem, number>();
+  for (const { attribute, items, path } of parts) {
+    const stored = storedIn(type, owner, attribute, planning);
+    refuseForeign(items, stored, path, planning);
+    for (const item of items) {
+      const partId = item.id ?? nextId(item.change.type.uid, planning);
+      ids.set(item, partId);
+      planEntry(item.change, partId, item.id === null, [], planning);
+    }
+  }
+  const planned = plannedIn(planning);
+  return planned.ok ? ok({ ...planned.value, ids }) : planned;
+};
+
+/** Of an entry without a row. */
+const NO_ID = 0;
+
+const newPlanning = (change: Change, id: number, snapshot: Snapshot, model: Model): Planning => {
   const kept = new Set(
     changesOf(change, id).flatMap((it) => (it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)])),
   );
   const empty = { operations: [], issues: [], used: new Map(), crowded: [] };
-  const planning: Planning = { model, snapshot, kept, parts: new Map(snapshot.parts), ...empty };
-  planEntry(change, id, isNew, system, planning);
-  const { issues, operations, parts, crowded } = planning;
+  return { model, snapshot, kept, parts: new Map([...(snapshot.ahead ?? []), ...snapshot.parts]), ...empty };
+};
+
+const plannedIn = ({ snapshot, issues, operations, parts, crowded }: Planning): Result<Planned> => {
   if (issues.length > 0) return { ok: false, issues };
   return ok(
     crowded.length > 0
@@ -85,18 +122,8 @@ const planParts = (
   planning: Planning,
 ): void => {
   const { snapshot, operations, model } = planning;
-  const stored = (snapshot.parts.get(ownerKey(owner.uid, ownerId)) ?? []).filter(
-    (it) => it.attribute === attribute.name,
-  );
-  const find = (item: PartItem): StoredPart | undefined =>
-    stored.find((it) => it.id === item.id && it.uid === item.change.type.uid);
-  const kept = new Set<StoredPart>();
-  for (const item of items) {
-    if (item.id === null) continue;
-    const part = find(item);
-    if (part) kept.add(part);
-    else planning.issues.push(issue('body.component-foreign', path, { id: item.id }));
-  }
+  const stored = storedIn(owner, ownerId, attribute, planning);
+  const kept = refuseForeign(items, stored, path, planning);
   const gone = stored.filter((it) => !kept.has(it));
   operations.push(...removalOfParts(attribute, gone, snapshot.parts, model, planning.kept));
   const ranks: (readonly [number, number])[] = [];
@@ -104,12 +131,12 @@ const planParts = (
   items.forEach((item, place) => {
     const { type } = item.change;
     const rank = attribute.shape === 'one' ? null : place + 1;
-    const part = item.id === null ? undefined : find(item);
+    const part = findIn(stored, item);
     // refused above: a component of another entry
-    if (item.id !== null && !part) return;
-    const id = part?.id ?? nextId(type.uid, planning);
+    if (item.id !== null && !part && !item.isAhead) return;
+    const id = item.id ?? nextId(type.uid, planning);
     placed.push({ uid: type.uid, id, attribute: attribute.name, rank });
-    planEntry(item.change, id, part === undefined, [], planning);
+    if (!item.isAhead) planEntry(item.change, id, item.id === null, [], planning);
     if (part) {
       if (rank !== null && part.rank !== rank) ranks.push([part.row, rank]);
       return;
@@ -127,6 +154,33 @@ const planParts = (
   const key = ownerKey(owner.uid, ownerId);
   const others = (planning.parts.get(key) ?? []).filter((it) => it.attribute !== attribute.name);
   planning.parts.set(key, [...others, ...placed]);
+};
+
+const storedIn = (
+  owner: EntryType,
+  id: number,
+  { name }: PartAttribute,
+  { snapshot }: Planning,
+): readonly StoredPart[] => (snapshot.parts.get(ownerKey(owner.uid, id)) ?? []).filter((it) => it.attribute === name);
+
+const findIn = (stored: readonly StoredPart[], { id, change }: PartItem): StoredPart | undefined =>
+  id === null ? undefined : stored.find((it) => it.id === id && it.uid === change.type.uid);
+
+/** @returns the stored components that stay. */
+const refuseForeign = (
+  items: readonly PartItem[],
+  stored: readonly StoredPart[],
+  path: readonly string[],
+  { issues }: Planning,
+): ReadonlySet<StoredPart> => {
+  const kept = new Set<StoredPart>();
+  for (const item of items) {
+    if (item.id === null) continue;
+    const part = findIn(stored, item);
+    if (part) kept.add(part);
+    else if (!item.isAhead) issues.push(issue('body.component-foreign', path, { id: item.id }));
+  }
+  return kept;
 };
 
 const nextId = (uid: Uid, { snapshot, used }: Planning): number => {

@@ -7,13 +7,14 @@ import { unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import type { Attribute, ScalarAttribute } from '../model/model.js';
+import { knowAhead, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { inheritedNames } from './locales.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
 import type { Data, Preview } from './request.js';
-import { type Given, isDraftAfter, noNames, type Write } from './writing.js';
+import { type Given, isDraftAfter, noNames, type PublishedAt, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 
@@ -51,14 +52,18 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
     if (!stored || times?.createdAt != null) copy['createdAt'] = new Date(times?.createdAt ?? shown);
   };
 
+  /** @param publishedAt as the data has it. */
+  const isDraft = (publishedAt: PublishedAt): boolean =>
+    stored
+      ? isDraftAfter(type, stored, publishedAt)
+      : type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && isSibling));
+
   const completeAll = async (copy: Open): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, copy);
     if (!publishedAt.ok) return false;
     if (!stored && !isSibling && type.draftAndPublish && publishedAt.value === undefined)
       copy['publishedAt'] = new Date(shown);
-    const draft = stored
-      ? isDraftAfter(type, stored, publishedAt.value)
-      : type.draftAndPublish && (publishedAt.value === null || (publishedAt.value === undefined && isSibling));
+    const draft = isDraft(publishedAt.value);
     let partsLeft: number = limits.partsMax;
     for (const place of placesOf(copy, type, context.model)) {
       const isEntry = place.data === copy;
@@ -81,6 +86,16 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       byHooks.isSkipped = !isValid;
       return isValid;
     },
+    writeParts: async (copy) => {
+      const draft = isDraft(unwrap(readPublishedAt(type, data)));
+      const isValid = await writePartsAhead(
+        write,
+        { data, hashes },
+        { id: stored?.id ?? null, isDraft: draft, shown: copy },
+      );
+      byHooks.isSkipped = !isValid;
+      return isValid;
+    },
     addTimes,
     take: (left, creators) => {
       byHooks.creators = creators;
@@ -96,6 +111,7 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
         for (const [name, value] of Object.entries(place.data))
           if (isPassword(place.type.attributes.get(name)) && typeof value === 'string' && isBcrypt(value))
             if (!ofClient.has(value)) byHooks.hashes.add(value);
+      knowAhead(data, type, write);
       byHooks.times = {
         createdAt: timeOf(createdAt, 'createdAt'),
         updatedAt: timeOf(updatedAt, 'updatedAt'),

@@ -10,7 +10,7 @@ import type {
 } from '../model/model.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
 import { pathKey } from './lists.js';
-import type { Operation } from './operations.js';
+import type { Operation, WritePlan } from './operations.js';
 import type { StoredPart } from './parts.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -45,7 +45,7 @@ interface Owned {
  */
 export const removalOf = (
   roots: readonly Owned[],
-  parts: Snapshot['parts'],
+  parts: WritePlan['parts'],
   model: Model,
   kept: ReadonlySet<OwnerKey> = new Set(),
 ): readonly Operation[] => {

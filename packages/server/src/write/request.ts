@@ -115,6 +115,11 @@ export interface Preview {
    * see it, as in v4.
    */
   complete(copy: Record<string, unknown>): Promise<boolean>;
+  /**
+   * Writes the components of the data, and puts what v4 shows of them into the copy. False if they are invalid, as above. Throws a
+   * `Refusal` for what only the database knows.
+   */
+  writeParts(copy: Record<string, unknown>): Promise<boolean>;
   /** Adds times only, for writes without rules. */
   addTimes(copy: Record<string, unknown>): void;
   /** What hooks have left of the copy becomes the data. @param creators those that they have set. */

@@ -22,7 +22,7 @@ import {
   whileFew,
 } from './lists.js';
 import type { StoredMorph } from './morphs.js';
-import type { StoredPart } from './parts.js';
+import type { PlacedPart, StoredPart } from './parts.js';
 import { columnsOf, newQuestions, type Questions } from './questions.js';
 
 export interface Snapshot {
@@ -43,6 +43,8 @@ export interface Snapshot {
   readonly lastRanks: ReadonlyMap<string, ReadonlyMap<number, number>>;
   /** Lists with unsound ranks, which must be renumbered before the change is planned. */
   readonly unsound: readonly OrderedList[];
+  /** What components that were written ahead contain. */
+  readonly ahead?: ReadonlyMap<OwnerKey, readonly PlacedPart[]>;
   /** Whether it was read before locks were taken: others may have added to the lists of `lastRanks` since. */
   readonly isEarly?: boolean;
   /** Ids that the new entry and new components will have, by uid, in the order in which the change names them. */

@@ -93,7 +93,7 @@ export const prepareUpdate = async (
   // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
   if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
   const undecided = checkMatch(write, stored);
-  const snapshot: Snapshot = { ...unwrap(checked), parts };
+  const snapshot: Snapshot = { ...unwrap(checked), parts, ahead: write.byHooks.ahead.parts };
   await checkShared(change, siblings, isDraft, (names) => acceptData(write, pick(data, names), stored.id, false));
   const isPublishedNow =
     type.draftAndPublish && stored.publishedAt === null && publishedAt !== undefined && publishedAt !== null;

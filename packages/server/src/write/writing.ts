@@ -1,20 +1,21 @@
 /** A write on its way: its input, the entry that it finds, what it must match, and the plan that it becomes. */
 import { sql } from 'kysely';
-import { bug, issue, refuse, unwrap } from '../errors.js';
+import { bug, issue, type Result, refuse, unwrap } from '../errors.js';
 import type { EntryType } from '../model/model.js';
 import { joinColumn } from '../model/storage.js';
 import type { LeftOut } from '../query/lenient.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { namesVersion, tellsVersion } from '../read/etag.js';
 import type { Cell, Dialect, Statement } from '../sql/dialect.js';
-import { type Change, type ParsedBody, parseChange } from './change.js';
+import { type AheadPart, type Change, type ParsedBody, parseChange } from './change.js';
 import { acceptBody, type CheckContext } from './checks.js';
 import { entryWithId, readEntries, type StoredEntry, type Which } from './entry.js';
+import type { OwnerKey } from './keys.js';
 import { renumberStatement } from './lists.js';
 import { ignoredKeys } from './locales.js';
 import type { Operation, WritePlan } from './operations.js';
 import type { PasswordHashes } from './passwords.js';
-import { planWrite } from './plan.js';
+import { type Planned, planWrite } from './plan.js';
 import {
   type Creators,
   type Data,
@@ -29,7 +30,7 @@ import {
 } from './request.js';
 import { runOperations } from './run.js';
 import type { Session, WriteAction, WriteEvent } from './session.js';
-import { changesOf, readSnapshot, type Snapshot } from './snapshot.js';
+import { changesOf, type OwnedChange, readSnapshot, type Snapshot } from './snapshot.js';
 
 export interface Write {
   readonly request: WriteRequest;
@@ -55,12 +56,20 @@ export interface SetByHooks {
   times: SetTimes | null;
   /** Null if they have set none. */
   creators: Creators | null;
+  /** The components that were written before the hooks ran. */
+  ahead: Ahead;
   /** Whether hooks were not run, because the data is invalid. */
   isSkipped: boolean;
   /** Whether they have seen the data. */
   haveRun: boolean;
   /** The entry that is written instead; null if they name no other. */
   turnedTo: number | null;
+}
+
+export interface Ahead {
+  /** What they contain. */
+  readonly parts: WritePlan['parts'];
+  readonly written: Map<OwnerKey, AheadPart>;
 }
 
 /** Epoch milliseconds; undefined where a hook took the time away. */
@@ -233,24 +242,33 @@ export const planChange = async (
   isNew: boolean,
   system: readonly Cell[],
   snapshot: Snapshot,
-  { dialect, context, session }: Write,
+  write: Write,
 ): Promise<WritePlan> => {
+  const changes = changesOf(change, isNew ? null : id);
+  return settled(write, changes, snapshot, (it) => planWrite(change, id, isNew, system, it, write.context.model));
+};
+
+/** A plan for which no list lacks room: those that do are renumbered first. */
+export const settled = async <P extends Planned>(
+  { request: { type }, dialect, session }: Write,
+  changes: readonly OwnedChange[],
+  snapshot: Snapshot,
+  plan: (snapshot: Snapshot) => Result<P>,
+): Promise<Extract<P, { readonly kind: 'plan' }>> => {
+  const { parts, ahead } = snapshot;
   let known = snapshot;
   // at most two renumberings: one for unsound ranks, one for room
   for (let round = 0; round < 3; round++) {
-    const result =
-      known.unsound.length > 0
-        ? ({ kind: 'crowded', lists: known.unsound } as const)
-        : unwrap(planWrite(change, id, isNew, system, known, context.model));
-    if (result.kind === 'plan') return result;
+    const result: Planned = known.unsound.length > 0 ? { kind: 'crowded', lists: known.unsound } : unwrap(plan(known));
+    if (result.kind === 'plan') return result as Extract<P, { readonly kind: 'plan' }>;
     await session.tx.runAll(result.lists.map((list) => renumberStatement(list, dialect)));
-    const again = await readSnapshot(changesOf(change, isNew ? null : id), session.tx, dialect);
-    known = { ...again, parts: snapshot.parts };
+    const again = await readSnapshot(changes, session.tx, dialect);
+    known = { ...again, parts, ...(ahead ? { ahead } : {}) };
   }
-  throw bug('apply.lists-still-crowded', { uid: change.type.uid, id });
+  throw bug('apply.lists-still-crowded', { uid: type.uid });
 };
 
-interface Planned {
+interface PlannedWrite {
   readonly action: WriteAction;
   readonly id: number;
   readonly version: number;
@@ -266,7 +284,7 @@ interface Planned {
 
 export const makePrepared = (
   { request: { type, isOfUpload }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
-  { action, id, version, data, operations, followers, before, undecided, publication }: Planned,
+  { action, id, version, data, operations, followers, before, undecided, publication }: PlannedWrite,
 ): PreparedWrite => {
   const cause = isOfUpload ? ({ isOfUpload } as const) : {};
   const events: readonly WriteEvent[] = [

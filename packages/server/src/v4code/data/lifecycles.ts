@@ -81,6 +81,14 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
       );
   };
 
+  const watchComponents = (models: readonly unknown[] | null): void => {
+    const components = (models ?? []).filter((it) => typeof it === 'string' && !it.includes('::'));
+    if (components.length > 0)
+      warn(
+        `hooks of ${components.join(', ')}: components are written with their entries, which calls no hooks of components; subscribe to the content types that have them`,
+      );
+  };
+
   const hearing = (
     uid: Uid,
     action: LifecycleAction,
@@ -99,6 +107,7 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
         throw new TypeError('strapi.db.lifecycles.subscribe takes a function or an object of hooks');
       const models = isMembers(subscriber) && Array.isArray(subscriber['models']) ? subscriber['models'] : null;
       if (isMembers(subscriber)) watchReads(models, subscriber);
+      watchComponents(models);
       const listener: Listener = { models, listen: subscriber };
       listeners.push(listener);
       return () => void listeners.splice(listeners.indexOf(listener), 1);

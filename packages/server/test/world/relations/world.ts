@@ -24,7 +24,14 @@ import { copiedDatabase, createTables, insertRows } from '../databases.js';
 import { insertGrants, PUBLIC_ROLE } from '../grants.js';
 import { openedForTests } from '../opening.js';
 import { modelIn } from '../schemas.js';
-import { errorOf, newTestServer, type TestAnswer, type TestServer, type TestSettings } from '../server.js';
+import {
+  errorOf,
+  newTestServer,
+  type TestAnswer,
+  type TestPeople,
+  type TestServer,
+  type TestSettings,
+} from '../server.js';
 
 export { dialects } from '../databases.js';
 
@@ -147,6 +154,7 @@ export const newRelationsWorld = async (
   settings: Partial<TestSettings> = {},
   wrap: (db: Db) => Db = (db) => db,
   postgresUrl?: string,
+  people: TestPeople = {},
 ): Promise<RelationsWorld> => {
   const model = relationsModel();
   const tables = new Map(tablesOf(model).map((table) => [table.name, table]));
@@ -156,7 +164,7 @@ export const newRelationsWorld = async (
   };
   const database = await copiedDatabase(dialect, 'relations', make, { server: postgresUrl });
   const { db } = database;
-  const server = await newTestServer(wrap(db), model, settings);
+  const server = await newTestServer(wrap(db), model, settings, undefined, people);
 
   const columnsOf = (name: string): readonly string[] => tables.get(name)!.columns.map((it) => it.name);
   const statementOf = (name: string) =>
@@ -313,5 +321,8 @@ const expectNoOrphans = async (
 };
 
 /** A world for the tests of a block. */
-export const useRelationsWorld = (dialect: DialectName, settings: Partial<TestSettings> = {}): RelationsWorld =>
-  openedForTests(() => newRelationsWorld(dialect, settings));
+export const useRelationsWorld = (
+  dialect: DialectName,
+  settings: Partial<TestSettings> = {},
+  people: TestPeople = {},
+): RelationsWorld => openedForTests(() => newRelationsWorld(dialect, settings, undefined, undefined, people));

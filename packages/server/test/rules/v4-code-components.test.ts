@@ -1,0 +1,320 @@
+/** Components in lifecycles: their rows are written before the hooks of the entry run, which find their ids, as in v4. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
+import { dialects } from '../world/databases.js';
+
+const order = 'api::order.order';
+const line = 'shop.line';
+
+const component = (name: string, attributes: object) => ({
+  [`src/components/shop/${name}.json`]: JSON.stringify({
+    collectionName: `components_shop_${name}s`,
+    info: { displayName: name },
+    attributes,
+  }),
+});
+
+const attributes = {
+  title: { type: 'string' },
+  total: { type: 'integer' },
+  main: { type: 'component', component: line },
+  lines: { type: 'component', component: line, repeatable: true },
+  more: { type: 'component', component: line, repeatable: true },
+  zone: { type: 'dynamiczone', components: [line, 'shop.note'] },
+};
+
+/** What it sees is in `strapi.seen`; what it does is decided by `strapi.change`. */
+const watching = `
+  const see = async (event) => {
+    strapi.seen.push(structuredClone(event.params.data));
+    strapi.change && (await strapi.change(event.params.data, event));
+  };
+  const after = ({ params }) => void strapi.after.push(structuredClone(params.data));
+  module.exports = { beforeCreate: see, beforeUpdate: see, afterCreate: after, afterUpdate: after };`;
+
+const files = {
+  ...typeFile('tag', { name: { type: 'string' } }),
+  ...typeFile('order', attributes, { draftAndPublish: true }),
+  ...typeFile('box', attributes),
+  ...component('line', {
+    name: { type: 'string', required: true, maxLength: 10 },
+    price: { type: 'integer', default: 1 },
+    code: { type: 'string', unique: true },
+    picture: { type: 'media' },
+    tag: { type: 'relation', relation: 'oneToOne', target: 'api::tag.tag' },
+    notes: { type: 'component', component: 'shop.note', repeatable: true },
+  }),
+  ...component('note', { text: { type: 'string' } }),
+  ...coreFile('Router', 'order'),
+  ...coreFile('Controller', 'order'),
+  ...coreFile('Router', 'box'),
+  'src/api/order/content-types/order/lifecycles.js': watching,
+  'src/index.js': `module.exports = { async bootstrap({ strapi }) {
+    ${allowing}
+    const actions = ['find', 'findOne', 'create', 'update', 'delete'];
+    await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it]), 'api::tag.tag.find', 'plugin::upload.content-api.upload']);
+    strapi.seen = [];
+    strapi.after = [];
+    strapi.db.lifecycles.subscribe({ models: ['${line}', '${order}'], beforeCreateMany() {} });
+    await strapi.entityService.create('api::tag.tag', { data: { name: 'new' } });
+  } };`,
+};
+
+type Open = Record<string, unknown>;
+interface Line extends Open {
+  readonly id: number;
+  readonly name: string;
+}
+interface Shown extends Open {
+  readonly id: number;
+  readonly main: Line | null;
+  readonly lines: readonly Line[];
+  readonly zone: readonly Line[];
+}
+
+interface Code {
+  seen: Open[];
+  after: Open[];
+  change: ((data: Open, event: { readonly params: Open }) => unknown) | undefined;
+  readonly entityService: {
+    create(uid: string, params: object): Promise<Shown>;
+    update(uid: string, id: number, params: object): Promise<Shown>;
+    findOne(uid: string, id: number, params?: object): Promise<Open>;
+  };
+  readonly db: {
+    query(uid: string): { findMany(params: object): Promise<Line[]>; count(): Promise<number> };
+  };
+}
+
+describe.each(dialects)('components in hooks on %s', (dialect) => {
+  let served: CodeProject;
+  let strapi: Code;
+  beforeAll(async () => {
+    served = await serveCode(dialect, files);
+    strapi = (globalThis as unknown as { strapi: Code }).strapi;
+  });
+  beforeEach(() => {
+    strapi.seen = [];
+    strapi.after = [];
+    strapi.change = undefined;
+  });
+  afterAll(() => served.close());
+
+  const everything = 'populate[main][populate]=*&populate[lines][populate]=*&populate[more]=*&populate[zone]=*';
+  const send = async (method: string, path: string, data: object) => {
+    const { status, body } = await served.json(method, `/api/orders${path}?${everything}`, { data });
+    const { data: entry, error } = body as { data: { id: number; attributes: Open } | null; error?: Open };
+    return { status, error, entry: { id: entry?.id, ...entry?.attributes } as Shown };
+  };
+  const create = async (data: object) => (await send('POST', '', data)).entry;
+  const counts = () => Promise.all(['shop.line', 'shop.note', order].map((uid) => strapi.db.query(uid).count()));
+  const reference = (id: number, field: string) => ({ id, __pivot: { field, component_type: line } });
+  const names = (lines: readonly Line[]) => lines.map((it) => it.name);
+
+  const lines = [{ name: 'a', price: 2, notes: [{ text: 'x' }, { text: 'y' }] }, { name: 'b' }];
+  const zone = [
+    { __component: line, name: 'z' },
+    { __component: 'shop.note', text: 'n' },
+  ];
+
+  it('are ids, with the places that they are for', async () => {
+    const made = await create({ main: { name: 'm' }, lines, zone });
+    const [first, second] = made.lines;
+    const seen = {
+      main: reference(made.main!.id, 'main'),
+      lines: [reference(first!.id, 'lines'), reference(second!.id, 'lines')],
+      more: [],
+      zone: made.zone.map(({ id, __component }) => ({ id, __component, __pivot: { field: 'zone' } })),
+    };
+    expect(strapi.seen[0]).toMatchObject(seen);
+    expect(strapi.seen[0]!['main']).toEqual(seen.main);
+    expect(strapi.after).toEqual(strapi.seen);
+    expect(made).toMatchObject({ main: { name: 'm', price: 1 }, lines, zone });
+  });
+
+  it('are null and empty as the body has them; a new entry has no key for null', async () => {
+    const made = await create({ main: null, lines: [], zone: [] });
+    expect(strapi.seen[0]).toMatchObject({ lines: [], more: [], zone: [] });
+    expect(strapi.seen[0]).not.toHaveProperty('main');
+    await send('PUT', `/${made.id}`, { main: null, lines: [] });
+    expect(strapi.seen[1]).toEqual({ main: null, lines: [], updatedAt: expect.any(Date) });
+    await send('PUT', `/${made.id}`, { title: 'T' });
+    expect(strapi.seen[2]).toEqual({ title: 'T', updatedAt: expect.any(Date) });
+  });
+
+  it('can be read, with all that they contain: totals are computed from them', async () => {
+    const notes: unknown[] = [];
+    strapi.change = async (data) => {
+      const ids = (data['lines'] as readonly Line[]).map((it) => it.id);
+      const rows = await strapi.db.query(line).findMany({ where: { id: { $in: ids } } });
+      data['total'] = rows.reduce((sum, it) => sum + Number(it['price']), 0);
+      notes.push(await strapi.entityService.findOne(line, ids[0]!, { populate: ['notes', 'tag'] }));
+    };
+    const made = await create({ lines: [{ ...lines[0], tag: 1 }, lines[1]] });
+    expect(made['total']).toBe(3);
+    expect(notes).toMatchObject([{ name: 'a', tag: { name: 'new' }, notes: [{ text: 'x' }, { text: 'y' }] }]);
+    const [first] = made.lines;
+    const changed = await send('PUT', `/${made.id}`, { lines: [{ id: first!.id, price: 7 }, { name: 'c' }] });
+    expect(changed.entry).toMatchObject({ total: 8, lines: [{ id: first!.id, name: 'a' }, { name: 'c' }] });
+    const service = await strapi.entityService.update(order, made.id, { data: { lines: [{ name: 'd', price: 5 }] } });
+    expect(service['total']).toBe(5);
+  });
+
+  it('of an update keep their ids, and have their new values before the hook', async () => {
+    const made = await create({ main: { name: 'm' }, lines });
+    const rows: unknown[] = [];
+    strapi.change = async () => rows.push(...(await strapi.db.query(line).findMany({ where: { id: made.main!.id } })));
+    const [a, b] = made.lines;
+    const data = { main: { id: made.main!.id, name: 'M' }, lines: [{ id: b!.id }, { name: 'c' }, { id: a!.id }] };
+    const { entry } = await send('PUT', `/${made.id}`, data);
+    expect(rows).toMatchObject([{ name: 'M' }]);
+    expect(strapi.seen[1]).toEqual({
+      main: reference(made.main!.id, 'main'),
+      lines: [b!.id, entry.lines[1]!.id, a!.id].map((id) => reference(id, 'lines')),
+      updatedAt: expect.any(Date),
+    });
+    expect(names(entry.lines)).toEqual(['b', 'c', 'a']);
+    expect(entry.lines[2]).toMatchObject({ notes: [{ text: 'x' }, { text: 'y' }] });
+  });
+
+  it.each<readonly [string, (data: Open) => unknown, Open]>([
+    ['leaves them', () => undefined, { main: 'm', lines: ['a', 'b'], more: [], zone: 2 }],
+    ['turns them around', ({ lines: it }) => (it as unknown[]).reverse(), { lines: ['b', 'a'] }],
+    ['takes one out', ({ lines: it }) => (it as unknown[]).shift(), { lines: ['b'] }],
+    ['repeats one', ({ lines: it }) => (it as unknown[]).push((it as unknown[])[0]), { lines: ['a', 'b'] }],
+    ['takes all out', (data) => (data['lines'] = []), { lines: [] }],
+    ['sets null', (data) => (data['main'] = null), { main: undefined }],
+    ['takes the key out', (data) => delete data['main'] && delete data['zone'], { main: undefined, zone: 0 }],
+    ['writes beside the id, which has no effect', ({ main }) => ((main as Open)['name'] = 'no'), { main: 'm' }],
+    [
+      'makes copies',
+      (data) => (data['lines'] = (data['lines'] as Open[]).map((it) => ({ ...it, name: 'no' }))),
+      { lines: ['a', 'b'] },
+    ],
+    ['puts another one there', (data) => (data['main'] = { name: 'other' }), { main: 'other' }],
+    ['adds one', ({ lines: it }) => (it as unknown[]).push({ name: 'added' }), { lines: ['a', 'b', 'added'] }],
+    [
+      'moves one elsewhere',
+      (data) => {
+        data['more'] = [(data['lines'] as unknown[]).pop(), data['main']];
+        delete data['main'];
+      },
+      { lines: ['a'], more: ['b', 'm'], main: undefined },
+    ],
+  ])('a hook that %s', async (_title, change, expected) => {
+    const before = await counts();
+    strapi.change = change;
+    const made = await create({ main: { name: 'm' }, lines, zone });
+    const shown = {
+      main: made.main?.name,
+      lines: names(made.lines),
+      more: names(made['more'] as readonly Line[]),
+      zone: made.zone.length,
+    };
+    expect(shown).toMatchObject(expected);
+    strapi.change = undefined;
+    // everything that was written has its place, or is gone
+    await served.json('DELETE', `/api/orders/${made.id}`);
+    expect(await counts()).toEqual(before);
+  });
+
+  it.each<readonly [string, (data: Open) => unknown, readonly string[] | 'same', string | null]>([
+    ['leaves them', () => undefined, ['b', 'c'], 'M'],
+    ['takes the new one out', ({ lines: it }) => (it as unknown[]).pop(), ['b'], 'M'],
+    ['takes the stored one out', ({ lines: it }) => (it as unknown[]).shift(), ['c'], 'M'],
+    ['takes the key out: what is stored keeps its place', (data) => delete data['lines'], ['a', 'b'], 'M'],
+    ['sets null', (data) => (data['main'] = null), ['b', 'c'], null],
+  ])('a hook of an update that %s', async (_title, change, expected, main) => {
+    const before = await counts();
+    const made = await create({ main: { name: 'm' }, lines });
+    strapi.change = change;
+    const data = { main: { id: made.main!.id, name: 'M' }, lines: [{ id: made.lines[1]!.id }, { name: 'c' }] };
+    const { entry } = await send('PUT', `/${made.id}`, data);
+    expect([names(entry.lines), entry.main?.name ?? null]).toEqual([expected, main]);
+    await served.json('DELETE', `/api/orders/${made.id}`);
+    expect(await counts()).toEqual(before);
+  });
+
+  it.each([
+    ['a value of the wrong type', { lines: [{ name: 'a', price: 'x' }] }, 'data.lines.0.price'],
+    ['a missing value', { lines: [{ price: 1 }] }, 'data.lines.0.name'],
+    ['too long a value inside a zone', { zone: [{ __component: line, name: 'far too long' }] }, 'zone.0.name'],
+    ['a target that does not exist', { lines: [{ name: 'a', tag: 999 }] }, 'lines.0.tag'],
+    ['an unknown component', { zone: [{ __component: 'shop.none' }] }, 'zone.0.__component'],
+    [
+      'two equal unique values',
+      {
+        lines: [
+          { name: 'a', code: 'same' },
+          { name: 'b', code: 'same' },
+        ],
+      },
+      'lines.1.code',
+    ],
+  ])('%s is refused before any hook, and nothing is written', async (_title, data, at) => {
+    const before = await counts();
+    const { status, error } = await send('POST', '', data);
+    const errors = (error!['details'] as { errors: readonly { path: readonly string[] }[] }).errors;
+    expect([status, errors[0]!.path.join('.')]).toEqual([400, at.replace('data.', '')]);
+    expect(strapi.seen).toEqual([]);
+    expect(await counts()).toEqual(before);
+  });
+
+  it('of another entry are refused', async () => {
+    const [one, other] = [await create({ lines }), await create({ lines, main: { name: 'm' } })];
+    for (const data of [
+      { lines: [{ id: other.lines[0]!.id, name: 'mine' }] },
+      { main: { id: other.main!.id, name: 'mine' } },
+      // of the entry itself, at another place
+      { more: [{ id: one.lines[0]!.id, name: 'mine' }] },
+    ])
+      expect((await send('PUT', `/${one.id}`, data)).status).toBe(400);
+    strapi.change = (data) => {
+      data['lines'] = [{ id: other.lines[0]!.id }];
+    };
+    expect((await send('PUT', `/${one.id}`, { title: 'T' })).status).toBe(400);
+    strapi.change = undefined;
+    expect(await strapi.entityService.findOne(order, other.id, { populate: ['lines', 'main'] })).toMatchObject({
+      lines: [{ name: 'a' }, { name: 'b' }],
+      main: { name: 'm' },
+    });
+  });
+
+  it('are gone if a hook throws', async () => {
+    const made = await create({ main: { name: 'm' }, lines });
+    const before = await counts();
+    strapi.change = () => {
+      throw new Error('no');
+    };
+    expect((await send('POST', '', { main: { name: 'x' }, lines, zone })).status).toBe(500);
+    const data = { main: { id: made.main!.id, name: 'X' }, lines: [{ name: 'y' }], zone };
+    expect((await send('PUT', `/${made.id}`, data)).status).toBe(500);
+    expect(await counts()).toEqual(before);
+    const found = await strapi.entityService.findOne(order, made.id, { populate: ['main', 'lines'] });
+    expect(found).toMatchObject({ main: { name: 'm' }, lines: [{ name: 'a' }, { name: 'b' }] });
+  });
+
+  it('have the files of a form', async () => {
+    const made = await served.form('POST', '/api/orders?populate[lines][populate]=picture', {
+      data: JSON.stringify({ lines }),
+      'files.lines[1].picture': ['p.txt', 'text/plain', 'x'],
+    });
+    expect(made.body).toMatchObject({
+      data: {
+        attributes: { lines: [{ name: 'a' }, { name: 'b', picture: { data: { attributes: { name: 'p.txt' } } } }] },
+      },
+    });
+    expect(strapi.seen[0]!['lines']).toMatchObject([{ __pivot: {} }, { __pivot: {} }]);
+  });
+
+  it('have no hooks of their own, which whoever subscribes to them is told', () => {
+    expect(served.logged.join('')).toContain('hooks of shop.line: components are written with their entries');
+  });
+
+  it('unique values of what is stored may be sent again', async () => {
+    const made = await create({ lines: [{ name: 'a', code: 'one' }] });
+    const again = { id: made.lines[0]!.id, name: 'A', code: 'one' };
+    expect((await send('PUT', `/${made.id}`, { lines: [again] })).entry.lines).toMatchObject([{ name: 'A' }]);
+    expect((await send('PUT', `/${made.id}`, { lines: [{ ...again, id: undefined }] })).status).toBe(400);
+  });
+});

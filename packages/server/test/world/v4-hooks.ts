@@ -1,0 +1,21 @@
+/** Hooks around every write, as those of a v4 project that change nothing: components are written before them. */
+import { plain } from '../../src/v4code/data/entities.js';
+import type { HooksOf } from '../../src/write/request.js';
+
+type Open = Record<string, unknown>;
+
+export const idleHooks: HooksOf = () => ({
+  before: () => async (event) => {
+    const { data, preview } = event;
+    if (!data || !preview) return;
+    const seen = plain(data) as Open;
+    if ((await preview.complete(seen)) && (await preview.writeParts(seen))) preview.take(plain(seen) as Open, null);
+  },
+  after: () => undefined,
+});
+
+/** How the writes of a test are made, and what the hooks are. */
+export const withAndWithoutHooks = [
+  ['without hooks', {}],
+  ['behind hooks', { hooks: idleHooks }],
+] as const;
