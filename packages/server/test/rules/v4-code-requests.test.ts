@@ -89,7 +89,12 @@ const files = {
     `{ config: { update: { policies: [(ctx) => ctx.request.body.data.includes('title')] } } }`,
   ),
   // hooks take the writes of the server the long way
-  ...typeFile('slow', { title: { type: 'string' }, cover: media, pictures: { type: 'media', multiple: true } }),
+  ...typeFile('slow', {
+    title: { type: 'string' },
+    card: { type: 'component', component: 'parts.card' },
+    cover: media,
+    pictures: { type: 'media', multiple: true },
+  }),
   ...coreFile('Router', 'slow'),
   ...coreFile('Controller', 'slow'),
   ...coreFile('Service', 'slow'),
@@ -236,8 +241,32 @@ describe.each(dialects)('on %s', (dialect) => {
         const { status } = await served.json('POST', '/api/whole', { data: { title: 'x' }, files: { cover: given } });
         expect(status).toBe(400);
       }
-      const text = JSON.stringify({ title: 'x', files: { cover } }).replaceAll('/', '\\/');
-      expect((await served.json('POST', '/api/text', { text })).status).toBe(400);
+      const plain = JSON.stringify({ title: 'x', files: { cover } });
+      for (const text of [
+        plain.replaceAll('/', '\\/'),
+        plain.replaceAll('/', '\\u002F'),
+        plain.replaceAll('/.env', '/./.env'),
+        JSON.stringify({ title: 'x', files: { cover: { ...cover, path: path.relative('.', cover.path) } } }),
+        `\n ${plain.replaceAll('/.env', '//.env')}`,
+      ])
+        expect([text, (await served.json('POST', '/api/text', { text })).status]).toEqual([text, 400]);
+    });
+
+    it('BO15: nested too deep are a 400 wherever code has to go down into them', async () => {
+      const deep = `${'['.repeat(5000)}${']'.repeat(5000)}`;
+      const headers = { 'content-type': 'application/json' };
+      for (const at of ['/api/shots', '/api/slows', '/api/whole'])
+        for (const name of ['card', 'cover']) {
+          const body = `{"data":{"title":"x","${name}":${deep}}}`;
+          const { status } = await served.ask(at, { method: 'POST', headers, body });
+          expect([at, name, status]).toEqual([at, name, 400]);
+        }
+    });
+
+    it.each([undefined, 'text', [1]])('without an object as data are a 400 of entityService: %s', async (data) => {
+      const { status, body } = await served.json('POST', '/api/whole', { data });
+      const message = `Invalid payload submitted for the creation of an entity of type shot. Expected an object, but got ${typeof data}`;
+      expect([status, body]).toMatchObject([400, { error: { name: 'ValidationError', message } }]);
     });
 
     it('that code refuses or fails with leave nothing', async () => {

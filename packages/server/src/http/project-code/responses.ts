@@ -2,7 +2,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyBaseLogger, FastifyReply } from 'fastify';
 import type Koa from 'koa';
-import { Refusal } from '../../errors.js';
+import { issue, Refusal } from '../../errors.js';
+import { limits } from '../../limits.js';
 import type { Answer } from '../../read/find.js';
 import {
   type ErrorResponse,
@@ -38,13 +39,28 @@ export type CodeBody = string | Buffer | Readable | null;
 
 /** The response to an error: what the project's code means the client to see, or a fault that is logged. */
 export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
-  const { status, body, headers } = failureOf(fault, asked);
+  const meant = fault instanceof RangeError && isTooDeep(bodyOf(ctx)) ? tooDeep() : fault;
+  const { status, body, headers } = failureOf(meant, asked);
   // what middlewares have set before stays, as in v4, but for what is said of another body
   for (const name of Object.keys(ctx.response.headers)) if (ofBody.test(name)) ctx.remove(name);
   ctx.status = status;
   ctx.body = body;
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-type') ctx.set(name, value);
 };
+
+/** Whatever walks down such a body has no room on the stack: the client's fault, not that of the code. */
+const isTooDeep = (body: unknown): boolean => {
+  let level: readonly unknown[] = [body];
+  for (let depth = 0; depth <= limits.jsonDepthMax; depth++) {
+    level = level.flatMap((it) => (it !== null && typeof it === 'object' ? Object.values(it) : []));
+    if (level.length === 0) return false;
+  }
+  return true;
+};
+
+const tooDeep = (): Refusal => new Refusal(issue('body.too-deep', ['data'], { max: limits.jsonDepthMax }));
+
+const bodyOf = ({ request }: Koa.Context): unknown => (request as { readonly body?: unknown }).body;
 
 const ofBody =
   /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;

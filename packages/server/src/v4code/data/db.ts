@@ -1,7 +1,7 @@
 /** `strapi.db.query(uid)`: rows of a type with v4's lifecycles around every operation, and no validation. */
 import type { EntryType, Uid } from '../../model/model.js';
 import { type Callable, isMembers, type Members } from '../loading/parts.js';
-import { faultOfCode } from '../strapi-utils/errors.js';
+import { faultOfCode, ValidationError } from '../strapi-utils/errors.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import type { FindParams } from './queries.js';
@@ -88,6 +88,14 @@ export const newQueryEngine = (
     return reads.meant(operation);
   };
 
+  const payload = (what: 'creation' | 'update', data: unknown): object => {
+    if (rules === 'checked' && !isMembers(data))
+      throw new ValidationError(
+        `Invalid payload submitted for the ${what} of an entity of type ${type.displayName}. Expected an object, but got ${typeof data}`,
+      );
+    return objectOf(data);
+  };
+
   const engine: QueryEngine = {
     findOne: (params = {}) => reads.findOne(params),
     findMany: (params = {}) => withHooks('FindMany', params, reads.find),
@@ -103,12 +111,15 @@ export const newQueryEngine = (
     // null only if hooks of reads hide it
     create: (params) =>
       changeOne('Create', params, async (operation, options) =>
-        resultOf(await entities.create(uid, asGiven(type, objectOf(params.data)), options), operation),
+        resultOf(await entities.create(uid, asGiven(type, payload('creation', params.data)), options), operation),
       ) as Promise<Entity>,
     update: (params) =>
       changeOne('Update', params, async (operation, options) => {
         const id = await targetOf(operation);
-        return resultOf(await entities.update(uid, id, objectOf(operation.params['data']), options), operation);
+        return resultOf(
+          await entities.update(uid, id, payload('update', operation.params['data']), options),
+          operation,
+        );
       }),
     delete: (params = {}) =>
       changeOne('Delete', params, async (operation, options) => {

@@ -134,15 +134,27 @@ const refuseClientsPath = (place: string): void => {
     throw new ValidationError('Files are sent as multipart/form-data');
 };
 
-/** Also as JSON inside of a text (the field `data` of a form), and in other spellings of the path. */
-const mentions = (value: unknown, place: string): boolean => {
-  if (typeof value === 'string') {
-    const text = value.replace(/\\u([0-9a-f]{4})/gi, (_all, code: string) =>
-      String.fromCharCode(Number.parseInt(code, 16)),
-    );
-    return path.resolve(value) === place || text.replaceAll('\\/', '/').includes(place);
+/** Also inside of JSON that is a text (the field `data` of a form), and in other spellings of the path. */
+const mentions = (given: unknown, place: string): boolean => {
+  const values = [given];
+  for (const value of values) {
+    if (typeof value === 'string') {
+      if (value.includes(place) || path.resolve(value) === place) return true;
+      const inside = objectIn(value);
+      if (inside !== null) values.push(inside);
+    } else if (value !== null && typeof value === 'object') for (const it of Object.values(value)) values.push(it);
   }
-  return value !== null && typeof value === 'object' && Object.values(value).some((it) => mentions(it, place));
+  return false;
+};
+
+/** What a text of JSON holds, also one inside of a text; null for other texts. */
+const objectIn = (text: string): unknown => {
+  if (!/^\s*[[{"]/.test(text)) return null;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
 };
 
 /** The form as code has left it: what it took out of `files` is not stored. */
