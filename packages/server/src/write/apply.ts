@@ -7,10 +7,10 @@ import { type Issue, issue, never, Refusal, refuse, unwrap } from '../errors.js'
 import type { EntryType } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import { ConstraintFault, type Db } from '../sql/dialect.js';
-import { removeUnplaced } from './ahead.js';
 import { readPublishedAt } from './change.js';
 import { findSourceOf, prepareCreate } from './create.js';
 import { prepareDelete } from './delete.js';
+import { adoptLooseParts } from './loose-parts.js';
 import { dropUnwritable } from './places.js';
 import { previewOf } from './preview.js';
 import {
@@ -171,7 +171,8 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
-  const unread = action === 'update' && request.id !== null && (await prepareUnread(write, request.id));
+  const unread =
+    action === 'update' && request.id !== null && !request.mayAdopt && (await prepareUnread(write, request.id));
   if (unread) return unread;
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
   const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
@@ -192,9 +193,8 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     const preview = previewOf(write, input, stored);
     await hook({ id: stored?.id ?? null, data, session, preview, ...turning(write) });
     write.byHooks.haveRun = true;
-    await removeUnplaced(write, data, write.context.model);
     stored &&= await entryAfterHooks(write, stored, 'plain');
-  }
+  } else if (request.mayAdopt) await adoptLooseParts(write, input.data, stored?.id ?? null);
   if (write.byHooks.creators)
     write = { ...write, request: { ...request, creators: { ...request.creators, ...write.byHooks.creators } } };
   // the hook itself may have created the entry of a single type

@@ -29,6 +29,7 @@ import {
   creator,
   type Given,
   instant,
+  isUntimed,
   makePrepared,
   noNames,
   noParts,
@@ -73,12 +74,14 @@ export const prepareCreate = async (
   const { times } = write.byHooks;
   const time = times?.shown ?? now();
   const { createdAt, updatedAt } = times ?? { createdAt: time, updatedAt: time };
-  const system: Cell[] = [
-    instant('created_at', createdAt ?? null),
-    instant('updated_at', updatedAt ?? null),
-    ...creator(request, 'createdBy'),
-    ...creator(request, 'updatedBy'),
-  ];
+  const system: Cell[] = isUntimed(type)
+    ? []
+    : [
+        instant('created_at', createdAt ?? null),
+        instant('updated_at', updatedAt ?? null),
+        ...creator(request, 'createdBy'),
+        ...creator(request, 'updatedBy'),
+      ];
   if (type.draftAndPublish) system.push(instant('published_at', isDraft ? null : (publishedAt ?? time)));
   else if (type.keepsPublishedAt) system.push(instant('published_at', time));
   if (type.localized) system.push({ column: 'locale', kind: 'string', value: locale });

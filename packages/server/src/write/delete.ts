@@ -4,7 +4,7 @@ import type { EntryType, LinkAttribute, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { siblingsLock } from './locales.js';
 import type { Operation } from './operations.js';
-import { readParts } from './parts.js';
+import { owningPaths, readParts } from './parts.js';
 import { removalOf } from './removal.js';
 import type { PreparedWrite } from './request.js';
 import { checkMatch, entryAfterHooks, findEntry, makePrepared, takeLocks, turning, type Write } from './writing.js';
@@ -43,18 +43,14 @@ export const prepareDelete = async (write: Write, id: number | null): Promise<Pr
 };
 
 /** A component that code deletes by itself leaves the entries and components that it is a part of. */
-const removalFromOwners = ({ uid }: EntryType, id: number, model: Model): readonly Operation[] => {
-  const owning = [...model.types.values()].flatMap((type) =>
-    [...type.attributes.values()].flatMap((it) => (it.kind === 'part' && it.components.includes(uid) ? [it.path] : [])),
-  );
-  return [...new Map(owning.map((it) => [it.table, it])).values()].map(({ table, to, typeColumn }) => ({
+const removalFromOwners = (type: EntryType, id: number, model: Model): readonly Operation[] =>
+  owningPaths(type, model).map(({ table, to, typeColumn }) => ({
     kind: 'delete',
     table,
     column: to,
     ids: [id],
-    fixed: [{ column: typeColumn!, value: uid }],
+    fixed: [{ column: typeColumn!, value: type.uid }],
   }));
-};
 
 const linkTablesOf = (type: EntryType, model: Model): readonly string[] => {
   const links = (it: EntryType): readonly LinkAttribute[] =>

@@ -72,3 +72,11 @@ const partsStatement = (path: LinkPath, dialect: Dialect): Statement =>
     const columns = ['id', path.from, path.to, path.typeColumn!, 'field', path.rank!].map((name) => column('l', name));
     return sql`select ${sql.join(columns)} from ${sql.table(path.table)} l where ${dialect.inIds(column('l', path.from))} order by ${column('l', path.rank!)}, l.id`;
   });
+
+/** Where components of a type have their places: the tables of all entries and components that may contain them. */
+export const owningPaths = ({ uid }: EntryType, model: Model): readonly LinkPath[] => {
+  const owning = [...model.types.values()].flatMap((type) =>
+    [...type.attributes.values()].flatMap((it) => (it.kind === 'part' && it.components.includes(uid) ? [it.path] : [])),
+  );
+  return [...new Map(owning.map((it) => [it.table, it])).values()];
+};

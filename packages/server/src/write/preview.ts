@@ -7,10 +7,11 @@ import { unwrap } from '../errors.js';
 import { limits } from '../limits.js';
 import { isSecretType, parseInstant, scalarTypes } from '../model/attributes.js';
 import type { Attribute, ScalarAttribute } from '../model/model.js';
-import { knowAhead, writePartsAhead } from './ahead.js';
+import { knowAhead, removeUnplaced, writePartsAhead } from './ahead.js';
 import { readPublishedAt, serverKeys } from './change.js';
 import { nextVersion, type StoredEntry } from './entry.js';
 import { inheritedNames } from './locales.js';
+import { adoptLooseParts } from './loose-parts.js';
 import { hashOf } from './passwords.js';
 import { placesOf } from './places.js';
 import type { Data, Preview } from './request.js';
@@ -97,7 +98,7 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
       return isValid;
     },
     addTimes,
-    take: (left, creators) => {
+    take: async (left, creators) => {
       byHooks.creators = creators;
       const { createdAt, updatedAt, ...rest } = left;
       // a text of the client is no hash, even if a hook puts it where a password was
@@ -117,6 +118,8 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
         updatedAt: timeOf(updatedAt, 'updatedAt'),
         shown,
       };
+      await adoptLooseParts(write, data, stored?.id ?? null);
+      await removeUnplaced(write, data, context.model);
     },
   };
 };

@@ -34,6 +34,8 @@ export type WriteRequest = {
   readonly creators?: Creators;
   /** An upload adds files to an entry (UP11): `updatedAt` and `updatedBy` stay, and code of a v4 project is not told, as in v4. */
   readonly isOfUpload?: boolean;
+  /** Code names components by their ids that it has made by themselves. */
+  readonly mayAdopt?: boolean;
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */
   readonly locale?: string | null;
 } & (
@@ -122,8 +124,8 @@ export interface Preview {
   writeParts(copy: Record<string, unknown>): Promise<boolean>;
   /** Adds times only, for writes without rules. */
   addTimes(copy: Record<string, unknown>): void;
-  /** What hooks have left of the copy becomes the data. @param creators those that they have set. */
-  take(left: Data, creators: Creators | null): void;
+  /** What hooks have left of the copy becomes the data. Throws a `Refusal` for components of others. @param creators those that they have set. */
+  take(left: Data, creators: Creators | null): Promise<void>;
 }
 
 /** The hooks of a write, if its type has any. */

@@ -294,6 +294,21 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     expect(found).toMatchObject({ main: { name: 'm' }, lines: [{ name: 'a' }, { name: 'b' }] });
   });
 
+  it('that a hook creates by itself become those of the entry', async () => {
+    strapi.change = async (data) => {
+      const { id } = await strapi.entityService.create(line, { data: { name: 'made', notes: [{ text: 'in it' }] } });
+      (data['lines'] as unknown[]).push({ id, __pivot: { field: 'lines', component_type: line } });
+      data['main'] = { id: (await strapi.entityService.create(line, { data: { name: 'alone' } })).id };
+    };
+    const made = await create({ lines });
+    expect(made).toMatchObject({
+      main: { name: 'alone' },
+      lines: [{}, {}, { name: 'made', notes: [{ text: 'in it' }] }],
+    });
+    const { entry } = await send('PUT', `/${made.id}`, { lines: [{ id: made.lines[2]!.id }] });
+    expect(names(entry.lines)).toEqual(['made', 'made']);
+  });
+
   it('have the files of a form', async () => {
     const made = await served.form('POST', '/api/orders?populate[lines][populate]=picture', {
       data: JSON.stringify({ lines }),

@@ -552,14 +552,46 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       ).toEqual(['S', [5, 7], [5, null], 0]);
     });
 
-    it('are not created alone', async () => {
-      for (const call of [`strapi.db.query('${variant}').create`, `strapi.db.query('${variant}').createMany`])
-        expect(await thrown(`await ${call}({ data: [{ stock: 1 }] })`)).toMatch(
-          call.endsWith('Many') ? /shared\.variant is a component, which is created with its entry/ : /./,
-        );
-      expect(await thrown(`await strapi.entityService.create('${variant}', { data: { stock: 1 } })`)).toMatch(
-        /shared\.variant is a component, which is created with its entry/,
-      );
+    it('are created alone, and become a part of what names them by their ids', async () => {
+      expect(
+        await run(`
+          const [one, two] = [
+            await strapi.entityService.create('${variant}', { data: { size: 'S', parts: [{ name: 'zip' }] } }),
+            await strapi.db.query('${variant}').create({ data: { size: 'M', stock: 5 } }),
+          ];
+          const { ids: [three] } = await strapi.db.query('${variant}').createMany({ data: [{ size: 'L' }] });
+          const populate = { variants: { populate: ['parts'] }, main: true };
+          const made = await strapi.db.query('${product}').create({ data: { title: 'shirt', variants: [two.id, { id: one.id }], main: three }, populate });
+          const again = await strapi.db.query('${product}').update({
+            where: { id: made.id }, data: { variants: [{ id: one.id, __pivot: { field: 'variants' } }], main: null }, populate,
+          });
+          return [made, again].map((it) => [it.variants.map((part) => [part.size, ...part.parts.map(({ name }) => name)]), it.main && it.main.size])`),
+      ).toEqual([
+        [[['M'], ['S', 'zip']], 'L'],
+        [[['S', 'zip']], null],
+      ]);
+    });
+
+    it('that are those of another entry, or do not exist, are refused', async () => {
+      for (const id of ['small.id', '99999'])
+        for (const call of [
+          `create({ data: { title: 'trousers', variants: [ID] } })`,
+          `create({ data: { title: 'trousers', main: { id: ID } } })`,
+          `update({ where: { id: other.id }, data: { variants: [{ id: ID }] } })`,
+        ])
+          expect(
+            await thrown(`${made}
+              const other = await strapi.db.query('${product}').create({ data: { title: 'hat' } });
+              await strapi.db.query('${product}').${call.replace('ID', id)}`),
+          ).toMatch(/not related to the entity|component/);
+    });
+
+    it('have no effect in updateMany, as relations', async () => {
+      expect(
+        await run(`${made}
+          const { count } = await strapi.db.query('${product}').updateMany({ where: { id: made.id }, data: { title: 'T', variants: [], main: null } });
+          return [count, await stocks()]`),
+      ).toEqual([1, [3, 5, 7]]);
     });
   });
 

@@ -39,8 +39,7 @@ export type CodeBody = string | Buffer | Readable | null;
 
 /** The response to an error: what the project's code means the client to see, or a fault that is logged. */
 export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
-  const meant = fault instanceof RangeError && isTooDeep(bodyOf(ctx)) ? tooDeep() : fault;
-  const { status, body, headers } = failureOf(meant, asked);
+  const { status, body, headers } = failureOf(meantBy(fault, bodyOf(ctx)), asked);
   // what middlewares have set before stays, as in v4, but for what is said of another body
   for (const name of Object.keys(ctx.response.headers)) if (ofBody.test(name)) ctx.remove(name);
   ctx.status = status;
@@ -48,7 +47,12 @@ export const fail = (fault: unknown, ctx: Koa.Context, asked: Asked): void => {
   for (const [name, value] of Object.entries(headers)) if (name !== 'content-type') ctx.set(name, value);
 };
 
-/** Whatever walks down such a body has no room on the stack: the client's fault, not that of the code. */
+/** What goes down into a body that is nested too deep has no room on the stack: the client's fault. */
+const meantBy = (fault: unknown, body: unknown): unknown =>
+  fault instanceof RangeError && isTooDeep(body)
+    ? new Refusal(issue('body.too-deep', ['data'], { max: limits.jsonDepthMax }))
+    : fault;
+
 const isTooDeep = (body: unknown): boolean => {
   let level: readonly unknown[] = [body];
   for (let depth = 0; depth <= limits.jsonDepthMax; depth++) {
@@ -58,17 +62,18 @@ const isTooDeep = (body: unknown): boolean => {
   return true;
 };
 
-const tooDeep = (): Refusal => new Refusal(issue('body.too-deep', ['data'], { max: limits.jsonDepthMax }));
-
 const bodyOf = ({ request }: Koa.Context): unknown => (request as { readonly body?: unknown }).body;
 
 const ofBody =
   /^(?:content-(?:type|length|encoding|range|disposition)|transfer-encoding|etag|last-modified|accept-ranges|cache-control)$/;
 
-/** The response to what hooks of an administrator's write throw, which may be meant for them; null for refusals of the server's own. */
-export const responseOfFault = (fault: unknown, asked: Asked): JsonResponse | null => {
+/**
+ * The response to what hooks of an administrator's write throw, which may be meant for them; null for refusals of the server's own.
+ * @param given the body of the request.
+ */
+export const responseOfFault = (fault: unknown, given: unknown, asked: Asked): JsonResponse | null => {
   if (fault instanceof Refusal) return null;
-  const { status, body, headers } = failureOf(fault, asked);
+  const { status, body, headers } = failureOf(meantBy(fault, given), asked);
   return { status, headers: { 'content-type': JSON_TYPE, ...headers }, body: JSON.stringify(body) };
 };
 

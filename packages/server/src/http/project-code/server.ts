@@ -284,7 +284,7 @@ export const addProjectCode = async (
     // Koa's own is a 404
     reply.raw.statusCode = 200;
     const asked = { method, url: request.raw.url, id, log };
-    request.responseOfFault = (fault) => responseOfFault(fault, asked);
+    request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
     introduceAdministrator(ctx, request).then(
       () => inRequest(ctx, goOn),
       (fault: unknown) => sendFault(fault, asked, reply),
@@ -337,7 +337,7 @@ export const addProjectCode = async (
       }
       await new Promise<void>((answered, refused) => {
         const keepsCodes = isByAdministrator(request);
-        if (keepsCodes) request.responseOfFault = (fault) => responseOfFault(fault, asked);
+        if (keepsCodes) request.responseOfFault = (fault) => responseOfFault(fault, request.body, asked);
         request.codeRun = { ctx, answered, refused: route && refused, keepsCodes, ended };
         goOn();
       });

@@ -23,7 +23,7 @@ import { storeLocalDates } from '../strapi-utils/dates.js';
 import { thrownBy } from '../strapi-utils/errors.js';
 import { noModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
-import { checkCreators, checkSiblings, givenIn, noneGiven, refuseOtherSiblings } from './given.js';
+import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
 import { alone, inScope, inTurn } from './scope.js';
 import { refuseUnstorable } from './storable.js';
@@ -132,7 +132,8 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     const type = typeIn(options.rules === 'bare' ? views.bare : views.open, uid);
     const model = options.rules === 'bare' ? views.bare : views.open;
     const { rules, operation } = options;
-    const given = action === 'delete' ? {} : asBody(storableIn(data, type, model), type, model, rules);
+    const body = action === 'delete' ? {} : asBody(storableIn(data, type, model), type, model, rules);
+    const given = action === 'update' && operation === null ? ofRows(body, type) : body;
     const { times, creators, newId, siblings } =
       action === 'delete' ? noneGiven : givenIn(given, type, { action, rules, isOfMany: operation === null });
     const hashes =
@@ -149,6 +150,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
         ...(creators ? { creators } : {}),
         ...(newId === null ? {} : { newId }),
         ...(source ? { source } : {}),
+        ...(rules === 'bare' && namesParts(written, type) ? { mayAdopt: true } : {}),
       } as WriteRequest;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
         operation,
@@ -244,6 +246,9 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
       }),
   };
 };
+
+const namesParts = (data: Data, { attributes }: EntryType): boolean =>
+  Object.entries(data).some(([name, value]) => value != null && attributes.get(name)?.kind === 'part');
 
 /** Files that are added to a list, which no text holds. */
 const ADDED = crypto.randomUUID();

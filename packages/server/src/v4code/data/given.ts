@@ -1,7 +1,7 @@
 /** What code gives beside the attributes of an entry: its times, who made it, its id, and the entries that it is a locale of. */
 import { issue, Refusal, unwrap } from '../../errors.js';
 import { parseInstant } from '../../model/attributes.js';
-import { ADMIN_UID, type EntryType, FILE_UID } from '../../model/model.js';
+import { ADMIN_UID, type Attribute, type EntryType, FILE_UID } from '../../model/model.js';
 import { idOf } from '../../write/ids.js';
 import type { Creators, Data, Times } from '../../write/request.js';
 import { isMembers } from '../loading/parts.js';
@@ -38,16 +38,27 @@ export const givenIn = (data: Data, type: EntryType, { action, rules, isOfMany }
 
 export const noneGiven: Given = { newId: null, siblings: null };
 
-const refuseLost = ({ related }: Data, { uid, kind }: EntryType, action: GivenIn['action']): void => {
-  if (kind === 'component' && action === 'create')
-    throw new Error(
-      `${uid} is a component, which is created with its entry: write it as a part of the entry's data, by strapi.entityService or strapi.db.query of the entry`,
-    );
+const refuseLost = ({ related }: Data, { uid }: EntryType, action: GivenIn['action']): void => {
   const isEmpty = related == null || (action === 'create' && Array.isArray(related) && related.length === 0);
   if (uid === FILE_UID && !isEmpty)
     throw new Error(
       `"related" of ${uid} attaches files to nothing here: write the id of the file as the media attribute of the entry (strapi.entityService.update(uid, id, { data: { cover: file.id } })), or give ref, refId and field to strapi.plugin('upload').service('upload').upload`,
     );
+};
+
+/** What v4 changes in many entries at once: their own rows. Relations, media and components have no effect there. */
+export const ofRows = (data: Data, { attributes }: EntryType): Data =>
+  Object.fromEntries(Object.entries(data).filter(([name]) => isOfRow(attributes.get(name))));
+
+const isOfRow = (attribute: Attribute | undefined): boolean => {
+  switch (attribute?.kind) {
+    case 'link':
+      return attribute.source === 'creator';
+    case 'morph':
+      return attribute.shape === 'one';
+    default:
+      return attribute?.kind !== 'part';
+  }
 };
 
 const timesIn = (data: Data, names: readonly (keyof Times)[]): Times | null => {

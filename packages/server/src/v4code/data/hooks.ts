@@ -76,7 +76,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         }
         if (!preview) return;
         const left = dataIn(operation, seen, parts);
-        preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
+        await preview.take(left, type.kind === 'component' ? null : creatorsSet(left, seen));
       };
 
     /** @returns the entry that is to be written, as hooks have left `where`; null for one that does not exist yet. Throws `NoRow`. */
