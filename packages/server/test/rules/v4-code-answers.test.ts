@@ -152,7 +152,7 @@ describe.each(dialects)('answers of code on %s', (dialect) => {
   it("tell hooks of populate and sort in v4's form", async () => {
     expect((await served.json('GET', '/api/hookeds?populate=*&sort=title:desc,id')).status).toBe(200);
     expect((await served.json('GET', '/api/saw')).body).toEqual({
-      populate: true,
+      populate: {},
       orderBy: [{ title: 'desc' }, { id: 'asc' }],
     });
   });

@@ -341,6 +341,7 @@ const isFalse = (value: unknown): boolean =>
 
 const optionsOf = (options: Members, attribute: NestedAttribute, naming: Naming): unknown => {
   const target = soleTarget(attribute, naming.model);
+  if (!target && isEmpty(options)) return {};
   if (!target) return withoutUndefined({ on: fragmentsOf(options, attribute, naming), ...rowsOf(options, naming) });
   const nested = nestedOf(options, target, naming);
   if (!isCounted(attribute, options)) return nested;

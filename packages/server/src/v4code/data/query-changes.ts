@@ -1,6 +1,7 @@
 /** Queries on their way between clients, code and the server: what they populate without creators, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
-import { type Attribute, type EntryType, type Model, targetsOf } from '../../model/model.js';
+import { type Attribute, type EntryType, type Model, targetsOf, typeKeyOf } from '../../model/model.js';
+import type { Gate } from '../../query/selection.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { conditionDates, isPlainCondition } from '../strapi-utils/dates.js';
 import { isEverything, isGroup } from './queries.js';
@@ -56,6 +57,26 @@ export const withoutCreators = (populate: unknown, types: Types, model: Model, k
       : { ...options, populate: withoutCreators(options['populate'], of, model) };
   const named = Object.entries(populate).filter(([name]) => keepsOwn || !isCreatorName(name));
   return mapOptions(Object.fromEntries(named), types, model, inside);
+};
+
+/** `*` of a client as v4 hands it on to services and hooks: an object of what the client may populate. */
+export const withNames = (populate: unknown, types: Types, model: Model, gate: Gate): unknown => {
+  if (isEverything(populate))
+    return Object.fromEntries(
+      types.flatMap((type) =>
+        [...type.attributes.values()].flatMap((it) =>
+          it.kind === 'scalar' || isCreatorName(it.name) || !gate.allows(type, it, 'populate')
+            ? []
+            : [[it.name, typeKeyOf(it) === null ? true : {}]],
+        ),
+      ),
+    );
+  if (!isMembers(populate)) return populate;
+  const inside = (options: Members, of: Types): Members =>
+    options['populate'] === undefined
+      ? options
+      : { ...options, populate: withNames(options['populate'], of, model, gate) };
+  return mapOptions(populate, types, model, inside);
 };
 
 export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';

@@ -8,6 +8,7 @@ import { objectQuery, type QueryObject } from '../../query/objects.js';
 import type { ResolveContext } from '../../query/resolve.js';
 import type { ReadAction } from '../../query/selection.js';
 import type { Reader } from '../../read/find.js';
+import { isEverything } from '../data/queries.js';
 import type { Members } from '../loading/parts.js';
 
 /** What v4 looks into; any other parameter stays as it is, be it the project's own. */
@@ -37,7 +38,7 @@ export const allowedQuery = (
     const request = { action, type, id: null, query: objectQuery(allowed as QueryObject) };
     const checked = reader.check(request, { ...context, notesAll: true });
     const removed = checked.ok
-      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it))
+      ? lastFirst(checked.value.map((it) => it.issue)).filter((it) => removeIgnored(allowed, it, type))
       : lastFirst(checked.issues).filter(({ path }) => removeAt(allowed, path));
     if (removed.length > 0) continue;
     if (checked.ok) return { ...parameters(false), ...allowed };
@@ -56,9 +57,10 @@ const lastFirst = (issues: readonly Issue[]): readonly Issue[] =>
 /**
  * Removes what is ignored where code would understand it: `where` in `populate` is a condition of its own to it, and below a polymorphic
  * relation it would find the attributes of types that the caller may not. Names that the type itself has not are ignored there, too.
+ * What populates nothing of the entries themselves stays: it may be a word of the project's own (`populate=deep`).
  * @returns whether there was one.
  */
-const removeIgnored = (query: Members, issue: Issue): boolean => {
+const removeIgnored = (query: Members, issue: Issue, type: EntryType): boolean => {
   const { code, path } = issue;
   // what is populated may have this name, too
   const start = path.findLastIndex((it, i) => it === 'filters' && path[i - 1] !== 'populate');
@@ -66,13 +68,18 @@ const removeIgnored = (query: Members, issue: Issue): boolean => {
   if (start !== -1 && start < path.length - 1)
     return removeAt(memberAt(query, path.slice(0, start)), path.slice(start));
   const isName = code === 'query.unknown-name';
-  const isText = isName && memberAt(query, path) === issue.facts['name'];
+  const text = isName && memberAt(query, path);
+  const isText = isName && text === issue.facts['name'] && !isOwnWord(text, path, type);
   const isBelow = isName && path.indexOf('populate') !== path.lastIndexOf('populate');
   const holder = memberAt(query, path.slice(0, -1));
   // `on` with a text chooses no type
   if (code === 'query.expected-object') return replace(holder, path.at(-1)!, {});
   return (understood.has(code) || isText || isBelow) && remove(holder, path.at(-1)!);
 };
+
+/** Of the project, which populates nothing by itself. */
+const isOwnWord = (text: unknown, path: readonly string[], { attributes }: EntryType): boolean =>
+  path[0] === 'populate' && path.length <= 2 && !attributes.has(String(text)) && !isEverything(text);
 
 const understood: ReadonlySet<IssueCode> = new Set<IssueCode>([
   'query.unknown-option',

@@ -1,5 +1,6 @@
 /** The core controllers and services of `factories`, which project code wraps (`super.find(ctx)`) or leaves as they are. */
 import pickBy from 'lodash/pickBy.js';
+import { newGate } from '../../access/access.js';
 import { limits } from '../../limits.js';
 import type { EntryType, Model, Uid } from '../../model/model.js';
 import type { PageFacts } from '../data/db.js';
@@ -7,7 +8,7 @@ import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
 import { POPULATES_PUBLISHED } from '../data/queries.js';
-import { withoutCreators } from '../data/query-changes.js';
+import { withNames, withoutCreators } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext, Native } from '../native.js';
@@ -158,6 +159,12 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const allowed = (ctx: CodeContext): Members =>
     withAddedCreators(ctx, native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)));
 
+  const withNamesIn = (ctx: CodeContext, query: Members): Members => {
+    const { populate } = query;
+    const gate = newGate(native().callerOf(ctx), model);
+    return populate === undefined ? query : { ...query, populate: withNames(populate, [type], model, gate) };
+  };
+
   const shared = {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
     sanitizeQuery: async (ctx: CodeContext) => allowed(ctx),
@@ -176,7 +183,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     const isIgnoredInPart = native().validateQuery(ctx, type);
     const members = service();
     // what the server ignores may mean something to the service
-    const query = isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx));
+    const query = withNamesIn(ctx, isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx)));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
