@@ -1,5 +1,5 @@
 /** What webhooks, and listeners in this process, are told of: v4's events, and which of them a write is. */
-import { FILE_UID } from '../model/model.js';
+import { FILE_UID, USER_UID } from '../model/model.js';
 import type { WriteEvent } from '../write/session.js';
 
 export const eventNames = [
@@ -27,11 +27,10 @@ export interface EventListeners {
   tell(told: readonly { readonly name: EventName; readonly facts: EventFacts }[]): void;
 }
 
-/** In the order in which they are told; none for users, roles and other types of v4 itself. */
+/** In the order in which they are told; none for roles and other types of v4 itself. Users are entries of the project, as in v4. */
 export const eventsOf = ({ action, type, publication }: WriteEvent): readonly EventName[] => {
   // v4's media library updates a file like any entry
   if (type.uid === FILE_UID) return action === 'update' ? ['entry.update', 'media.update'] : [`media.${action}`];
-  // v4 tells of entries only
-  if (type.origin !== 'project' || type.kind === 'component') return [];
+  if ((type.origin !== 'project' && type.uid !== USER_UID) || type.kind === 'component') return [];
   return [`entry.${action}`, ...(publication === undefined ? [] : [`entry.${publication}` as const])];
 };

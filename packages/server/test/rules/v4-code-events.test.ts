@@ -37,7 +37,8 @@ const files = {
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
     const actions = ['find', 'create', 'update', 'delete'].map((it) => 'api::book.book.' + it);
-    await allow('public', [...actions, 'api::author.author.find', 'plugin::upload.content-api.upload']);
+    await allow('authenticated', []);
+    await allow('public', [...actions, 'plugin::users-permissions.auth.register', 'api::author.author.find', 'plugin::upload.content-api.upload']);
     strapi.heard = [];
     strapi.listen = (how) => how(strapi.eventHub);
   } };`,
@@ -131,6 +132,11 @@ describe.each(dialects)('strapi.eventHub on %s', (dialect) => {
     await vi.waitFor(() =>
       expect(strapi.heard).toEqual([['entry.create', { model: 'book', uid: 'api::book.book', entry }]]),
     );
+    const user = { username: 'bob', email: 'bob@example.org', password: 'secret1' };
+    await served.json('POST', '/api/auth/local/register', user);
+    const [, told] = await receiver.received(2);
+    expect(told!.body).toMatchObject({ event: 'entry.create', model: 'user', entry: { username: 'bob' } });
+    expect(JSON.stringify(told!.body)).not.toMatch(/assword|secret|\$2[aby]\$|oken/);
     await notifier.stop();
     await receiver.close();
   });
@@ -139,6 +145,30 @@ describe.each(dialects)('strapi.eventHub on %s', (dialect) => {
     hearAll();
     const { status } = await served.form('POST', '/api/upload', { files: ['a.txt', 'text/plain', 'abc'] });
     expect([status, strapi.heard]).toMatchObject([200, [['media.create', { media: { name: 'a.txt', ext: '.txt' } }]]]);
+  });
+
+  it('tells of users as of entries, with their role and without what is private', async () => {
+    hearAll();
+    const given = { username: 'ann', email: 'ann@example.org', password: 'secret1' };
+    const registered = await served.json('POST', '/api/auth/local/register', given);
+    const { id } = (registered.body as { user: { id: number } }).user;
+    const user = 'plugin::users-permissions.user';
+    const data = { username: 'anna', password: 'secret2', resetPasswordToken: 'secret3' };
+    await served.json('POST', '/api/do', ['service', user, 'update', id, { data }]);
+    await served.json('POST', '/api/do', ['service', user, 'delete', id]);
+    const guests = { name: 'Guests', type: 'guests' };
+    await served.json('POST', '/api/do', ['service', 'plugin::users-permissions.role', 'create', { data: guests }]);
+    const told = (username: string) => ({
+      model: 'user',
+      uid: user,
+      entry: { id, username, role: { type: 'authenticated' } },
+    });
+    expect(strapi.heard).toMatchObject([
+      ['entry.create', told('ann')],
+      ['entry.update', told('anna')],
+      ['entry.delete', told('anna')],
+    ]);
+    expect(JSON.stringify(strapi.heard)).not.toMatch(/assword|secret|\$2[aby]\$|oken/);
   });
 
   it('tells nothing of what is refused or undone, nor of what db.query writes, as in v4', async () => {

@@ -207,17 +207,6 @@ describe.each(dialects)('webhooks on %s', (dialect) => {
     expect(hooks[2]!.body['media']).toMatchObject({ id: 7, caption: 'c', url: '/a.png' });
   });
 
-  it('users are never told of', async () => {
-    await listen();
-    const role = { id: 9, name: 'Authenticated', type: 'authenticated' };
-    await world.insert('up_roles', [role]);
-    const user = { username: 'ann', email: 'ann@example.org', password: 'secret1', role: 9 };
-    expect((await world.send('POST', '/api/auth/local/register', user)).status).toBeLessThan(500);
-    await write('POST', '/api/authors', { name: 'a' });
-    expect(await events(1)).toEqual(['entry.create']);
-    expect(receiver.hooks[0]!.body['model']).toBe('author');
-  });
-
   it('a disabled webhook, and an event that is not chosen, are not sent', async () => {
     await world.insert('strapi_webhooks', [
       { id: 1, name: 'off', url: `${receiver.url}/off`, events: JSON.stringify(all), enabled: false },
