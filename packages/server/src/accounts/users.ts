@@ -133,7 +133,11 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       const { shown } = await changeAccounts(deps, async (session) => {
         const names = await namesOf(data, null, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...data, ...names, provider: 'local' };
-        const made = await write({ action: 'create', type, data: user, match, hashes }, request, session);
+        const made = await write(
+          { action: 'create', type, data: user, ownNames: addedTo(data, user), match, hashes },
+          request,
+          session,
+        );
         // an empty list, or one that only disconnects, sets no role
         if (!(await hasRole(made.id, session.tx, db.dialect))) return refuse(issue('account.required', ['role']));
         return made;
@@ -156,7 +160,11 @@ export const newUserActions = (deps: AccountDeps): UserActions => {
       return changeUser(id, request.caller, async (session) => {
         const names = await namesOf(data, id, settings.uniqueEmail, session.tx, db.dialect);
         const user = { ...withoutCodes(data, type), ...names };
-        return write({ action: 'update', type, id, data: user, match, hashes }, request, session);
+        return write(
+          { action: 'update', type, id, data: user, ownNames: addedTo(data, user), match, hashes },
+          request,
+          session,
+        );
       });
     }),
 
@@ -191,6 +199,10 @@ const readUser = (body: unknown): Result<Readonly<Record<string, unknown>>> => {
   const { password } = body;
   return typeof password === 'string' && !fitsBcrypt(password) ? refused(passwordTooLong()) : ok(body);
 };
+
+/** The attributes that a body does not have. */
+const addedTo = (body: object, data: object): ReadonlySet<string> =>
+  new Set(Object.keys(data).filter((name) => !Object.hasOwn(body, name)));
 
 /** A new password invalidates pending reset codes. */
 const withoutCodes = (data: Readonly<Record<string, unknown>>, type: EntryType): Readonly<Record<string, unknown>> =>

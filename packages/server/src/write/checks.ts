@@ -3,6 +3,7 @@ import { sql } from 'kysely';
 import { type Issue, issue, ok, type Result, refuseAll } from '../errors.js';
 import { scalarTypes } from '../model/attributes.js';
 import { type EntryType, FILE_UID, type Model, typeOf, type Uid } from '../model/model.js';
+import type { Gate } from '../query/selection.js';
 import { type Counted, type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
@@ -10,13 +11,22 @@ import { groupBy, listKey } from './keys.js';
 import { pathKey } from './lists.js';
 import { askedTargets } from './morphs.js';
 import { isUnique } from './plan.js';
-import { columnsOf, newQuestions, type Questions } from './questions.js';
-import { askedIds, askSnapshot, changesOf, existingStatement, type OwnedChange, type Snapshot } from './snapshot.js';
+import { columnsOf, newQuestions, type Questions, type Row } from './questions.js';
+import {
+  askedIds,
+  askSnapshot,
+  changesOf,
+  existingStatement,
+  governedStatement,
+  type OwnedChange,
+  type Snapshot,
+} from './snapshot.js';
 
 export interface CheckContext {
   readonly model: Model;
   readonly dialect: Dialect;
   readonly tx: Tx;
+  readonly gate: Gate;
 }
 
 /** Returns the change of a valid body. An invalid body is refused; its issues include those found in the database. */
@@ -90,15 +100,20 @@ const distinctIds = (asked: readonly Asked[]): readonly number[] => [...new Set(
 const askTargets = (
   changes: readonly OwnedChange[],
   { ask }: Questions,
-  { model, dialect }: CheckContext,
+  { model, dialect, gate }: CheckContext,
 ): (() => Targets) => {
   const mediaTypes = new Map<number, string | null>();
   const absent: Issue[] = [];
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
+    const type = typeOf(model, uid);
     const wanted = distinctIds(asked);
-    ask(existingStatement(typeOf(model, uid), wanted, dialect), (rows) => {
-      const found = new Set(rows.map(([target]) => target!));
+    const sees = isBounded(type, gate)
+      ? ([, creatorId, , , text]: Row): boolean =>
+          gate.changes!.covers('read', type, { creatorId, locale: type.localized ? text : null })
+      : null;
+    ask((sees ? governedStatement : existingStatement)(type, wanted, dialect), (rows) => {
+      const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
       for (const { ids, path } of asked) {
         const missing = ids.filter((target) => !found.has(target));
@@ -107,6 +122,16 @@ const askTargets = (
     });
   }
   return () => ({ absent, mediaTypes });
+};
+
+/**
+ * Whether the caller may not see all entries of the type: others are as good as absent (AD11). Files that come with entries may be
+ * seen by everybody; whoever has no permission for the library may still name them.
+ */
+const isBounded = (type: EntryType, { entries, changes }: Gate): boolean => {
+  if (!entries || !changes) return false;
+  const seen = entries(type, type.uid === FILE_UID ? 'root' : 'nested');
+  return seen !== null && !(type.uid === FILE_UID && seen.kind === 'or' && seen.members.length === 0);
 };
 
 /** Files of another type than the attribute allows. Those that it holds already may stay. */

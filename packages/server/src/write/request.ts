@@ -34,6 +34,8 @@ export type WriteRequest = {
   readonly creators?: Creators;
   /** An upload adds files to an entry (UP11): `updatedAt` and `updatedBy` stay, and code of a v4 project is not told, as in v4. */
   readonly isOfUpload?: boolean;
+  /** Attributes of the data that the server itself has added, whoever writes. */
+  readonly ownNames?: ReadonlySet<string>;
   /** Code names components by their ids that it has made by themselves. */
   readonly mayAdopt?: boolean;
   /** Which entry of a localized single type to write; the one in the default locale otherwise. */

@@ -3,6 +3,7 @@
  * likes. Throws `Refusal`.
  */
 import { sql } from 'kysely';
+import omit from 'lodash/omit.js';
 import { type Issue, issue, refuse, refuseAll } from '../errors.js';
 import { limits } from '../limits.js';
 import type { EntryType, Model } from '../model/model.js';
@@ -29,7 +30,7 @@ export const governed = async (write: Write, gate: ChangeGate): Promise<Write> =
   const action = stored === null ? 'create' : 'update';
   const entry = stored ?? newEntry(write);
   if (!gate.covers(action, type, entry)) return refuse(issue('http.forbidden', []));
-  checkFields(request.data, type, action, write.context.model, gate);
+  checkFields(omit(request.data, [...(request.ownNames ?? [])]), type, action, write.context.model, gate);
   if (!type.draftAndPublish || gate.covers('publish', type, entry)) return write;
   const { publishedAt } = request.data;
   if (publishedAt !== undefined && !(publishedAt === null && stored === null))

@@ -23,7 +23,7 @@ import {
 } from './lists.js';
 import type { StoredMorph } from './morphs.js';
 import type { PlacedPart, StoredPart } from './parts.js';
-import { columnsOf, newQuestions, type Questions } from './questions.js';
+import { type Columns, columnsOf, newQuestions, type Questions } from './questions.js';
 
 export interface Snapshot {
   /** Stored components of an entry or component, with all nested ones, in stored order. */
@@ -250,13 +250,29 @@ export const newIdsStatement = (table: string, count: number, dialect: Dialect):
 };
 
 /** Selects the ids that exist; of files with their media types. */
-export const existingStatement = ({ uid, table }: EntryType, ids: readonly number[], dialect: Dialect): Statement => {
+export const existingStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
+  targetsStatement('existing', type, ids, dialect, {});
+
+/** The same with what permissions look at: the creator, and the locale. */
+export const governedStatement = (type: EntryType, ids: readonly number[], dialect: Dialect): Statement =>
+  targetsStatement('governed', type, ids, dialect, {
+    from: sql`t.created_by_id`,
+    ...(type.localized ? { text: sql`t.locale` } : {}),
+  });
+
+const targetsStatement = (
+  what: string,
+  { uid, table }: EntryType,
+  ids: readonly number[],
+  dialect: Dialect,
+  columns: Columns,
+): Statement => {
   const statement = keptStatement(
     dialect,
-    `existing ${table}`,
+    `${what} ${table}`,
     // a join: thousands of ids against a table without statistics would be compared one by one
     () =>
-      sql`select ${columnsOf({ id: sql`t.id`, ...(uid === FILE_UID ? { text: sql`t.mime` } : {}) })} from ${dialect.idsTable} i join ${sql.table(table)} t on t.id = i.id`,
+      sql`select ${columnsOf({ id: sql`t.id`, ...(uid === FILE_UID ? { text: sql`t.mime` } : {}), ...columns })} from ${dialect.idsTable} i join ${sql.table(table)} t on t.id = i.id`,
   );
   return withIds(statement, ids, dialect);
 };

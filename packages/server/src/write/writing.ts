@@ -133,6 +133,7 @@ export const noNames: ReadonlySet<string> = new Set();
 
 export const checkContext = ({ context, dialect, session }: Write): CheckContext => ({
   model: context.model,
+  gate: context.gate,
   dialect,
   tx: session.tx,
 });

@@ -13,7 +13,7 @@ import {
   useAdmins,
 } from '../world/administrators.js';
 import { bearer } from '../world/people.js';
-import { newTestDeps, testServerOf } from '../world/server.js';
+import { newTestDeps, type TestAnswer, testServerOf } from '../world/server.js';
 import { dialects, type Entry } from '../world/world.js';
 
 const film = 'api::film.film';
@@ -249,5 +249,47 @@ describe.each(dialects)('a database in which nobody has signed in yet on %s', (d
     } finally {
       await world.close();
     }
+  });
+});
+
+describe.each(dialects)('what an administrator does not see, and names on %s', (dialect) => {
+  const it_ = useAdmins(dialect, {
+    permissions: {
+      editor: [
+        { action: 'read', subject: film, fields: ['title', 'reels', 'poster', 'stills'] },
+        { action: 'update', subject: film, fields: ['title', 'reels', 'poster', 'stills'] },
+        { action: 'read', subject: reel, fields: ['label', 'film'], conditions: own },
+        { action: 'create', subject: reel, fields: ['label'], conditions: own },
+        { action: 'plugin::upload.read', conditions: own },
+      ],
+    },
+  });
+  const as = (name: AdminName, method: string, url: string, data: object) =>
+    it_().askAs(name, method, url, { body: { data } });
+  const codesOf = ({ status, body }: TestAnswer): unknown => {
+    const { error } = body as { error?: { details?: { errors?: readonly { code: string }[] } } };
+    return [status, error?.details?.errors?.map((it) => it.code)];
+  };
+
+  it.each(['reels', 'poster', 'stills'])('AD11, R19: is as good as absent as a target: %s', async (name) => {
+    const { world } = it_();
+    const table = name === 'reels' ? 'reels' : 'files';
+    const [mine, other] = [1, 2];
+    await world.update(table, mine, 'created_by_id', admins.bea);
+    await world.update(table, other, 'created_by_id', admins.ada);
+    for (const id of [other, 99999])
+      for (const value of name === 'poster' ? [id] : [[id], [mine, id], { set: [id] }])
+        expect([name, value, codesOf(await as('bea', 'PUT', '/api/films/1', { [name]: value }))]).toEqual([
+          name,
+          value,
+          [400, ['relation.absent']],
+        ]);
+    if (name === 'reels')
+      expect(codesOf(await as('bea', 'PUT', '/api/films/1', { reels: { connect: [other] } }))).toEqual([
+        400,
+        ['relation.absent'],
+      ]);
+    expect((await as('bea', 'PUT', '/api/films/1', { [name]: name === 'poster' ? mine : [mine] })).status).toBe(200);
+    expect((await as('ada', 'PUT', '/api/films/1', { [name]: name === 'poster' ? other : [other] })).status).toBe(200);
   });
 });

@@ -32,6 +32,13 @@ const options: AdminOptions = {
       { action: 'plugin::upload.read' },
     ],
     author: [
+      { action: 'read', subject: 'plugin::users-permissions.user', fields: ['username'] },
+      {
+        action: 'create',
+        subject: 'plugin::users-permissions.user',
+        fields: ['username', 'email', 'password', 'role'],
+      },
+      { action: 'update', subject: 'plugin::users-permissions.user', fields: ['password'] },
       { action: 'read', subject: 'api::film.film', fields: ['title', 'poster'] },
       { action: 'plugin::upload.read', conditions: ['admin::is-creator'] },
       { action: 'plugin::upload.assets.create' },
@@ -55,6 +62,21 @@ describe.each(dialects)('the rights of others on %s', (dialect) => {
     expect(open.text).toBe((await it_().server.get('/api/people/1?populate=*')).text);
     expect(open.text).not.toContain('a secret wish');
     expect((await get('ada', '/api/people/1?populate=*')).text).toContain('a secret wish');
+  });
+
+  it('AD13: what the server itself sets in users needs no permission, what their bodies say does', async () => {
+    const user = { username: 'made by cyd', email: 'made@example.org', password: 'secret1', role: 1 };
+    const send = (method: string, url: string, body: object) => it_().askAs('cyd', method, url, { body });
+    const made = await send('POST', '/api/users', user);
+    expect(made.status).toBe(201);
+    const { id } = made.body as { id: number };
+    expect((await send('PUT', `/api/users/${id}`, { password: 'secret2' })).status).toBe(200);
+    for (const more of [{ provider: 'local' }, { resetPasswordToken: null }, { blocked: true }])
+      for (const [method, url, body] of [
+        ['POST', '/api/users', { ...user, username: 'other', email: 'other@example.org', ...more }],
+        ['PUT', `/api/users/${id}`, { password: 'secret3', ...more }],
+      ] as const)
+        expect([method, more, (await send(method, url, body)).status]).toEqual([method, more, 403]);
   });
 
   it('AD15: so does a token, and /users, files, locales and the description answer alike', async () => {

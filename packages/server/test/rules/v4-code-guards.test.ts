@@ -436,3 +436,50 @@ describe.each(dialects)('a route for every path of the root on %s', (dialect) =>
       expect(warnings).toContain(`strapi.server.routes: ALL ${path} is not served: the path is the server's`);
   });
 });
+
+// ---- types without a router
+
+const vaultFiles = {
+  ...typeFile('vault', { key: text }),
+  ...coreFile(
+    'Controller',
+    'vault',
+    `() => ({ async find(ctx) { ctx.query.filters = { key: 'shown' }; return super.find(ctx); } })`,
+  ),
+  ...typeFile('safe', { key: text }),
+  ...typeFile('open', { key: text }),
+  'src/api/act/routes/act.js': `module.exports = { routes: [
+    { method: 'GET', path: '/my-vaults', handler: 'api::vault.vault.find', config: { policies: [({ request }) => request.header['x-me'] === '1'] } },
+    { method: 'GET', path: '/my-safes', handler: 'api::safe.safe.find', config: { policies: [() => false] } },
+  ] };`,
+  ...index(
+    '',
+    `${open(...['vault', 'safe', 'open'].flatMap((it) => all(`api::${it}.${it}`)))}
+     for (const uid of ['vault', 'safe', 'open']) await strapi.entityService.create('api::' + uid + '.' + uid, { data: { key: 'hidden' } });
+     await strapi.entityService.create('api::vault.vault', { data: { key: 'shown' } });`,
+  ),
+};
+
+describe.each(dialects)('a type without a router that code of the project handles on %s', (dialect) => {
+  let served: CodeProject;
+  beforeAll(async () => {
+    served = await serveCode(dialect, vaultFiles);
+  });
+  afterAll(() => served.close());
+
+  it('has the endpoints of others alone, with their policies, as in v4', async () => {
+    expect((await served.json('GET', '/api/my-vaults')).status).toBe(403);
+    const mine = await served.json('GET', '/api/my-vaults', undefined, { 'x-me': '1' });
+    expect((mine.body as { data: unknown }).data).toMatchObject([{ attributes: { key: 'shown' } }]);
+    expect((await served.json('GET', '/api/my-safes')).status).toBe(403);
+    for (const at of ['vaults', 'vaults/1', 'safes', 'safes/1'])
+      expect([at, (await served.json('GET', `/api/${at}`)).status]).toEqual([at, 404]);
+    for (const at of ['vaults', 'safes'])
+      expect([404, 405]).toContain((await served.json('POST', `/api/${at}`, { data: { key: 'x' } })).status);
+    expect(served.logged.join('')).toContain('api::vault.vault, api::safe.safe: no router of theirs');
+  });
+
+  it('is served as any other where no code has to do with it', async () => {
+    expect((await served.json('GET', '/api/opens')).status).toBe(200);
+  });
+});

@@ -47,6 +47,9 @@ const files = {
         await strapi.entityService.create('api::shot.shot', ctx.request.body);
         return strapi.service('api::shot.shot').create({ ...ctx.request.body, files: { cover: { ...ctx.request.body.files?.cover } } });
       },
+      async spread(ctx) {
+        return strapi.entityService.create('api::shot.shot', { ...(await this.sanitizeQuery(ctx)), data: ctx.request.body.data });
+      },
       async text(ctx) {
         const { files, ...data } = JSON.parse(ctx.request.body.text);
         return strapi.entityService.create('api::shot.shot', { data, files });
@@ -79,6 +82,7 @@ const files = {
     { method: 'POST', path: '/store', handler: 'shot.store' },
     { method: 'POST', path: '/attach/:id', handler: 'shot.attach' },
     { method: 'POST', path: '/whole', handler: 'shot.whole', config: { auth: false } },
+    { method: 'POST', path: '/spread', handler: 'shot.spread', config: { auth: false } },
     { method: 'POST', path: '/text', handler: 'shot.text', config: { auth: false } },
     { method: 'POST', path: '/raw', handler: 'shot.raw' },
     { method: 'POST', path: '/unparsed', handler: 'shot.unparsed' },
@@ -250,6 +254,16 @@ describe.each(dialects)('on %s', (dialect) => {
         `\n ${plain.replaceAll('/.env', '//.env')}`,
       ])
         expect([text, (await served.json('POST', '/api/text', { text })).status]).toEqual([text, 400]);
+    });
+
+    it('that are none, but what a client has written, are a 400', async () => {
+      const { status } = await served.json('POST', '/api/whole', { data: { title: 'x' }, files: { cover: 'x' } });
+      expect(status).toBe(400);
+      for (const query of ['files[cover]=x', 'files[cover][name]=x'])
+        expect([query, (await served.json('POST', `/api/spread?${query}`, { data: { title: 'x' } })).status]).toEqual([
+          query,
+          400,
+        ]);
     });
 
     it('BO15: nested too deep are a 400 wherever code has to go down into them', async () => {

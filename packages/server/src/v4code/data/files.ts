@@ -5,6 +5,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
+import isEqual from 'lodash/isEqual.js';
 import type { Form, Received } from '../../media/receive.js';
 import { isCallable, isMembers, type Members } from '../loading/parts.js';
 import { ValidationError } from '../strapi-utils/errors.js';
@@ -62,7 +63,8 @@ export const receivedFiles = async (files: unknown, prefix = ''): Promise<readon
 };
 
 export const receivedFile = async (file: unknown, field: string): Promise<Received> => {
-  const { path: own, filepath, name, originalFilename, type, mimetype } = isMembers(file) ? file : {};
+  if (!isMembers(file) || isOfQuery(file)) throw notOfForm();
+  const { path: own, filepath, name, originalFilename, type, mimetype } = file;
   const place = own ?? filepath;
   const fileName = name ?? originalFilename;
   if (typeof place !== 'string' || typeof fileName !== 'string')
@@ -124,6 +126,14 @@ const stagedFile = async (file: Members, place: string): Promise<Members> => {
   return { ...rest, path: place };
 };
 
+const notOfForm = (): ValidationError => new ValidationError('Files are sent as multipart/form-data');
+
+/** A client's `?files[cover][path]=…`, which code spreads with the rest of a query. */
+const isOfQuery = (file: Members): boolean => {
+  const { request } = (requestContext() ?? {}) as { readonly request?: { readonly query?: Members } };
+  return Object.values({ ...(request?.query?.['files'] as object | undefined) }).some((it) => isEqual(it, file));
+};
+
 /** Code may hand on a whole body (`entityService.create(uid, ctx.request.body)`): what clients write is no file of this machine. */
 const refuseClientsPath = (place: string): void => {
   const { request, params } = (requestContext() ?? {}) as {
@@ -131,7 +141,7 @@ const refuseClientsPath = (place: string): void => {
     readonly params?: unknown;
   };
   if (request && [request.body, request.query, params].some((it) => mentions(it, path.resolve(place))))
-    throw new ValidationError('Files are sent as multipart/form-data');
+    throw notOfForm();
 };
 
 /** Also inside of JSON that is a text (the field `data` of a form), and in other spellings of the path. */

@@ -5,6 +5,7 @@ import { ADMIN_UID, type Attribute, type EntryType, FILE_UID } from '../../model
 import { idOf } from '../../write/ids.js';
 import type { Creators, Data, Times } from '../../write/request.js';
 import { isMembers } from '../loading/parts.js';
+import { ValidationError } from '../strapi-utils/errors.js';
 
 export interface Given {
   readonly times?: Times;
@@ -124,7 +125,7 @@ export const checkSiblings = (
   if (!group) throw new Refusal(issue('relation.absent', ['localizations'], { uid, ids: siblings.slice(0, 1) }));
   const others = siblings.filter((it) => !group.includes(it));
   if (others.length > 0)
-    throw new Error(
+    throw new ValidationError(
       `"localizations" of ${uid}: ${others.join(', ')} and ${siblings[0]} are not the same entry in other locales: create each with the id of another, data: { locale, localizations: [id] }`,
     );
 };
@@ -138,7 +139,7 @@ export const refuseOtherSiblings = (
 ): void => {
   const linked = new Set(group.filter((it) => it !== id));
   if (siblings.length === linked.size && siblings.every((it) => linked.has(it))) return;
-  throw new Error(
+  throw new ValidationError(
     `"localizations" of ${uid} cannot be changed by an update: create the other locale with the id of this entry, data: { locale, localizations: [${id}] }`,
   );
 };

@@ -35,6 +35,8 @@ export interface Registry {
   readonly apiTypes: readonly Uid[];
   /** Whether files of the project route to the type. */
   hasRouter(uid: Uid): boolean;
+  /** Whether the project has a file of the type's controller. */
+  hasController(uid: Uid): boolean;
   /** Whether the action is the core's own: no controller replaces or wraps it. */
   isCoreAction(uid: Uid, action: string): boolean;
   /** Whether the service is the core's own. */
@@ -142,6 +144,7 @@ export const newRegistry = (deps: RegistryDeps): Registry => {
     // its router may lie in the folder of another API
     hasRouter: (uid) =>
       Object.keys(apiOf(uid)?.routes ?? {}).length > 0 || deps.coreRouters.some((it) => it.uid === uid),
+    hasController: (uid) => apiOf(uid)?.controllers.has(kebabName(placeOf(uid).local)) === true,
     isCoreAction: (uid, action) => {
       const controller = make('controllers', uid);
       return (

@@ -134,14 +134,21 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
       },
     ];
   };
-  const declared = placedRoutes(deps).flatMap((it) => routeOf(it));
+  const placed = placedRoutes(deps);
+  const declared = placed.flatMap((it) => routeOf(it));
   /** Those of `strapi.server.routes`, which come first. */
   const added: CodeRoute[] = [];
+  const handled = new Set(placed.map((it) => handlerOf(it)?.uid));
   const unserved = new Map(
     registry.apiTypes
-      .filter((uid) => registry.hasRouter(uid))
+      .filter((uid) => registry.hasRouter(uid) || registry.hasController(uid) || handled.has(uid))
       .map((uid) => [uid, coreActions.filter((action) => served.get(uid)?.has(action) !== true)] as const),
   );
+  const unrouted = [...unserved.keys()].filter((uid) => !registry.hasRouter(uid));
+  if (unrouted.length > 0)
+    deps.warn(
+      `${unrouted.join(', ')}: no router of theirs leads to the endpoints of these types, which code of the project handles, so they are not served, as in v4`,
+    );
   let candidatesFor = newCandidates(declared);
   registry.addedRoutes.forEach((routes) => {
     added.push(...routes.flatMap((it) => addedRoute(it, routeOf, deps)));
@@ -280,18 +287,25 @@ const placedRoutes = ({ registry, types }: RouteDeps): readonly PlacedRoute[] =>
 
 const isOfAdmin = ({ declared, info }: PlacedRoute): boolean => ({ ...info, ...declared.info }).type === 'admin';
 
-/** A core action as it is, under the path that the server itself gives it. */
-const plainRoute = (
-  { declared, namespace }: PlacedRoute,
-  at: string,
-  { registry, types, prefix }: RouteDeps,
-): PlainRoute | null => {
-  const { handler, config = {}, method } = declared;
+/** The action that a route names; null if it is a function. */
+const handlerOf = ({
+  declared: { handler },
+  namespace,
+}: PlacedRoute): { readonly uid: string; readonly action: string } | null => {
   if (typeof handler !== 'string') return null;
-  if (config.auth !== undefined || (config.policies ?? []).length > 0 || (config.middlewares ?? []).length > 0)
-    return null;
   const full = handler.includes('::') ? handler : `${namespace}.${handler}`;
   const [, uid = '', action = ''] = /^(.*)\.([^.]+)$/.exec(full) ?? [];
+  return { uid, action };
+};
+
+/** A core action as it is, under the path that the server itself gives it. */
+const plainRoute = (placed: PlacedRoute, at: string, { registry, types, prefix }: RouteDeps): PlainRoute | null => {
+  const { config = {}, method } = placed.declared;
+  const handler = handlerOf(placed);
+  if (handler === null) return null;
+  if (config.auth !== undefined || (config.policies ?? []).length > 0 || (config.middlewares ?? []).length > 0)
+    return null;
+  const { uid, action } = handler;
   const type = types.get(uid);
   if (!type || !registry.isCoreAction(uid, action)) return null;
   const usual = coreRoutes(uid, {}, types).find((it) => it.handler === `${uid}.${action}`);
