@@ -12,7 +12,8 @@ export type Data = Readonly<Record<string, unknown>>;
 /** Epoch milliseconds. */
 export interface Times {
   readonly createdAt?: number;
-  readonly updatedAt?: number;
+  /** Undefined keeps it. */
+  readonly updatedAt?: number | undefined;
 }
 
 /** Where a write is in its transaction: `last` if it is the only one that the transaction was made for. */

@@ -355,6 +355,11 @@ describe.each(dialects)('conditions of code on %s', (dialect) => {
           `(await strapi.entityService.load('api::topic.topic', { id: ${ids[1]} }, 'replies', { sort: 'text', limit: 1 })).map((it) => it.text)`,
         ),
       ).toEqual(['b1']);
+      expect(
+        await run(
+          `await strapi.entityService.load('api::topic.topic', { id: ${ids[1]} }, 'replies', { fields: ['text'], sort: 'text:desc', limit: 1 })`,
+        ),
+      ).toEqual([{ id: expect.any(Number), text: 'b4' }]);
     });
 
     it('are a whole number', async () => {

@@ -431,6 +431,29 @@ describe.each(dialects)('data of code on %s', (dialect) => {
     });
   });
 
+  describe('rows', () => {
+    const named = (name: string) => `const rows = strapi.db.query('${note}');
+      await rows.createMany({ data: [1, 2, 3].map((it) => ({ text: '${name}' + it })) });
+      const where = { text: { $startsWith: '${name}' } };`;
+
+    it('are all of them where the limit is 0, and where many are changed or deleted', async () => {
+      expect(
+        await run(`${named('many')}
+          const found = await rows.findMany({ where, limit: 0 });
+          const shown = await strapi.entityService.findMany('${note}', { filters: where, limit: 0 });
+          const changed = await rows.updateMany({ where, limit: 1, data: { text: 'many0' } });
+          const gone = await rows.deleteMany({ where, limit: 1, offset: 1 });
+          return [found.length, shown.length, changed.count, gone.count]`),
+      ).toEqual([3, 3, 3, 3]);
+    });
+
+    it('are not grouped, which is said', async () => {
+      expect(await thrown(`await strapi.db.query('${note}').findMany({ groupBy: 'text' })`)).toMatch(
+        /^Error: groupBy of/,
+      );
+    });
+  });
+
   describe('times', () => {
     const old = '2001-02-03T04:05:06.000Z';
     it('of an update: code sets when it was created, and the server when it was changed', async () => {
@@ -447,6 +470,16 @@ describe.each(dialects)('data of code on %s', (dialect) => {
             const { createdAt, updatedAt } = await strapi.entityService.findOne('${note}', id);
             return [createdAt, updatedAt > '2020']`),
         ).toEqual([old, true]);
+    });
+
+    it('of many stay as they are', async () => {
+      expect(
+        await run(`const rows = strapi.db.query('${note}');
+          const { id } = await rows.create({ data: { text: 'x', updatedAt: '${old}' } });
+          await rows.updateMany({ where: { id }, data: { text: 'y' } });
+          const { text, updatedAt } = await rows.findOne({ where: { id } });
+          return [text, updatedAt]`),
+      ).toEqual(['y', old]);
     });
 
     it('of many: code sets both', async () => {
@@ -470,6 +503,16 @@ describe.each(dialects)('data of code on %s', (dialect) => {
           const shown = await strapi.entityService.findOne('${product}', 5000, { populate: ['variants'] });
           return [given.id, next.id > 5000, next.id < 6000, after.id > 6000, shown.variants.length]`),
       ).toEqual([5000, true, true, true, 1]);
+    });
+
+    it('that the entity service is given outside of requests are those of new entries, in requests they have no effect', async () => {
+      const { strapi } = globalThis as unknown as {
+        strapi: { entityService: { create(uid: string, params: object): Promise<{ readonly id: number }> } };
+      };
+      expect(await strapi.entityService.create(note, { data: { id: 8000, text: 'seed' } })).toMatchObject({ id: 8000 });
+      expect(
+        await run(`return (await strapi.entityService.create('${note}', { data: { id: 2147483647 } })).id`),
+      ).toBeLessThan(9000);
     });
 
     it('that are taken, or are none, are faults', async () => {

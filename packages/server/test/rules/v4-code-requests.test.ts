@@ -123,6 +123,10 @@ const files = {
     const seen = ctx.query.seen;
     await next();
     if (seen) ctx.set('x-seen', String(seen));
+    if (header('x-page') && ctx.status === 404 && !ctx.body) {
+      ctx.type = 'html';
+      ctx.body = header('x-page') === 'stream' ? require('node:stream').Readable.from(['<h1>', 'page']) : '<h1>page';
+    }
     if (header('x-count')) ctx.set('x-counted', String(ctx.body.length));
   };`,
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
@@ -394,6 +398,26 @@ describe.each(dialects)('on %s', (dialect) => {
       });
       expect((await served.ask(from, as('path', '/nowhere'))).status).toBe(404);
     });
+
+    it.each(['text', 'stream'])(
+      'answers paths that nobody serves, as a front end of one page does: %s',
+      async (how) => {
+        const headers = { 'x-page': how };
+        for (const at of ['/some/page', '/api/nowhere?seen=1']) {
+          const page = await served.ask(at, { headers });
+          expect([at, page.status, page.text, page.headers['content-type']]).toEqual([
+            at,
+            200,
+            '<h1>page',
+            'text/html; charset=utf-8',
+          ]);
+        }
+        expect((await served.ask('/api/nowhere?seen=1')).headers['x-seen']).toBe('1');
+        expect((await served.json('GET', '/some/page')).body).toMatchObject({
+          error: { status: 404, name: 'NotFoundError' },
+        });
+      },
+    );
 
     it('cannot get past what guards the other route', async () => {
       const create = (headers: Record<string, string>) => served.json('PUT', '/api/slows/1', { data: 'none' }, headers);

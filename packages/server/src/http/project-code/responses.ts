@@ -101,10 +101,13 @@ const ownStatusOf = (fault: unknown): number | null => {
   return status !== null && status > 500 ? status : null;
 };
 
+/** Whether code has set the body or the status. */
+const isAnswered = ({ response }: Koa.Context): boolean =>
+  (response as unknown as { readonly _explicitStatus?: boolean })._explicitStatus === true;
+
 /** Nothing said is a 404. */
 const settle = (ctx: Koa.Context): void => {
-  const { _explicitStatus: hasStatus } = ctx.response as unknown as { readonly _explicitStatus?: boolean };
-  if (hasStatus !== true) (ctx as unknown as { notFound(): void }).notFound();
+  if (!isAnswered(ctx)) (ctx as unknown as { notFound(): void }).notFound();
 };
 
 /** What the code has answered. */
@@ -203,6 +206,15 @@ export const finish = async (
     return sendInstead(ctx, reply);
   }
   const given = refusal ? JSON.stringify(refusal.body) : payload;
+  if (reply.request.is404 && reply.statusCode === 404) {
+    // of a path that nobody serves nothing is said yet: a middleware may answer it (`index.html` of a front end)
+    res.statusCode = 404;
+    answered();
+    await ended;
+    if (isAnswered(ctx)) return sendInstead(ctx, reply);
+    dropBodyHeaders(res);
+    return given;
+  }
   const text = typeof given === 'string' || Buffer.isBuffer(given) ? given.toString() : '';
   const view = isJson ? viewOfJson(text) : null;
   ctx.status = reply.statusCode;

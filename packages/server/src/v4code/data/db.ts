@@ -138,14 +138,14 @@ export const newQueryEngine = (
       }),
     updateMany: (params) =>
       withManyHooks('UpdateMany', params, async (it) => {
-        const found = await reads.find({ ...it, select: ['id'] });
+        const found = await reads.find(rowsMeant(it));
         for (const { id } of found)
           await entities.update(uid, id, objectOf((it as WriteParams).data), { rules: 'bare', operation: null });
         return { count: found.length };
       }),
     deleteMany: (params = {}) =>
       withManyHooks('DeleteMany', params, async (it) => {
-        const found = await reads.find({ ...it, select: ['id'] });
+        const found = await reads.find(rowsMeant(it));
         for (const { id } of found) await entities.remove(uid, id, { rules: 'bare', operation: null });
         return { count: found.length };
       }),
@@ -202,6 +202,12 @@ const mapMethods = (engine: QueryEngine, change: typeof asFault): QueryEngine =>
 /** Unlike the content API, code publishes nothing by itself. */
 const asGiven = (type: EntryType, data: object): object =>
   type.draftAndPublish && (data as Members)['publishedAt'] === undefined ? { ...data, publishedAt: null } : data;
+
+/** All that the conditions mean: v4 has no limit here. */
+const rowsMeant = ({ limit: _limit, offset: _offset, ...params }: FindParams): FindParams => ({
+  ...params,
+  select: ['id'],
+});
 
 const objectOf = (data: unknown): object => {
   if (!isMembers(data)) throw new TypeError('data must be an object');

@@ -25,7 +25,7 @@ import { noModel } from '../strapi-utils/missing.js';
 import { receivedFiles } from './files.js';
 import { checkCreators, checkSiblings, givenIn, noneGiven, ofRows, refuseOtherSiblings } from './given.js';
 import type { Operation } from './lifecycles.js';
-import { alone, inScope, inTurn } from './scope.js';
+import { alone, inScope, inTurn, requestContext } from './scope.js';
 import { refuseUnstorable } from './storable.js';
 import { asBody } from './values.js';
 import { codeGate, type ModelViews } from './views.js';
@@ -134,8 +134,9 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
     const { rules, operation } = options;
     const body = action === 'delete' ? {} : asBody(storableIn(data, type, model), type, model, rules);
     const given = action === 'update' && operation === null ? ofRows(body, type) : body;
+    const mayChooseId = rules === 'bare' || requestContext() === undefined;
     const { times, creators, newId, siblings } =
-      action === 'delete' ? noneGiven : givenIn(given, type, { action, rules, isOfMany: operation === null });
+      action === 'delete' ? noneGiven : givenIn(given, type, { action, mayChooseId, isOfMany: operation === null });
     const hashes =
       action === 'delete' || options.rules === 'bare' ? undefined : unwrap(await hashPasswords(given, type, model));
     const apply = async (written: Data, session: Session): Promise<number> => {

@@ -109,7 +109,12 @@ export const newEntityService = (deps: {
       return before && (await engineOfIds(uid).delete({ where: { id: given } })) ? before : null;
     },
     deleteMany: (uid, params) => engineOf(uid).deleteMany(paramsOf(entities.typeOf(uid), params)),
-    load: (uid, entity, fields, params) => engineOfIds(uid).load(entity, fields, params),
+    load: async (uid, entity, fields, params = {}) => {
+      const [name = ''] = [fields].flat();
+      const shown = populateOf({ [name]: params }, entities.typeOf(uid), entities.model, 'ignore');
+      const options = isMembers(shown) ? shown[name] : undefined;
+      return engineOfIds(uid).load(entity, fields, isMembers(options) ? options : {});
+    },
   };
   return service;
 };

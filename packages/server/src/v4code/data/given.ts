@@ -18,21 +18,24 @@ export interface Given {
 
 export interface GivenIn {
   readonly action: 'create' | 'update';
-  readonly rules: 'checked' | 'bare';
-  /** `updateMany`, which leaves times to code; `update` sets `updatedAt` by itself, as in v4. */
+  /** Whether an id in the data is the code's own: one that a client has put into a body could use up all others. */
+  readonly mayChooseId: boolean;
+  /** `updateMany` and `createMany`, which leave times to code; `update` sets `updatedAt` by itself, as in v4. */
   readonly isOfMany: boolean;
 }
 
 /** Throws for what would be lost. */
-export const givenIn = (data: Data, type: EntryType, { action, rules, isOfMany }: GivenIn): Given => {
+export const givenIn = (data: Data, type: EntryType, { action, mayChooseId, isOfMany }: GivenIn): Given => {
   refuseLost(data, type, action);
   if (type.kind === 'component') return noneGiven;
-  const times = timesIn(data, action === 'create' || isOfMany ? ['createdAt', 'updatedAt'] : ['createdAt']);
+  const given = timesIn(data, action === 'create' || isOfMany ? ['createdAt', 'updatedAt'] : ['createdAt']);
+  // as in v4 the rows of an update of many keep the time of their last change
+  const times = action === 'update' && isOfMany ? { updatedAt: undefined, ...given } : given;
   const creators = creatorsIn(data);
   return {
     ...(times ? { times } : {}),
     ...(creators ? { creators } : {}),
-    newId: action === 'create' && rules === 'bare' ? newIdIn(data, type) : null,
+    newId: action === 'create' && mayChooseId ? newIdIn(data, type) : null,
     siblings: type.localized ? siblingsIn(data, action) : null,
   };
 };

@@ -2,7 +2,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import cloneDeep from 'lodash/cloneDeep.js';
 import isEmpty from 'lodash/isEmpty.js';
-import type { EntryType, PartAttribute } from '../../model/model.js';
+import { type EntryType, type PartAttribute, USER_UID } from '../../model/model.js';
 import { dropPrototypes } from '../../write/places.js';
 import type { HooksOf, RunHook } from '../../write/request.js';
 import type { Session, WriteAction } from '../../write/session.js';
@@ -43,7 +43,8 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         const last = own.findLastIndex((it) => it.uid === type.uid);
         if (last >= 0) return own.splice(last, 1)[0]!;
       }
-      const operation = lifecycles.begin(type.uid, operatedBy[action], id === null ? {} : { where: { id } });
+      const params = { ...(id === null ? {} : { where: { id } }), ...(action === 'delete' ? {} : ownShown(type)) };
+      const operation = lifecycles.begin(type.uid, operatedBy[action], params);
       if (when === 'before') own.push(operation);
       return operation;
     };
@@ -149,6 +150,9 @@ const asNewParts = (data: Record<string, unknown>, { attributes }: EntryType): N
   for (const name of nulls) delete data[name];
   return { lists, nulls };
 };
+
+/** What the server itself asks for as it writes: v4's accounts show users with their roles. */
+const ownShown = ({ uid }: EntryType): Members => (uid === USER_UID ? { populate: ['role'] } : {});
 
 /** What the server itself writes, it may have checked, and stored files of. */
 const turnedAway = (title: string, id: number | null, written: number): Error =>

@@ -41,6 +41,8 @@ export interface FindParams {
   readonly offset?: unknown;
   readonly publicationState?: unknown;
   readonly locale?: unknown;
+  /** Not here, and not without a word. */
+  readonly groupBy?: unknown;
 }
 
 /**

@@ -50,8 +50,10 @@ export const newRowReads = (
 ): RowReads => {
   const type = entities.typeOf(uid);
   const { model } = entities;
-  const asked = (params: FindParams) =>
-    queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
+  const asked = (params: FindParams) => {
+    if (params.groupBy != null) throw new Error(`groupBy of ${uid}: rows are not grouped here`);
+    return queryOf(locales === 'all' ? { ...params, locale: params.locale ?? 'all' } : params, type, model, 'keep');
+  };
 
   const withHooks: RowReads['withHooks'] = async <T>(
     operated: Operated,
@@ -136,7 +138,8 @@ const refuseOpen = ({ uid, operated, params: { where } }: Operation): void => {
 
 const rowsOf = ({ limit, offset }: FindParams) => {
   const count = limit === undefined || limit === null ? -1 : Number(limit);
-  return { start: Number(offset ?? 0), limit: count < 0 ? null : count };
+  // as in v4, 0 is no limit
+  return { start: Number(offset ?? 0), limit: count <= 0 ? null : count };
 };
 
 /**
