@@ -36,6 +36,7 @@ import { newRegistry, type Registry } from './requests/registry.js';
 import { newRouteTable, type RouteTable } from './requests/routes.js';
 import { newUserReads } from './requests/user-reads.js';
 import { newStrapi, type Strapi } from './strapi.js';
+import { withMissing } from './strapi-utils/missing.js';
 
 export interface CodeOptions {
   readonly dir: string;
@@ -189,7 +190,8 @@ const loadCode = async (options: LoadOptions): Promise<LoadedCode> => {
     const entityService = newEntityService({ entities, lifecycles });
     const engines = new Map<Uid, QueryEngine>();
     const query = (uid: Uid): QueryEngine => {
-      const engine = engines.get(uid) ?? newQueryEngine(uid, { entities, lifecycles });
+      const engine =
+        engines.get(uid) ?? withMissing(`strapi.db.query('${uid}')`, newQueryEngine(uid, { entities, lifecycles }));
       engines.set(uid, engine);
       return engine;
     };

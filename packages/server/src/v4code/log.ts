@@ -1,11 +1,15 @@
 /** `strapi.log`: winston's calls, as v4's code makes them, on the log of the server. */
 import util from 'node:util';
 import type { FastifyBaseLogger } from 'fastify';
+import isEmpty from 'lodash/isEmpty.js';
+import { isMembers } from './loading/parts.js';
 
 type Log = (...given: readonly unknown[]) => void;
 
 export type CodeLog = Readonly<Record<Level, Log>> & {
   readonly level: string;
+  /** `log('info', text)`, `log({ level, message })`. */
+  readonly log: Log;
   child(facts: object): CodeLog;
 };
 
@@ -32,8 +36,15 @@ export const newCodeLog = (log: FastifyBaseLogger): CodeLog => {
       return log[level](facts, text);
     },
   ]);
+  const byLevel = Object.fromEntries(methods) as Record<Level, Log>;
+  const levelOf = (name: unknown): Level => (Object.hasOwn(levels, String(name)) ? (name as Level) : 'info');
   return {
-    ...(Object.fromEntries(methods) as Record<Level, Log>),
+    ...byLevel,
+    log: (first, ...rest) => {
+      if (!isMembers(first)) return byLevel[levelOf(first)](...rest);
+      const { level, message, ...data } = first;
+      return byLevel[levelOf(level)](message, ...(isEmpty(data) ? [] : [data]));
+    },
     get level() {
       return log.level;
     },

@@ -175,7 +175,8 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     action === 'update' && request.id !== null && !request.mayAdopt && (await prepareUnread(write, request.id));
   if (unread) return unread;
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
-  const isNew = action === 'create' && (type.kind !== 'single' || source !== null);
+  const isNew =
+    request.action === 'create' && (type.kind !== 'single' || source !== null || request.isAnother === true);
   const find = () => findEntry(write, action === 'update' ? request.id : null, 'plain');
   let stored = isNew ? null : await find();
   if (stored === null && action === 'update' && (type.kind !== 'single' || request.id !== null))

@@ -50,6 +50,8 @@ export type WriteRequest = {
       readonly times?: Times;
       /** The id that the entry gets, instead of the next one. */
       readonly newId?: number;
+      /** Of a single type: a row beside the entry that it may have, which stays the one that is served. */
+      readonly isAnother?: boolean;
       /** The entry of which the new one is another locale; the id is null for a single type. */
       readonly source?: { readonly id: number | null };
     }

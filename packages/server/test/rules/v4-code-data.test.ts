@@ -72,6 +72,16 @@ const files = {
     parts: { type: 'component', component: 'shared.part', repeatable: true },
   }),
   ...component('part', { name: { type: 'string' } }),
+  'src/api/home/content-types/home/schema.json': JSON.stringify({
+    kind: 'singleType',
+    collectionName: 'homes',
+    info: { singularName: 'home', pluralName: 'homes', displayName: 'Home' },
+    options: {},
+    attributes: { title: { type: 'string' } },
+  }),
+  ...coreFile('Router', 'home'),
+  ...coreFile('Controller', 'home'),
+  ...coreFile('Service', 'home', `() => ({ own() {} })`),
   'src/api/page/content-types/page/schema.json': JSON.stringify({
     kind: 'collectionType',
     collectionName: 'pages',
@@ -452,6 +462,23 @@ describe.each(dialects)('data of code on %s', (dialect) => {
         /^Error: groupBy of/,
       );
     });
+  });
+
+  it('a single type that code creates again keeps the entry that is served: what editors wrote stays', async () => {
+    const uid = 'api::home.home';
+    expect(
+      await run(`
+        const seed = async (title) => (await strapi.entityService.create('${uid}', { data: { title } })).title;
+        const shown = async () => (await strapi.entityService.findMany('${uid}')).title;
+        const first = [await seed('seeded'), await shown()];
+        const entry = await strapi.entityService.findMany('${uid}');
+        await strapi.entityService.update('${uid}', entry.id, { data: { title: 'of an editor' } });
+        const again = [await seed('seeded'), await shown()];
+        await strapi.service('${uid}').createOrUpdate({ data: { title: 'of the service' } });
+        const count = await strapi.db.query('${uid}').count();
+        await strapi.db.query('${uid}').deleteMany({});
+        return [first, again, await shown().catch(() => null), count]`),
+    ).toEqual([['seeded', 'seeded'], ['seeded', 'of an editor'], null, 2]);
   });
 
   describe('times', () => {

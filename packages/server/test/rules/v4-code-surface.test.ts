@@ -87,6 +87,12 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
     });
   });
 
+  it('methods of db.query that are not here say so', async () => {
+    expect(await thrown(`return strapi.db.query('plugin::users-permissions.user').clone(1)`)).toMatch(
+      "strapi.db.query('plugin::users-permissions.user').clone is not available",
+    );
+  });
+
   describe('strapi.log', () => {
     const logged = async (code: string): Promise<Record<string, unknown>> => {
       served.logged.length = 0;
@@ -112,6 +118,11 @@ describe.each(dialects)('what code finds on %s', (dialect) => {
     });
 
     it('takes errors and objects alone, as before', async () => {
+      expect(await logged(`strapi.log.log('error', 'by %s', 'winston')`)).toMatchObject({ msg: 'by winston' });
+      expect(await logged(`strapi.log.log({ level: 'error', message: 'as one', id: 3 })`)).toMatchObject({
+        msg: 'as one',
+        data: { id: 3 },
+      });
       expect(await logged(`strapi.log.error(new Error('no'))`)).toMatchObject({ msg: 'no', err: { message: 'no' } });
       expect(await logged(`strapi.log.warn({ id: 3 }, 'order')`)).toMatchObject({ id: 3, msg: 'order' });
     });

@@ -4,7 +4,7 @@ import { type Callable, isMembers, type Members } from '../loading/parts.js';
 import { faultOfCode, ValidationError } from '../strapi-utils/errors.js';
 import type { Entities, Entity, WriteOptions } from './entities.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
-import type { FindParams } from './queries.js';
+import { type FindParams, ONLY_ENTRY } from './queries.js';
 import { isNoRow, type Locales, newRowReads } from './row-reads.js';
 
 export interface QueryEngine {
@@ -64,7 +64,8 @@ export const newQueryEngine = (
       return await entities.transaction(async () => {
         const operation = lifecycles.begin(uid, operated, { ...seen });
         begun = operation;
-        return (await change(operation, { rules, operation, files })) as Entity | null;
+        const isOnly = seen[ONLY_ENTRY] === true;
+        return (await change(operation, { rules, operation, files, isOnly })) as Entity | null;
       });
     } catch (fault) {
       if (begun !== null && isNoRow(fault, begun)) return null;

@@ -50,6 +50,8 @@ export interface WriteOptions {
   readonly operation: Operation | null;
   /** Files that are stored with the entry, by the place of their media attribute: `cover`, `cards[0].picture`. */
   readonly files?: Members | undefined;
+  /** A create of a single type that has an entry changes that one; otherwise it makes another, which is not served. */
+  readonly isOnly?: boolean;
 }
 
 export interface Entities {
@@ -151,6 +153,9 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
         ...(creators ? { creators } : {}),
         ...(newId === null ? {} : { newId }),
         ...(source ? { source } : {}),
+        ...(action === 'create' && type.kind === 'single' && !type.localized && !options.isOnly
+          ? { isAnother: true }
+          : {}),
         ...(rules === 'bare' && namesParts(written, type) ? { mayAdopt: true } : {}),
       } as WriteRequest;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {

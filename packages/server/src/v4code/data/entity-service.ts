@@ -4,7 +4,15 @@ import { isMembers, type Members } from '../loading/parts.js';
 import { newQueryEngine, type PageFacts, type QueryEngine } from './db.js';
 import type { Entities, Entity } from './entities.js';
 import type { Lifecycles } from './lifecycles.js';
-import { type FindParams, fieldsOf, filtersOf, POPULATES_PUBLISHED, populateOf, sortsOf } from './queries.js';
+import {
+  type FindParams,
+  fieldsOf,
+  filtersOf,
+  ONLY_ENTRY,
+  POPULATES_PUBLISHED,
+  populateOf,
+  sortsOf,
+} from './queries.js';
 
 export type EntityParams = FindParams & Members;
 
@@ -92,7 +100,12 @@ export const newEntityService = (deps: {
     },
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
     create: (uid, params) =>
-      engineOf(uid).create({ data: params['data'], files: filesIn(params), ...shownOfOne(uid, params) }),
+      engineOf(uid).create({
+        data: params['data'],
+        files: filesIn(params),
+        ...shownOfOne(uid, params),
+        ...(params[ONLY_ENTRY] === true ? { [ONLY_ENTRY]: true } : {}),
+      }),
     update: async (uid, id, params) => {
       const given = idOf(id);
       if (given === null) return null;

@@ -25,9 +25,13 @@ import { ValidationError } from '../strapi-utils/errors.js';
  */
 export const POPULATES_PUBLISHED = Symbol('populates published entries alone');
 
+/** Set by core actions for the write of a single type, which makes its entry only if there is none. */
+export const ONLY_ENTRY = Symbol('the only entry of a single type');
+
 /** What code may ask for; anything else in the parameters has no effect. */
 export interface FindParams {
   readonly [POPULATES_PUBLISHED]?: boolean;
+  readonly [ONLY_ENTRY]?: boolean;
   readonly where?: unknown;
   readonly filters?: unknown;
   readonly _q?: unknown;

@@ -7,7 +7,7 @@ import type { PageFacts } from '../data/db.js';
 import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
-import { POPULATES_PUBLISHED } from '../data/queries.js';
+import { ONLY_ENTRY, POPULATES_PUBLISHED } from '../data/queries.js';
 import { withNames, withoutCreators } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
@@ -91,7 +91,7 @@ export const newCoreService = (type: EntryType, { entityService, rest, count }: 
       const { locale } = params;
       const data = publishedNow(params['data']);
       const located = type.localized && locale !== undefined && isMembers(data) ? { ...data, locale } : data;
-      return entityService.create(uid, { ...params, data: located });
+      return entityService.create(uid, { ...params, data: located, [ONLY_ENTRY]: true });
     },
     async delete(params: Params = {}) {
       const stored = await storedIn(params);

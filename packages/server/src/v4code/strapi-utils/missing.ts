@@ -6,7 +6,7 @@ export const missing = (what: string): Error =>
 /** Members that v4 has and that are not here, by the object that has them. */
 export const absentMembers = {
   strapi: new Set([
-    ...['app', 'auth', 'container', 'contentAPI', 'ee', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
+    ...['app', 'auth', 'container', 'contentAPI', 'entityValidator', 'features', 'fs', 'hook', 'hooks'],
     ...['sanitizers', 'startupLogger', 'validators', 'webhookRunner', 'webhookStore'],
     ...['bootstrap', 'destroy', 'listen', 'load', 'openAdmin', 'postListen', 'register', 'reload', 'start'],
     ...['runLifecyclesFunctions', 'sendStartupTelemetry', 'startWebhooks', 'stop', 'stopWithError'],
