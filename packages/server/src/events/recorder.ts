@@ -48,7 +48,7 @@ export const newRecorder = ({
   const isForListeners = (event: WriteEvent): boolean =>
     listeners?.isListening() === true && !event.isOfUpload && eventsOf(event).some((name) => listeners.hears(name));
   const isHeard = (event: WriteEvent): boolean =>
-    eventsOf(event).some((name) => webhooksOf(name).length > 0) || isForListeners(event);
+    !event.isUntold && (eventsOf(event).some((name) => webhooksOf(name).length > 0) || isForListeners(event));
 
   const read = async (event: WriteEvent, query: QuerySource, { tx }: Session): Promise<string | null> => {
     // code of a v4 project writes by types of its own, which show everything

@@ -1,7 +1,7 @@
 /** `strapi.eventHub`: events that the project's code sends to itself, and those of entries and files once they are committed. */
 import { type EventListeners, eventNames } from '../events/events.js';
 import { limits } from '../limits.js';
-import { isUntold, outside } from './data/scope.js';
+import { outside } from './data/scope.js';
 import { type Callable, isCallable } from './loading/parts.js';
 
 export interface EventHub {
@@ -109,7 +109,7 @@ export const newEventHub = ({ warn, onFault }: EventHubDeps): EventHubOfServer =
     hub,
     listeners: {
       isListening: () => subscribers.length > 0 || listeners.size > 0,
-      hears: (name) => (subscribers.length > 0 || (listeners.get(name)?.length ?? 0) > 0) && !isUntold(),
+      hears: (name) => subscribers.length > 0 || (listeners.get(name)?.length ?? 0) > 0,
       tell: (told) => {
         const telling = outside(() => tellAll(told))
           // what was thrown may be such that it cannot be logged

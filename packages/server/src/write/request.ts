@@ -35,6 +35,8 @@ export type WriteRequest = {
   readonly creators?: Creators;
   /** An upload adds files to an entry (UP11): `updatedAt` and `updatedBy` stay, and code of a v4 project is not told, as in v4. */
   readonly isOfUpload?: boolean;
+  /** Code of a v4 project writes by `db.query`, of which v4 tells nobody. */
+  readonly isUntold?: boolean;
   /** Attributes of the data that the server itself has added, whoever writes. */
   readonly ownNames?: ReadonlySet<string>;
   /** Code names components by their ids that it has made by themselves. */

@@ -14,6 +14,8 @@ export interface WriteEvent {
   readonly publication?: 'publish' | 'unpublish';
   /** Given if an upload has added files to the entry. */
   readonly isOfUpload?: true;
+  /** Given if nobody is to be told. */
+  readonly isUntold?: true;
 }
 
 /** What is to be done once the transaction is committed, or the part of it that asks for this is undone. It may not throw. */

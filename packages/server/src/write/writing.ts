@@ -284,10 +284,10 @@ interface PlannedWrite {
 }
 
 export const makePrepared = (
-  { request: { type, isOfUpload }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
+  { request: { type, isOfUpload, isUntold }, session, dialect, hooks, recorder, eventsBefore, leftOut }: Write,
   { action, id, version, data, operations, followers, before, undecided, publication }: PlannedWrite,
 ): PreparedWrite => {
-  const cause = isOfUpload ? ({ isOfUpload } as const) : {};
+  const cause = { ...(isOfUpload ? ({ isOfUpload } as const) : {}), ...(isUntold ? ({ isUntold } as const) : {}) };
   const events: readonly WriteEvent[] = [
     { action, type, id, ...(publication === undefined ? {} : { publication }), ...cause },
     ...followers.map((it) => ({ action: 'update', type, id: it, ...cause }) as const),

@@ -132,6 +132,11 @@ describe.each(dialects)('strapi.eventHub on %s', (dialect) => {
     await vi.waitFor(() =>
       expect(strapi.heard).toEqual([['entry.create', { model: 'book', uid: 'api::book.book', entry }]]),
     );
+    for (const [action, ...given] of [
+      ['create', { data: { title: 'untold' } }],
+      ['updateMany', { where: { title: 'untold' }, data: { secret: 'y' } }],
+    ])
+      await served.json('POST', '/api/do', ['query', 'api::book.book', action, ...given]);
     const user = { username: 'bob', email: 'bob@example.org', password: 'secret1' };
     await served.json('POST', '/api/auth/local/register', user);
     const [, told] = await receiver.received(2);

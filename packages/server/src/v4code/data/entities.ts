@@ -156,6 +156,7 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
         ...(action === 'create' && type.kind === 'single' && !type.localized && !options.isOnly
           ? { isAnother: true }
           : {}),
+        ...(rules === 'bare' ? { isUntold: true } : {}),
         ...(rules === 'bare' && namesParts(written, type) ? { mayAdopt: true } : {}),
       } as WriteRequest;
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {

@@ -94,10 +94,9 @@ export const newEntityService = (deps: {
       const { page, pageSize } = params;
       return engineOf(uid).findPage({ ...paramsOf(entities.typeOf(uid), params), page, pageSize });
     },
-    findOne: async (uid, id, params) => {
-      const given = idOf(id);
-      return given === null ? null : engineOfIds(uid).findOne({ where: { id: given }, ...shownOfOne(uid, params) });
-    },
+    // hooks see an id as it was given: of a path it is a text
+    findOne: async (uid, id, params) =>
+      idOf(id) === null ? null : engineOfIds(uid).findOne({ where: { id }, ...shownOfOne(uid, params) }),
     count: (uid, params) => engineOf(uid).count(paramsOf(entities.typeOf(uid), params)),
     create: (uid, params) =>
       engineOf(uid).create({
@@ -107,13 +106,11 @@ export const newEntityService = (deps: {
         ...(params[ONLY_ENTRY] === true ? { [ONLY_ENTRY]: true } : {}),
       }),
     update: async (uid, id, params) => {
-      const given = idOf(id);
-      if (given === null) return null;
+      if (idOf(id) === null) return null;
       // v4 reads the entry first, which hooks hear of
-      if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOfIds(uid).findOne({ where: { id: given } })))
-        return null;
+      if (deps.lifecycles.hears(uid, 'FindOne') && !(await engineOfIds(uid).findOne({ where: { id } }))) return null;
       const written = { data: params['data'] ?? {}, files: filesIn(params) };
-      return engineOfIds(uid).update({ where: { id: given }, ...written, ...shownOfOne(uid, params) });
+      return engineOfIds(uid).update({ where: { id }, ...written, ...shownOfOne(uid, params) });
     },
     delete: async (uid, id, params) => {
       const given = idOf(id);
