@@ -79,19 +79,27 @@ const seenByHooks = ({ id, uid }: AheadPart, { attribute: { name, shape } }: Par
     ? { id, __component: uid, __pivot: { field: name } }
     : { id, __pivot: { field: name, component_type: uid } };
 
-/** Data that hooks have left: components that were written ahead are those again, whatever else hooks have put beside their ids. */
+/**
+ * Data that hooks have left: components that were written ahead are those again, whatever else hooks have put beside their ids. A new
+ * one that they have put under another attribute too is written a second time there: v4 would let both have the same row.
+ */
 export const knowAhead = (data: Open, type: EntryType, { byHooks: { ahead } }: Write): void => {
+  const placed = new Set<AheadPart>();
   for (const attribute of type.attributes.values()) {
     if (attribute.kind !== 'part') continue;
     const known = (item: unknown): unknown => {
       if (!isObjectOrList(item) || Array.isArray(item)) return item;
       const { __pivot: _place, ...rest } = item;
       const uid = attribute.shape === 'zone' ? item['__component'] : attribute.components[0];
-      return ahead.written.get(ownerKey(String(uid), Number(item['id']))) ?? rest;
+      const written = ahead.written.get(ownerKey(String(uid), Number(item['id'])));
+      if (!written) return rest;
+      return written.isNew && placed.has(written) ? written.given : written;
     };
     const value = ownMember(data, attribute.name);
-    if (Array.isArray(value)) data[attribute.name] = value.map(known);
-    else if (value !== undefined) data[attribute.name] = known(value);
+    if (value === undefined) continue;
+    const left = Array.isArray(value) ? value.map(known) : known(value);
+    data[attribute.name] = left;
+    for (const it of [left].flat()) if (it instanceof AheadPart) placed.add(it);
   }
 };
 

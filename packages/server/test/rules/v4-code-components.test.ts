@@ -163,7 +163,11 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
   it('of an update keep their ids, and have their new values before the hook', async () => {
     const made = await create({ main: { name: 'm' }, lines });
     const rows: unknown[] = [];
-    strapi.change = async () => rows.push(...(await strapi.db.query(line).findMany({ where: { id: made.main!.id } })));
+    strapi.change = async (_data, { params }) => {
+      // an id of a path is a text, as in v4
+      expect(params['where']).toEqual({ id: String(made.id) });
+      rows.push(...(await strapi.db.query(line).findMany({ where: { id: made.main!.id } })));
+    };
     const [a, b] = made.lines;
     const data = { main: { id: made.main!.id, name: 'M' }, lines: [{ id: b!.id }, { name: 'c' }, { id: a!.id }] };
     const { entry } = await send('PUT', `/${made.id}`, data);
@@ -194,6 +198,13 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     ['puts another one there', (data) => (data['main'] = { name: 'other' }), { main: 'other' }],
     ['adds one', ({ lines: it }) => (it as unknown[]).push({ name: 'added' }), { lines: ['a', 'b', 'added'] }],
     [
+      'puts them elsewhere too',
+      (data) => {
+        data['more'] = [...(data['lines'] as Open[]), { ...(data['main'] as Open) }];
+      },
+      { main: 'm', lines: ['a', 'b'], more: ['a', 'b', 'm'] },
+    ],
+    [
       'moves one elsewhere',
       (data) => {
         data['more'] = [(data['lines'] as unknown[]).pop(), data['main']];
@@ -212,6 +223,8 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
       zone: made.zone.length,
     };
     expect(shown).toMatchObject(expected);
+    const ids = [made.main, ...made.lines, ...(made['more'] as Line[])].flatMap((it) => it?.id ?? []);
+    expect(new Set(ids).size).toBe(ids.length);
     strapi.change = undefined;
     // everything that was written has its place, or is gone
     await served.json('DELETE', `/api/orders/${made.id}`);
