@@ -2,22 +2,34 @@
  * Writes the components of a body before hooks of v4 projects see it, as v4 does: hooks get their ids, and can read their rows.
  * The entry gives them their places later. What hooks leave out is removed again.
  */
-import { unwrap } from '../errors.js';
+import { issue, refuse, unwrap } from '../errors.js';
 import type { EntryType, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
-import { AheadPart, type PartChange, type PartItem } from './change.js';
+import { AheadPart, type ParsedBody, type PartChange, type PartItem } from './change.js';
 import { checkChanges } from './checks.js';
 import { isObjectOrList } from './ids.js';
-import { ownerKey } from './keys.js';
+import { type OwnerKey, ownerKey } from './keys.js';
+import { sharedOf, siblingsLock } from './locales.js';
+import { pendingParts } from './loose-parts.js';
 import { readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import { lockNames, planPartsAhead } from './plan.js';
 import { removalOf } from './removal.js';
-import type { Data } from './request.js';
+import type { Data, WriteRequest } from './request.js';
 import { runOperations } from './run.js';
 import { changesOf } from './snapshot.js';
-import { checkContext, type Given, noParts, parseData, pick, settled, takeLocks, type Write } from './writing.js';
+import {
+  checkContext,
+  findEntry,
+  type Given,
+  noParts,
+  parseData,
+  pick,
+  settled,
+  takeLocks,
+  type Write,
+} from './writing.js';
 
 type Open = Record<string, unknown>;
 
@@ -32,41 +44,79 @@ export const writePartsAhead = async (
 ): Promise<boolean> => {
   const { request, context, session, dialect, byHooks } = write;
   const { type } = request;
-  const named = new Set([...type.attributes.values()].flatMap((it) => (it.kind === 'part' ? [it.name] : [])));
-  const given = pick(data, named);
+  const given = pick(
+    data,
+    new Set([...type.attributes.values()].flatMap((it) => (it.kind === 'part' ? [it.name] : []))),
+  );
   if (!Object.values(given).some((it) => it !== null && it !== undefined)) return true;
-  // nothing is said of other attributes
-  const others = new Set(type.attributes.keys());
-  const { change, issues } = parseData(write, given, id === null ? 'create' : 'update', isDraft, others);
+  // what is missing of the entry itself, hooks may add, and what is wrong with it they may mend
+  const parse = (of: Data): ParsedBody =>
+    parseData(write, of, id === null ? 'create' : 'update', isDraft, new Set(type.attributes.keys()));
+  const { issues, change } = parse(given);
   if (issues.length > 0) return false;
+  const whole = parse(data).change;
   const hashed = await withHashes(change, hashes, byHooks.hashes, context.model);
   const changes = changesOf(hashed, id).slice(1);
-  const [, parts, checked] = await pipeline(
-    () => takeLocks(lockNames(changes), write),
+  const isShared = sharedOf(whole) !== null || (request.action === 'create' && request.source !== undefined);
+  const [, stored, parts, checked] = await pipeline(
+    // all that the write takes, in the order in which every other takes them
+    () => takeLocks([...lockNames(changesOf(whole, id)), ...(isShared ? [siblingsLock(type)] : [])], write),
+    async () => (id === null ? null : findEntry(write, id, 'locked')),
     async () => (id === null ? noParts : readParts(type, [id], context.model, session.tx, dialect)),
     () => checkChanges(changes, checkContext(write)),
   );
+  if (id !== null && stored === null) return refuse(issue('http.not-found', []));
+  const isHeard = hearing(write);
   const plan = await settled(write, changes, { ...unwrap(checked), parts }, (snapshot) =>
-    planPartsAhead(hashed, id, snapshot, context.model),
+    planPartsAhead(hashed, id, snapshot, context.model, (it) => !isHeard(it)),
   );
   await runOperations(plan.operations, dialect, session.tx);
-  byHooks.ahead = { parts: plan.parts, written: new Map() };
+  const contained = new Map(plan.parts);
+  const written = new Map<OwnerKey, AheadPart>();
   for (const part of hashed.parts) {
-    const seen = part.items.map((item) => {
-      const written = new AheadPart({
-        uid: item.change.type.uid,
-        id: plan.ids.get(item)!,
-        given: givenTo(item, part, given),
-        isNew: item.id === null,
+    const seen: Open[] = [];
+    for (const item of part.items) {
+      const itsData = givenTo(item, part, given);
+      const { type: component } = item.change;
+      const known = plan.ids.get(item);
+      const partId = known ?? (await write.inside(alone(item, itsData as Data, { hashes, isPartOfDraft: isDraft })));
+      if (known === undefined)
+        for (const [key, it] of await readParts(component, [partId], context.model, session.tx, dialect))
+          contained.set(key, it);
+      const ahead = new AheadPart({
+        uid: component.uid,
+        id: partId,
+        given: itsData,
+        was: item.id === null ? 'new' : 'own',
       });
-      byHooks.ahead.written.set(ownerKey(written.uid, written.id), written);
-      return seenByHooks(written, part);
-    });
+      written.set(ownerKey(component.uid, partId), ahead);
+      seen.push(seenByHooks(ahead, part));
+    }
     const { name, shape } = part.attribute;
     if (seen.length > 0) shown[name] = shape === 'one' ? seen[0] : seen;
   }
+  byHooks.ahead = { parts: contained, written };
+  pendingParts.set(session, new Set([...(pendingParts.get(session) ?? []), ...written.keys()]));
   return true;
 };
+
+/** Whether hooks hear of a component, or of one that it contains: then it is written by itself. */
+const hearing =
+  ({ hooksOf }: Write): ((item: PartItem) => boolean) =>
+  ({ id, change }) =>
+    changesOf(change, id).some((it) => {
+      const action = it.id === null ? 'create' : 'update';
+      const hooks = hooksOf({ type: it.change.type, action: 'create', data: {}, isPartOfDraft: false });
+      return (hooks?.before(action) ?? hooks?.after(action)) !== undefined;
+    });
+
+/** The write of a component by itself. @param data as the body has it. */
+const alone = (
+  { id, change: { type } }: PartItem,
+  { __component: _uid, ...data }: Data,
+  rest: Pick<WriteRequest & { readonly action: 'create' }, 'hashes' | 'isPartOfDraft'>,
+): WriteRequest =>
+  id === null ? { type, action: 'create', data, ...rest } : { type, action: 'update', id, data, ...rest };
 
 const givenTo = ({ path }: PartItem, { attribute }: PartChange, given: Data): unknown => {
   const value = given[attribute.name];
@@ -93,7 +143,9 @@ export const knowAhead = (data: Open, type: EntryType, { byHooks: { ahead } }: W
       const uid = attribute.shape === 'zone' ? item['__component'] : attribute.components[0];
       const written = ahead.written.get(ownerKey(String(uid), Number(item['id'])));
       if (!written) return rest;
-      return written.isNew && placed.has(written) ? written.given : written;
+      if (!placed.has(written)) return written;
+      // of one that the entry had before there is one only: it is refused
+      return written.was === 'new' ? written.given : rest;
     };
     const value = ownMember(data, attribute.name);
     if (value === undefined) continue;
@@ -103,16 +155,17 @@ export const knowAhead = (data: Open, type: EntryType, { byHooks: { ahead } }: W
   }
 };
 
-/** Removes new components that hooks have taken out of the data. */
+/** Removes new components that hooks have taken out of the data, with what they contain by now. */
 export const removeUnplaced = async (
   { byHooks: { ahead }, session, dialect }: Write,
   data: Data,
   model: Model,
 ): Promise<void> => {
   const placed = new Set(Object.values(data).flat());
-  const roots = [...ahead.written.values()].flatMap((it) => {
+  for (const it of ahead.written.values()) {
     const type = model.types.get(it.uid);
-    return it.isNew && type && !placed.has(it) ? [{ type, id: it.id }] : [];
-  });
-  if (roots.length > 0) await runOperations(removalOf(roots, ahead.parts, model), dialect, session.tx);
+    if (it.was !== 'new' || !type || placed.has(it)) continue;
+    const parts = await readParts(type, [it.id], model, session.tx, dialect);
+    await runOperations(removalOf([{ type, id: it.id }], parts, model), dialect, session.tx);
+  }
 };

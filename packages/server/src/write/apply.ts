@@ -18,6 +18,7 @@ import {
   type Place,
   type PreparedWrite,
   type Recorder,
+  type RunHook,
   refuseChanged,
   type WriteRequest,
   type Written,
@@ -69,6 +70,8 @@ export const newWriter = (
       dialect: db.dialect,
       now,
       hooks: hooksOf(request),
+      hooksOf,
+      inside: async (other) => (await apply(other, context, session)).id,
       recorder,
       eventsBefore: session.events.length,
       place,
@@ -85,6 +88,10 @@ export const newWriter = (
     };
     const prepared = await refuseConflicts(type, () => prepareWrite(write));
     return { ...prepared, run: () => refuseConflicts(type, prepared.run) };
+  };
+  const apply: Writer['apply'] = async (request, context, session) => {
+    const { undecided, run } = await prepare(request, context, session);
+    return undecided ? refuseChanged() : run();
   };
   const transaction: Writer['transaction'] = (work, only) =>
     refuseConflicts(null, async () => {
@@ -116,10 +123,7 @@ export const newWriter = (
   return {
     transaction,
     prepare,
-    apply: async (request, context, session) => {
-      const { undecided, run } = await prepare(request, context, session);
-      return undecided ? refuseChanged() : run();
-    },
+    apply,
   };
 };
 
@@ -171,8 +175,13 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
+  const isPart = request.isPartOfDraft !== undefined;
   const unread =
-    action === 'update' && request.id !== null && !request.mayAdopt && (await prepareUnread(write, request.id));
+    action === 'update' &&
+    request.id !== null &&
+    !request.mayAdopt &&
+    !isPart &&
+    (await prepareUnread(write, request.id));
   if (unread) return unread;
   const source = action === 'create' && request.source ? await findSourceOf(write, request.source.id) : null;
   const isNew =
@@ -187,7 +196,7 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
     stored = await find();
   }
   const input = givenOf(request);
-  const hook = hooks?.before(stored === null ? 'create' : 'update');
+  const hook = hooks?.before(stored === null ? 'create' : 'update') ?? (isPart ? writingParts : undefined);
   if (hook) {
     const { data } = input;
     dropUnwritable(data, type, write.context.model);
@@ -203,7 +212,13 @@ const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   leaveOutIgnored(write, input.data, stored);
   const publishedAt = unwrap(readPublishedAt(type, input.data));
   if (stored === null) return prepareCreate(write, input, publishedAt, source);
-  const isDraft = isDraftAfter(type, stored, publishedAt);
+  const isDraft = isDraftAfter(request, stored, publishedAt);
   const change = await acceptData(write, input.data, stored.id, isDraft);
   return prepareUpdate(write, stored.id, { ...input, publishedAt, change, isDraft });
+};
+
+/** In place of a hook of a component that has none, but contains others that do. */
+const writingParts: RunHook = async ({ data, preview }) => {
+  const shown = { ...data };
+  if (await preview?.writeParts(shown)) await preview?.take(shown, null);
 };

@@ -67,8 +67,8 @@ export interface PartItem {
   readonly id: number | null;
   readonly change: Change;
   readonly path: Path;
-  /** Whether its row has been written ahead of the entry's, which has yet to give it its place. */
-  readonly isAhead: boolean;
+  /** Given if its row has been written ahead of the entry's: what it was before. */
+  readonly ahead: AheadPart['was'] | null;
 }
 
 /** A component of the data that no body can hold: its row has been written before hooks ran. */
@@ -77,12 +77,13 @@ export class AheadPart {
   readonly id: number;
   /** What the body says of it. */
   readonly given: unknown;
-  readonly isNew: boolean;
-  constructor({ uid, id, given, isNew }: Pick<AheadPart, 'uid' | 'id' | 'given' | 'isNew'>) {
+  /** Nothing, a component of the entry, or a row without a place, which code has made by itself. */
+  readonly was: 'new' | 'own' | 'loose';
+  constructor({ uid, id, given, was }: Pick<AheadPart, 'uid' | 'id' | 'given' | 'was'>) {
     this.uid = uid;
     this.id = id;
     this.given = given;
-    this.isNew = isNew;
+    this.was = was;
   }
 }
 
@@ -456,11 +457,11 @@ const newParser = (
     { isNew, depth }: Place,
   ): readonly PartItem[] => {
     if (value instanceof AheadPart) {
-      const { id, given, uid, isNew: wasNew } = value;
+      const { id, given, uid, was } = value;
       // its place may be another one now, which has components of its own
-      const [item] = partItem(attribute, given, path, { isNew: wasNew, depth });
+      const [item] = partItem(attribute, given, path, { isNew: was === 'new', depth });
       if (item && item.change.type.uid !== uid) report(issue('body.component-foreign', path, { id }));
-      return item ? [{ ...item, id, isAhead: true }] : [];
+      return item ? [{ ...item, id, ahead: was }] : [];
     }
     if (!isObjectOrList(value) || Array.isArray(value)) {
       report(issue('body.type', path, { expected: 'object', value }));
@@ -487,7 +488,7 @@ const newParser = (
       }
     }
     const change = object(value, component, path, { isNew: id === null, depth: depth + 1 });
-    return [{ id, path, change, isAhead: false }];
+    return [{ id, path, change, ahead: null }];
   };
 
   const componentOf = (

@@ -7,7 +7,7 @@ import type { Gate } from '../query/selection.js';
 import { type Counted, type Dialect, type Statement, type Tx, withValues } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
 import type { Change, ParsedBody, ValueChange } from './change.js';
-import { groupBy, listKey } from './keys.js';
+import { groupBy, type ListKey, listKey } from './keys.js';
 import { pathKey } from './lists.js';
 import { askedTargets } from './morphs.js';
 import { isUnique } from './plan.js';
@@ -41,7 +41,7 @@ export const acceptBody = async (
   const targets = askTargets(changes, questions, context);
   const taken = askTaken(changes, questions, context.dialect);
   await questions.answer(context.tx, context.dialect);
-  return refuseAll([...issues, ...targets().absent, ...taken()]);
+  return refuseAll([...issues, ...targets(null).absent, ...taken()]);
 };
 
 /**
@@ -59,7 +59,7 @@ export const checkChanges = async (
   const complete = askSnapshot(changes, questions, dialect);
   await questions.answer(tx, dialect);
   const snapshot = await complete(tx);
-  const { absent, mediaTypes } = targets();
+  const { absent, mediaTypes } = targets(snapshot);
   const issues = [...absent, ...refusedFiles(changes, mediaTypes, snapshot), ...taken()];
   return issues.length > 0 ? { ok: false, issues } : ok(snapshot);
 };
@@ -76,23 +76,30 @@ interface Asked {
   readonly uid: Uid;
   readonly ids: readonly number[];
   readonly path: readonly string[];
+  /** The list that the owner has; null for that of a new one, and for polymorphic relations. */
+  readonly list: ListKey | null;
 }
 
-const askedBy = ({ links, morphs }: Change): readonly Asked[] =>
+const askedBy = ({ change: { links, morphs }, id }: OwnedChange): readonly Asked[] =>
   [
-    ...links.map((link): Asked => ({ uid: link.attribute.target, ids: askedIds(link), path: link.path })),
+    ...links.map((link): Asked => {
+      const { target, path } = link.attribute;
+      return {
+        uid: target,
+        ids: askedIds(link),
+        path: link.path,
+        list: id === null ? null : listKey(pathKey(path), id),
+      };
+    }),
     ...morphs.flatMap((morph) =>
       groupBy(askedTargets(morph), (it) => it.uid).map(
-        (targets): Asked => ({ uid: targets[0]!.uid, ids: targets.map((it) => it.id), path: morph.path }),
+        (targets): Asked => ({ uid: targets[0]!.uid, ids: targets.map((it) => it.id), path: morph.path, list: null }),
       ),
     ),
   ].filter((it) => it.ids.length > 0);
 
 const askedByType = (changes: readonly OwnedChange[]): readonly Asked[][] =>
-  groupBy(
-    changes.flatMap(({ change }) => askedBy(change)),
-    (it) => it.uid,
-  );
+  groupBy(changes.flatMap(askedBy), (it) => it.uid);
 
 const distinctIds = (asked: readonly Asked[]): readonly number[] => [...new Set(asked.flatMap((it) => it.ids))];
 
@@ -101,9 +108,9 @@ const askTargets = (
   changes: readonly OwnedChange[],
   { ask }: Questions,
   { model, dialect, gate }: CheckContext,
-): (() => Targets) => {
+): ((snapshot: Pick<Snapshot, 'lists'> | null) => Targets) => {
   const mediaTypes = new Map<number, string | null>();
-  const absent: Issue[] = [];
+  const missing: { readonly asked: Asked; readonly id: number; readonly exists: boolean }[] = [];
   for (const asked of askedByType(changes)) {
     const { uid } = asked[0]!;
     const type = typeOf(model, uid);
@@ -115,13 +122,22 @@ const askTargets = (
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
-      for (const { ids, path } of asked) {
-        const missing = ids.filter((target) => !found.has(target));
-        if (missing.length > 0) absent.push(issue('relation.absent', path, { uid, ids: missing }));
-      }
+      const existing = new Set(rows.map(([id]) => id));
+      for (const it of asked)
+        for (const id of it.ids) if (!found.has(id)) missing.push({ asked: it, id, exists: existing.has(id) });
     });
   }
-  return () => ({ absent, mediaTypes });
+  return (snapshot) => {
+    // what the entry holds already, whoever put it there, may stay
+    const isHeld = ({ list }: Asked, id: number): boolean =>
+      list !== null && snapshot?.lists.get(list)?.some((it) => it.to === id) === true;
+    const left = missing.filter(({ asked, id, exists }) => !(exists && isHeld(asked, id)));
+    const absent = [...new Set(left.map((it) => it.asked))].map((asked) => {
+      const ids = left.filter((it) => it.asked === asked).map((it) => it.id);
+      return issue('relation.absent', asked.path, { uid: asked.uid, ids });
+    });
+    return { absent, mediaTypes };
+  };
 };
 
 /**

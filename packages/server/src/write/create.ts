@@ -54,7 +54,9 @@ export const prepareCreate = async (
   if (request.match?.match != null) return refuseChanged();
   const sibling = source && { id: source.id, locale: await localeOfSibling(ownMember(data, 'locale'), checking) };
   // an entry is published with its creation, a sibling is a draft at first
-  const isDraft = type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null));
+  const isDraft =
+    request.isPartOfDraft ??
+    (type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && sibling !== null)));
   const inherited = sibling ? inheritedNames(type, data, { isOfCode: write.byHooks.haveRun }) : noNames;
   const change = await acceptData(write, data, null, isDraft, inherited);
   const changes = changesOf(change, null);

@@ -215,7 +215,7 @@ export const checkShared = async (
 ): Promise<void> => {
   const shared = sharedOf(change);
   if (!shared || siblings.length === 0) return;
-  const unique = changesOf(shared, null).flatMap((it) =>
+  const unique = changesOf(shared, null, { withAhead: true }).flatMap((it) =>
     it.change.values.filter(({ attribute, value }) => value !== null && isUnique(attribute)),
   );
   if (unique.length > 0) refuseAll(unique.map(({ path }) => issue('body.unique', path)));

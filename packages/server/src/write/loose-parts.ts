@@ -1,6 +1,6 @@
 /** Components that code of a v4 project has made by themselves, and makes parts of an entry: rows without a place. */
 import { sql } from 'kysely';
-import { issue, refuseAll } from '../errors.js';
+import { type Issue, issue, refuseAll } from '../errors.js';
 import type { EntryType, LinkPath, Model, PartAttribute } from '../model/model.js';
 import { type Dialect, type Statement, withIds } from '../sql/dialect.js';
 import { AheadPart } from './change.js';
@@ -8,8 +8,9 @@ import { idOf, isObjectOrList } from './ids.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
 import { owningPaths, type PlacedPart, readParts } from './parts.js';
 import { ownMember } from './places.js';
+import type { Session } from './session.js';
 import { existingStatement } from './snapshot.js';
-import type { Write } from './writing.js';
+import { takeLocks, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
 
@@ -31,28 +32,45 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
     id === null
       ? []
       : ((await readParts(type, [id], context.model, session.tx, dialect)).get(ownerKey(type.uid, id)) ?? []);
-  const isOwn = (it: NamedPart): boolean =>
-    stored.some((part) => part.uid === it.type.uid && part.id === it.id && part.attribute === it.attribute.name);
-  const adopted = named.filter((it) => !isOwn(it));
-  const loose = await looseOf(adopted, write);
-  const foreign = adopted.filter((it) => !loose.has(ownerKey(it.type.uid, it.id)));
-  if (foreign.length > 0)
-    refuseAll(foreign.map((it) => issue('body.component-foreign', [it.attribute.name], { id: it.id })));
+  // two writes at once may name the same
+  await takeLocks(
+    named.map((it) => `loose ${it.type.table}`),
+    write,
+  );
+  const isOwn = (it: NamedPart): boolean => stored.some((part) => part.uid === it.type.uid && part.id === it.id);
+  const loose = await looseOf(
+    named.filter((it) => !isOwn(it)),
+    write,
+  );
+  // a row has one place; a list that repeats it means it once
+  const places = placesIn(data, type);
+  const foreign: Issue[] = [];
   const nested: [OwnerKey, readonly PlacedPart[]][] = [];
-  for (const { type: component, id: partId, put } of adopted) {
-    put(
-      new AheadPart({
-        uid: component.uid,
-        id: partId,
-        given: { id: partId, __component: component.uid },
-        isNew: false,
-      }),
-    );
-    nested.push(...(await readParts(component, [partId], context.model, session.tx, dialect)));
+  for (const it of named) {
+    const { attribute, type: component, id: partId, put } = it;
+    const key = ownerKey(component.uid, partId);
+    const place = places.get(key) ?? attribute.name;
+    places.set(key, place);
+    const was = isOwn(it) ? 'own' : 'loose';
+    if (place !== attribute.name || (was === 'loose' && !loose.has(key)))
+      foreign.push(issue('body.component-foreign', [attribute.name], { id: partId }));
+    put(new AheadPart({ uid: component.uid, id: partId, given: { id: partId, __component: component.uid }, was }));
+    if (was === 'loose') nested.push(...(await readParts(component, [partId], context.model, session.tx, dialect)));
   }
-  const { written, parts } = write.byHooks.ahead;
-  write.byHooks.ahead = { written, parts: new Map([...parts, ...nested]) };
+  if (foreign.length > 0) refuseAll(foreign);
+  const { parts } = write.byHooks.ahead;
+  write.byHooks.ahead = { ...write.byHooks.ahead, parts: new Map([...parts, ...nested]) };
 };
+
+/** The attributes under which components are that are known to be written ahead. */
+const placesIn = (data: Open, { attributes }: EntryType): Map<OwnerKey, string> =>
+  new Map(
+    Object.entries(data).flatMap(([name, value]) =>
+      attributes.get(name)?.kind !== 'part'
+        ? []
+        : [value].flat().flatMap((it) => (it instanceof AheadPart ? [[ownerKey(it.uid, it.id), name] as const] : [])),
+    ),
+  );
 
 interface NamedPart {
   readonly attribute: PartAttribute;
@@ -83,6 +101,9 @@ const namedIn = (data: Open, attribute: PartAttribute, { types }: Model): readon
 
 const idKeys: ReadonlySet<string> = new Set(['id', '__component', '__pivot']);
 
+/** Components that writes of a session have written ahead, and will give a place to. */
+export const pendingParts = new WeakMap<Session, Set<OwnerKey>>();
+
 /** Those that exist and have no place in any entry or component. */
 const looseOf = async (
   named: readonly NamedPart[],
@@ -97,6 +118,7 @@ const looseOf = async (
       ...owningPaths(type, model).map((it) => withIds(ownedStatement(it, type, dialect), ids, dialect)),
     ]);
     for (const [id] of existing) loose.add(ownerKey(type.uid, Number(id)));
+    for (const key of pendingParts.get(session) ?? []) loose.delete(key);
     for (const [id] of owned.flat()) loose.delete(ownerKey(type.uid, Number(id)));
   }
   return loose;

@@ -49,21 +49,21 @@ export const planWrite = (
 /**
  * Plans the rows of the components that a change names, all that depends on them, and not their places in the entry. Components
  * that it does not name stay.
- * @param id of the entry; null if it has no row yet.
+ * @param id of the entry; null if it has no row yet. @param isMeant which components are planned.
  */
 export const planPartsAhead = (
   { type, parts }: Change,
   id: number | null,
   snapshot: Snapshot,
   model: Model,
+  isMeant: (item: PartItem) => boolean,
 ): Result<Planned & { readonly ids: ReadonlyMap<PartItem, number> }> => {
   const owner = id ?? NO_ID;
   const planning = newPlanning({ type, parts, values: [], links: [], morphs: [] }, owner, snapshot, model);
   const ids = new Map<PartItem, number>();
   for (const { attribute, items, path } of parts) {
-    const stored = storedIn(type, owner, attribute, planning);
-    refuseForeign(items, stored, path, planning);
-    for (const item of items) {
+    refuseForeign(items, storedIn(type, owner, planning), attribute, path, planning);
+    for (const item of items.filter(isMeant)) {
       const partId = item.id ?? nextId(item.change.type.uid, planning);
       ids.set(item, partId);
       planEntry(item.change, partId, item.id === null, [], planning);
@@ -78,7 +78,9 @@ const NO_ID = 0;
 
 const newPlanning = (change: Change, id: number, snapshot: Snapshot, model: Model): Planning => {
   const kept = new Set(
-    changesOf(change, id).flatMap((it) => (it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)])),
+    changesOf(change, id, { withAhead: true }).flatMap((it) =>
+      it.id === null ? [] : [ownerKey(it.change.type.uid, it.id)],
+    ),
   );
   const empty = { operations: [], issues: [], used: new Map(), crowded: [] };
   return { model, snapshot, kept, parts: new Map([...(snapshot.ahead ?? []), ...snapshot.parts]), ...empty };
@@ -122,8 +124,9 @@ const planParts = (
   planning: Planning,
 ): void => {
   const { snapshot, operations, model } = planning;
-  const stored = storedIn(owner, ownerId, attribute, planning);
-  const kept = refuseForeign(items, stored, path, planning);
+  const all = storedIn(owner, ownerId, planning);
+  const kept = refuseForeign(items, all, attribute, path, planning);
+  const stored = all.filter((it) => it.attribute === attribute.name);
   const gone = stored.filter((it) => !kept.has(it));
   operations.push(...removalOfParts(attribute, gone, snapshot.parts, model, planning.kept));
   const ranks: (readonly [number, number])[] = [];
@@ -133,14 +136,18 @@ const planParts = (
     const rank = attribute.shape === 'one' ? null : place + 1;
     const part = findIn(stored, item);
     // refused above: a component of another entry
-    if (item.id !== null && !part && !item.isAhead) return;
+    if (item.id !== null && !part && item.ahead === null) return;
     const id = item.id ?? nextId(type.uid, planning);
     placed.push({ uid: type.uid, id, attribute: attribute.name, rank });
-    if (!item.isAhead) planEntry(item.change, id, item.id === null, [], planning);
+    if (item.ahead === null) planEntry(item.change, id, item.id === null, [], planning);
     if (part) {
       if (rank !== null && part.rank !== rank) ranks.push([part.row, rank]);
       return;
     }
+    // hooks have moved it here
+    const former = item.ahead === 'own' ? findIn(all, item) : undefined;
+    if (former)
+      operations.push({ kind: 'delete', table: attribute.path.table, column: 'id', ids: [former.row], fixed: [] });
     const cells: readonly Cell[] = [
       { column: 'entity_id', kind: 'reference', value: ownerId },
       { column: 'component_id', kind: 'reference', value: id },
@@ -156,20 +163,17 @@ const planParts = (
   planning.parts.set(key, [...others, ...placed]);
 };
 
-const storedIn = (
-  owner: EntryType,
-  id: number,
-  { name }: PartAttribute,
-  { snapshot }: Planning,
-): readonly StoredPart[] => (snapshot.parts.get(ownerKey(owner.uid, id)) ?? []).filter((it) => it.attribute === name);
+const storedIn = ({ uid }: EntryType, id: number, { snapshot }: Planning): readonly StoredPart[] =>
+  snapshot.parts.get(ownerKey(uid, id)) ?? [];
 
 const findIn = (stored: readonly StoredPart[], { id, change }: PartItem): StoredPart | undefined =>
   id === null ? undefined : stored.find((it) => it.id === id && it.uid === change.type.uid);
 
-/** @returns the stored components that stay. */
+/** @param stored those of all attributes of the owner. @returns those of this one that stay. */
 const refuseForeign = (
   items: readonly PartItem[],
   stored: readonly StoredPart[],
+  { name }: PartAttribute,
   path: readonly string[],
   { issues }: Planning,
 ): ReadonlySet<StoredPart> => {
@@ -177,8 +181,9 @@ const refuseForeign = (
   for (const item of items) {
     if (item.id === null) continue;
     const part = findIn(stored, item);
-    if (part) kept.add(part);
-    else if (!item.isAhead) issues.push(issue('body.component-foreign', path, { id: item.id }));
+    if (part?.attribute === name) kept.add(part);
+    else if (item.ahead === null || (item.ahead === 'own' && !part))
+      issues.push(issue('body.component-foreign', path, { id: item.id }));
   }
   return kept;
 };

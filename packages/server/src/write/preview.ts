@@ -56,8 +56,9 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
   /** @param publishedAt as the data has it. */
   const isDraft = (publishedAt: PublishedAt): boolean =>
     stored
-      ? isDraftAfter(type, stored, publishedAt)
-      : type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && isSibling));
+      ? isDraftAfter(request, stored, publishedAt)
+      : (request.isPartOfDraft ??
+        (type.draftAndPublish && (publishedAt === null || (publishedAt === undefined && isSibling))));
 
   const completeAll = async (copy: Open): Promise<boolean> => {
     const publishedAt = readPublishedAt(type, copy);
@@ -118,7 +119,7 @@ export const previewOf = (write: Write, { data, hashes }: Given, stored: StoredE
         updatedAt: timeOf(updatedAt, 'updatedAt'),
         shown,
       };
-      await adoptLooseParts(write, data, stored?.id ?? null);
+      await adoptLooseParts(write, data, byHooks.turnedTo ?? stored?.id ?? null);
       await removeUnplaced(write, data, context.model);
     },
   };

@@ -35,6 +35,11 @@ export type WriteRequest = {
   readonly creators?: Creators;
   /** An upload adds files to an entry (UP11): `updatedAt` and `updatedBy` stay, and code of a v4 project is not told, as in v4. */
   readonly isOfUpload?: boolean;
+  /**
+   * Given for a component that is written by itself, because it has hooks, before its entry gives it a place: whether that is a draft,
+   * which may lack what is required.
+   */
+  readonly isPartOfDraft?: boolean;
   /** Code of a v4 project writes by `db.query`, of which v4 tells nobody. */
   readonly isUntold?: boolean;
   /** Attributes of the data that the server itself has added, whoever writes. */

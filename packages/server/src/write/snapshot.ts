@@ -63,12 +63,16 @@ export const isExclusive = ({ attribute }: LinkChange): boolean =>
   attribute.inverse !== null &&
   (attribute.relation === 'oneToOne' || attribute.relation === 'oneToMany');
 
-/** Every change of a body, the entry's own first. */
-export const changesOf = (change: Change, id: number | null): readonly OwnedChange[] => {
+/**
+ * Every change of a body, the entry's own first.
+ * @param withAhead also those of components whose rows have been written ahead.
+ */
+export const changesOf = (change: Change, id: number | null, { withAhead = false } = {}): readonly OwnedChange[] => {
   const found: OwnedChange[] = [{ change, id }];
   for (let i = 0; i < found.length; i++) {
     for (const part of found[i]!.change.parts)
-      found.push(...part.items.map((item) => ({ change: item.change, id: item.id })));
+      for (const item of part.items)
+        if (withAhead || item.ahead === null) found.push({ change: item.change, id: item.id });
   }
   return found;
 };

@@ -89,7 +89,7 @@ export const prepareUpdate = async (
     leaveOutIgnored(write, data, stored);
     for (const it of unread) write.leftOut.set(it.name, it);
   }
-  const isDraft = isDraftAfter(type, stored, publishedAt);
+  const isDraft = isDraftAfter(request, stored, publishedAt);
   // it is a draft after all, or was published or unpublished while this request waited, so other rules apply
   if (isDraft !== parsed.isDraft) change = await acceptData(write, data, stored.id, isDraft);
   const undecided = checkMatch(write, stored);

@@ -21,6 +21,7 @@ import {
   type Data,
   type HookEvent,
   type Hooks,
+  type HooksOf,
   type Place,
   type PreparedWrite,
   type Recorder,
@@ -39,6 +40,9 @@ export interface Write {
   readonly dialect: Dialect;
   readonly now: () => number;
   readonly hooks: Hooks | undefined;
+  readonly hooksOf: HooksOf;
+  /** Makes another write as a part of this one. @returns the id. */
+  readonly inside: (request: WriteRequest) => Promise<number>;
   readonly recorder: Recorder | null;
   /** Events of the session that were there before. */
   readonly eventsBefore: number;
@@ -208,8 +212,13 @@ export const takeLocks = async (names: readonly string[], { dialect, session }: 
 
 // ---- the plan
 
-export const isDraftAfter = (type: EntryType, stored: StoredEntry, publishedAt: number | null | undefined): boolean =>
-  type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null);
+export const isDraftAfter = (
+  { type, isPartOfDraft }: WriteRequest,
+  stored: StoredEntry,
+  publishedAt: PublishedAt,
+): boolean =>
+  isPartOfDraft ??
+  (type.draftAndPublish && (publishedAt === undefined ? stored.publishedAt === null : publishedAt === null));
 
 /** What the server sets in each row that changes. */
 export const changedCells = (request: WriteRequest, version: number): readonly Cell[] =>

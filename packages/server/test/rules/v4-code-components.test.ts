@@ -1,5 +1,7 @@
 /** Components in lifecycles: their rows are written before the hooks of the entry run, which find their ids, as in v4. */
+import { sql } from 'kysely';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { readRows } from '../../src/sql/dialect.js';
 import { allowing, type CodeProject, coreFile, serveCode, typeFile } from '../world/code-project.js';
 import { dialects } from '../world/databases.js';
 
@@ -44,7 +46,7 @@ const files = {
     tag: { type: 'relation', relation: 'oneToOne', target: 'api::tag.tag' },
     notes: { type: 'component', component: 'shop.note', repeatable: true },
   }),
-  ...component('note', { text: { type: 'string' } }),
+  ...component('note', { text: { type: 'string' }, key: { type: 'string', unique: true } }),
   ...coreFile('Router', 'order'),
   ...coreFile('Controller', 'order'),
   ...coreFile('Router', 'box'),
@@ -55,7 +57,13 @@ const files = {
     await allow('public', [...actions.flatMap((it) => ['${order}.' + it, 'api::box.box.' + it]), 'api::tag.tag.find', 'plugin::upload.content-api.upload']);
     strapi.seen = [];
     strapi.after = [];
-    strapi.db.lifecycles.subscribe({ models: ['${line}', '${order}'], beforeCreateMany() {} });
+    const heard = (event) => {
+      if (!strapi.heard) return;
+      const { action, model, params, result } = event;
+      strapi.heard.push([model.uid + ' ' + action, structuredClone(params), result && { ...result }]);
+      return strapi.hear?.(event);
+    };
+    if (process.env.COMPONENTS) strapi.db.lifecycles.subscribe({ models: ['${order}', '${line}', 'shop.note'], beforeCreate: heard, afterCreate: heard, beforeUpdate: heard, afterUpdate: heard, beforeDelete: heard });
     await strapi.entityService.create('api::tag.tag', { data: { name: 'new' } });
   } };`,
 };
@@ -76,27 +84,46 @@ interface Code {
   seen: Open[];
   after: Open[];
   change: ((data: Open, event: { readonly params: Open }) => unknown) | undefined;
+  heard: (readonly [name: string, params: unknown, result: unknown])[] | undefined;
+  hear:
+    | ((event: {
+        readonly action: string;
+        readonly model: { readonly uid: string };
+        readonly params: unknown;
+      }) => unknown)
+    | undefined;
   readonly entityService: {
     create(uid: string, params: object): Promise<Shown>;
     update(uid: string, id: number, params: object): Promise<Shown>;
     findOne(uid: string, id: number, params?: object): Promise<Open>;
   };
   readonly db: {
-    query(uid: string): { findMany(params: object): Promise<Line[]>; count(): Promise<number> };
+    query(uid: string): {
+      findMany(params: object): Promise<Line[]>;
+      update(params: object): Promise<unknown>;
+      count(): Promise<number>;
+    };
   };
 }
 
-describe.each(dialects)('components in hooks on %s', (dialect) => {
+describe.each(
+  dialects.flatMap((dialect) => [
+    { dialect, whose: 'entries', env: {} },
+    { dialect, whose: 'entries and components', env: { COMPONENTS: '1' } },
+  ]),
+)('components in hooks of $whose on $dialect', ({ dialect, env, whose }) => {
   let served: CodeProject;
   let strapi: Code;
   beforeAll(async () => {
-    served = await serveCode(dialect, files);
+    served = await serveCode(dialect, files, env);
     strapi = (globalThis as unknown as { strapi: Code }).strapi;
   });
   beforeEach(() => {
     strapi.seen = [];
     strapi.after = [];
     strapi.change = undefined;
+    strapi.heard = [];
+    strapi.hear = undefined;
   });
   afterAll(() => served.close());
 
@@ -237,6 +264,24 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     ['takes the stored one out', ({ lines: it }) => (it as unknown[]).shift(), ['c'], 'M'],
     ['takes the key out: what is stored keeps its place', (data) => delete data['lines'], ['a', 'b'], 'M'],
     ['sets null', (data) => (data['main'] = null), ['b', 'c'], null],
+    [
+      'moves a stored one',
+      (data) => {
+        data['more'] = [(data['lines'] as unknown[]).shift()];
+      },
+      ['c'],
+      'M',
+    ],
+    [
+      'moves what is stored, and takes the key out',
+      (data) => {
+        data['more'] = [data['main']];
+        delete data['main'];
+      },
+      ['b', 'c'],
+      null,
+    ],
+    ['names one by its id alone', (data) => (data['main'] = (data['main'] as Line).id), ['b', 'c'], 'M'],
   ])('a hook of an update that %s', async (_title, change, expected, main) => {
     const before = await counts();
     const made = await create({ main: { name: 'm' }, lines });
@@ -293,6 +338,84 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     });
   });
 
+  it('are not shared: a hook that names one of the entry twice, or turns the write to another entry, is refused', async () => {
+    const [one, other] = [await create({ main: { name: 'm' }, lines }), await create({ title: 'other' })];
+    const kept = { main: { id: one.main!.id, name: 'M' } };
+    strapi.change = (data) => {
+      data['more'] = [{ ...(data['main'] as Open) }];
+    };
+    expect((await send('PUT', `/${one.id}`, kept)).status).toBe(400);
+    strapi.change = (data) => {
+      data['lines'] = [];
+      data['more'] = [{ id: one.lines[0]!.id }, { id: one.main!.id }];
+    };
+    expect((await send('PUT', `/${one.id}`, kept)).status).toBe(400);
+    strapi.change = (_data, event) => {
+      (event.params as Open)['where'] = { id: other.id };
+    };
+    expect((await send('PUT', `/${one.id}`, kept)).status).toBe(400);
+    expect((await send('PUT', `/${one.id}`, { lines: [{ name: 'new' }] })).status).toBe(200);
+    strapi.change = undefined;
+    const found = async (id: number) =>
+      strapi.entityService.findOne(order, id, { populate: ['lines', 'more', 'main'] });
+    expect(await found(one.id)).toMatchObject({ main: { name: 'm' }, lines: [{ name: 'a' }, { name: 'b' }], more: [] });
+    expect(await found(other.id)).toMatchObject({ main: null, lines: [{ name: 'new' }], more: [] });
+  });
+
+  it('that a hook changes and then takes out leave nothing of what they contain by then', async () => {
+    const before = await counts();
+    strapi.change = async (data) => {
+      const { id } = (data['lines'] as Line[])[0]!;
+      await strapi.entityService.update(line, id, { data: { notes: [{ text: 'other' }, { text: 'more' }] } });
+      data['lines'] = [];
+    };
+    const made = await create({ lines });
+    strapi.change = undefined;
+    await served.json('DELETE', `/api/orders/${made.id}`);
+    expect(await counts()).toEqual(before);
+  });
+
+  it('belong to the write that they are written for: another one inside of it does not get them', async () => {
+    const box = await strapi.entityService.create('api::box.box', { data: { title: 'b' } });
+    const faults: string[] = [];
+    strapi.change = async (data) => {
+      const main = { id: (data['main'] as Line).id };
+      await strapi.db
+        .query('api::box.box')
+        .update({ where: { id: box.id }, data: { main } })
+        .catch((fault: Error) => faults.push(fault.message));
+    };
+    expect((await create({ main: { name: 'm' } })).main).toMatchObject({ name: 'm' });
+    expect(faults).toHaveLength(1);
+  });
+
+  it('are not lost where several requests change them at once', async () => {
+    const before = await counts();
+    const dangling = async () => {
+      const query = sql`select c.id from orders_components c left join components_shop_lines l on l.id = c.component_id
+        where c.component_type = ${line} and l.id is null`;
+      return served.db.read(() => readRows(served.db.dialect.compile(query)));
+    };
+    for (let round = 0; round < 8; round++) {
+      const made = await create({ main: { name: 'm' }, lines });
+      const [a, b] = made.lines;
+      const answers = await Promise.all(
+        [
+          { main: null },
+          { main: { id: made.main!.id, name: 'M' } },
+          { lines: [] },
+          { lines: [{ id: b!.id }, { id: a!.id, name: 'A' }] },
+          { lines: [{ name: 'new' }], main: { name: 'other' } },
+        ].map((data) => send('PUT', `/${made.id}`, data)),
+      );
+      // one that is gone is a 400
+      for (const { status } of answers) expect([200, 400]).toContain(status);
+      expect(await dangling()).toEqual([]);
+      await served.json('DELETE', `/api/orders/${made.id}`);
+    }
+    expect(await counts()).toEqual(before);
+  });
+
   it('are gone if a hook throws', async () => {
     const made = await create({ main: { name: 'm' }, lines });
     const before = await counts();
@@ -335,8 +458,97 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     expect(strapi.seen[0]!['lines']).toMatchObject([{ __pivot: {} }, { __pivot: {} }]);
   });
 
-  it('have no hooks of their own, which whoever subscribes to them is told', () => {
-    expect(served.logged.join('')).toContain('hooks of shop.line: components are written with their entries');
+  describe.runIf(whose !== 'entries')('with hooks of their own', () => {
+    const named = () => strapi.heard!.map(([name]) => name);
+    const paramsOf = (name: string) => strapi.heard!.find(([it]) => it === name)![1] as { data: Open };
+
+    it('are heard of before the entry, those inside of others first', async () => {
+      const made = await create({ main: { name: 'm', notes: [{ text: 'n' }] } });
+      expect(named()).toEqual([
+        ...['shop.note beforeCreate', 'shop.note afterCreate', 'shop.line beforeCreate', 'shop.line afterCreate'],
+        ...[`${order} beforeCreate`, `${order} afterCreate`],
+      ]);
+      const [inner] = (made.main as Open)['notes'] as Open[];
+      expect(paramsOf('shop.line beforeCreate').data).toEqual({
+        name: 'm',
+        price: 1,
+        notes: [{ id: inner!['id'], __pivot: { field: 'notes', component_type: 'shop.note' } }],
+        createdAt: expect.any(Date),
+        updatedAt: expect.any(Date),
+      });
+      expect(strapi.heard!.find(([it]) => it === 'shop.line afterCreate')![2]).toMatchObject({
+        id: made.main!.id,
+        name: 'm',
+      });
+    });
+
+    it('are heard of as they change, and what their hooks leave is stored', async () => {
+      const made = await create({ lines });
+      strapi.heard = [];
+      strapi.hear = ({ action, model, params }) => {
+        const { data } = params as { data: Open };
+        if (model.uid === line && action.startsWith('before')) data['name'] = `${String(data['name'] ?? 'kept')}!`;
+      };
+      const [a, b] = made.lines;
+      const data = { lines: [{ id: b!.id }, { id: a!.id, name: 'A', notes: [{ text: 'z' }] }, { name: 'c' }] };
+      const { entry } = await send('PUT', `/${made.id}`, data);
+      expect(entry.lines).toMatchObject([
+        { id: b!.id, name: 'kept!' },
+        { id: a!.id, name: 'A!', notes: [{ text: 'z' }] },
+        { name: 'c!' },
+      ]);
+      expect(named().filter((it) => it.startsWith('shop.line before'))).toEqual([
+        ...['shop.line beforeUpdate', 'shop.line beforeUpdate', 'shop.line beforeCreate'],
+      ]);
+      expect(paramsOf('shop.line beforeUpdate')).toMatchObject({ where: { id: b!.id }, data: { id: b!.id } });
+    });
+
+    it('may be guarded by them: what they throw undoes all of it', async () => {
+      const made = await create({ main: { name: 'm' }, lines });
+      const before = await counts();
+      strapi.hear = ({ model, params }) => {
+        if (model.uid === 'shop.note' && (params as { data: Open }).data['text'] === 'no') throw new Error('guarded');
+      };
+      const bad = { name: 'x', notes: [{ text: 'no' }] };
+      for (const data of [
+        { main: bad },
+        { lines: [lines[0], bad] },
+        { zone: [{ __component: 'shop.note', text: 'no' }] },
+      ]) {
+        expect((await send('POST', '', data)).status).toBe(500);
+        expect((await send('PUT', `/${made.id}`, data)).status).toBe(500);
+      }
+      expect(await counts()).toEqual(before);
+    });
+
+    it('of another entry, and invalid ones, are refused before any of them', async () => {
+      const [one, other] = [await create({ lines }), await create({ lines })];
+      strapi.heard = [];
+      for (const data of [
+        { lines: [{ id: other.lines[0]!.id, name: 'mine' }] },
+        { lines: [{ name: 'a' }, { name: 'far too long' }] },
+        { lines: [{ name: 'a', tag: 999 }] },
+      ])
+        expect((await send('PUT', `/${one.id}`, data)).status).toBe(400);
+      expect(strapi.heard).toEqual([]);
+    });
+
+    it('of drafts may lack what is required', async () => {
+      const { status, entry } = await send('POST', '', {
+        publishedAt: null,
+        lines: [{ price: 4 }],
+      });
+      expect([status, entry.lines]).toMatchObject([200, [{ name: null, price: 4 }]]);
+    });
+
+    it('go with their entries, of which their hooks are not told: the log says so', async () => {
+      const made = await create({ lines });
+      await served.json('DELETE', `/api/orders/${made.id}`);
+      expect(named().filter((it) => it.endsWith('Delete'))).toEqual([`${order} beforeDelete`]);
+      expect(served.logged.join('')).toContain(
+        'beforeDelete of shop.line, shop.note: components go with their entries',
+      );
+    });
   });
 
   it('unique values of what is stored may be sent again', async () => {
@@ -344,5 +556,12 @@ describe.each(dialects)('components in hooks on %s', (dialect) => {
     const again = { id: made.lines[0]!.id, name: 'A', code: 'one' };
     expect((await send('PUT', `/${made.id}`, { lines: [again] })).entry.lines).toMatchObject([{ name: 'A' }]);
     expect((await send('PUT', `/${made.id}`, { lines: [{ ...again, id: undefined }] })).status).toBe(400);
+    const deep = { name: 'd', notes: [{ key: 'k' }] };
+    const { status, entry } = await send('POST', '', { lines: [deep] });
+    expect([status, entry.lines]).toMatchObject([200, [deep]]);
+    const kept = entry.lines[0] as Line & { readonly notes: readonly Line[] };
+    for (const notes of [[{ id: kept.notes[0]!.id, key: 'k' }], [{ key: 'other' }, { key: 'third' }]])
+      expect((await send('PUT', `/${entry.id}`, { lines: [{ id: kept.id, notes }] })).status).toBe(200);
+    expect((await send('POST', '', { lines: [{ name: 'e', notes: [{ key: 'third' }] }] })).status).toBe(400);
   });
 });

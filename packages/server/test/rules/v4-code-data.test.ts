@@ -642,6 +642,13 @@ describe.each(dialects)('data of code on %s', (dialect) => {
       ]);
     });
 
+    it('have one place: named twice they are refused', async () => {
+      expect(
+        await thrown(`const { id } = await strapi.db.query('${variant}').create({ data: { size: 'S' } });
+          await strapi.db.query('${product}').create({ data: { title: 'shirt', variants: [id, id], main: id } })`),
+      ).toMatch(/not related to the entity/);
+    });
+
     it('that are those of another entry, or do not exist, are refused', async () => {
       for (const id of ['small.id', '99999'])
         for (const call of [

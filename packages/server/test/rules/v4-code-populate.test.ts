@@ -27,10 +27,16 @@ const files = {
       if (params.populate?.[0] === 'deep') params.populate = { posts: true, zone: { populate: '*' } };
     },
   };`,
+  ...coreFile(
+    'Controller',
+    'hooked',
+    `() => ({ async asked(ctx) { const { populate } = await this.sanitizeQuery(ctx); return { populate }; } })`,
+  ),
+  'src/api/hooked/routes/asked.js': `module.exports = { routes: [{ method: 'GET', path: '/asked', handler: 'hooked.asked' }, { method: 'GET', path: '/unsigned', handler: 'hooked.asked', config: { auth: false } }] };`,
   'dovetail.config.json': JSON.stringify({ api: { strict: false } }),
   'src/index.js': `module.exports = { async bootstrap({ strapi }) {
     ${allowing}
-    await allow('public', ['api::hooked.hooked.find', 'api::hooked.hooked.create', 'api::post.post.find']);
+    await allow('public', ['api::hooked.hooked.find', 'api::hooked.hooked.create', 'api::hooked.hooked.asked', 'api::post.post.find']);
     await strapi.entityService.create('api::post.post', { data: { title: 'first' } });
     await strapi.entityService.create('api::hooked.hooked', { data: { title: 'x', secret: [1] } });
   } };`,
@@ -66,6 +72,25 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
       expect([status, text]).toEqual([200, expect.not.stringMatching(/secret|owner/)]);
     },
   );
+
+  it.each<readonly [string, unknown]>([
+    ['populate=*', { posts: true, zone: {} }],
+    ['populate[0]=*', ['posts', 'zone']],
+    ['populate=*,posts', ['posts', 'zone', 'posts']],
+    ['populate=owner', []],
+    ['populate=secret,posts', ['posts']],
+    ['populate=zone.post,posts.secret', 'zone.post,posts.secret'],
+    ['populate[owner]=true&populate[posts]=true', { posts: 'true' }],
+    ['populate[owner][fields]=username', {}],
+    ['populate=deep', 'deep'],
+  ])('sanitizeQuery leaves what the client may find: %s', async (query, populate) => {
+    expect((await served.json('GET', `/api/asked?${query}`)).body).toEqual({ populate });
+  });
+
+  it('sanitizeQuery asks for no rights where nobody signs the request, as in v4', async () => {
+    const { body } = await served.json('GET', '/api/unsigned?populate=owner,posts');
+    expect(body).toEqual({ populate: 'owner,posts' });
+  });
 
   it('populate what a hook makes of a word of its own', async () => {
     const data = { posts: [1], zone: [{ __component: 'part.card', text: 'c', post: 1 }] };

@@ -4,7 +4,7 @@ import type { HooksOf } from '../../src/write/request.js';
 
 type Open = Record<string, unknown>;
 
-export const idleHooks: HooksOf = () => ({
+const idleHooks: HooksOf = () => ({
   before: () => async (event) => {
     const { data, preview } = event;
     if (!data || !preview) return;
@@ -15,8 +15,13 @@ export const idleHooks: HooksOf = () => ({
   after: () => undefined,
 });
 
+const ofEntries: HooksOf = (request) => (request.type.kind === 'component' ? undefined : idleHooks(request));
+const ofNested: HooksOf = (request) => (request.type.uid.endsWith('.card') ? undefined : idleHooks(request));
+
 /** How the writes of a test are made, and what the hooks are. */
 export const withAndWithoutHooks = [
   ['without hooks', {}],
-  ['behind hooks', { hooks: idleHooks }],
+  ['behind hooks', { hooks: ofEntries }],
+  ['behind hooks, also of components', { hooks: idleHooks }],
+  ['behind hooks, also of components inside of others', { hooks: ofNested }],
 ] as const;

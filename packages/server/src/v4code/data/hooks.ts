@@ -22,9 +22,11 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   /** Operations that the server itself began, such as a registration, between their two hooks. */
   const begun = new WeakMap<Session, Operation[]>();
 
-  return ({ type, isOfUpload }) => {
+  return ({ type, isOfUpload, isPartOfDraft }) => {
     // it would hear of its own upload
     if (isOfUpload) return undefined;
+    // whoever hears of everything hears of entries: each of their components would be a write of its own
+    if (isPartOfDraft !== undefined && !lifecycles.names(type.uid)) return undefined;
     const reads = (): RowReads => newRowReads(type.uid, { entities: entities(), lifecycles });
 
     const heard = (action: WriteAction): boolean => lifecycles.hears(type.uid, operatedBy[action]);

@@ -43,6 +43,8 @@ export interface Lifecycles {
   begin(uid: Uid, operated: Operated, params: Record<string, unknown>): Operation;
   /** Whether anyone would hear of it. */
   hears(uid: Uid, operated: Operated): boolean;
+  /** Whether somebody subscribes to the type by its name. */
+  names(uid: Uid): boolean;
   /** Whether there is a listener of any of the types. */
   hearsAny(isType: (uid: Uid) => boolean): boolean;
 }
@@ -81,11 +83,12 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
       );
   };
 
-  const watchComponents = (models: readonly unknown[] | null): void => {
+  const watchComponents = (models: readonly unknown[] | null, hooks: Members): void => {
     const components = (models ?? []).filter((it) => typeof it === 'string' && !it.includes('::'));
-    if (components.length > 0)
+    const deletions = Object.keys(hooks).filter((it) => /^(?:before|after)Delete$/.test(it));
+    if (components.length > 0 && deletions.length > 0)
       warn(
-        `hooks of ${components.join(', ')}: components are written with their entries, which calls no hooks of components; subscribe to the content types that have them`,
+        `${deletions.join(', ')} of ${components.join(', ')}: components go with their entries, of which the hooks of these hear alone`,
       );
   };
 
@@ -106,8 +109,10 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
       if (!isCallable(subscriber) && !isMembers(subscriber))
         throw new TypeError('strapi.db.lifecycles.subscribe takes a function or an object of hooks');
       const models = isMembers(subscriber) && Array.isArray(subscriber['models']) ? subscriber['models'] : null;
-      if (isMembers(subscriber)) watchReads(models, subscriber);
-      watchComponents(models);
+      if (isMembers(subscriber)) {
+        watchReads(models, subscriber);
+        watchComponents(models, subscriber);
+      }
       const listener: Listener = { models, listen: subscriber };
       listeners.push(listener);
       return () => void listeners.splice(listeners.indexOf(listener), 1);
@@ -115,6 +120,7 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
     hears: (uid, operated) =>
       listeners.length > 0 &&
       (hearing(uid, `before${operated}`).length > 0 || hearing(uid, `after${operated}`).length > 0),
+    names: (uid) => listeners.some(({ models }) => models?.includes(uid) === true),
     hearsAny: (isType) =>
       listeners.some(({ models }) => models === null || models.some((it) => typeof it === 'string' && isType(it))),
     begin: (uid, operated, params) => {

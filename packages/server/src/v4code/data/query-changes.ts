@@ -59,24 +59,52 @@ export const withoutCreators = (populate: unknown, types: Types, model: Model, k
   return mapOptions(Object.fromEntries(named), types, model, inside);
 };
 
-/** `*` of a client as v4 hands it on to services and hooks: an object of what the client may populate. */
-export const withNames = (populate: unknown, types: Types, model: Model, gate: Gate): unknown => {
-  if (isEverything(populate))
-    return Object.fromEntries(
-      types.flatMap((type) =>
-        [...type.attributes.values()].flatMap((it) =>
-          it.kind === 'scalar' || isCreatorName(it.name) || !gate.allows(type, it, 'populate')
-            ? []
-            : [[it.name, typeKeyOf(it) === null ? true : {}]],
-        ),
+/**
+ * A client's `populate` as v4 hands it on to services and hooks: without what the client may not find, and with names in place of `*`.
+ * @param types of what it populates: several in zones.
+ */
+export const permittedPopulate = (populate: unknown, types: Types, model: Model, gate: Gate): unknown => {
+  const mayName = (of: Types, name: string): boolean => {
+    const attributes = of.flatMap((type) => {
+      const it = type.attributes.get(name);
+      return it ? [{ type, it }] : [];
+    });
+    // words of the project's own, and creators, of which is decided elsewhere
+    if (attributes.length === 0 || isCreatorName(name)) return true;
+    return attributes.some(({ type, it }) => gate.allows(type, it, 'populate'));
+  };
+  const named = (of: Types): readonly Exclude<Attribute, { readonly kind: 'scalar' }>[] =>
+    of.flatMap((type) =>
+      [...type.attributes.values()].filter(
+        (it) => it.kind !== 'scalar' && !isCreatorName(it.name) && gate.allows(type, it, 'populate'),
       ),
-    );
+    ) as Exclude<Attribute, { readonly kind: 'scalar' }>[];
+  /** As far as it may be named: `author.secret` is `author`. */
+  const path = (dotted: string): readonly string[] => {
+    const steps = dotted.trim().split('.');
+    if (steps[0] === '*') return named(types).map((it) => it.name);
+    let of = types;
+    for (const [i, name] of steps.entries()) {
+      if (!mayName(of, name)) return i === 0 ? [] : [steps.slice(0, i).join('.')];
+      of = targetTypes(attributesIn(of, name), model);
+    }
+    return [dotted.trim()];
+  };
+  if (isEverything(populate))
+    return Object.fromEntries(named(types).map((it) => [it.name, typeKeyOf(it) === null ? true : {}]));
+  if (typeof populate === 'string') {
+    const left = populate.split(',').flatMap(path);
+    return left.join() === populate ? populate : left;
+  }
+  if (Array.isArray(populate))
+    return populate.flatMap((it) => (typeof it === 'string' ? it.split(',').flatMap(path) : [it]));
   if (!isMembers(populate)) return populate;
   const inside = (options: Members, of: Types): Members =>
     options['populate'] === undefined
       ? options
-      : { ...options, populate: withNames(options['populate'], of, model, gate) };
-  return mapOptions(populate, types, model, inside);
+      : { ...options, populate: permittedPopulate(options['populate'], of, model, gate) };
+  const permitted = Object.fromEntries(Object.entries(populate).filter(([name]) => mayName(types, name)));
+  return mapOptions(permitted, types, model, inside);
 };
 
 export const isCreatorName = (name: string): boolean => name === 'createdBy' || name === 'updatedBy';

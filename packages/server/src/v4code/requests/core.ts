@@ -8,8 +8,9 @@ import type { Entities, Entity } from '../data/entities.js';
 import { type EntityParams, type EntityService, idOf } from '../data/entity-service.js';
 import { entryBodyOf } from '../data/files.js';
 import { ONLY_ENTRY, POPULATES_PUBLISHED } from '../data/queries.js';
-import { withNames, withoutCreators } from '../data/query-changes.js';
+import { permittedPopulate, withoutCreators } from '../data/query-changes.js';
 import { currentSession } from '../data/scope.js';
+import { codeGate } from '../data/views.js';
 import { type Callable, type CoreAction, isCallable, isMembers, type Members } from '../loading/parts.js';
 import type { CodeContext, Native } from '../native.js';
 import { ValidationError } from '../strapi-utils/errors.js';
@@ -159,15 +160,18 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
   const allowed = (ctx: CodeContext): Members =>
     withAddedCreators(ctx, native().allowedQuery(queryIn(ctx), type, native().callerOf(ctx)));
 
-  const withNamesIn = (ctx: CodeContext, query: Members): Members => {
+  /** Of a request that nobody signs (`auth: false`) v4 asks for no rights. */
+  const permittedIn = (ctx: CodeContext, query: Members): Members => {
     const { populate } = query;
-    const gate = newGate(native().callerOf(ctx), model);
-    return populate === undefined ? query : { ...query, populate: withNames(populate, [type], model, gate) };
+    if (populate === undefined) return query;
+    const isSigned = (ctx as Partial<CodeContext>).state?.['auth'] !== undefined;
+    const gate = isSigned ? newGate(native().callerOf(ctx), model) : codeGate;
+    return { ...query, populate: permittedPopulate(populate, [type], model, gate) };
   };
 
   const shared = {
     validateQuery: async (ctx: CodeContext) => void native().validateQuery(ctx, type),
-    sanitizeQuery: async (ctx: CodeContext) => allowed(ctx),
+    sanitizeQuery: async (ctx: CodeContext) => permittedIn(ctx, allowed(ctx)),
     sanitizeInput: async (data: unknown, ctx?: CodeContext) => sanitizeInput(model, data, type, native().callerOf(ctx)),
     sanitizeOutput: async (data: unknown, ctx?: CodeContext) =>
       sanitizeOutput(model, data, type, native().callerOf(ctx)),
@@ -183,7 +187,7 @@ export const newCoreController = (type: EntryType, deps: CoreDeps): Members => {
     const isIgnoredInPart = native().validateQuery(ctx, type);
     const members = service();
     // what the server ignores may mean something to the service
-    const query = withNamesIn(ctx, isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx)));
+    const query = permittedIn(ctx, isIgnoredInPart ? allowed(ctx) : withAddedCreators(ctx, queryIn(ctx)));
     const { data, meta } = await run(query, (...args) => members[name]!(...args));
     return transformResponse(model, sanitizeOutput(model, data, type, native().callerOf(ctx)), meta, type);
   };
