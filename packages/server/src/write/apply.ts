@@ -171,11 +171,12 @@ const constraintIssue = (fault: ConstraintFault, type: EntryType | null): Issue 
 
 const prepareWrite = async (given: Write): Promise<PreparedWrite> => {
   const { changes } = given.context.gate;
-  let write = changes ? await governed(given, changes) : given;
+  const isPart = given.request.isPartOfDraft !== undefined;
+  // what may be written of a component was asked of its entry
+  let write = changes && !isPart ? await governed(given, changes) : given;
   const { request, hooks, session } = write;
   if (request.action === 'delete') return prepareDelete(write, request.id);
   const { type, action } = request;
-  const isPart = request.isPartOfDraft !== undefined;
   const unread =
     action === 'update' &&
     request.id !== null &&

@@ -14,6 +14,7 @@ import {
 } from '../world/administrators.js';
 import { bearer } from '../world/people.js';
 import { newTestDeps, type TestAnswer, testServerOf } from '../world/server.js';
+import { idleHooks } from '../world/v4-hooks.js';
 import { dialects, type Entry } from '../world/world.js';
 
 const film = 'api::film.film';
@@ -295,5 +296,16 @@ describe.each(dialects)('what an administrator does not see, and names on %s', (
     // what the entry holds may stay
     for (const value of name === 'poster' ? [other] : [[other], [mine, other]])
       expect((await as('bea', 'PUT', '/api/films/1', { [name]: value })).status).toBe(200);
+  });
+});
+
+describe.each(dialects)('an administrator where components have hooks of their own on %s', (dialect) => {
+  const it_ = useAdmins(dialect, { permissions: { editor }, people: { hooks: idleHooks } });
+
+  it('AD13: writes those of the fields that the role has, and no others', async () => {
+    const put = (data: object) => it_().askAs('bea', 'PUT', '/api/films/1?populate=credit', { body: { data } });
+    const { status, body } = await put({ credit: { role: 'lead' } });
+    expect([status, body]).toMatchObject([200, { data: { attributes: { credit: { role: 'lead' } } } }]);
+    expect((await put({ credit: { role: 'lead', person: 1 } })).status).toBe(403);
   });
 });

@@ -4,7 +4,7 @@ import type { HooksOf } from '../../src/write/request.js';
 
 type Open = Record<string, unknown>;
 
-const idleHooks: HooksOf = () => ({
+export const idleHooks: HooksOf = () => ({
   before: () => async (event) => {
     const { data, preview } = event;
     if (!data || !preview) return;

@@ -1,6 +1,13 @@
 /** Queries on their way between clients, code and the server: what they populate without creators, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
-import { type Attribute, type EntryType, type Model, targetsOf, typeKeyOf } from '../../model/model.js';
+import {
+  type Attribute,
+  type EntryType,
+  type Model,
+  type NestedAttribute,
+  targetsOf,
+  typeKeyOf,
+} from '../../model/model.js';
 import type { Gate } from '../../query/selection.js';
 import { isMembers, type Members } from '../loading/parts.js';
 import { conditionDates, isPlainCondition } from '../strapi-utils/dates.js';
@@ -73,12 +80,13 @@ export const permittedPopulate = (populate: unknown, types: Types, model: Model,
     if (attributes.length === 0 || isCreatorName(name)) return true;
     return attributes.some(({ type, it }) => gate.allows(type, it, 'populate'));
   };
-  const named = (of: Types): readonly Exclude<Attribute, { readonly kind: 'scalar' }>[] =>
+  const named = (of: Types): readonly NestedAttribute[] =>
     of.flatMap((type) =>
       [...type.attributes.values()].filter(
-        (it) => it.kind !== 'scalar' && !isCreatorName(it.name) && gate.allows(type, it, 'populate'),
+        (it): it is NestedAttribute =>
+          it.kind !== 'scalar' && !isCreatorName(it.name) && gate.allows(type, it, 'populate'),
       ),
-    ) as Exclude<Attribute, { readonly kind: 'scalar' }>[];
+    );
   /** As far as it may be named: `author.secret` is `author`. */
   const path = (dotted: string): readonly string[] => {
     const steps = dotted.trim().split('.');
