@@ -10,6 +10,7 @@ const files = {
     posts: { type: 'relation', relation: 'oneToMany', target: 'api::post.post' },
     owner: { type: 'relation', relation: 'manyToOne', target: 'plugin::users-permissions.user' },
     zone: { type: 'dynamiczone', components: ['part.card'] },
+    about: { type: 'relation', relation: 'morphToMany' },
     secret: { type: 'relation', relation: 'manyToMany', target: 'api::post.post', private: true },
   }),
   'src/components/part/card.json': JSON.stringify({
@@ -50,7 +51,7 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
   afterAll(() => served.close());
 
   it.each<readonly [string, unknown]>([
-    ['populate=*', { posts: true, zone: {} }],
+    ['populate=*', { posts: true, zone: {}, about: {} }],
     ['populate[zone][populate]=*', { zone: { on: { 'part.card': { populate: { post: true } } } } }],
     ['populate[posts][fields]=title', { posts: { select: ['id', 'title'] } }],
     ['populate=posts,zone', ['posts', 'zone']],
@@ -74,14 +75,18 @@ describe.each(dialects)('populate in hooks on %s', (dialect) => {
   );
 
   it.each<readonly [string, unknown]>([
-    ['populate=*', { posts: true, zone: {} }],
-    ['populate[0]=*', ['posts', 'zone']],
-    ['populate=*,posts', ['posts', 'zone', 'posts']],
+    ['populate=*', { posts: true, zone: {}, about: {} }],
+    ['populate[0]=*', ['posts', 'zone', 'about']],
+    ['populate=*,posts', ['posts', 'zone', 'about', 'posts']],
     ['populate=owner', []],
     ['populate=secret,posts', ['posts']],
     ['populate=zone.post,posts.secret', 'zone.post,posts.secret'],
     ['populate[owner]=true&populate[posts]=true', { posts: 'true' }],
     ['populate[owner][fields]=username', {}],
+    [
+      'populate[about][on][api::post.post]=true&populate[about][on][plugin::users-permissions.user]=true',
+      { about: { on: { 'api::post.post': 'true' } } },
+    ],
     ['populate=deep', 'deep'],
   ])('sanitizeQuery leaves what the client may find: %s', async (query, populate) => {
     expect((await served.json('GET', `/api/asked?${query}`)).body).toEqual({ populate });

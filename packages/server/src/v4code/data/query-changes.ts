@@ -1,5 +1,6 @@
 /** Queries on their way between clients, code and the server: what they populate without creators, and dates as days and times. */
 import mapValues from 'lodash/mapValues.js';
+import pickBy from 'lodash/pickBy.js';
 import {
   type Attribute,
   type EntryType,
@@ -111,7 +112,15 @@ export const permittedPopulate = (populate: unknown, types: Types, model: Model,
     options['populate'] === undefined
       ? options
       : { ...options, populate: permittedPopulate(options['populate'], of, model, gate) };
-  const permitted = Object.fromEntries(Object.entries(populate).filter(([name]) => mayName(types, name)));
+  const reached = (_options: unknown, uid: string): boolean => {
+    const type = model.types.get(uid);
+    return !type || type.kind === 'component' || gate.reaches(type);
+  };
+  const permitted = mapValues(
+    pickBy(populate, (_options, name) => mayName(types, name)),
+    (options) =>
+      isMembers(options) && isMembers(options['on']) ? { ...options, on: pickBy(options['on'], reached) } : options,
+  );
   return mapOptions(permitted, types, model, inside);
 };
 
