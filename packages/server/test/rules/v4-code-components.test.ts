@@ -458,98 +458,99 @@ describe.each(
     expect(strapi.seen[0]!['lines']).toMatchObject([{ __pivot: {} }, { __pivot: {} }]);
   });
 
-  describe.runIf(whose !== 'entries')('with hooks of their own', () => {
-    const named = () => strapi.heard!.map(([name]) => name);
-    const paramsOf = (name: string) => strapi.heard!.find(([it]) => it === name)![1] as { data: Open };
+  if (whose === 'entries and components')
+    describe('with hooks of their own', () => {
+      const named = () => strapi.heard!.map(([name]) => name);
+      const paramsOf = (name: string) => strapi.heard!.find(([it]) => it === name)![1] as { data: Open };
 
-    it('are heard of before the entry, those inside of others first', async () => {
-      const made = await create({ main: { name: 'm', notes: [{ text: 'n' }] } });
-      expect(named()).toEqual([
-        ...['shop.note beforeCreate', 'shop.note afterCreate', 'shop.line beforeCreate', 'shop.line afterCreate'],
-        ...[`${order} beforeCreate`, `${order} afterCreate`],
-      ]);
-      const [inner] = (made.main as Open)['notes'] as Open[];
-      expect(paramsOf('shop.line beforeCreate').data).toEqual({
-        name: 'm',
-        price: 1,
-        notes: [{ id: inner!['id'], __pivot: { field: 'notes', component_type: 'shop.note' } }],
-        createdAt: expect.any(Date),
-        updatedAt: expect.any(Date),
+      it('are heard of before the entry, those inside of others first', async () => {
+        const made = await create({ main: { name: 'm', notes: [{ text: 'n' }] } });
+        expect(named()).toEqual([
+          ...['shop.note beforeCreate', 'shop.note afterCreate', 'shop.line beforeCreate', 'shop.line afterCreate'],
+          ...[`${order} beforeCreate`, `${order} afterCreate`],
+        ]);
+        const [inner] = (made.main as Open)['notes'] as Open[];
+        expect(paramsOf('shop.line beforeCreate').data).toEqual({
+          name: 'm',
+          price: 1,
+          notes: [{ id: inner!['id'], __pivot: { field: 'notes', component_type: 'shop.note' } }],
+          createdAt: expect.any(Date),
+          updatedAt: expect.any(Date),
+        });
+        expect(strapi.heard!.find(([it]) => it === 'shop.line afterCreate')![2]).toMatchObject({
+          id: made.main!.id,
+          name: 'm',
+        });
       });
-      expect(strapi.heard!.find(([it]) => it === 'shop.line afterCreate')![2]).toMatchObject({
-        id: made.main!.id,
-        name: 'm',
+
+      it('are heard of as they change, and what their hooks leave is stored', async () => {
+        const made = await create({ lines });
+        strapi.heard = [];
+        strapi.hear = ({ action, model, params }) => {
+          const { data } = params as { data: Open };
+          if (model.uid === line && action.startsWith('before')) data['name'] = `${String(data['name'] ?? 'kept')}!`;
+        };
+        const [a, b] = made.lines;
+        const data = { lines: [{ id: b!.id }, { id: a!.id, name: 'A', notes: [{ text: 'z' }] }, { name: 'c' }] };
+        const { entry } = await send('PUT', `/${made.id}`, data);
+        expect(entry.lines).toMatchObject([
+          { id: b!.id, name: 'kept!' },
+          { id: a!.id, name: 'A!', notes: [{ text: 'z' }] },
+          { name: 'c!' },
+        ]);
+        expect(named().filter((it) => it.startsWith('shop.line before'))).toEqual([
+          ...['shop.line beforeUpdate', 'shop.line beforeUpdate', 'shop.line beforeCreate'],
+        ]);
+        expect(paramsOf('shop.line beforeUpdate')).toMatchObject({ where: { id: b!.id }, data: { id: b!.id } });
+      });
+
+      it('may be guarded by them: what they throw undoes all of it', async () => {
+        const made = await create({ main: { name: 'm' }, lines });
+        const before = await counts();
+        strapi.hear = ({ model, params }) => {
+          if (model.uid === 'shop.note' && (params as { data: Open }).data['text'] === 'no') throw new Error('guarded');
+        };
+        const bad = { name: 'x', notes: [{ text: 'no' }] };
+        for (const data of [
+          { main: bad },
+          { lines: [lines[0], bad] },
+          { zone: [{ __component: 'shop.note', text: 'no' }] },
+        ]) {
+          expect((await send('POST', '', data)).status).toBe(500);
+          expect((await send('PUT', `/${made.id}`, data)).status).toBe(500);
+        }
+        expect(await counts()).toEqual(before);
+      });
+
+      it('of another entry, and invalid ones, are refused before any of them', async () => {
+        const [one, other] = [await create({ lines }), await create({ lines })];
+        strapi.heard = [];
+        for (const data of [
+          { lines: [{ id: other.lines[0]!.id, name: 'mine' }] },
+          { lines: [{ name: 'a' }, { name: 'far too long' }] },
+          { lines: [{ name: 'a', tag: 999 }] },
+        ])
+          expect((await send('PUT', `/${one.id}`, data)).status).toBe(400);
+        expect(strapi.heard).toEqual([]);
+      });
+
+      it('of drafts may lack what is required', async () => {
+        const { status, entry } = await send('POST', '', {
+          publishedAt: null,
+          lines: [{ price: 4 }],
+        });
+        expect([status, entry.lines]).toMatchObject([200, [{ name: null, price: 4 }]]);
+      });
+
+      it('go with their entries, of which their hooks are not told: the log says so', async () => {
+        const made = await create({ lines });
+        await served.json('DELETE', `/api/orders/${made.id}`);
+        expect(named().filter((it) => it.endsWith('Delete'))).toEqual([`${order} beforeDelete`]);
+        expect(served.logged.join('')).toContain(
+          'beforeDelete of shop.line, shop.note: components go with their entries',
+        );
       });
     });
-
-    it('are heard of as they change, and what their hooks leave is stored', async () => {
-      const made = await create({ lines });
-      strapi.heard = [];
-      strapi.hear = ({ action, model, params }) => {
-        const { data } = params as { data: Open };
-        if (model.uid === line && action.startsWith('before')) data['name'] = `${String(data['name'] ?? 'kept')}!`;
-      };
-      const [a, b] = made.lines;
-      const data = { lines: [{ id: b!.id }, { id: a!.id, name: 'A', notes: [{ text: 'z' }] }, { name: 'c' }] };
-      const { entry } = await send('PUT', `/${made.id}`, data);
-      expect(entry.lines).toMatchObject([
-        { id: b!.id, name: 'kept!' },
-        { id: a!.id, name: 'A!', notes: [{ text: 'z' }] },
-        { name: 'c!' },
-      ]);
-      expect(named().filter((it) => it.startsWith('shop.line before'))).toEqual([
-        ...['shop.line beforeUpdate', 'shop.line beforeUpdate', 'shop.line beforeCreate'],
-      ]);
-      expect(paramsOf('shop.line beforeUpdate')).toMatchObject({ where: { id: b!.id }, data: { id: b!.id } });
-    });
-
-    it('may be guarded by them: what they throw undoes all of it', async () => {
-      const made = await create({ main: { name: 'm' }, lines });
-      const before = await counts();
-      strapi.hear = ({ model, params }) => {
-        if (model.uid === 'shop.note' && (params as { data: Open }).data['text'] === 'no') throw new Error('guarded');
-      };
-      const bad = { name: 'x', notes: [{ text: 'no' }] };
-      for (const data of [
-        { main: bad },
-        { lines: [lines[0], bad] },
-        { zone: [{ __component: 'shop.note', text: 'no' }] },
-      ]) {
-        expect((await send('POST', '', data)).status).toBe(500);
-        expect((await send('PUT', `/${made.id}`, data)).status).toBe(500);
-      }
-      expect(await counts()).toEqual(before);
-    });
-
-    it('of another entry, and invalid ones, are refused before any of them', async () => {
-      const [one, other] = [await create({ lines }), await create({ lines })];
-      strapi.heard = [];
-      for (const data of [
-        { lines: [{ id: other.lines[0]!.id, name: 'mine' }] },
-        { lines: [{ name: 'a' }, { name: 'far too long' }] },
-        { lines: [{ name: 'a', tag: 999 }] },
-      ])
-        expect((await send('PUT', `/${one.id}`, data)).status).toBe(400);
-      expect(strapi.heard).toEqual([]);
-    });
-
-    it('of drafts may lack what is required', async () => {
-      const { status, entry } = await send('POST', '', {
-        publishedAt: null,
-        lines: [{ price: 4 }],
-      });
-      expect([status, entry.lines]).toMatchObject([200, [{ name: null, price: 4 }]]);
-    });
-
-    it('go with their entries, of which their hooks are not told: the log says so', async () => {
-      const made = await create({ lines });
-      await served.json('DELETE', `/api/orders/${made.id}`);
-      expect(named().filter((it) => it.endsWith('Delete'))).toEqual([`${order} beforeDelete`]);
-      expect(served.logged.join('')).toContain(
-        'beforeDelete of shop.line, shop.note: components go with their entries',
-      );
-    });
-  });
 
   it('unique values of what is stored may be sent again', async () => {
     const made = await create({ lines: [{ name: 'a', code: 'one' }] });
