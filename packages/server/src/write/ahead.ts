@@ -7,11 +7,11 @@ import type { EntryType, Model } from '../model/model.js';
 import { pipeline } from '../sql/pipeline.js';
 import { AheadPart, type ParsedBody, type PartChange, type PartItem } from './change.js';
 import { checkChanges } from './checks.js';
-import { isObjectOrList } from './ids.js';
+import { isObject } from './ids.js';
 import { type OwnerKey, ownerKey } from './keys.js';
 import { sharedOf, siblingsLock } from './locales.js';
 import { pendingParts } from './loose-parts.js';
-import { readParts } from './parts.js';
+import { readContained, readParts } from './parts.js';
 import { withHashes } from './passwords.js';
 import { ownMember } from './places.js';
 import { lockNames, planPartsAhead } from './plan.js';
@@ -71,7 +71,7 @@ export const writePartsAhead = async (
     planPartsAhead(hashed, id, snapshot, context.model, (it) => !isHeard(it)),
   );
   await runOperations(plan.operations, dialect, session.tx);
-  const contained = new Map(plan.parts);
+  const alones: { readonly type: EntryType; readonly id: number }[] = [];
   const written = new Map<OwnerKey, AheadPart>();
   for (const part of hashed.parts) {
     const seen: Open[] = [];
@@ -80,9 +80,7 @@ export const writePartsAhead = async (
       const { type: component } = item.change;
       const known = plan.ids.get(item);
       const partId = known ?? (await write.inside(alone(item, itsData as Data, { hashes, isPartOfDraft: isDraft })));
-      if (known === undefined)
-        for (const [key, it] of await readParts(component, [partId], context.model, session.tx, dialect))
-          contained.set(key, it);
+      if (known === undefined) alones.push({ type: component, id: partId });
       const ahead = new AheadPart({
         uid: component.uid,
         id: partId,
@@ -95,7 +93,8 @@ export const writePartsAhead = async (
     const { name, shape } = part.attribute;
     if (seen.length > 0) shown[name] = shape === 'one' ? seen[0] : seen;
   }
-  byHooks.ahead = { parts: contained, written };
+  const contained = await readContained(alones, context.model, session.tx, dialect);
+  byHooks.ahead = { parts: new Map([...plan.parts, ...contained]), written };
   pendingParts.set(session, new Set([...(pendingParts.get(session) ?? []), ...written.keys()]));
   return true;
 };
@@ -138,7 +137,7 @@ export const knowAhead = (data: Open, type: EntryType, { byHooks: { ahead } }: W
   for (const attribute of type.attributes.values()) {
     if (attribute.kind !== 'part') continue;
     const known = (item: unknown): unknown => {
-      if (!isObjectOrList(item) || Array.isArray(item)) return item;
+      if (!isObject(item)) return item;
       const { __pivot: _place, ...rest } = item;
       const uid = attribute.shape === 'zone' ? item['__component'] : attribute.components[0];
       const written = ahead.written.get(ownerKey(String(uid), Number(item['id'])));
@@ -162,10 +161,11 @@ export const removeUnplaced = async (
   model: Model,
 ): Promise<void> => {
   const placed = new Set(Object.values(data).flat());
-  for (const it of ahead.written.values()) {
+  const roots = [...ahead.written.values()].flatMap((it) => {
     const type = model.types.get(it.uid);
-    if (it.was !== 'new' || !type || placed.has(it)) continue;
-    const parts = await readParts(type, [it.id], model, session.tx, dialect);
-    await runOperations(removalOf([{ type, id: it.id }], parts, model), dialect, session.tx);
-  }
+    return it.was === 'new' && type && !placed.has(it) ? [{ type, id: it.id }] : [];
+  });
+  if (roots.length === 0) return;
+  const parts = await readContained(roots, model, session.tx, dialect);
+  await runOperations(removalOf(roots, parts, model), dialect, session.tx);
 };

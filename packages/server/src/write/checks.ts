@@ -122,7 +122,7 @@ const askTargets = (
     ask((sees ? governedStatement : existingStatement)(type, wanted, dialect), (rows) => {
       const found = new Set(rows.flatMap((row) => (sees?.(row) === false ? [] : [row[0]!])));
       if (uid === FILE_UID) for (const [id, , , , mime] of rows) mediaTypes.set(id!, mime);
-      const existing = new Set(rows.map(([id]) => id));
+      const existing = sees ? new Set(rows.map(([id]) => id)) : found;
       for (const it of asked)
         for (const id of it.ids) if (!found.has(id)) missing.push({ asked: it, id, exists: existing.has(id) });
     });

@@ -6,6 +6,9 @@ import type { EntryFormat } from '../query/selection.js';
 export const isObjectOrList = (value: unknown): value is Readonly<Record<string, unknown>> =>
   value !== null && typeof value === 'object';
 
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  isObjectOrList(value) && !Array.isArray(value);
+
 /** An id as a number or as digits; null for anything else. */
 export const idOf = (value: unknown): number | null => {
   const id = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value;

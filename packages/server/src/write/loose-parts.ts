@@ -4,17 +4,15 @@ import { type Issue, issue, refuseAll } from '../errors.js';
 import type { EntryType, LinkPath, Model, PartAttribute } from '../model/model.js';
 import { type Dialect, type Statement, withIds } from '../sql/dialect.js';
 import { AheadPart } from './change.js';
-import { idOf, isObjectOrList } from './ids.js';
+import { idOf, isObject } from './ids.js';
 import { groupBy, type OwnerKey, ownerKey } from './keys.js';
-import { owningPaths, type PlacedPart, readParts } from './parts.js';
+import { owningPaths, readContained, readParts } from './parts.js';
 import { ownMember } from './places.js';
 import type { Session } from './session.js';
 import { existingStatement } from './snapshot.js';
 import { takeLocks, type Write } from './writing.js';
 
 type Open = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Open => isObjectOrList(value) && !Array.isArray(value);
 
 /**
  * Makes the components that the data names by nothing but their ids those of the entry. Throws a `Refusal` if one does not exist, or
@@ -45,7 +43,6 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
   // a row has one place; a list that repeats it means it once
   const places = placesIn(data, type);
   const foreign: Issue[] = [];
-  const nested: [OwnerKey, readonly PlacedPart[]][] = [];
   for (const it of named) {
     const { attribute, type: component, id: partId, put } = it;
     const key = ownerKey(component.uid, partId);
@@ -55,10 +52,15 @@ export const adoptLooseParts = async (write: Write, data: Open, id: number | nul
     if (place !== attribute.name || (was === 'loose' && !loose.has(key)))
       foreign.push(issue('body.component-foreign', [attribute.name], { id: partId }));
     put(new AheadPart({ uid: component.uid, id: partId, given: { id: partId, __component: component.uid }, was }));
-    if (was === 'loose') nested.push(...(await readParts(component, [partId], context.model, session.tx, dialect)));
   }
   if (foreign.length > 0) refuseAll(foreign);
   const { parts } = write.byHooks.ahead;
+  const nested = await readContained(
+    named.filter((it) => !isOwn(it)),
+    context.model,
+    session.tx,
+    dialect,
+  );
   write.byHooks.ahead = { ...write.byHooks.ahead, parts: new Map([...parts, ...nested]) };
 };
 

@@ -3,7 +3,7 @@ import { sql } from 'kysely';
 import type { EntryType, LinkPath, Model, Uid } from '../model/model.js';
 import { type Dialect, type Statement, type Tx, withIds } from '../sql/dialect.js';
 import { keptStatement } from '../sql/kept.js';
-import { type OwnerKey, ownerKey, push } from './keys.js';
+import { groupBy, type OwnerKey, ownerKey, push } from './keys.js';
 import { column } from './lists.js';
 
 export interface StoredPart {
@@ -65,6 +65,21 @@ export const readParts = async (
     level = [...next.values()];
   }
   return parts;
+};
+
+/** The same of components of several types. */
+export const readContained = async (
+  components: readonly { readonly type: EntryType; readonly id: number }[],
+  model: Model,
+  tx: Tx,
+  dialect: Dialect,
+): Promise<ReadonlyMap<OwnerKey, readonly StoredPart[]>> => {
+  const found = new Map<OwnerKey, readonly StoredPart[]>();
+  for (const them of groupBy(components, (it) => it.type.uid)) {
+    const ids = them.map((it) => it.id);
+    for (const [key, parts] of await readParts(them[0]!.type, ids, model, tx, dialect)) found.set(key, parts);
+  }
+  return found;
 };
 
 const partsStatement = (path: LinkPath, dialect: Dialect): Statement =>

@@ -73,7 +73,7 @@ export interface SetByHooks {
 export interface Ahead {
   /** What they contain. */
   readonly parts: WritePlan['parts'];
-  readonly written: Map<OwnerKey, AheadPart>;
+  readonly written: ReadonlyMap<OwnerKey, AheadPart>;
 }
 
 /** Epoch milliseconds; undefined where a hook took the time away. */

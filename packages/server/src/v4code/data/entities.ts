@@ -162,7 +162,6 @@ export const newEntities = ({ db, views, reader, writer, locales, media }: Entit
       return inScope(session, async () => (await writer().apply(request, context, session)).id, {
         operation,
         isSilent: operation === null,
-        isUntold: options.rules === 'bare',
       });
     };
     const files = await receivedFiles(options.files, 'files.');

@@ -13,7 +13,7 @@ import { creatorsSet } from './given.js';
 import type { Lifecycles, Operated, Operation } from './lifecycles.js';
 import { filtersOf } from './queries.js';
 import { newRowReads, type RowReads } from './row-reads.js';
-import { currentOperation, inScope, isSilent, isUntold } from './scope.js';
+import { currentOperation, inScope, isSilent } from './scope.js';
 import { asBody } from './values.js';
 
 const operatedBy: Readonly<Record<WriteAction, Operated>> = { create: 'Create', update: 'Update', delete: 'Delete' };
@@ -22,7 +22,7 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
   /** Operations that the server itself began, such as a registration, between their two hooks. */
   const begun = new WeakMap<Session, Operation[]>();
 
-  return ({ type, isOfUpload, isPartOfDraft }) => {
+  return ({ type, isOfUpload, isPartOfDraft, isUntold = false }) => {
     // it would hear of its own upload
     if (isOfUpload) return undefined;
     // whoever hears of everything hears of entries: each of their components would be a write of its own
@@ -62,14 +62,14 @@ export const hooksOf = (lifecycles: Lifecycles, entities: () => Entities): Hooks
         if (copy) dropPrototypes(copy, type, entities().model);
         // what is invalid is refused before hooks see it, as in v4, which does not check what db.query writes
         if (copy && preview) {
-          if (isUntold()) preview.addTimes(copy);
+          if (isUntold) preview.addTimes(copy);
           else if (!(await preview.complete(copy))) return;
           else if (action === 'create') parts = asNewParts(copy, type);
         }
         const operation = operationOf(action, session, 'before', id);
         const { data: given } = operation.params;
         if (copy && isMembers(given)) keepDates(copy, given, type, entities().model);
-        if (copy && preview && !isUntold() && !(await preview.writeParts(copy))) return;
+        if (copy && preview && !isUntold && !(await preview.writeParts(copy))) return;
         if (copy) operation.params['data'] = copy;
         const seen = cloneDeep(copy ?? {});
         const written = await inScope(session, () => runBefore(operation, id), { title: titleOf('before', action) });

@@ -88,7 +88,7 @@ export const newLifecycles = ({ describe, own, warn }: LifecycleDeps): Lifecycle
     const deletions = Object.keys(hooks).filter((it) => /^(?:before|after)Delete$/.test(it));
     if (components.length > 0 && deletions.length > 0)
       warn(
-        `${deletions.join(', ')} of ${components.join(', ')}: components go with their entries, of which the hooks of these hear alone`,
+        `${deletions.join(', ')} of ${components.join(', ')}: components go with their entries: only hooks of the entries run`,
       );
   };
 

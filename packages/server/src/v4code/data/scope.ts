@@ -24,8 +24,6 @@ interface Scope {
   /** The operation whose write is being made; null for writes without hooks of their own (`createMany`). */
   readonly operation: Operation | null;
   readonly isSilent: boolean;
-  /** Whether the write is one of `db.query`, of which v4 tells nobody. */
-  readonly isUntold: boolean;
 }
 
 const scopes = new AsyncLocalStorage<Scope>();
@@ -58,13 +56,10 @@ export const currentOperation = (): Operation | null => current()?.operation ?? 
 /** Whether writes run no hooks of single entries. */
 export const isSilent = (): boolean => current()?.isSilent === true;
 
-/** Whether listeners are not told of the write. */
-export const isUntold = (): boolean => current()?.isUntold === true;
-
 /** Runs what belongs to no transaction, whatever began it. */
 export const outside = <T>(work: () => T): T => scopes.exit(work);
 
-interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent' | 'isUntold'>> {
+interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent'>> {
   /** Code that holds the transaction for longer than `limits.codeHoldsMsMax` fails under this name. Without it nothing is bound. */
   readonly title?: string;
 }
@@ -73,11 +68,11 @@ interface ScopeOptions extends Partial<Pick<Scope, 'operation' | 'isSilent' | 'i
 export const inScope = async <T>(
   session: Session,
   work: () => Promise<T> | T,
-  { operation = null, isSilent: silent = false, isUntold: untold = false, title }: ScopeOptions = {},
+  { operation = null, isSilent: silent = false, title }: ScopeOptions = {},
 ): Promise<T> => {
   const since = performance.now();
   const state = { last: Promise.resolve(), isOver: false, fault: null, outer: current() };
-  const kind = { operation, isSilent: silent, isUntold: untold, isOfCode: title !== undefined };
+  const kind = { operation, isSilent: silent, isOfCode: title !== undefined };
   const scope: Scope = { session, since, ...state, ...kind };
   open.add(scope);
   const running = scopes.run(scope, async () => {

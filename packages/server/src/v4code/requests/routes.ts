@@ -147,7 +147,7 @@ export const newRouteTable = (deps: RouteDeps): RouteTable => {
   const unrouted = [...unserved.keys()].filter((uid) => !registry.hasRouter(uid));
   if (unrouted.length > 0)
     deps.warn(
-      `${unrouted.join(', ')}: no router of theirs leads to the endpoints of these types, which code of the project handles, so they are not served, as in v4`,
+      `${unrouted.join(', ')}: no router of theirs leads to the core endpoints, and code of the project handles these types: as in v4, the core endpoints are not served`,
     );
   let candidatesFor = newCandidates(declared);
   registry.addedRoutes.forEach((routes) => {
