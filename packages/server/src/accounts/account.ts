@@ -1,4 +1,5 @@
 /** Shared by all account endpoints: dependencies, response types and form parsing. Independent of HTTP. */
+
 import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
@@ -16,6 +17,7 @@ import type { Precondition } from '../read/etag.js';
 import type { Answer, Reader } from '../read/find.js';
 import { type Db, readRows, type Tx } from '../sql/dialect.js';
 import type { Writer } from '../write/apply.js';
+import { isObject } from '../write/ids.js';
 import { hashPasswords, type PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import type { RawCodes } from './codes.js';
@@ -179,9 +181,6 @@ export const readSettings = async (
 // ---- forms
 
 type Form<Name extends string> = Readonly<Record<Name, string>>;
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /** Required strings of a body; all faults are reported together, without values, since people type passwords into the wrong fields. */
 export const readForm = <Name extends string>(body: unknown, names: readonly Name[]): Result<Form<Name>> => {

@@ -9,6 +9,7 @@ import type { EntryType } from '../model/model.js';
 import { noQuery } from '../query/objects.js';
 import { textOfSearch } from '../query/searches.js';
 import type { Tx } from '../sql/dialect.js';
+import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import {
@@ -19,7 +20,6 @@ import {
   changeAccounts,
   contextOf,
   hashUserPasswords,
-  isObject,
   jsonAnswer,
   knownOnly,
   ownContext,

@@ -18,6 +18,7 @@ import {
 import { limits } from '../limits.js';
 import { type LeftOut, leaveOut } from '../query/lenient.js';
 import { type Dialect, readRows, type Tx, withIds } from '../sql/dialect.js';
+import { isObject } from '../write/ids.js';
 import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
 import {
@@ -26,7 +27,6 @@ import {
   type AccountRequest,
   asAction,
   changeAccounts,
-  isObject,
   jsonAnswer,
   ownContext,
   roleType,

@@ -13,6 +13,7 @@ import { searchQuery } from '../query/searches.js';
 import type { ReadAction } from '../query/selection.js';
 import type { Dialect, Tx } from '../sql/dialect.js';
 import { applyAndAnswer } from '../write/answer.js';
+import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { WriteRequest } from '../write/request.js';
 import type { Session } from '../write/session.js';
@@ -25,7 +26,6 @@ import {
   changeAccounts,
   contextOf,
   hashUserPasswords,
-  isObject,
   jsonAnswer,
   ownContext,
   passwordTooLong,

@@ -5,9 +5,10 @@
  */
 import crypto from 'node:crypto';
 import type { AdminTokens } from '../access/admin-tokens.js';
-import { type AccountDeps, changeAccounts, isObject, ownContext, readForm } from '../accounts/account.js';
+import { type AccountDeps, changeAccounts, ownContext, readForm } from '../accounts/account.js';
 import { issue, refuse, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
+import { isObject } from '../write/ids.js';
 import type { Session } from '../write/session.js';
 import { type AdministrationDeps, adminType, hashAdminPassword, readNames } from './administration.js';
 import { type AdminRow, findAdmins, findAdminsInside } from './rows.js';

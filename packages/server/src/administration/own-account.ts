@@ -1,7 +1,8 @@
 /** What all administrators may change, whatever their roles: their own name, e-mail address and password (AD19). */
 import { isPassword } from '../access/passwords.js';
-import { changeAccounts, isObject, ownContext, readForm } from '../accounts/account.js';
+import { changeAccounts, ownContext, readForm } from '../accounts/account.js';
 import { issue, nearest, refuse, unwrap } from '../errors.js';
+import { isObject } from '../write/ids.js';
 import {
   type AdminAction,
   type AdministrationDeps,

@@ -1,8 +1,9 @@
 /** Administrators looking after administrators (AD17). Only super admins make super admins, or change them. */
 import { sql } from 'kysely';
 import { SUPER_ADMIN } from '../access/rights.js';
-import { changeAccounts, isObject, ownContext, readForm } from '../accounts/account.js';
+import { changeAccounts, ownContext, readForm } from '../accounts/account.js';
 import { issue, refuse, unwrap } from '../errors.js';
+import { isObject } from '../write/ids.js';
 import type { PasswordHashes } from '../write/passwords.js';
 import type { Session } from '../write/session.js';
 import {

@@ -3,9 +3,10 @@
 import { isPassword } from '../access/passwords.js';
 import { type StoredPermission, SUPER_ADMIN } from '../access/rights.js';
 import { isSame } from '../access/tokens.js';
-import { changeAccounts, isObject, ownContext, readForm } from '../accounts/account.js';
+import { changeAccounts, ownContext, readForm } from '../accounts/account.js';
 import { issue, refuse, refused, unwrap } from '../errors.js';
 import { limits } from '../limits.js';
+import { isObject } from '../write/ids.js';
 import {
   type AdminAction,
   type AdministrationDeps,

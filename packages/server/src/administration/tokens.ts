@@ -2,7 +2,7 @@
 import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';
 import type { TokenType } from '../access/tokens.js';
-import { changeAccounts, isObject } from '../accounts/account.js';
+import { changeAccounts } from '../accounts/account.js';
 import { grantableActions } from '../accounts/roles.js';
 import {
   changeToken,
@@ -16,6 +16,7 @@ import {
 import { type Issue, issue, nearest, refuse } from '../errors.js';
 import { limits } from '../limits.js';
 import type { Tx } from '../sql/dialect.js';
+import { isObject } from '../write/ids.js';
 import { type AdminAction, type AdministrationDeps, answer, asAction, rightsOf } from './administration.js';
 
 export interface TokenActions {

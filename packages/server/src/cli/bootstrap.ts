@@ -1,13 +1,13 @@
 /** Initial data: on first start the default locale, v4's roles and the project's seeds. Also reads stored settings. */
 import { sql } from 'kysely';
 import type { Action } from '../access/permissions.js';
-import { isObject } from '../accounts/account.js';
 import type { Uid } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Gate } from '../query/selection.js';
 import { readDefaultCode } from '../read/locales.js';
 import { type Db, type Dialect, type ReadProgram, readInside, readRows, type Sql, type Tx } from '../sql/dialect.js';
 import { newWriter } from '../write/apply.js';
+import { isObject } from '../write/ids.js';
 import { newSession } from '../write/session.js';
 import { StartFault } from './config.js';
 import { createLocales, prepareLocales } from './locales.js';

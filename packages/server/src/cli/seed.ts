@@ -10,7 +10,6 @@ import path from 'node:path';
 import pick from 'lodash/pick.js';
 import { actionsOf } from '../access/actions.js';
 import type { Action } from '../access/permissions.js';
-import { isObject } from '../accounts/account.js';
 import { catchRefusal, formatIssue, type Issue, never, orNearest } from '../errors.js';
 import {
   type EntryType,
@@ -22,6 +21,7 @@ import {
 } from '../model/model.js';
 import type { ResolveContext } from '../query/resolve.js';
 import type { Writer } from '../write/apply.js';
+import { isObject } from '../write/ids.js';
 import type { WriteRequest } from '../write/request.js';
 import { inPart, type Session } from '../write/session.js';
 import { StartFault } from './config.js';

@@ -1,12 +1,13 @@
 /** Routes of users, roles and authentication (RQ1, AC8). A route that is not listed here does not exist. */
 import type { FastifyInstance, FastifyReply, RouteHandlerMethod } from 'fastify';
 import type { Callers, KnownCaller } from '../access/caller.js';
-import { type AccountAnswer, isObject } from '../accounts/account.js';
+import type { AccountAnswer } from '../accounts/account.js';
 import type { Accounts } from '../accounts/accounts.js';
 import { type AccountEndpoint, accountEndpoints } from '../accounts/endpoints.js';
 import { issue } from '../errors.js';
 import { limits } from '../limits.js';
 import { readPrecondition } from '../read/etag.js';
+import { isObject } from '../write/ids.js';
 import { type Attempts, attemptingBy } from './attempts.js';
 import { identifyCaller, isReading } from './credentials.js';
 import { mayBeEntry } from './past-code.js';

@@ -4,12 +4,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteHandlerMethod } from 'fastify';
 import { bearerOf, type Callers, type KnownCaller } from '../access/caller.js';
-import { isObject } from '../accounts/account.js';
 import type { AdminAnswer } from '../administration/administration.js';
 import { type AdminActions, type AdminEndpoint, adminEndpoints } from '../administration/endpoints.js';
 import { emailOf } from '../administration/rows.js';
 import { issue, ok, type Result, refused } from '../errors.js';
 import { limits } from '../limits.js';
+import { isObject } from '../write/ids.js';
 import { type Attempts, attemptingBy } from './attempts.js';
 import { addPath } from './paths.js';
 import { JSON_TYPE, sendIssues } from './respond.js';
