@@ -1,5 +1,4 @@
 /** Shared by all account endpoints: dependencies, response types and form parsing. Independent of HTTP. */
-
 import { type Caller, newGate, serverGate } from '../access/access.js';
 import type { Callers, KnownCaller } from '../access/caller.js';
 import type { Jwts } from '../access/jwt.js';
